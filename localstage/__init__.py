@@ -1,0 +1,1 @@
+"""The local stage: runs ``template.yaml`` whole on one machine, without AWS and without Docker."""
