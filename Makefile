@@ -1,0 +1,78 @@
+# Headrace. `make` alone lists what there is.
+.DEFAULT_GOAL := help
+.PHONY: help setup run demo up token status logs reset test lint format typecheck validate unit contract e2e load bench-localstage bench-emulators invoke lock clean
+SHELL := /bin/sh
+PY := .venv/bin/python
+STAGE := $(PY) -m localstage
+LOG ?=
+MESSAGES ?=
+REPLAY_ARGS = $(if $(LOG),--log '$(LOG)') $(if $(MESSAGES),--messages $(MESSAGES))
+
+help: ## list the targets
+	@echo "Headrace: make TARGET [VARIABLE=value]"; echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## make .venv from the lock files (every other target does this by itself)
+	@localstage/setup.sh
+
+run: setup ## start the stage, replay a conversation, stay up until Ctrl-C   [MESSAGES=n] [LOG='path/*.log']
+	@$(PY) -m loadtest.demo --stay $(REPLAY_ARGS)
+
+demo: setup ## the same, but exit with the checker's verdict                  [MESSAGES=n] [LOG='path/*.log']
+	@$(PY) -m loadtest.demo $(REPLAY_ARGS)
+
+up: setup ## start the stage alone, with its log lines
+	@$(STAGE) up
+
+token: setup ## print a token                                            [USER_ID=alice] [SCOPES='chat:write chat:read']
+	@$(STAGE) token --user $(or $(USER_ID),alice) $(foreach scope,$(or $(SCOPES),chat:write chat:read),--scope $(scope))
+
+status: setup ## what runs, where, and how it is
+	@$(STAGE) status
+
+logs: setup ## follow one function's log                                 [FUNCTION=ReceiveFrame]
+	@$(STAGE) logs $(or $(FUNCTION),ReceiveFrame)
+
+reset: setup ## throw away the stage's data (tables, queues, broker)
+	@$(STAGE) reset
+
+test: setup lint unit contract e2e validate ## everything that must be green: lint, types, unit, contract, e2e, template
+
+lint: setup ## ruff and mypy
+	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
+
+format: setup ## let ruff rewrite what it can
+	@.venv/bin/ruff check --fix . ; .venv/bin/ruff format .
+
+unit: setup ## tests without sockets
+	@$(PY) -m pytest -q tests/unit
+
+contract: setup ## one suite per seam, in memory and against the real thing
+	@$(PY) -m pytest -q tests/contract
+
+e2e: setup ## the local stage whole, with a real broker
+	@$(PY) -m pytest -q tests/e2e
+
+validate: .local/sam/bin/sam ## sam validate --lint
+	@AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 $< validate --lint
+
+.local/sam/bin/sam: requirements/sam.txt | setup
+	@echo "headrace: setting up the SAM CLI (once)" >&2
+	@.venv/bin/uv venv --quiet --clear .local/sam && VIRTUAL_ENV=$(CURDIR)/.local/sam .venv/bin/uv pip install --quiet --require-hashes -r $< && touch $@
+
+load: setup ## Locust: 50,000 messages in frames of 25, then single frames; both checked   [MESSAGES=n]
+	@$(PY) -m loadtest.load $(if $(MESSAGES),--messages $(MESSAGES))
+
+bench-localstage: setup ## an echo function here and under `sam local start-api`
+	@$(PY) bench/localstage.py
+
+bench-emulators: setup ## which DynamoDB and SQS emulators, and why
+	@$(PY) bench/emulators.py
+
+lock: setup ## refresh the lock files from the *.in files
+	@for in in layers/dependencies/requirements requirements/runtime requirements/dev requirements/sam requirements/uv; do \
+	  .venv/bin/uv pip compile --quiet --upgrade --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
+	    --python-version 3.11 $$in.in -o $$in.txt || exit 1; done
+
+clean: ## remove what can be made again (.venv, .local, caches)
+	@rm -rf .venv .local .aws-sam .mypy_cache .ruff_cache .pytest_cache .hypothesis

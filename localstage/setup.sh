@@ -1,0 +1,35 @@
+#!/bin/sh
+# Makes the Python environment that every make target uses: .venv/, from the lock files alone.
+# Asks for nothing: as root on Debian or Ubuntu it installs what is missing, elsewhere it says the one command to run.
+set -eu
+say() { echo "headrace: $*" >&2; }
+stop() { say "$*"; exit 1; }
+
+locks="requirements/uv.txt requirements/dev.txt"
+wanted=$(cat $locks | cksum)
+[ "$(cat .venv/.headrace 2>/dev/null || true)" = "$wanted" ] && exit 0
+
+python=${PYTHON:-python3}
+command -v "$python" >/dev/null 2>&1 || stop "Python 3.11 or newer is missing. Run: apt-get install python3 python3-venv"
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+  stop "$("$python" --version) is too old, 3.11 or newer is needed. Name another with: make PYTHON=/path/to/python3"
+
+if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+  package=$("$python" -c 'import sys; print("python3.%d-venv" % sys.version_info[1])')
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+    say "installing $package"
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" >/dev/null
+  else
+    stop "Python's venv module is missing. Run: sudo apt-get install $package"
+  fi
+fi
+
+say "setting up .venv (once; about half a minute)"
+# An environment cut off in the middle is made anew: the stamp is written last.
+rm -f .venv/.headrace
+"$python" -m venv --clear .venv
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt 2>.venv/pip.log ||
+  { tail -n 5 .venv/pip.log >&2; stop "pip could not install uv; is the package index reachable?"; }
+VIRTUAL_ENV=$PWD/.venv .venv/bin/uv pip install --quiet --require-hashes -r requirements/dev.txt ||
+  stop "the packages of requirements/dev.txt could not be installed; is the package index reachable?"
+echo "$wanted" >.venv/.headrace
