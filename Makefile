@@ -10,7 +10,7 @@ REPLAY_ARGS = $(if $(LOG),--log '$(LOG)') $(if $(MESSAGES),--messages $(MESSAGES
 
 help: ## list the targets
 	@echo "Headrace: make TARGET [VARIABLE=value]"; echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## make .venv from the lock files (every other target does this by itself)
 	@localstage/setup.sh
