@@ -1,0 +1,151 @@
+"""What the local stage does per second with an echo function, beside `sam local start-api` on the same machine.
+
+    python bench/localstage.py [--seconds 8] [--connections 16] [--rounds 3]
+
+Both run the same function of tests/e2e/echo. The SAM CLI needs a container engine (Docker, or DOCKER_HOST pointing
+to one); without it that row says so. Rates are medians of the rounds; ratios travel to other machines, rates do not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+from loadgen import Load, http_load, websocket_load
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).resolve().parent.parent
+ECHO = ROOT / "tests/e2e/echo"
+SAM = ROOT / ".local/sam/bin/sam"
+FRAME = json.dumps({"action": "echo", "text": "hello"})
+
+
+@contextlib.contextmanager
+def local_stage(folder: Path) -> Iterator[dict[str, str]]:
+    """A stage of the echo template in a folder of its own; yields its stage.json."""
+    command = [sys.executable, "-m", "localstage", "up", "--template", str(ECHO / "template.yaml")]
+    log = (folder / "up.log").open("w")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    stage = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
+    try:
+        state = folder / ".local/stage.json"
+        deadline = time.monotonic() + 180
+        while not state.exists():
+            if stage.poll() is not None or time.monotonic() > deadline:
+                sys.exit(f"the stage did not start:\n{(folder / 'up.log').read_text()}")
+            time.sleep(0.05)
+        yield json.loads(state.read_text())
+    finally:
+        stage.send_signal(signal.SIGINT)
+        stage.wait(20)
+
+
+@contextlib.contextmanager
+def sam_local(folder: Path) -> Iterator[str | None]:
+    """`sam local start-api` with warm containers; yields its URL, or None without an engine or the SAM CLI."""
+    if not SAM.exists() or not (os.environ.get("DOCKER_HOST") or Path("/var/run/docker.sock").exists()):
+        yield None
+        return
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    machine = "arm64" if os.uname().machine == "aarch64" else "x86_64"
+    template = folder / "template.yaml"
+    text = (
+        (ECHO / "template.yaml")
+        .read_text()
+        .replace("    Runtime: python3.13\n", f"    Runtime: python3.13\n    Architectures: [{machine}]\n", 1)
+    )
+    template.write_text(text.replace("      Layers:\n        - !Ref GreetingLayer\n", ""))
+    shutil.copytree(ECHO / "functions", folder / "functions")
+    command = [str(SAM), "local", "start-api", "--template", str(template), "--port", str(port), "--skip-pull-image"]
+    command += ["--container-host", "127.0.0.1", "--warm-containers", "EAGER"]
+    log = (folder / "sam.log").open("w")
+    environment = {**os.environ, "SAM_CLI_TELEMETRY": "0", "AWS_DEFAULT_REGION": "us-east-1"}
+    sam = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
+    url = f"http://127.0.0.1:{port}/echo"
+    try:
+        yield url if answers(url, 180, sam) else None
+    finally:
+        sam.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            sam.wait(30)
+        sam.kill()
+
+
+def answers(url: str, seconds: float, process: subprocess.Popen[bytes]) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and process.poll() is None:
+        with contextlib.suppress(OSError, urllib.error.URLError), urllib.request.urlopen(url, timeout=60) as answer:
+            return bool(answer.status == 200)
+        time.sleep(0.5)
+    return False
+
+
+def cold_start(state: dict[str, str]) -> float:
+    """Seconds from request to answer of a function that has no environment yet (the first request of all)."""
+    start = time.perf_counter()
+    urllib.request.urlopen(state["http_url"] + "/echo", timeout=30).read()
+    return time.perf_counter() - start
+
+
+def row(name: str, loads: list[Load]) -> list[str]:
+    rates = [load.rate for load in loads]
+    middle = loads[sorted(range(len(loads)), key=lambda i: rates[i])[len(loads) // 2]]
+    errors = sum(load.errors for load in loads)
+    spread = f"{min(rates):,.0f} to {max(rates):,.0f}"
+    p50, p99 = (f"{middle.percentile(share) * 1000:.1f} ms" for share in (0.5, 0.99))
+    return [name, f"{statistics.median(rates):,.0f}", spread, p50, p99, str(errors)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=8)
+    parser.add_argument("--connections", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    table = Table(
+        "echo function", "per second", "rounds", "p50", "p99", "errors", title="Local stage, medians of rounds"
+    )
+    load = {"connections": options.connections, "seconds": options.seconds}
+
+    with tempfile.TemporaryDirectory() as folder, local_stage(Path(folder)) as state:
+        first = cold_start(state)
+        http_url, socket_url = state["http_url"] + "/echo", state["websocket_url"] + "?user=bench"
+        https = [asyncio.run(http_load(http_url, **load)) for _ in range(options.rounds)]
+        frames = [asyncio.run(websocket_load(socket_url, FRAME, **load)) for _ in range(options.rounds)]
+    table.add_row(*row("local stage, HTTP requests", https))
+    table.add_row(*row("local stage, WebSocket frames, two-way", frames))
+    table.add_row("local stage, cold start", "", "", f"{first * 1000:.0f} ms", "", "")
+
+    with tempfile.TemporaryDirectory() as folder, sam_local(Path(folder)) as url:
+        if url is None:
+            table.add_row(
+                "sam local start-api", "not measured: needs `make validate` once and a container engine", "", "", "", ""
+            )
+        else:
+            sams = [asyncio.run(http_load(url, **load)) for _ in range(options.rounds)]
+            table.add_row(*row("sam local start-api, warm containers", sams))
+            ratio = statistics.median(x.rate for x in https) / max(statistics.median(x.rate for x in sams), 0.01)
+            table.caption = f"HTTP: {ratio:.0f} times sam local start-api"
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

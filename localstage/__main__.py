@@ -1,0 +1,3 @@
+from localstage.cli import main
+
+main()

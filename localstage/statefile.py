@@ -1,0 +1,99 @@
+"""``.local/stage.json``: where the running stage is, for its own commands and for clients.
+
+Written when the stage is ready, removed when it stops. ``stage.lock`` beside it is held for the stage's
+whole life, so a stage that was killed leaves nothing that has to be cleaned up by hand.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO
+
+from localstage.errors import AlreadyRunning, NotRunning
+
+
+@dataclass(frozen=True)
+class Running:
+    """What a client needs to reach the stage. URLs are complete; ``started_at`` is epoch seconds."""
+
+    pid: int
+    http_url: str
+    websocket_url: str
+    issuer: str
+    token_url: str
+    status_url: str
+    started_at: float
+
+
+class StateFile:
+    """One stage per state folder, and where it can be reached."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self._state_dir = state_dir
+        self._path = state_dir / "stage.json"
+        self._lock: IO[str] | None = None
+
+    def acquire(self) -> None:
+        """Hold the folder for this process.
+
+        Raises:
+            AlreadyRunning: another stage holds it.
+        """
+        self._state_dir.mkdir(parents=True, exist_ok=True)
+        lock = (self._state_dir / "stage.lock").open("a+", encoding="utf-8")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            raise AlreadyRunning(self._who()) from None
+        self._lock = lock
+        self._path.unlink(missing_ok=True)
+
+    def refuse_second_stage(self) -> None:
+        """Raise AlreadyRunning if a stage holds the folder; change nothing."""
+        if not (self._state_dir / "stage.lock").exists():
+            return
+        with (self._state_dir / "stage.lock").open("a+", encoding="utf-8") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise AlreadyRunning(self._who()) from None
+
+    def write(self, running: Running) -> None:
+        """Say that the stage is ready; readers see all of it or nothing."""
+        draft = self._path.with_suffix(".draft")
+        draft.write_text(json.dumps(asdict(running), indent=1), encoding="utf-8")
+        draft.replace(self._path)
+
+    def release(self) -> None:
+        """Say that the stage is gone."""
+        self._path.unlink(missing_ok=True)
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def read(self) -> Running:
+        """Return where the running stage is.
+
+        Raises:
+            NotRunning: no stage runs in this folder, or it is not ready yet.
+        """
+        try:
+            self.refuse_second_stage()
+        except AlreadyRunning:
+            try:
+                return Running(**json.loads(self._path.read_text(encoding="utf-8")))
+            except FileNotFoundError:
+                raise NotRunning("the stage is still starting; try again in a few seconds") from None
+        raise NotRunning(f"no stage runs here ({os.path.relpath(self._state_dir)}); start one with: make up")
+
+    def _who(self) -> str:
+        try:
+            running = Running(**json.loads(self._path.read_text(encoding="utf-8")))
+        except (FileNotFoundError, ValueError, TypeError):
+            return "another stage is starting in this folder; wait for it, or stop it with Ctrl-C where it runs"
+        return f"a stage runs here already (pid {running.pid}, {running.http_url}); stop it first with Ctrl-C there"
