@@ -1,4 +1,4 @@
-"""Cheap load generators for benchmarks: they share two cores with what they measure, so they do as little as they can."""
+"""Cheap load generators for benchmarks: they share two cores with what they measure, so they do little."""
 
 from __future__ import annotations
 
