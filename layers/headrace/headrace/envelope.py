@@ -1,0 +1,98 @@
+"""What travels on the broker and through SQS: one or more events of one stream, as versioned JSON.
+
+``{"v": 1, "stream", "correlationId", "acceptedAt", "events": [...]}``, in ASCII: SQS refuses most control
+characters, and JSON escapes them all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.errors import FieldError, PoisonRecord, shown
+from headrace.times import is_canonical
+
+VERSION = 1
+MAX_EVENTS = 100
+MAX_BYTES = 256 * 1024
+
+_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """Events of one stream; ``accepted_at`` is a canonical time, ``events`` are stamped events as JSON objects."""
+
+    stream: str
+    correlation_id: str
+    accepted_at: str
+    events: Sequence[dict[str, Any]]
+
+    def encode(self) -> bytes:
+        """The body of a broker message or SQS message; ASCII only."""
+        return _encode(
+            {
+                "v": VERSION,
+                "stream": self.stream,
+                "correlationId": self.correlation_id,
+                "acceptedAt": self.accepted_at,
+                "events": self.events,
+            }
+        ).encode()
+
+
+def event_bytes(event: dict[str, Any]) -> int:
+    """How many bytes ``event`` takes in an envelope."""
+    return len(_encode(event)) + 1
+
+
+def decode(body: bytes | str) -> Envelope:
+    """The envelope in ``body``. Its events are only known to be objects: their stream validates them one by one.
+
+    Raises:
+        PoisonRecord: not_text, not_json, not_an_envelope, newer_version, missing_field or no_events.
+    """
+    content = _parse(body)
+    if not isinstance(content, dict):
+        raise PoisonRecord("not_an_envelope", "the body is JSON, but not an object")
+    version = content.get("v")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise PoisonRecord("not_an_envelope", "the envelope has no version")
+    if version > VERSION:
+        raise PoisonRecord("newer_version", f"the envelope is of version {shown(version)}, this code reads {VERSION}")
+    stream, accepted_at, events = _text(content, "stream"), _text(content, "acceptedAt"), content.get("events")
+    if not is_canonical(accepted_at):
+        raise PoisonRecord("invalid_event", details=[FieldError("acceptedAt", "not a time", shown(accepted_at))])
+    if events is None:
+        raise PoisonRecord("missing_field", details=[FieldError("events", "is missing")])
+    if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
+        raise PoisonRecord("not_an_envelope", "the envelope's events are not an array of objects")
+    if not events:
+        raise PoisonRecord("no_events")
+    return Envelope(stream, _text(content, "correlationId"), accepted_at, events)
+
+
+def _parse(body: bytes | str) -> Any:
+    try:
+        text = body.decode() if isinstance(body, bytes) else body
+    except UnicodeDecodeError:
+        raise PoisonRecord("not_text") from None
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise PoisonRecord("not_json") from None
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _text(content: dict[str, Any], field: str) -> str:
+    value = content.get(field)
+    if value is None:
+        raise PoisonRecord("missing_field", details=[FieldError(field, "is missing")])
+    if not isinstance(value, str):
+        raise PoisonRecord("not_an_envelope", f"the envelope's {field} is not a text")
+    return value

@@ -1,0 +1,170 @@
+"""Settings: one frozen model per handler, read from the environment once per cold start.
+
+The only module that reads ``os.environ``. A field ``broker_endpoints`` is the variable ``BROKER_ENDPOINTS``; its
+description is the accepted form that a :class:`~headrace.errors.ConfigurationError` quotes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Annotated, Self
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from headrace.errors import ConfigurationError
+
+
+def _split(value: object) -> object:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def _amqp_urls(value: object) -> object:
+    urls = _split(value)
+    for url in urls if isinstance(urls, tuple) else ():
+        parts = urlsplit(url)
+        if parts.scheme not in ("amqp", "amqps") or not parts.hostname or parts.username is not None:
+            raise ValueError("not an AMQP URL without credentials")
+    return urls
+
+
+def _endpoint(value: object) -> object:
+    host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
+    if not host or not port.isdigit() or not 0 < int(port) < 65536:
+        raise ValueError("not host:port")
+    return value
+
+
+Name = Annotated[str, Field(min_length=1)]
+
+
+class Settings(BaseModel):
+    """Base of all settings."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=str.upper, populate_by_name=True)
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str] | None = None) -> Self:
+        """The settings that ``environ`` (``os.environ`` when ``None``) holds; an empty variable counts as unset.
+
+        Raises:
+            ConfigurationError: names the first variable that is missing or wrong, and its accepted form.
+        """
+        values = {name: value for name, value in (os.environ if environ is None else environ).items() if value}
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            variable = str(first["loc"][0])
+            field = next(field for field in cls.model_fields.values() if field.alias == variable)
+            state = "is missing" if first["type"] == "missing" else "is not of its accepted form"
+            raise ConfigurationError(f"the variable {variable} {state}; it must be {field.description}") from None
+
+
+class BrokerSettings(Settings):
+    """Where the broker is, and how long a publish may take."""
+
+    broker_endpoints: Annotated[tuple[str, ...], BeforeValidator(_amqp_urls)] = Field(
+        min_length=1, description="a comma list of AMQP URLs without credentials, such as amqps://host:5671"
+    )
+    broker_secret_arn: Name = Field(description="the ARN of a secret with username and password")
+    persist_queues: int = Field(default=4, ge=1, le=64, description="a whole number from 1 to 64")
+    publish_budget_seconds: float = Field(default=1.0, gt=0, le=20, description="seconds, above 0 and at most 20")
+    broker_heartbeat_seconds: int = Field(default=600, ge=60, le=3600, description="whole seconds from 60 to 3600")
+
+
+class AuthSettings(Settings):
+    """How tokens are read."""
+
+    scope_prefix: str = Field(default="", description="what stands before every scope in a token, or nothing")
+
+
+class AuthorizerSettings(AuthSettings):
+    """Whose tokens are trusted."""
+
+    jwt_issuer: Name = Field(description="the URL of the issuer, as in the token's iss")
+    jwt_audience: Annotated[tuple[str, ...], BeforeValidator(_split)] = Field(
+        min_length=1, description="a comma list of audiences, as in the token's aud or client_id"
+    )
+
+
+class RetryLaneSettings(Settings):
+    """Where the retry lane is."""
+
+    retry_queue_url: Name = Field(description="the URL of the RetryQueue")
+
+
+class WriteSettings(BrokerSettings, RetryLaneSettings, AuthSettings):
+    """For receive_frame and receive_http."""
+
+
+class PersistSettings(RetryLaneSettings):
+    """For persist_events; tables are named per stream by :class:`TableSettings`."""
+
+    persist_parallel_writes: int = Field(default=8, ge=1, le=64, description="a whole number from 1 to 64")
+    persist_retry_seconds: float = Field(default=3.0, ge=0, le=60, description="seconds from 0 to 60")
+    retry_visibility_seconds: int = Field(default=15, ge=0, le=900, description="whole seconds from 0 to 900")
+
+
+class TopologySettings(BrokerSettings):
+    """For declare_topology."""
+
+    persist_delivery_limit: int = Field(default=20, ge=1, le=1000, description="a whole number from 1 to 1000")
+
+
+class CacheSettings(Settings):
+    """Where the cache is."""
+
+    cache_endpoint: Annotated[str, BeforeValidator(_endpoint)] = Field(description="host:port")
+    cache_tls: bool = Field(default=True, description="true or false")
+
+
+class ConnectionSettings(Settings):
+    """For open_connection and close_connection."""
+
+    connections_table: Name = Field(description="the name of the Connections table")
+
+
+class ReadSettings(AuthSettings):
+    """For read_room and read_user; tables are named per stream by :class:`TableSettings`."""
+
+    cursor_secret_arn: Name = Field(description="the ARN of a secret whose string is key material")
+
+
+class ObserveSettings(Settings):
+    """What logs and metrics are filed under."""
+
+    powertools_service_name: str = Field(default="headrace", description="a name")
+    powertools_metrics_namespace: str = Field(default="Headrace", description="a CloudWatch namespace")
+
+
+class ShardSettings(Settings):
+    """Over how many partitions an index is spread. Reading may cover more shards than writing fills."""
+
+    time_write_shards: int = Field(default=8, ge=1, le=1000, description="a whole number from 1 to 1000")
+    time_read_shards: int = Field(default=8, ge=1, le=1000, description="a whole number from 1 to 1000")
+
+
+class TableSettings(ShardSettings):
+    """One stream's table: its name, how long rows stay (0: for ever), and its index's shards."""
+
+    table: Name = Field(description="the name of a table")
+    retention_days: int = Field(default=0, ge=0, le=36500, description="whole days, 0 to keep for ever")
+
+    @classmethod
+    def of(cls, table: str, retention: str, environ: Mapping[str, str] | None = None) -> Self:
+        """Read the table whose name is in the variable ``table`` and its days in the variable ``retention``.
+
+        Raises:
+            ConfigurationError: names the variable and its accepted form.
+        """
+        source = dict(os.environ if environ is None else environ)
+        names = {"TABLE": table, "RETENTION_DAYS": retention}
+        try:
+            return cls.read(source | {alias: source.get(name, "") for alias, name in names.items()})
+        except ConfigurationError as error:
+            message = error.message
+            for alias, name in names.items():
+                message = message.replace(f"variable {alias} ", f"variable {name} ")
+            raise ConfigurationError(message) from None

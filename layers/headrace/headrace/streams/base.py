@@ -1,0 +1,215 @@
+"""What a stream declares, and the rules that all streams share: ids, times, who sent it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+from headrace import keys, times
+from headrace.errors import FieldError, InvalidEvent, PoisonRecord, shown
+from headrace.items import Item
+from headrace.settings import TableSettings
+
+AHEAD_LIMIT = 5 * times.MINUTE
+AGE_LIMIT = times.DAY
+
+
+@dataclass(slots=True)
+class Sender:
+    """Who sends, and when: made once per request.
+
+    ``subject`` and ``username`` come from the token. A ``trusted`` one (scope events:write) may name the user and
+    send events of any age. ``now`` is the server's clock in microseconds, read once.
+    """
+
+    subject: str
+    username: str
+    trusted: bool
+    now: int
+    _server_times: dict[str, str] = field(default_factory=dict)
+
+    def server_time(self, event_id: str | None) -> str:
+        """A time from the server's clock: a microsecond later for each event of a request, so that their order
+        lasts; the same for an id that comes twice, so that it stays one event."""
+        if event_id is not None and event_id in self._server_times:
+            return self._server_times[event_id]
+        chosen = times.iso(self.now + len(self._server_times))
+        self._server_times[event_id or f"#{len(self._server_times)}"] = chosen
+        return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Stamped:
+    """A valid event with its id and time. ``key`` is equal for equal events; ``receipt`` is what its sender is told."""
+
+    event: dict[str, Any]
+    id: str
+    key: tuple[str, str]
+    receipt: dict[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Index:
+    """A secondary index; a ``sharded`` one has a time shard as its partition key."""
+
+    name: str
+    partition_key: str
+    sort_key: str
+    sharded: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stream:
+    """One kind of event, declared in one module.
+
+    ``accept(raw, sender)`` validates what a client sent and stamps it, or raises InvalidEvent.
+    ``item(event, accepted_at, table)`` validates a stamped event again (a record may come from anywhere) and makes
+    its row, or raises PoisonRecord; ``accepted_at`` is in microseconds.
+    ``table_setting`` and ``retention_setting`` name the variables with its table and its days to keep.
+    """
+
+    name: str
+    write_scope: str
+    accept: Callable[[object, Sender], Stamped]
+    item: Callable[[dict[str, Any], int, TableSettings], Item]
+    table_setting: str
+    retention_setting: str
+    partition_key: str
+    sort_key: str
+    indexes: tuple[Index, ...] = ()
+
+
+class EventModel(BaseModel):
+    """Base of event models: strict types, camelCase outside, unknown fields ignored.
+
+    A field's ``description`` is its accepted form, and is quoted when a value is refused.
+    """
+
+    model_config = ConfigDict(strict=True, extra="ignore", alias_generator=to_camel)
+
+
+def _id(value: str) -> str:
+    try:
+        return keys.normalize_id(value)
+    except ValueError as error:
+        raise PydanticCustomError("empty_key" if not value else "invalid_key", str(error)) from None
+
+
+def _time(value: object) -> str:
+    try:
+        return times.parse(value)
+    except ValueError:
+        raise PydanticCustomError("time", "is not a time with a zone") from None
+
+
+def _canonical(value: str) -> str:
+    if not times.is_canonical(value):
+        raise PydanticCustomError("invalid_key", "is not a canonical time")
+    return value
+
+
+def _tag(value: str) -> str:
+    if not keys.is_sender_tag(value):
+        raise PydanticCustomError("invalid_key", "is not a sender tag")
+    return value
+
+
+Id = Annotated[str, AfterValidator(_id)]
+Time = Annotated[str, BeforeValidator(_time)]
+CanonicalTime = Annotated[str, AfterValidator(_canonical)]
+SenderTag = Annotated[str, AfterValidator(_tag)]
+
+
+def choose_time(sender: Sender, message_id: str | None, timestamp: str | None) -> str:
+    """The time of an event: the client's own, else the one inside a UUIDv7, else the server's clock.
+
+    The first two may be at most 5 minutes ahead, and at most 24 hours old unless the sender is trusted.
+
+    Raises:
+        InvalidEvent: outside of these bounds.
+    """
+    if timestamp is not None:
+        _check_bounds(sender, "timestamp", timestamp)
+        return timestamp
+    inside = times.uuid7_micros(message_id) if message_id is not None else None
+    if inside is None:
+        return sender.server_time(message_id)
+    try:
+        chosen = times.iso(inside)
+    except ValueError:
+        raise _outside("messageId", str(message_id), "holds a time that is no time", sender) from None
+    _check_bounds(sender, "messageId", chosen)
+    return chosen
+
+
+def _check_bounds(sender: Sender, field_name: str, timestamp: str) -> None:
+    if timestamp > times.iso(sender.now + AHEAD_LIMIT):
+        raise _outside(field_name, timestamp, "is too far ahead", sender)
+    if not sender.trusted and timestamp < times.iso(sender.now - AGE_LIMIT):
+        raise _outside(field_name, timestamp, "is too old", sender)
+
+
+def _outside(field_name: str, timestamp: str, message: str, sender: Sender) -> InvalidEvent:
+    age = "any age" if sender.trusted else "at most 24 hours old"
+    allowed = f"at most 5 minutes ahead and {age}; the server's time is {times.iso(sender.now)}"
+    return InvalidEvent(f"{field_name} {message}", details=[FieldError(field_name, message, timestamp, allowed)])
+
+
+def choose_user(sender: Sender, user_id: str | None, username: str | None) -> tuple[str, str]:
+    """The user id and username of an event: the token's, unless a trusted sender names others.
+
+    Raises:
+        InvalidEvent: an untrusted sender names somebody else.
+    """
+    if sender.trusted:
+        if user_id is None:
+            return sender.subject, username or sender.username
+        return user_id, username or user_id
+    allowed = "the token's own, unless it has the scope events:write"
+    for name, given, own in (("userId", user_id, sender.subject), ("username", username, sender.username)):
+        if given is not None and given != own:
+            detail = FieldError(name, "is not the token's", shown(given), allowed)
+            raise InvalidEvent(f"{name} is not the token's", details=[detail])
+    return sender.subject, sender.username
+
+
+def invalid_event(model: type[BaseModel], error: ValidationError) -> InvalidEvent:
+    """``error`` as an InvalidEvent that names each field, what came and what is allowed."""
+    details = field_errors(model, error)
+    return InvalidEvent(f"{details[0].field} {details[0].message}", details=details)
+
+
+def poison(model: type[BaseModel], error: ValidationError) -> PoisonRecord:
+    """``error`` as a PoisonRecord; the first field decides the reason."""
+    kind = error.errors(include_url=False, include_input=False)[0]["type"]
+    reason = {"missing": "missing_field", "empty_key": "empty_key", "invalid_key": "invalid_key"}.get(kind)
+    details = field_errors(model, error)
+    return PoisonRecord(reason or "invalid_event", f"{details[0].field} {details[0].message}", details=details)
+
+
+_MESSAGES = {
+    "missing": "is missing",
+    "string_type": "is not a text",
+    "string_unicode": "is not valid Unicode",
+    "model_type": "is not an object",
+    "literal_error": "is not one of the allowed values",
+}
+
+
+def field_errors(model: type[BaseModel], error: ValidationError) -> list[FieldError]:
+    """Pydantic's errors as field errors; ``allowed`` is the field's description."""
+    forms = {found.alias or name: found.description for name, found in model.model_fields.items()}
+    details = []
+    for problem in error.errors(include_url=False):
+        name = ".".join(str(part) for part in problem["loc"]) or "event"
+        missing = problem["type"] == "missing"
+        got = None if missing else shown(problem["input"])
+        message = _MESSAGES.get(problem["type"], problem["msg"])
+        allowed = forms.get(str(problem["loc"][0])) if problem["loc"] else "a JSON object"
+        details.append(FieldError(name, message, got, allowed))
+    return details

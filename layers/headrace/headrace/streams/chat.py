@@ -1,0 +1,136 @@
+"""The stream ``chat``: messages in rooms."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, ValidationError
+from pydantic_core import PydanticCustomError
+
+from headrace import keys, times
+from headrace.auth import CHAT_WRITE
+from headrace.items import Item
+from headrace.settings import TableSettings
+from headrace.streams.base import (
+    CanonicalTime,
+    EventModel,
+    Id,
+    Index,
+    Sender,
+    SenderTag,
+    Stamped,
+    Stream,
+    Time,
+    choose_time,
+    choose_user,
+    invalid_event,
+    poison,
+)
+
+TEXT_BYTES = 4096
+
+MessageType = Literal["TEXT", "JOIN", "LEAVE"]
+_TYPES = "one of TEXT, JOIN, LEAVE"
+
+
+def _text(value: str) -> str:
+    if len(value) * 4 > TEXT_BYTES and len(value.encode()) > TEXT_BYTES:
+        raise PydanticCustomError("too_long", "is longer than 4096 bytes")
+    return value
+
+
+class IncomingMessage(EventModel):
+    """A message as a client sends it."""
+
+    room_id: Id = Field(description=keys.ID_FORM)
+    message: Annotated[str, AfterValidator(_text)] = Field(description="a text of at most 4096 bytes in UTF-8")
+    message_id: Id | None = Field(default=None, description=keys.ID_FORM)
+    timestamp: Time | None = Field(default=None, description=times.ACCEPTED_FORM)
+    message_type: MessageType = Field(default="TEXT", description=_TYPES)
+    user_id: Id | None = Field(default=None, description=keys.ID_FORM)
+    username: Id | None = Field(default=None, description=keys.ID_FORM)
+
+
+class StampedMessage(EventModel):
+    """A message as it travels in an envelope."""
+
+    room_id: Id = Field(description=keys.ID_FORM)
+    message_id: Id = Field(description=keys.ID_FORM)
+    timestamp: CanonicalTime = Field(description="a canonical UTC time with six digits")
+    user_id: Id = Field(description=keys.ID_FORM)
+    username: str = Field(description="a text")
+    message: str = Field(description="a text")
+    message_type: MessageType = Field(description=_TYPES)
+    sender: SenderTag = Field(description="12 characters of base32")
+
+
+_incoming = IncomingMessage.__pydantic_validator__.validate_python
+_stamped = StampedMessage.__pydantic_validator__.validate_python
+
+
+def accept(raw: object, sender: Sender) -> Stamped:
+    """A client's message, validated and stamped.
+
+    Raises:
+        InvalidEvent: names each field, what came and what is allowed.
+    """
+    try:
+        message: IncomingMessage = _incoming(raw)
+    except ValidationError as error:
+        raise invalid_event(IncomingMessage, error) from None
+    timestamp = choose_time(sender, message.message_id, message.timestamp)
+    message_id = message.message_id or times.new_message_id(sender.now)
+    user_id, username = choose_user(sender, message.user_id, message.username)
+    tag = keys.sender_tag(sender.subject)
+    receipt = {"roomId": message.room_id, "messageId": message_id, "timestamp": timestamp}
+    event = {
+        **receipt,
+        "userId": user_id,
+        "username": username,
+        "message": message.message,
+        "messageType": message.message_type,
+        "sender": tag,
+    }
+    return Stamped(event, message_id, (message.room_id, keys.timestamp_sk(timestamp, message_id, tag)), receipt)
+
+
+def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
+    """The row of a stamped message; it expires ``table.retention_days`` after it was accepted.
+
+    Raises:
+        PoisonRecord: missing_field, empty_key, invalid_key or invalid_event.
+    """
+    try:
+        message: StampedMessage = _stamped(event)
+    except ValidationError as error:
+        raise poison(StampedMessage, error) from None
+    row: Item = {
+        "roomId": message.room_id,
+        "timestampSk": keys.timestamp_sk(message.timestamp, message.message_id, message.sender),
+        "userId": message.user_id,
+        "username": message.username,
+        "message": message.message,
+        "messageType": message.message_type,
+        "messageId": message.message_id,
+        "timestamp": message.timestamp,
+        "bucketId": keys.bucket_id(message.message_id, table.time_write_shards),
+    }
+    if table.retention_days:
+        row["expiresAt"] = (accepted_at + table.retention_days * times.DAY) // times.SECOND
+    return row
+
+
+CHAT = Stream(
+    name="chat",
+    write_scope=CHAT_WRITE,
+    accept=accept,
+    item=item,
+    table_setting="CHAT_MESSAGES_TABLE",
+    retention_setting="CHAT_RETENTION_DAYS",
+    partition_key="roomId",
+    sort_key="timestampSk",
+    indexes=(
+        Index(name="UserIndex", partition_key="userId", sort_key="timestampSk"),
+        Index(name="TimeIndex", partition_key="bucketId", sort_key="timestampSk", sharded=True),
+    ),
+)

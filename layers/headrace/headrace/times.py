@@ -1,0 +1,152 @@
+"""Times: one fixed-width form, so that text order is time order.
+
+Inside, a time is an ``int`` of microseconds since the epoch, or its canonical text ``2025-11-21T10:00:58.722861Z``
+(UTC, always six digits, always 27 characters). Canonical texts compare as their times do.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+ACCEPTED_FORM = "ISO-8601 with a zone, such as 2025-11-21T10:00:58.722861Z, or epoch milliseconds; years 1970 to 9999"
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST = 253_402_300_799_999_999  # 9999-12-31T23:59:59.999999Z: one more microsecond would be a digit wider
+_CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
+_TOLERATED = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,12}))?(?:[Zz]|([+-]\d\d):?(\d\d))", re.ASCII
+)
+_UUID7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.IGNORECASE)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Clock(Protocol):
+    """Tells the time."""
+
+    def now(self) -> int:
+        """Microseconds since the epoch, UTC."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> int:
+        """Microseconds since the epoch, UTC."""
+        return time.time_ns() // 1000
+
+
+class FixedClock:
+    """A clock for tests: stands still until it is moved."""
+
+    def __init__(self, now: int | str) -> None:
+        self._now = parse_iso(now) if isinstance(now, str) else now
+
+    def now(self) -> int:
+        """Microseconds since the epoch, UTC."""
+        return self._now
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock by ``seconds``, which may be negative."""
+        self._now += round(seconds * SECOND)
+
+
+def iso(micros: int) -> str:
+    """The canonical text of ``micros`` (0 to the end of the year 9999).
+
+    Raises:
+        ValueError: out of range.
+    """
+    if not 0 <= micros <= _LAST:
+        raise ValueError(f"the time must be {ACCEPTED_FORM}")
+    return (_EPOCH + timedelta(microseconds=micros)).isoformat(timespec="microseconds")[:26] + "Z"
+
+
+def is_canonical(text: str) -> bool:
+    """Whether ``text`` is a real time in canonical form."""
+    if len(text) != 27 or not _CANONICAL.fullmatch(text):
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return text >= "1970"
+
+
+def parse_iso(text: str) -> int:
+    """Microseconds since the epoch of an ISO-8601 text with a zone; digits beyond the sixth are cut off.
+
+    Raises:
+        ValueError: not of ``ACCEPTED_FORM``.
+    """
+    match = _TOLERATED.fullmatch(text) if len(text) <= 48 else None
+    if match is None:
+        raise ValueError(f"the time must be {ACCEPTED_FORM}")
+    day, minute, second, fraction, zone_hours, zone_minutes = match.groups()
+    if fraction and not second:
+        raise ValueError(f"the time must be {ACCEPTED_FORM}")
+    zone = f"{zone_hours}:{zone_minutes}" if zone_hours else "+00:00"
+    try:
+        moment = datetime.fromisoformat(f"{day}T{minute}{second or ':00'}.{(fraction or '').ljust(6, '0')[:6]}{zone}")
+        micros = (moment - _EPOCH) // _MICROSECOND
+    except (ValueError, OverflowError):
+        raise ValueError(f"the time must be {ACCEPTED_FORM}") from None
+    if not 0 <= micros <= _LAST:
+        raise ValueError(f"the time must be {ACCEPTED_FORM}")
+    return micros
+
+
+def parse(value: object) -> str:
+    """The canonical text of an ISO-8601 text with a zone, or of epoch milliseconds (``int``).
+
+    Raises:
+        ValueError: not of ``ACCEPTED_FORM``.
+    """
+    if isinstance(value, str):
+        return value if is_canonical(value) else iso(parse_iso(value))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return iso(value * 1000)
+    raise ValueError(f"the time must be {ACCEPTED_FORM}")
+
+
+def parse_query(value: str) -> str:
+    """As :func:`parse`, for query strings, where epoch milliseconds are digits in a text.
+
+    Raises:
+        ValueError: not of ``ACCEPTED_FORM``.
+    """
+    return parse(int(value)) if value.isascii() and value.isdigit() and len(value) <= 15 else parse(value)
+
+
+def micros_of(canonical: str) -> int:
+    """Microseconds since the epoch of a canonical text.
+
+    Raises:
+        ValueError: not a time.
+    """
+    return (datetime.fromisoformat(canonical) - _EPOCH) // _MICROSECOND
+
+
+def uuid7_micros(text: str) -> int | None:
+    """The time inside a UUIDv7 (milliseconds, as microseconds since the epoch), or ``None`` if it is none."""
+    if len(text) != 36:
+        return None
+    match = _UUID7.fullmatch(text)
+    return int(match[1] + match[2], 16) * 1000 if match else None
+
+
+def new_message_id(micros: int) -> str:
+    """A new UUIDv7 whose time is ``micros``."""
+    digits = os.urandom(10).hex()
+    stamp = f"{micros // 1000:012x}"
+    variant = "89ab"[int(digits[3], 16) & 3]
+    return f"{stamp[:8]}-{stamp[8:]}-7{digits[:3]}-{variant}{digits[4:7]}-{digits[7:19]}"
