@@ -1,0 +1,1 @@
+"""Event source mappings and schedules: what invokes functions without a client."""

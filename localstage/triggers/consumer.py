@@ -1,0 +1,179 @@
+"""One consumer of one RabbitMQ queue on asyncio, over a connection of its own (pika)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pika
+from pika import exceptions
+from pika.adapters.asyncio_connection import AsyncioConnection
+from pika.channel import Channel
+from pika.connection import Connection
+from pika.spec import Basic, BasicProperties
+
+OPEN_SECONDS = 15.0
+CLOSE_SECONDS = 2.0
+
+# pika logs every step of a refused connection at several levels; the trigger says it once, in one line.
+logging.getLogger("pika").setLevel(logging.CRITICAL)
+
+OnMessage = Callable[[int, bool, BasicProperties, bytes], None]
+
+
+class Lost(Exception):
+    """The broker, the connection, the channel or the queue is not there; the message says which, for people."""
+
+
+class _Connection(AsyncioConnection):
+    def _on_data_available(self, data_in: bytes) -> None:
+        # pika lets an undecodable frame (say, a header with a time beyond the year 9999) escape into the event loop
+        # and then hangs on it for ever, open but silent. Losing the connection instead keeps the trouble visible.
+        try:
+            super()._on_data_available(data_in)  # type: ignore[misc]
+        except Exception as error:  # noqa: BLE001 - the connection ends with it, and the trigger says why
+            self._terminate_stream(error)  # type: ignore[attr-defined]
+
+
+class Consumer:
+    """Hands every delivery to ``on_message(tag, redelivered, properties, body)``; acknowledges when told.
+
+    ``on_lost`` is called once when an open consumer cannot receive any more, for whatever reason.
+    """
+
+    def __init__(
+        self,
+        parameters: pika.connection.Parameters,
+        queue: str,
+        *,
+        prefetch: int,
+        on_message: OnMessage,
+        on_lost: Callable[[], None],
+    ) -> None:
+        self._parameters = parameters
+        self._queue = queue
+        self._prefetch = prefetch
+        self._on_message = on_message
+        self._on_lost = on_lost
+        loop = asyncio.get_running_loop()
+        self._opened: asyncio.Future[None] = loop.create_future()
+        self._closed: asyncio.Future[None] = loop.create_future()
+        self._connection: _Connection | None = None
+        self._channel: Channel | None = None
+        self.lost: str | None = None
+
+    async def open(self) -> None:
+        """Connect and consume.
+
+        Raises:
+            Lost: the broker or the queue is not there.
+        """
+        self._connection = _Connection(
+            self._parameters,
+            on_open_callback=self._on_connection,
+            on_open_error_callback=lambda _, error: self._on_closed(error),
+            on_close_callback=lambda _, error: self._on_closed(error),
+            custom_ioloop=asyncio.get_running_loop(),
+        )
+        try:
+            async with asyncio.timeout(OPEN_SECONDS):
+                await self._opened
+        except TimeoutError:
+            self._lose(f"the broker {self._address} does not answer")
+        if self.lost is not None:
+            raise Lost(self.lost)
+
+    def ack(self, tag: int, *, multiple: bool) -> None:
+        """Acknowledge one delivery, or all up to it.
+
+        Raises:
+            Lost: too late; the broker delivers it again.
+        """
+        self._live_channel().basic_ack(tag, multiple=multiple)
+
+    def give_back(self, tag: int) -> None:
+        """Return all unsettled deliveries up to this one to the queue.
+
+        The AMQP verb that Lambda's own mapping uses for this is UNCONFIRMED (nack, reject or closing the channel). It
+        matters for a quorum queue's delivery limit: RabbitMQ up to 4.2 counts each of them, 4.3 does not count nack.
+
+        Raises:
+            Lost: too late; the broker delivers them again.
+        """
+        self._live_channel().basic_nack(tag, multiple=True, requeue=True)
+
+    async def close(self) -> None:
+        """Close channel and connection, so that whatever is unsettled returns to the queue."""
+        connection = self._connection
+        if connection is None:
+            return
+        self._lose("closed")
+        if not (connection.is_closed or connection.is_closing):
+            connection.close()
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await asyncio.shield(self._closed)
+        except TimeoutError:
+            # A broker that does not answer the close frees our deliveries when the socket is gone.
+            connection._terminate_stream(exceptions.StreamLostError("close was not answered"))  # type: ignore[attr-defined]
+
+    @property
+    def _address(self) -> str:
+        return f"{self._parameters.host}:{self._parameters.port}"
+
+    def _live_channel(self) -> Channel:
+        if self.lost is not None or self._channel is None:
+            raise Lost(self.lost or "not open")
+        return self._channel
+
+    def _lose(self, reason: str) -> None:
+        if self.lost is not None:
+            return
+        self.lost = reason
+        if not self._opened.done():
+            self._opened.set_result(None)
+        self._on_lost()
+
+    def _on_connection(self, connection: Connection) -> None:
+        connection.channel(on_open_callback=self._on_channel)
+
+    def _on_channel(self, channel: Channel) -> None:
+        self._channel = channel
+        channel.add_on_close_callback(self._on_channel_closed)
+        channel.add_on_cancel_callback(lambda _: self._lose(f"queue {self._queue} was deleted"))
+        # Per consumer, not per channel: quorum queues know no global limit.
+        channel.basic_qos(prefetch_count=self._prefetch, callback=lambda _: self._consume(channel))
+
+    def _consume(self, channel: Channel) -> None:
+        channel.basic_consume(self._queue, self._on_delivery, callback=self._on_consuming)
+
+    def _on_consuming(self, _: Any) -> None:
+        if not self._opened.done():
+            self._opened.set_result(None)
+
+    def _on_delivery(self, _: Channel, method: Basic.Deliver, properties: BasicProperties, body: bytes) -> None:
+        if self.lost is None:
+            self._on_message(method.delivery_tag or 0, bool(method.redelivered), properties, body)
+
+    def _on_channel_closed(self, _: Channel, error: Exception) -> None:
+        if isinstance(error, exceptions.ChannelClosedByBroker):
+            missing = error.reply_code == 404
+            self._lose(f"queue {self._queue} does not exist" if missing else f"the broker says {error.reply_text}")
+        else:
+            self._lose(self._describe(error))
+
+    def _on_closed(self, error: BaseException) -> None:
+        self._lose(self._describe(error))
+        if not self._closed.done():
+            self._closed.set_result(None)
+
+    def _describe(self, error: BaseException) -> str:
+        if isinstance(error, exceptions.ConnectionClosedByBroker):
+            return f"the broker {self._address} says {error.reply_text}"
+        if isinstance(error, exceptions.ProbableAuthenticationError | exceptions.ProbableAccessDeniedError):
+            return f"the broker {self._address} refused the user or the virtual host"
+        if isinstance(error, exceptions.AMQPError):
+            return f"the broker {self._address} is not reachable"
+        return f"a delivery could not be read ({type(error).__name__}: {error})"

@@ -1,0 +1,87 @@
+"""How triggers wait after failures, how they speak of them, and what they say of themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+QUIET_SECONDS = 5.0
+
+
+class Backoff:
+    """Delays that double from ``first`` to ``most`` seconds until ``reset``."""
+
+    def __init__(self, first: float, most: float) -> None:
+        self._first = first
+        self._most = most
+        self._next = first
+
+    def next(self) -> float:
+        """Return the delay to wait now, in seconds."""
+        delay = self._next
+        self._next = min(delay * 2, self._most)
+        return delay
+
+    def reset(self) -> None:
+        """Start again from the first delay."""
+        self._next = self._first
+
+
+class Reporter:
+    """Warns at most once in five seconds per kind of trouble, and counts what it kept quiet."""
+
+    def __init__(self, logger: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
+        self._logger = logger
+        self._clock = clock
+        self._last: dict[str, float] = {}
+        self._quiet: dict[str, int] = {}
+
+    def warn(self, kind: str, message: str) -> None:
+        """Log ``message`` unless one of this kind was logged just now; ``kind`` comes from a small fixed set."""
+        now = self._clock()
+        last = self._last.get(kind)
+        if last is not None and now - last < QUIET_SECONDS:
+            self._quiet[kind] = self._quiet.get(kind, 0) + 1
+            return
+        quiet = self._quiet.pop(kind, 0)
+        self._last[kind] = now
+        self._logger.warning("%s%s", message, f" ({quiet} more like this)" if quiet else "")
+
+
+@dataclass
+class Status:
+    """What one trigger is doing; ``state`` is ``stopped``, ``starting``, ``running`` or ``waiting`` (see ``trouble``).
+
+    ``records`` were handled by the function, in ``batches``; ``failures`` counts invocations that failed.
+    """
+
+    id: str
+    kind: str
+    source: str
+    function_id: str
+    state: str = "stopped"
+    trouble: str | None = None
+    records: int = 0
+    batches: int = 0
+    failures: int = 0
+
+
+async def pause(stopping: asyncio.Event, seconds: float) -> None:
+    """Sleep, but no longer than until ``stopping`` is set."""
+    try:
+        async with asyncio.timeout(seconds):
+            await stopping.wait()
+    except TimeoutError:
+        return
+
+
+async def finish(task: asyncio.Task[None], grace: float) -> None:
+    """Wait ``grace`` seconds for a task to end by itself, then cancel it; its errors are its own."""
+    try:
+        await asyncio.wait({task}, timeout=grace)
+    finally:
+        task.cancel()
+    await asyncio.wait({task})
