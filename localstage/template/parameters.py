@@ -1,0 +1,124 @@
+"""Template parameters: defaults, then samconfig.toml, then what the caller overrides."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from localstage.errors import TemplateError
+
+# As SAM CLI reads it: Key=value, ParameterKey=Key,ParameterValue=value; quotes around a value, backslash before one.
+_VALUE = r"(\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?:\\.|[^\s\"\\])+)?"
+_PAIR = re.compile(rf"(?:ParameterKey=([A-Za-z0-9]+),ParameterValue={_VALUE}|([A-Za-z0-9]+)={_VALUE})(?:\s+|$)")
+
+
+def from_samconfig(path: Path, config_env: str) -> dict[str, str]:
+    """The parameter overrides of ``config_env`` in a samconfig.toml; none if there is no such file or table.
+
+    Raises:
+        TemplateError: not TOML, or overrides in a form that SAM CLI does not read.
+    """
+    try:
+        config = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TemplateError(f"{path}: {error}") from None
+    overrides: dict[str, str] = {}
+    for command in ("global", "deploy"):
+        table = config.get(config_env, {})
+        for name in (command, "parameters"):
+            table = table.get(name, {}) if isinstance(table, dict) else {}
+        if isinstance(table, dict) and "parameter_overrides" in table:
+            # A command's own list replaces the global one: SAM CLI does not merge them.
+            overrides = _pairs(table["parameter_overrides"], f"{path} [{config_env}.{command}.parameters]")
+    return overrides
+
+
+def _pairs(value: Any, where: str) -> dict[str, str]:
+    if isinstance(value, dict):
+        return {name: _text(item) for name, item in value.items()}
+    result: dict[str, str] = {}
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, dict):
+            result.update({name: _text(one) for name, one in item.items()})
+            continue
+        text = str(item).strip()
+        position = 0
+        while position < len(text):
+            match = _PAIR.match(text, position)
+            if match is None:
+                raise TemplateError(f'{where}: parameter_overrides wants Name=value, got "{text[position:][:60]}"')
+            result[match[1] or match[3]] = _unquote((match[2] if match[1] else match[4]) or "")
+            position = match.end()
+    return result
+
+
+def _unquote(value: str) -> str:
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        value = value[1:-1]
+    return re.sub(r"\\([ \"'])", r"\1", value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(_text(item) for item in value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def check_names(declared: Mapping[str, Any], overrides: Mapping[str, str], where: str) -> None:
+    """Refuse an override of a parameter that the template does not declare, as CloudFormation does."""
+    for name in overrides:
+        if name not in declared:
+            known = ", ".join(sorted(declared)) or "none"
+            raise TemplateError(f"{where}: the template has no parameter {name} (it has: {known})")
+
+
+def values(declared: Mapping[str, Any], overrides: Mapping[str, str]) -> dict[str, Any]:
+    """Each parameter's value: text, or a list of texts for the list types.
+
+    Raises:
+        TemplateError: no value and no default, or a value that the declaration does not allow.
+    """
+    return {name: _value(name, spec or {}, overrides) for name, spec in declared.items()}
+
+
+def _value(name: str, spec: Mapping[str, Any], overrides: Mapping[str, str]) -> Any:
+    if name in overrides:
+        text = overrides[name]
+    elif "Default" in spec:
+        text = _text(spec["Default"])
+    else:
+        raise TemplateError(f"Parameters.{name} has no value: give it one in samconfig.toml, [local.deploy.parameters]")
+    kind = str(spec.get("Type", "String"))
+    listed = kind == "CommaDelimitedList" or "List<" in kind
+    items = [item.strip() for item in text.split(",")] if listed else [text]
+    for item in items:
+        _check(name, spec, kind, item)
+    return items if listed else text
+
+
+def _check(name: str, spec: Mapping[str, Any], kind: str, item: str) -> None:
+    def refuse(want: str) -> None:
+        got = "a value that is not shown (NoEcho)" if _text(spec.get("NoEcho", "")) == "true" else f'"{item}"'
+        raise TemplateError(f"Parameters.{name}: got {got}, {spec.get('ConstraintDescription') or want}")
+
+    if allowed := [_text(one) for one in spec.get("AllowedValues", [])]:
+        if item not in allowed:
+            refuse(f"allowed is {', '.join(allowed)}")
+        return
+    if (pattern := spec.get("AllowedPattern")) and not re.fullmatch(str(pattern), item):
+        refuse(f"allowed is what matches {pattern}")
+    if not int(spec.get("MinLength", 0)) <= len(item) <= int(spec.get("MaxLength", len(item))):
+        refuse(f"its length must be {spec.get('MinLength', 0)} to {spec.get('MaxLength', 'any')}")
+    if kind in ("Number", "List<Number>"):
+        try:
+            number = float(item)
+        except ValueError:
+            refuse("wanted is a number")
+        else:
+            if not float(spec.get("MinValue", number)) <= number <= float(spec.get("MaxValue", number)):
+                refuse(f"allowed is {spec.get('MinValue', 'any')} to {spec.get('MaxValue', 'any')}")

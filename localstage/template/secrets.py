@@ -1,0 +1,103 @@
+"""Reads secrets; a generated value is made once and kept, so that it is the same at the next start."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets as random
+import string
+from pathlib import Path
+from typing import Any
+
+from localstage.errors import TemplateError
+from localstage.model import Secret
+from localstage.template.keeping import keep
+from localstage.template.resources import Resource, Stack
+
+_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+
+
+def read_secrets(stack: Stack, state_dir: Path) -> dict[str, Secret]:
+    """Every secret with its value, which the resolver then knows too.
+
+    Generated values are kept in ``state_dir/secrets.json`` (0600) until the template generates them differently.
+    """
+    path = state_dir / "secrets.json"
+    kept = _kept(path)
+    made: dict[str, dict[str, str]] = {}
+    found = {}
+    for resource in stack.all("AWS::SecretsManager::Secret"):
+        value = _value(resource, kept, made)
+        arn = stack.ref(resource.id)
+        name = arn.rpartition(":secret:")[2]
+        found[resource.id] = Secret(resource.id, name, arn, value)
+        stack.resolver.secrets |= {arn: value, name: value}
+    if made:
+        keep(path, json.dumps(kept | made, indent=1))
+    return found
+
+
+def _value(resource: Resource, kept: dict[str, Any], made: dict[str, dict[str, str]]) -> str:
+    if not resource.has("GenerateSecretString"):
+        return resource.text("SecretString", "")
+    if resource.has("SecretString"):
+        raise TemplateError(f"{resource.id}: SecretString and GenerateSecretString exclude each other")
+    wanted = resource.mapping("GenerateSecretString")
+    made_from = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()
+    before = kept.get(resource.id)
+    if isinstance(before, dict) and before.get("madeFrom") == made_from and isinstance(before.get("value"), str):
+        return str(before["value"])
+    value = _generate(resource.inner("GenerateSecretString", wanted))
+    made[resource.id] = {"madeFrom": made_from, "value": value}
+    return value
+
+
+def _generate(wanted: Resource) -> str:
+    password = _password(wanted)
+    if not wanted.has("GenerateStringKey"):
+        return password
+    try:
+        template = json.loads(wanted.text("SecretStringTemplate"))
+        template[wanted.text("GenerateStringKey")] = password
+    except (ValueError, TypeError):
+        raise TemplateError(f"{wanted.id}.SecretStringTemplate: wanted is a JSON object") from None
+    return json.dumps(template)
+
+
+def _password(wanted: Resource) -> str:
+    """As GetRandomPassword makes it: each kind of character at least once, unless that is switched off."""
+    excluded = set(wanted.text("ExcludeCharacters", ""))
+    kinds = [
+        [character for character in characters if character not in excluded]
+        for name, characters in (
+            ("ExcludeLowercase", string.ascii_lowercase),
+            ("ExcludeUppercase", string.ascii_uppercase),
+            ("ExcludeNumbers", string.digits),
+            ("ExcludePunctuation", _PUNCTUATION),
+        )
+        if not wanted.flag(name, False)
+    ]
+    if wanted.flag("IncludeSpace", False):
+        kinds.append([" "])
+    kinds = [kind for kind in kinds if kind]
+    length = wanted.integer("PasswordLength", 32, low=1, high=4096)
+    if not kinds:
+        raise TemplateError(f"{wanted.id}: every character is excluded")
+    each = kinds if wanted.flag("RequireEachIncludedType", True) else []
+    if length < len(each):
+        raise TemplateError(f"{wanted.id}.PasswordLength: {length} is too short for each kind of character")
+    everything = [character for kind in kinds for character in kind]
+    characters = [random.choice(kind) for kind in each]
+    characters += [random.choice(everything) for _ in range(length - len(each))]
+    random.SystemRandom().shuffle(characters)
+    return "".join(characters)
+
+
+def _kept(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError):
+        raise TemplateError(f"{path} is damaged; delete it with the data it belongs to: make reset") from None
+    return content if isinstance(content, dict) else {}
