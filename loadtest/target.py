@@ -1,0 +1,96 @@
+"""Which stage the traffic goes to, and who signs in there."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadtest.client import HttpApi, StageNotFound, TokenRefused, WebSocket, fetch_token
+
+STAGE_FILE = Path(__file__).resolve().parents[1] / ".local" / "stage.json"
+TOKEN_TTL = 3600
+READER = "loadtest-reader"
+
+
+class Token:
+    """A token for one user, fetched at first use and again before it expires."""
+
+    def __init__(self, token_url: str, user: str, scopes: list[str]) -> None:
+        self._token_url = token_url
+        self._user = user
+        self._scopes = scopes
+        self._value = ""
+        self._fetch_at = 0.0
+
+    def __call__(self) -> str:
+        if time.monotonic() >= self._fetch_at:
+            self._value = fetch_token(self._token_url, self._user, self._scopes, TOKEN_TTL)
+            self._fetch_at = time.monotonic() + TOKEN_TTL / 2
+        return self._value
+
+
+@dataclass(frozen=True)
+class Target:
+    """A stage's URLs. ``token_url`` issues tokens (the local stage); else ``token`` serves everybody."""
+
+    http_url: str
+    websocket_url: str
+    token_url: str = ""
+    token: str = ""
+
+    def signed_in(self, user: str, *scopes: str) -> Token | _Fixed:
+        """A source of tokens for ``user``.
+
+        Raises:
+            TokenRefused: the target has neither a token nor an issuer.
+        """
+        if self.token:
+            return _Fixed(self.token)
+        if not self.token_url:
+            raise TokenRefused("give --token-url or the variable HEADRACE_TOKEN to sign in at this target")
+        return Token(self.token_url, user, list(scopes))
+
+    def websocket(self, user: str, *scopes: str, timeout: float = 10.0) -> WebSocket:
+        """A WebSocket as ``user``, not yet open."""
+        return WebSocket(self.websocket_url, self.signed_in(user, *scopes), timeout=timeout)
+
+    def reader(self) -> HttpApi:
+        """The HTTP API for someone who may read."""
+        return HttpApi(self.http_url, self.signed_in(READER, "chat:read"))
+
+
+@dataclass(frozen=True)
+class _Fixed:
+    value: str
+
+    def __call__(self) -> str:
+        return self.value
+
+
+def running_stage(path: Path = STAGE_FILE) -> Target | None:
+    """The local stage that runs now, or None. A file left by a stage that is gone counts as none."""
+    try:
+        state = json.loads(path.read_text(encoding="utf-8"))
+        os.kill(int(state["pid"]), 0)
+        return Target(state["http_url"], state["websocket_url"], state["token_url"])
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def find(http_url: str | None, websocket_url: str | None, token_url: str | None) -> Target:
+    """The target named by URLs, or else the local stage.
+
+    Raises:
+        StageNotFound: no URLs, and no stage runs here.
+    """
+    if http_url and websocket_url:
+        return Target(http_url, websocket_url, token_url or "", os.environ.get("HEADRACE_TOKEN", ""))
+    if http_url or websocket_url:
+        raise StageNotFound("give both --http-url and --websocket-url, or neither")
+    stage = running_stage()
+    if stage is None:
+        raise StageNotFound("no stage runs here; start one with: make up")
+    return stage
