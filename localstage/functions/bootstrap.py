@@ -1,0 +1,33 @@
+"""First lines of a function's process: tie it to the stage, lay out the path as Lambda does, run awslambdaric.
+
+Arguments: the stage's process id, the function's id (for people who read ``ps``), the handler, then the directories
+that come before the standard library. Imports nothing of the stage: a function must not see it.
+"""
+
+import ctypes
+import os
+import sys
+
+PR_SET_PDEATHSIG = 1
+SIGKILL = 9
+
+
+def main() -> None:
+    owner, _function, handler, *path = sys.argv[1:]
+    # SIGKILL also ends a process that is stopped, which an idle function's is.
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL)
+    if os.getppid() != int(owner):  # the stage went away before the line above
+        os._exit(0)
+    sys.path[:0] = path
+    sys.argv = ["bootstrap.py", handler]
+
+    import awslambdaric.bootstrap as runtime
+    from awslambdaric.__main__ import main as run
+
+    # CloudWatch shows a carriage return and a no-break space as a line and an indent; a terminal does not.
+    runtime.ERROR_LOG_LINE_TERMINATE = "\n"
+    runtime.ERROR_LOG_IDENT = " "
+    run(sys.argv)
+
+
+main()

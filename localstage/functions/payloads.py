@@ -1,0 +1,59 @@
+"""Lambda's own answers: the error objects that a caller gets when the function gave none, and the size limits."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+MAX_REQUEST = 6 * 1024 * 1024
+# Lambda allows a response 100 bytes more than a request; its error message says this number.
+MAX_RESPONSE = 6 * 1024 * 1024 + 100
+
+
+def _error(kind: str, message: str) -> bytes:
+    return json.dumps({"errorType": kind, "errorMessage": message}).encode()
+
+
+def timed_out(request_id: str, seconds: float) -> bytes:
+    """The answer when a function's deadline passed."""
+    return _error("Sandbox.Timedout", f"RequestId: {request_id} Error: Task timed out after {seconds:.2f} seconds")
+
+
+def exited(request_id: str, status: int | None) -> bytes:
+    """The answer when the process ended by itself; ``status`` as ``Popen.returncode`` gives it."""
+    return _error("Runtime.ExitError", f"RequestId: {request_id} Error: {exit_reason(status)}")
+
+
+def exit_reason(status: int | None) -> str:
+    """How Lambda words the end of a process: ``exit status 1``, ``signal: killed``."""
+    if not status:
+        return "Runtime exited without providing a reason"
+    if status > 0:
+        return f"Runtime exited with error: exit status {status}"
+    name = (signal.strsignal(-status) or str(-status)).lower()
+    return f"Runtime exited with error: signal: {name}"
+
+
+def response_too_large() -> bytes:
+    """The caller's answer when the function's response is over the limit."""
+    return _error(
+        "Function.ResponseSizeTooLarge",
+        f"Response payload size exceeded maximum allowed payload size ({MAX_RESPONSE} bytes).",
+    )
+
+
+def request_too_large() -> bytes:
+    """The caller's answer when the event is over the limit; the function is not invoked."""
+    return _error(
+        "RequestEntityTooLargeException",
+        f"Request must be smaller than {MAX_REQUEST} bytes for the InvokeFunction operation",
+    )
+
+
+def error_type(payload: bytes) -> str:
+    """``errorType`` of an error answer, shortened for a log line; never the message, which may be private."""
+    try:
+        kind = json.loads(payload).get("errorType")
+    except (ValueError, AttributeError):
+        kind = None
+    return kind[:80] if isinstance(kind, str) and kind.isprintable() else "an error"

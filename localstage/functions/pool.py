@@ -1,0 +1,219 @@
+"""All functions of a stage: implements :class:`localstage.invoking.Functions`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from localstage.errors import StageError
+from localstage.functions import payloads, watch
+from localstage.functions.complaints import Complaints
+from localstage.functions.environment import State
+from localstage.functions.group import Group
+from localstage.functions.logs import FunctionLog
+from localstage.functions.settings import PoolSettings
+from localstage.invoking import Invocation
+from localstage.model import Function
+
+_log = logging.getLogger("localstage.functions")
+
+_HOUSEKEEPING = 1.0
+
+
+@dataclass(frozen=True)
+class FunctionStatus:
+    """Counts of one function, over its shared environments and its lanes."""
+
+    environments: int
+    busy: int
+    frozen: int
+    waiting: int
+    invocations: int
+    errors: int
+    cold_starts: int
+
+
+class FunctionPool:
+    """Runs events in worker processes, as Lambda would.
+
+    ``layer_paths``: layer id to the directory mounted as ``/opt``; ``runtime_path``: holds awslambdaric and boto3.
+    ``max_environments`` bounds the processes of one function (each lane has one more); default twice the processors.
+    ``base_environment``: variables for every function, such as ``AWS_REGION`` and keys. Times in seconds.
+    Use it in the main thread's event loop only: the kernel ends the processes when the thread that made them ends.
+    """
+
+    def __init__(
+        self,
+        functions: Mapping[str, Function],
+        *,
+        state_dir: Path,
+        layer_paths: Mapping[str, Path],
+        runtime_path: Path,
+        base_environment: Mapping[str, str],
+        max_environments: int | None = None,
+        init_timeout: float = 10.0,
+        idle_timeout: float = 600.0,
+    ) -> None:
+        self._functions = dict(functions)
+        self._settings = PoolSettings(
+            state_dir=state_dir,
+            layer_paths=layer_paths,
+            runtime_path=runtime_path,
+            max_environments=max_environments or 2 * (os.cpu_count() or 1),
+            base_environment=base_environment,
+            init_timeout=init_timeout,
+            idle_timeout=idle_timeout,
+        )
+        self._groups: dict[tuple[str, str | None], Group] = {}
+        self._retired: list[Group] = []  # of functions that are gone; their last events still run
+        self._logs: dict[str, FunctionLog] = {}
+        self._complaints = Complaints()
+        self._house: asyncio.Task[None] | None = None
+        self._watcher: asyncio.Task[None] | None = None
+        self._running = False
+
+    async def start(self) -> None:
+        """Be ready for events. No process is started before its first event.
+
+        Raises:
+            StageError: the state directory cannot be written.
+        """
+        try:
+            (self._settings.state_dir / "logs").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StageError(f"{self._settings.state_dir} cannot be written: {error.strerror}") from error
+        self._running = True
+        self._house = asyncio.create_task(self._keep_house())
+        await self._watch()
+
+    async def stop(self) -> None:
+        """End every process; events that wait or run get a StageError. Returns when all processes are reaped."""
+        self._running = False
+        groups = [*self._groups.values(), *self._retired]
+        for group in groups:
+            group.close(StageError("the stage is stopping"))
+        await _cancelled(self._house)
+        await _cancelled(self._watcher)
+        for group in groups:
+            await group.quiet.wait()
+        for log in self._logs.values():
+            log.close()
+        self._groups.clear()
+        self._retired.clear()
+        self._logs.clear()
+
+    async def invoke(self, function_id: str, event: bytes, *, lane: str | None = None) -> Invocation:
+        """Run one event (JSON, at most 6 MB); a function's own failure is an answer, not an exception.
+
+        Waits for an environment as long as the caller does; a call that is cancelled before it has one never runs.
+
+        Raises:
+            KeyError: no such function.
+            StageError: the stage is stopping, or no process could be started.
+        """
+        group = self._groups.get((function_id, lane)) or self._new_group(function_id, lane)
+        if len(event) > payloads.MAX_REQUEST:
+            return Invocation(payloads.request_too_large(), "Unhandled")
+        return await group.invoke(event)
+
+    async def replace(
+        self, functions: Mapping[str, Function], *, layer_paths: Mapping[str, Path] | None = None
+    ) -> None:
+        """Take over an edited template: changed functions get new environments, others keep theirs.
+
+        What runs ends in its old environment; events that wait for a function that is gone get a StageError.
+        """
+        old, self._functions = self._functions, dict(functions)
+        layers = self._settings.layer_paths if layer_paths is None else layer_paths
+        moved = {
+            id
+            for id in {**self._settings.layer_paths, **layers}
+            if self._settings.layer_paths.get(id) != layers.get(id)
+        }
+        self._settings = dataclasses.replace(self._settings, layer_paths=layers)
+        for key, group in list(self._groups.items()):
+            function = functions.get(key[0])
+            if function is None:
+                self._retired.append(self._groups.pop(key))
+                group.close()
+            elif function != old.get(key[0]) or any(layer.id in moved for layer in function.layers):
+                group.change(function, self._settings, limit=self._limit(function, key[1]))
+        await self._watch()
+
+    def status(self) -> dict[str, FunctionStatus]:
+        """Counts for every function of the template."""
+        return {id: self._status([g for (of, _), g in self._groups.items() if of == id]) for id in self._functions}
+
+    @staticmethod
+    def _status(groups: list[Group]) -> FunctionStatus:
+        return FunctionStatus(
+            environments=sum(len(group.environments) for group in groups),
+            busy=sum(group.count(State.BUSY, State.RETURNING) for group in groups),
+            frozen=sum(group.frozen for group in groups),
+            waiting=sum(len(group.waiting) for group in groups),
+            invocations=sum(group.invocations for group in groups),
+            errors=sum(group.errors for group in groups),
+            cold_starts=sum(group.cold_starts for group in groups),
+        )
+
+    def _new_group(self, function_id: str, lane: str | None) -> Group:
+        if not self._running:
+            raise StageError("the stage is stopping")
+        function = self._functions[function_id]
+        try:
+            log = self._logs.get(function_id) or FunctionLog(self._settings.state_dir / "logs" / f"{function_id}.log")
+        except OSError as error:
+            raise StageError(f"the log of {function_id} cannot be written: {error.strerror}") from error
+        self._logs[function_id] = log
+        group = Group(function, self._settings, log, self._complaints, limit=self._limit(function, lane))
+        self._groups[function_id, lane] = group
+        return group
+
+    def _limit(self, function: Function, lane: str | None) -> int:
+        if lane is not None:
+            return 1
+        reserved = function.reserved_concurrency
+        return self._settings.max_environments if reserved is None else min(reserved, self._settings.max_environments)
+
+    async def _keep_house(self) -> None:
+        while True:
+            await asyncio.sleep(_HOUSEKEEPING)
+            self._retired = [group for group in self._retired if not group.quiet.is_set()]
+            for group in (*self._groups.values(), *self._retired):
+                group.keep_house()
+            for log in self._logs.values():
+                log.rotate()
+            self._complaints.flush()
+
+    async def _watch(self) -> None:
+        await _cancelled(self._watcher)
+        users = watch.sources(self._functions, self._settings.layer_paths)
+        self._watcher = asyncio.create_task(self._follow_edits(users))
+        # The watch is in place once the task has run up to its first wait.
+        await asyncio.sleep(0)
+
+    async def _follow_edits(self, users: Mapping[Path, set[str]]) -> None:
+        async for changed in watch.edits(users):
+            ids = watch.touched(changed, users)
+            groups = [group for (function_id, _), group in self._groups.items() if function_id in ids]
+            # In this order: a process that still starts could write the old bytecode again.
+            for group in groups:
+                group.end_outdated()
+            watch.forget_bytecode(changed, self._settings.state_dir)
+            for group in groups:
+                group.grow()
+            if ids:
+                _log.info("%s", watch.describe(ids, changed))
+
+
+async def _cancelled(task: asyncio.Task[None] | None) -> None:
+    if task is not None:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task

@@ -1,0 +1,73 @@
+"""An operating system process of a function: started clean, watched, stopped and continued, reaped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+
+class WorkerProcess:
+    """A process in a session of its own, with its children as one group.
+
+    ``exited`` is called once, when the process has ended and before it is reaped.
+
+    Raises:
+        OSError: no process could be started.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        variables: Mapping[str, str],
+        *,
+        cwd: Path,
+        output: int,
+        exited: Callable[[], None],
+    ) -> None:
+        # Blocks for about a millisecond. asyncio's own subprocesses may be forked from another thread, whose end would
+        # be the process's end too (PR_SET_PDEATHSIG).
+        self._process = subprocess.Popen(
+            command,
+            env=variables,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+        self.pid = self._process.pid
+        self._exited = exited
+        self._reaped = False
+        self._loop = asyncio.get_running_loop()
+        try:
+            self._pidfd = os.pidfd_open(self.pid)
+        except OSError:
+            self.signal(signal.SIGKILL)
+            self._process.wait()
+            raise
+        self._loop.add_reader(self._pidfd, self._ended)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send ``number`` to the process and its children, if they are still there."""
+        if not self._reaped:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, number)
+
+    def reap(self) -> int:
+        """End what children the process left, free its id, and give its status as ``Popen.returncode`` does.
+
+        Only after ``exited`` was called. Children come first: until the process is reaped nobody else can have its id.
+        """
+        self.signal(signal.SIGKILL)
+        self._reaped = True
+        return self._process.wait()
+
+    def _ended(self) -> None:
+        self._loop.remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        self._exited()

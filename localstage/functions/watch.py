@@ -1,0 +1,79 @@
+"""Notices edits of the functions' code and layers."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import watchfiles
+
+from localstage.functions.settings import bytecode_file, layer_path
+from localstage.model import Function
+
+_log = logging.getLogger("localstage.functions")
+
+# Changes that come within STEP of each other are one edit; SLOWEST bounds a long series of them. Milliseconds.
+_STEP = 15
+_SLOWEST = 200
+_NAMED = 3
+
+
+async def edits(directories: Iterable[Path]) -> AsyncIterator[set[Path]]:
+    """The files that changed, as they change; never those that editors and tools leave behind."""
+    existing = [each for each in directories if each.is_dir()]
+    if not existing:
+        return
+    try:
+        async for changes in watchfiles.awatch(*existing, step=_STEP, debounce=_SLOWEST, recursive=True):
+            yield {Path(path) for _, path in changes}
+    except OSError as error:
+        # Most often the number of inotify watches; the stage is of use without.
+        _log.warning("edits are not noticed, restart the stage to see them: %s", error)
+
+
+def sources(functions: Mapping[str, Function], layer_paths: Mapping[str, Path]) -> dict[Path, set[str]]:
+    """Each directory that functions are made of, without what the stage built itself, and whose it is."""
+    users: dict[Path, set[str]] = {}
+    for function in functions.values():
+        own = [layer.content for layer in function.layers]
+        mounted = [each for each in layer_path(function, layer_paths) if _within(each, own)]
+        for directory in (function.code, *mounted):
+            users.setdefault(directory.resolve(), set()).add(function.id)
+    return users
+
+
+def touched(changed: Iterable[Path], users: Mapping[Path, set[str]]) -> set[str]:
+    """The functions that ``changed`` files belong to."""
+    return {
+        each for directory, ids in users.items() for path in changed if path.is_relative_to(directory) for each in ids
+    }
+
+
+def forget_bytecode(changed: Iterable[Path], state_dir: Path) -> None:
+    """Remove the bytecode of changed sources.
+
+    Python takes bytecode as fresh if second and size agree, which two quick edits do.
+    """
+    for path in changed:
+        if path.suffix == ".py":
+            with suppress(OSError):
+                bytecode_file(state_dir, path).unlink()
+
+
+def describe(ids: Iterable[str], changed: Iterable[Path]) -> str:
+    """One line for people: ``ReadRoom reloaded (functions/read_room/app.py)``."""
+    names, files = sorted(ids), sorted(_short(path) for path in changed)
+    who = ", ".join(names) if len(names) <= _NAMED else f"{len(names)} functions"
+    what = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+    return f"{who} reloaded ({what})"
+
+
+def _within(path: Path, directories: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(each.absolute()) for each in directories)
+
+
+def _short(path: Path) -> str:
+    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
