@@ -1,0 +1,74 @@
+"""Health: whether events can be accepted and history can be read, part by part, bounded in time.
+
+Accepting needs the broker or the retry lane; reading needs the table. The cache may be away: then it is slower.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import urlsplit
+
+CHECK_SECONDS = 1.0
+KEPT_SECONDS = 5.0
+"""An answer is given again for this long, so that anyone may ask as often as they like."""
+
+Check = Callable[[], object]
+
+
+class Health:
+    """Asks every part at once; a part that raises, or takes longer than ``CHECK_SECONDS``, is ``unreachable``.
+
+    ``checks`` has the parts ``broker``, ``retryLane``, ``table`` and ``cache``.
+    """
+
+    def __init__(self, checks: Mapping[str, Check], monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._checks = checks
+        self._monotonic = monotonic
+        self._pool = ThreadPoolExecutor(max_workers=len(checks), thread_name_prefix="health")
+        self._kept: tuple[float, dict[str, Any]] | None = None
+
+    def answer(self) -> tuple[int, dict[str, Any]]:
+        """HTTP status and body: 200 while events are accepted and history can be read, else 503."""
+        now = self._monotonic()
+        if self._kept is None or now - self._kept[0] > KEPT_SECONDS:
+            self._kept = (now, self._ask())
+        body = self._kept[1]
+        return (200 if body["accepting"] and body["reading"] else 503), body
+
+    def _ask(self) -> dict[str, Any]:
+        asked = {name: self._pool.submit(check) for name, check in self._checks.items()}
+        deadline = self._monotonic() + CHECK_SECONDS
+        parts: dict[str, str] = {}
+        for name, future in asked.items():
+            try:
+                future.result(timeout=max(0.0, deadline - self._monotonic()))
+                parts[name] = "ok"
+            except Exception:  # noqa: BLE001 - whatever it is, the part's state in the answer shows it
+                parts[name] = "unreachable"
+        accepting = "ok" in (parts["broker"], parts["retryLane"])
+        reading = parts["table"] == "ok"
+        whole = all(state == "ok" for state in parts.values())
+        status = "ok" if whole else "degraded" if accepting and reading else "down"
+        return {"status": status, "accepting": accepting, "reading": reading, "parts": parts}
+
+
+def any_port_open(urls: tuple[str, ...], seconds: float = CHECK_SECONDS / 2) -> None:
+    """Pass if one of the broker's listeners takes a connection.
+
+    Raises:
+        OSError: none does.
+    """
+    for number, url in enumerate(urls):
+        parts = urlsplit(url)
+        port = parts.port or (5671 if parts.scheme == "amqps" else 5672)
+        try:
+            socket.create_connection((str(parts.hostname), port), timeout=seconds / len(urls)).close()
+        except OSError:
+            if number + 1 == len(urls):
+                raise
+        else:
+            return
