@@ -1,0 +1,213 @@
+"""Makes the tables, queues and secrets of a model on the stage's services, as a deployment would on AWS.
+
+Everything may be there already, from the last start: then this only looks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from localstage.errors import ServiceError, StageError, TemplateError
+from localstage.model import Queue, Secret, StageModel, Table
+from localstage.template.attributes import Live
+
+log = logging.getLogger("localstage.template")
+
+_ACTIVE_WITHIN = 60.0
+_POLL = 0.05
+_INDEXES = ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
+_UNSUPPORTED = {"UnknownOperationException", "UnknownOperation", "NotImplemented", "UnsupportedOperation", "501"}
+
+
+async def provision(model: StageModel, *, live: Live, base_environment: Mapping[str, str] | None = None) -> None:
+    """Make what is missing of ``model`` on the services in ``live``, all at once; nothing is ever deleted.
+
+    ``base_environment`` has the region and keys that functions get (``AWS_REGION``, ``AWS_ACCESS_KEY_ID``, …); some
+    emulators keep apart what different keys made.
+
+    Raises:
+        TemplateError: a table is there with other keys or indexes, or a service refuses a definition.
+        ServiceError: a service does not answer.
+    """
+    # botocore takes a third of a second to import: neither at the start of every command, nor on the event loop.
+    clients = await asyncio.to_thread(_Clients, live, base_environment or {})
+    await _run(
+        *((one.id, partial(_table, clients, one)) for one in model.tables.values()),
+        *((one.id, partial(_secret, clients, one)) for one in model.secrets.values()),
+        *((one.id, partial(_queue, clients, one)) for one in model.queues.values()),
+    )
+    # Dead-letter queues are all there now, in whatever order they were made.
+    redriven = [queue for queue in model.queues.values() if queue.dead_letter_id]
+    await _run(*((queue.id, partial(_redrive, clients, model.queues, queue)) for queue in redriven))
+
+
+async def _run(*jobs: tuple[str, Callable[[], None]]) -> None:
+    results = await asyncio.gather(*(asyncio.to_thread(_explained, *job) for job in jobs), return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+
+
+def _explained(logical_id: str, job: Callable[[], None]) -> None:
+    """Run ``job`` and say its errors in one sentence."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        job()
+    except ClientError as error:
+        answer = error.response["Error"]
+        message = f"{logical_id}: {error.operation_name} was refused: {answer.get('Message') or answer.get('Code')}"
+        raise TemplateError(message) from error
+    except BotoCoreError as error:
+        raise ServiceError(f"{logical_id} cannot be made: {error}") from error
+
+
+class _Clients:
+    """One client per service; botocore's clients may be shared by threads."""
+
+    def __init__(self, live: Live, environment: Mapping[str, str]) -> None:
+        import botocore.session
+        from botocore.config import Config
+
+        session = botocore.session.Session()
+        # A proxy from the environment must not come between the stage and its own services.
+        config = Config(connect_timeout=5, read_timeout=30, retries={"total_max_attempts": 3}, proxies={})
+
+        def client(service: str, url: str) -> Any:
+            return session.create_client(
+                service,
+                region_name=environment.get("AWS_REGION", "us-east-1"),
+                endpoint_url=url,
+                aws_access_key_id=environment.get("AWS_ACCESS_KEY_ID", "local"),
+                aws_secret_access_key=environment.get("AWS_SECRET_ACCESS_KEY", "local"),
+                aws_session_token=environment.get("AWS_SESSION_TOKEN"),
+                config=config,
+            )
+
+        self.dynamodb = client("dynamodb", live.dynamodb_url)
+        self.sqs = client("sqs", live.sqs_url)
+        self.secrets = client("secretsmanager", live.secrets_manager_url)
+
+
+def _table(clients: _Clients, table: Table) -> None:
+    existing = _describe(clients, table)
+    if existing is None:
+        clients.dynamodb.create_table(**table.definition)
+        log.debug("made table %s", table.name)
+    else:
+        _compare(table, existing)
+    deadline = time.monotonic() + _ACTIVE_WITHIN
+    while not _active(existing):
+        if time.monotonic() > deadline:
+            raise ServiceError(f"{table.id}: table {table.name} is not active after {_ACTIVE_WITHIN:.0f} s")
+        time.sleep(0 if existing is None else _POLL)
+        existing = _describe(clients, table) or {}
+    if table.ttl_attribute:
+        _expire(clients, table.name, table.ttl_attribute)
+
+
+def _describe(clients: _Clients, table: Table) -> dict[str, Any] | None:
+    try:
+        description: dict[str, Any] = clients.dynamodb.describe_table(TableName=table.name)["Table"]
+    except clients.dynamodb.exceptions.ResourceNotFoundException:
+        return None
+    return description
+
+
+def _active(description: Mapping[str, Any] | None) -> bool:
+    if not description or description.get("TableStatus") != "ACTIVE":
+        return False
+    indexes = description.get("GlobalSecondaryIndexes") or []
+    return all(index.get("IndexStatus", "ACTIVE") == "ACTIVE" for index in indexes)
+
+
+def _compare(table: Table, existing: Mapping[str, Any]) -> None:
+    wanted, found = _shape(table.definition), _shape(existing)
+    different = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
+    if different:
+        raise TemplateError(
+            f"{table.id}: table {table.name} exists with another {', '.join(different)}; "
+            "its data does not fit the template any more, so start anew: make reset"
+        )
+
+
+def _shape(definition: Mapping[str, Any]) -> dict[str, Any]:
+    """What cannot be changed on a table: keys with their types, and per index its keys and projection."""
+    types = {one["AttributeName"]: one["AttributeType"] for one in definition["AttributeDefinitions"]}
+
+    def keys(schema: list[dict[str, str]]) -> list[tuple[str, str, str]]:
+        return sorted((key["KeyType"], key["AttributeName"], types.get(key["AttributeName"], "")) for key in schema)
+
+    shape: dict[str, Any] = {"KeySchema": keys(definition["KeySchema"])}
+    for name in _INDEXES:
+        for index in definition.get(name) or []:
+            projection = index.get("Projection") or {}
+            projected = (projection.get("ProjectionType", "ALL"), sorted(projection.get("NonKeyAttributes") or []))
+            shape[f"index {index['IndexName']}"] = (keys(index["KeySchema"]), projected)
+    return shape
+
+
+def _expire(clients: _Clients, name: str, attribute: str) -> None:
+    from botocore.exceptions import ClientError
+
+    try:
+        now = clients.dynamodb.describe_time_to_live(TableName=name).get("TimeToLiveDescription", {})
+        if now.get("TimeToLiveStatus") in ("ENABLED", "ENABLING") and now.get("AttributeName") == attribute:
+            return
+        specification = {"Enabled": True, "AttributeName": attribute}
+        clients.dynamodb.update_time_to_live(TableName=name, TimeToLiveSpecification=specification)
+    except ClientError as error:
+        if error.response["Error"].get("Code") not in _UNSUPPORTED:
+            raise
+        log.debug("%s: %s has no time to live, so nothing expires in it", name, clients.dynamodb.meta.endpoint_url)
+
+
+def _queue(clients: _Clients, queue: Queue) -> None:
+    try:
+        url = clients.sqs.get_queue_url(QueueName=queue.name)["QueueUrl"]
+    except clients.sqs.exceptions.QueueDoesNotExist:
+        clients.sqs.create_queue(QueueName=queue.name, Attributes=dict(queue.attributes))
+        log.debug("made queue %s", queue.name)
+        return
+    found = clients.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"]).get("Attributes", {})
+    changed = {name: value for name, value in queue.attributes.items() if found.get(name, "").lower() != value.lower()}
+    if "FifoQueue" in changed:
+        raise TemplateError(f"{queue.id}.FifoQueue cannot be changed on an existing queue; start anew: make reset")
+    if changed:
+        clients.sqs.set_queue_attributes(QueueUrl=url, Attributes=changed)
+
+
+def _redrive(clients: _Clients, queues: Mapping[str, Queue], queue: Queue) -> None:
+    def attribute(name: str, wanted: str) -> str:
+        url = clients.sqs.get_queue_url(QueueName=name)["QueueUrl"]
+        found = clients.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[wanted])
+        return str(found.get("Attributes", {}).get(wanted, ""))
+
+    target = attribute(queues[str(queue.dead_letter_id)].name, "QueueArn")
+    policy = {"deadLetterTargetArn": target, "maxReceiveCount": queue.max_receive_count}
+    found = json.loads(attribute(queue.name, "RedrivePolicy") or "{}")
+    if found.get("deadLetterTargetArn") != target or int(found["maxReceiveCount"]) != queue.max_receive_count:
+        url = clients.sqs.get_queue_url(QueueName=queue.name)["QueueUrl"]
+        clients.sqs.set_queue_attributes(QueueUrl=url, Attributes={"RedrivePolicy": json.dumps(policy)})
+
+
+def _secret(clients: _Clients, secret: Secret) -> None:
+    try:
+        found = clients.secrets.get_secret_value(SecretId=secret.name).get("SecretString")
+    except clients.secrets.exceptions.ResourceNotFoundException:
+        clients.secrets.create_secret(Name=secret.name, SecretString=secret.value)
+        log.debug("made secret %s", secret.name)
+    else:
+        if found != secret.value:
+            clients.secrets.put_secret_value(SecretId=secret.name, SecretString=secret.value)
+    try:
+        clients.secrets.describe_secret(SecretId=secret.arn)
+    except clients.secrets.exceptions.ResourceNotFoundException:
+        message = f"{secret.id}: {clients.secrets.meta.endpoint_url} does not find the secret by {secret.arn}"
+        raise StageError(message) from None
