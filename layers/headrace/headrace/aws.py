@@ -1,0 +1,65 @@
+"""AWS clients: short timeouts, few retries, made once per process.
+
+botocore alone, without boto3 on top: the same clients for less of a cold start.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import botocore.session
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+AWS_ERRORS = (BotoCoreError, ClientError)
+"""Every exception that a client raises for what the service or the network did."""
+
+THROTTLING_CODES = frozenset(
+    {
+        "ProvisionedThroughputExceededException",
+        "ThrottlingException",
+        "Throttling",
+        "ThrottledException",
+        "TooManyRequestsException",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "LimitExceededException",
+        "AWS.SimpleQueueService.ThrottlingException",
+        "KmsThrottled",
+    }
+)
+
+
+def client(service: str, *, timeout: float = 2.0, attempts: int = 2, connections: int = 10) -> Any:
+    """A client of ``service`` that gives up after ``attempts`` tries of ``timeout`` seconds each.
+
+    Parameters are not validated: what goes in is built here, and validation costs more than the call.
+    """
+    config = Config(
+        connect_timeout=1.0,
+        read_timeout=timeout,
+        retries={"mode": "standard", "total_max_attempts": attempts},
+        max_pool_connections=connections,
+        parameter_validation=False,
+        tcp_keepalive=True,
+    )
+    return _session().create_client(service, config=config)
+
+
+@functools.cache
+def _session() -> botocore.session.Session:
+    return botocore.session.get_session()
+
+
+def error_code(error: BaseException) -> str:
+    """The service's code, or the exception's name when the service did not answer."""
+    if isinstance(error, ClientError):
+        return str(error.response.get("Error", {}).get("Code", "Unknown"))
+    return type(error).__name__
+
+
+def is_throttling(error: BaseException) -> bool:
+    """Whether the service asks to be called less."""
+    return isinstance(error, ClientError) and error_code(error) in THROTTLING_CODES
