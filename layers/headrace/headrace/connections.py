@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from headrace.auth import Caller
+from headrace.aws import AWS_ERRORS
 from headrace.errors import StoreUnavailable
 from headrace.keys import connection_room
 from headrace.times import SECOND, Clock, SystemClock
@@ -96,7 +95,7 @@ class DynamoConnections:
     def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:
         try:
             answer: dict[str, Any] = getattr(self._client, operation)(**arguments)
-        except (ClientError, BotoCoreError) as error:
+        except AWS_ERRORS as error:
             raise StoreUnavailable("the connection cannot be recorded right now") from error
         return answer
 

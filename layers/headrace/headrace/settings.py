@@ -37,6 +37,8 @@ def _endpoint(value: object) -> object:
 
 
 Name = Annotated[str, Field(min_length=1)]
+AmqpUrls = Annotated[tuple[str, ...], BeforeValidator(_amqp_urls)]
+AMQP_FORM = "a comma list of AMQP URLs without credentials, such as amqps://host:5671"
 
 
 class Settings(BaseModel):
@@ -65,9 +67,7 @@ class Settings(BaseModel):
 class BrokerSettings(Settings):
     """Where the broker is, and how long a publish may take."""
 
-    broker_endpoints: Annotated[tuple[str, ...], BeforeValidator(_amqp_urls)] = Field(
-        min_length=1, description="a comma list of AMQP URLs without credentials, such as amqps://host:5671"
-    )
+    broker_endpoints: AmqpUrls = Field(min_length=1, description=AMQP_FORM)
     broker_secret_arn: Name = Field(description="the ARN of a secret with username and password")
     persist_queues: int = Field(default=4, ge=1, le=64, description="a whole number from 1 to 64")
     publish_budget_seconds: float = Field(default=1.0, gt=0, le=20, description="seconds, above 0 and at most 20")
@@ -118,6 +118,13 @@ class CacheSettings(Settings):
 
     cache_endpoint: Annotated[str, BeforeValidator(_endpoint)] = Field(description="host:port")
     cache_tls: bool = Field(default=True, description="true or false")
+
+
+class HealthSettings(RetryLaneSettings, CacheSettings):
+    """For check_health, which asks each part one cheap question."""
+
+    broker_endpoints: AmqpUrls = Field(min_length=1, description=AMQP_FORM)
+    chat_messages_table: Name = Field(description="the name of the ChatMessages table")
 
 
 class ConnectionSettings(Settings):

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
+from headrace.aws import AWS_ERRORS, is_throttling
 from headrace.errors import StoreThrottled, StoreUnavailable
 from headrace.readers.base import RangeQuery, Rows
-
-_THROTTLES = frozenset(
-    {"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded", "LimitExceededException"}
-)
 
 
 class DynamoReader:
@@ -28,12 +23,9 @@ class DynamoReader:
         """
         try:
             answer = self._client.query(**_arguments(query))
-        except ClientError as error:
-            code = error.response.get("Error", {}).get("Code", "")
-            if code in _THROTTLES:
+        except AWS_ERRORS as error:
+            if is_throttling(error):
                 raise StoreThrottled("the history is read too often right now; try again shortly") from error
-            raise StoreUnavailable("the history cannot be read right now; try again shortly") from error
-        except BotoCoreError as error:
             raise StoreUnavailable("the history cannot be read right now; try again shortly") from error
         more = answer.get("LastEvaluatedKey")
         return Rows([_plain(item) for item in answer["Items"]], _plain(more) if more else None)

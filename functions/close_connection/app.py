@@ -1,0 +1,20 @@
+"""$disconnect: forgets the connection. Best effort on AWS's side, so rows also expire."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace import answers
+from headrace.errors import HeadraceError
+from headrace.observe import report
+from headrace.reading import connections
+
+
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
+    """Answer 200 when nothing is left of the connection; nobody reads the answer but the log."""
+    try:
+        connections().close(event["requestContext"]["connectionId"])
+    except HeadraceError as error:
+        report(type(error).__name__, "a connection's rows were left to expire")
+        return answers.http_error(error)
+    return {"statusCode": 200}

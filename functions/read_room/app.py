@@ -1,0 +1,20 @@
+"""GET /rooms/{roomId}/messages: a page of one room's history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.auth import Caller
+from headrace.history import History, parse_page_request, path_id
+from headrace.reading import answer_page
+
+
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
+    """Answer the page, newest first."""
+    return answer_page(event, room_page)
+
+
+def room_page(history: History, caller: Caller, event: Mapping[str, Any]) -> dict[str, Any]:
+    room_id = path_id("roomId", event["pathParameters"]["roomId"])
+    return history.room_page(caller, room_id, parse_page_request(event.get("queryStringParameters")))
