@@ -1,0 +1,206 @@
+"""An SQS event source mapping: long polls, parallel batches, deletes what succeeded and leaves the rest to SQS."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from localstage.errors import StageError
+from localstage.invoking import Functions
+from localstage.model import SqsMapping
+from localstage.triggers.pacing import Backoff, Reporter, Status, finish, pause
+from localstage.triggers.rabbitmq_event import EVENT_LIMIT
+from localstage.triggers.sqs_event import Message, build_event, build_records, failed_ids, split
+from localstage.triggers.sqs_queue import LONG_POLL, QueueAway, SqsQueue
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+DEFAULT_CONCURRENCY = 5
+STOP_SECONDS = 5.0
+RELEASE_SECONDS = 2.0
+
+_logger = logging.getLogger("localstage.triggers")
+
+
+class SqsTrigger:
+    """Feeds one queue to one function, up to ``maximum_concurrency`` (default 5) batches at a time.
+
+    Without an error the batch is deleted, except the messages that a partial batch response names. What is not
+    deleted becomes visible again by the queue's own timeout, and its receive count by SQS moves it to the dead-letter
+    queue: this trigger decides neither. ``client_factory`` runs once, in a thread.
+    """
+
+    def __init__(
+        self,
+        mapping: SqsMapping,
+        functions: Functions,
+        *,
+        queue_url: str,
+        queue_arn: str,
+        client_factory: Callable[[], SQSClient],
+    ) -> None:
+        self._mapping = mapping
+        self._functions = functions
+        self._arn = queue_arn
+        self._queue = SqsQueue(queue_url, client_factory)
+        self._status = Status(mapping.id, "sqs", mapping.queue_id, mapping.function_id)
+        self._reporter = Reporter(_logger)
+        self._stopping = asyncio.Event()
+        self._concurrency = mapping.maximum_concurrency or DEFAULT_CONCURRENCY
+        self._refused = Backoff(0.2, 5.0)
+        self._refused_pause = 0.0
+        self._poller: asyncio.Task[None] | None = None
+        self._batches: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Begin to poll in the background; returns at once, whether or not the queue is there."""
+        if not self._mapping.enabled or self._poller is not None:
+            return
+        self._status.state = "starting"
+        self._poller = asyncio.create_task(self._poll(), name=f"trigger {self._mapping.id}")
+
+    async def stop(self, grace: float = STOP_SECONDS) -> None:
+        """Begin no batch any more and give those that run ``grace`` seconds; the others return by their visibility."""
+        self._stopping.set()
+        if self._poller is not None:
+            await finish(self._poller, 0)
+        if self._batches:
+            _, late = await asyncio.wait(self._batches, timeout=grace)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+        self._status.state = "stopped"
+
+    def status(self) -> Status:
+        """Return a snapshot."""
+        return replace(self._status)
+
+    async def _poll(self) -> None:
+        backoff = Backoff(0.2, 5.0)
+        while not self._stopping.is_set():
+            try:
+                await self._free_slot()
+                await self._fill_slots()
+                backoff.reset()
+            except Exception as error:  # noqa: BLE001 - said in the log and in the status; the mapping goes on
+                away = isinstance(error, QueueAway)
+                self._trouble(str(error) if away else f"{type(error).__name__}: {error}")
+                await pause(self._stopping, backoff.next())
+            if self._refused_pause:
+                await pause(self._stopping, self._refused_pause)
+
+    async def _free_slot(self) -> None:
+        while len(self._batches) >= self._concurrency:
+            await asyncio.wait(self._batches, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _fill_slots(self) -> None:
+        """Receive one batch and hand it to the function; more than one only where 6 MB split it."""
+        messages: list[Message] = []
+        begun = 0
+        try:
+            await self._collect(messages)
+            records = build_records(messages, self._arn)
+            for part in split(records, self._mapping.batch_size):
+                await self._free_slot()
+                self._begin(messages[part], records[part])
+                begun = part.stop
+        except asyncio.CancelledError:
+            await self._release(messages[begun:])
+            raise
+
+    async def _release(self, messages: Sequence[Message]) -> None:
+        if not messages:
+            return
+        with suppress(QueueAway, TimeoutError):  # they come back anyway, after their visibility timeout
+            async with asyncio.timeout(RELEASE_SECONDS):
+                await self._queue.release(messages)
+
+    async def _collect(self, messages: list[Message]) -> None:
+        """Append what one receive returns, or with a window all that comes until the batch closes."""
+        mapping = self._mapping
+        messages += await self._queue.receive(mapping.batch_size, LONG_POLL)
+        self._running()
+        if not messages or not mapping.window:
+            return
+        now = asyncio.get_running_loop().time
+        deadline = now() + mapping.window
+        while len(messages) < mapping.batch_size and sum(len(m["Body"]) for m in messages) < EVENT_LIMIT:
+            left = max(deadline - now(), 0.0)
+            if left < 1:
+                # SQS waits whole seconds only.
+                await asyncio.sleep(left)
+            messages += await self._queue.receive(mapping.batch_size - len(messages), int(left))
+            if left < 1:
+                break
+
+    def _begin(self, messages: Sequence[Message], records: Sequence[bytes]) -> None:
+        task = asyncio.create_task(self._handle(messages, records))
+        self._batches.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._batches.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._reporter.warn("batch", f"{self._mapping.id}: {type(error).__name__}: {error}")
+
+    async def _handle(self, messages: Sequence[Message], records: Sequence[bytes]) -> None:
+        ids = {str(message["MessageId"]) for message in messages}
+        failed = await self._invoke(build_event(records), ids)
+        done = [message for message in messages if message["MessageId"] not in failed]
+        self._status.batches += 1
+        self._status.records += len(done)
+        if failed:
+            self._status.failures += 1
+        if done:
+            await self._delete(done)
+
+    async def _invoke(self, event: bytes, ids: set[str]) -> set[str]:
+        """Return the ids of the messages that stay in the queue."""
+        mapping = self._mapping
+        try:
+            result = await self._functions.invoke(mapping.function_id, event)
+        except (StageError, KeyError) as error:
+            # Not the messages' fault: without a pause the whole queue would use up its receive counts.
+            self._refused_pause = self._refused.next()
+            reason = str(error) if isinstance(error, StageError) else "there is no such function"
+            self._failed(reason, len(ids))
+            return ids
+        self._refused.reset()
+        self._refused_pause = 0.0
+        if result.error is not None:
+            self._failed(result.error, len(ids))
+            return ids
+        return failed_ids(result.payload, ids) if mapping.partial_response else set()
+
+    def _failed(self, reason: str, count: int) -> None:
+        mapping = self._mapping
+        self._reporter.warn(
+            "failed",
+            f"{mapping.id}: {mapping.function_id} failed ({reason}); {count} records stay in {mapping.queue_id}",
+        )
+
+    async def _delete(self, done: Sequence[Message]) -> None:
+        try:
+            kept = await self._queue.delete(done)
+        except QueueAway as error:
+            kept = len(done)
+            self._trouble(str(error))
+        if kept:
+            self._reporter.warn(
+                "delete", f"{self._mapping.id}: {kept} records could not be deleted and will come again"
+            )
+
+    def _running(self) -> None:
+        if self._status.state != "running":
+            again = " again" if self._status.trouble else ""
+            _logger.info("%s reads queue %s%s", self._mapping.id, self._mapping.queue_id, again)
+        self._status.state, self._status.trouble = "running", None
+
+    def _trouble(self, reason: str) -> None:
+        self._status.state, self._status.trouble = "waiting", reason
+        self._reporter.warn("source", f"{self._mapping.id}: {reason}; trying again")

@@ -1,0 +1,149 @@
+"""One SQS queue for asyncio: boto3 in threads that never hold up the end of the stage."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+
+from localstage.triggers.sqs_event import Message
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+LONG_POLL = 20
+_AT_ONCE = 10
+"""SQS takes and gives at most ten messages per call."""
+
+_T = TypeVar("_T")
+
+
+class QueueAway(Exception):
+    """The endpoint does not answer, or not as asked; the message is for people."""
+
+
+def make_client(endpoint: str | None, region: str, credentials: tuple[str, str] | None) -> SQSClient:
+    """Return a client for an emulator's URL, or for AWS without one; without credentials boto3 looks for its own."""
+    key, secret = credentials or (None, None)
+    # The trigger retries by itself, and says so; a read must outlast the long poll.
+    config = Config(connect_timeout=3, read_timeout=LONG_POLL + 10, retries={"total_max_attempts": 1})
+    session = boto3.session.Session(aws_access_key_id=key, aws_secret_access_key=secret, region_name=region)
+    return session.client("sqs", endpoint_url=endpoint, config=config)
+
+
+class SqsQueue:
+    """Receives, deletes and releases messages of one queue. Every method raises :class:`QueueAway` on failure."""
+
+    def __init__(self, url: str, client_factory: Callable[[], SQSClient]) -> None:
+        self._url = url
+        self._factory = client_factory
+        self._client: SQSClient | None = None
+        self._lock = threading.Lock()
+
+    async def receive(self, count: int, wait: int) -> list[Message]:
+        """Return up to ``count`` messages (10 at most), waiting ``wait`` seconds for the first.
+
+        When cancelled, a poll that is under way runs out in the background and releases what it still receives.
+        """
+        return await self._call(lambda: self._receive(min(count, _AT_ONCE), wait), late=self._release)
+
+    async def delete(self, messages: Sequence[Message]) -> int:
+        """Delete messages; return how many SQS would not delete (they come back after their visibility timeout)."""
+        return await self._call(lambda: self._delete(messages))
+
+    async def release(self, messages: Sequence[Message]) -> None:
+        """Make messages that no function has seen visible again at once."""
+        await self._call(lambda: self._release(messages))
+
+    async def _call(self, call: Callable[[], _T], late: Callable[[_T], object] | None = None) -> _T:
+        # The default executor is joined at exit and shared with the whole stage: a long poll has no place in it.
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[_T] = loop.create_future()
+
+        def work() -> None:
+            result: _T
+            try:
+                result = call()
+            except Exception as error:  # noqa: BLE001 - raised where the call is awaited
+                away = isinstance(error, BotoCoreError | HTTPClientError | ClientError)
+                failure = QueueAway(_describe(error)) if away else error
+                _post(loop, future, lambda: future.set_exception(failure))
+                return
+            delivered = _post(loop, future, lambda: future.set_result(result))
+            if not delivered and late is not None:
+                with suppress(BotoCoreError, ClientError):
+                    late(result)
+
+        threading.Thread(target=work, name="localstage sqs", daemon=True).start()
+        return await future
+
+    def _sqs(self) -> SQSClient:
+        with self._lock:
+            if self._client is None:
+                self._client = self._factory()
+            return self._client
+
+    def _receive(self, count: int, wait: int) -> list[Message]:
+        answer: Any = self._sqs().receive_message(
+            QueueUrl=self._url,
+            MaxNumberOfMessages=count,
+            WaitTimeSeconds=wait,
+            MessageSystemAttributeNames=["All"],
+            MessageAttributeNames=["All"],
+        )
+        messages: list[Message] = answer.get("Messages", [])
+        return messages
+
+    def _delete(self, messages: Sequence[Message]) -> int:
+        failed = 0
+        for begin in range(0, len(messages), _AT_ONCE):
+            entries: Any = _entries(messages[begin : begin + _AT_ONCE])
+            answer = self._sqs().delete_message_batch(QueueUrl=self._url, Entries=entries)
+            failed += len(answer.get("Failed", []))
+        return failed
+
+    def _release(self, messages: Sequence[Message]) -> None:
+        for begin in range(0, len(messages), _AT_ONCE):
+            entries: Any = _entries(messages[begin : begin + _AT_ONCE], VisibilityTimeout=0)
+            self._sqs().change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
+
+
+def _post(loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], settle: Callable[[], None]) -> bool:
+    """Settle the future in its loop and wait until that happened; ``False`` when nobody waits for it any more."""
+    done = threading.Event()
+    settled = False
+
+    def run() -> None:
+        nonlocal settled
+        if not future.done():
+            settle()
+            settled = True
+        done.set()
+
+    try:
+        loop.call_soon_threadsafe(run)
+    except RuntimeError:
+        return False
+    # A loop that is closed before it ran this never will.
+    while not done.wait(1.0):
+        if loop.is_closed():
+            return False
+    return settled
+
+
+def _entries(messages: Sequence[Message], **extra: int) -> list[dict[str, Any]]:
+    return [
+        {"Id": str(index), "ReceiptHandle": message["ReceiptHandle"], **extra} for index, message in enumerate(messages)
+    ]
+
+
+def _describe(error: Exception) -> str:
+    if isinstance(error, ClientError):
+        return f"SQS answers {error.response.get('Error', {}).get('Code', 'an error')}"
+    return f"SQS is not reachable ({type(error).__name__})"
