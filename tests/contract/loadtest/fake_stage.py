@@ -1,0 +1,179 @@
+"""A stage of a few lines that speaks the wire formats, keeps rows in memory, and breaks its promises on demand."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import WSMsgType, web
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Faults:
+    """Each names the n-th accepted event (from 1) that it befalls; 0 is never."""
+
+    lose: int = 0
+    duplicate: int = 0
+    alter: int = 0
+    rename: int = 0
+    invent: int = 0
+    disorder: bool = False
+    refuse: int = 0
+    delay: float = 0.0
+    later_every: int = 0
+    cut_every: int = 0
+    silent_every: int = 0
+    unmatched_every: int = 0
+    bad_cursor: bool = False
+
+
+@dataclass
+class FakeStage:
+    """Runs in a thread of its own, because the clients under test block."""
+
+    faults: Faults = field(default_factory=Faults)
+    rows: dict[str, dict[tuple[str, str, str], Row]] = field(default_factory=dict)
+    extra: dict[str, list[Row]] = field(default_factory=dict)
+    accepted: int = 0
+    frames: int = 0
+    connections: int = 0
+    port: int = 0
+
+    def __enter__(self) -> FakeStage:
+        self._loop = asyncio.new_event_loop()
+        started = threading.Event()
+        self._thread = threading.Thread(target=self._serve, args=(started,), daemon=True)
+        self._thread.start()
+        assert started.wait(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._stopping.set)
+        self._thread.join()
+
+    @property
+    def http_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def websocket_url(self) -> str:
+        return f"ws://127.0.0.1:{self.port}/local"
+
+    @property
+    def token_url(self) -> str:
+        return f"{self.http_url}/token"
+
+    def _serve(self, started: threading.Event) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_until_complete(self._run(started))
+        self._loop.close()
+
+    async def _run(self, started: threading.Event) -> None:
+        self._stopping = asyncio.Event()
+        app = web.Application()
+        app.router.add_get("/local", self._socket)
+        app.router.add_get("/rooms/{room}/messages", self._history)
+        app.router.add_post("/token", self._token)
+        runner = web.AppRunner(app, shutdown_timeout=0.1)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        self.port = site._server.sockets[0].getsockname()[1]
+        started.set()
+        await self._stopping.wait()
+        await runner.cleanup()
+
+    async def _token(self, request: web.Request) -> web.Response:
+        asked = await request.json()
+        return web.json_response({"access_token": f"{asked['user'].encode().hex()}.{'.'.join(asked['scopes'])}"})
+
+    async def _socket(self, request: web.Request) -> web.StreamResponse:
+        offered = request.headers.get("Sec-WebSocket-Protocol", "").split(", ")
+        if len(offered[0].split(",")) == 2:
+            offered = offered[0].split(",")
+        if offered[0] != "headrace.v1" or len(offered) != 2:
+            return web.Response(status=401)
+        user = bytes.fromhex(offered[1].strip().split(".")[0]).decode()
+        self.connections += 1
+        socket = web.WebSocketResponse(protocols=["headrace.v1"])
+        await socket.prepare(request)
+        async for message in socket:
+            if message.type is not WSMsgType.TEXT:
+                break
+            self.frames += 1
+            frame = json.loads(message.data)
+            answer = self._answer(frame, user)
+            if _nth(self.frames, self.faults.cut_every):
+                await socket.close(code=1011)
+                break
+            if answer is not None and not _nth(self.frames, self.faults.silent_every):
+                await socket.send_str(json.dumps(answer))
+        return socket
+
+    def _answer(self, frame: dict[str, Any], user: str) -> dict[str, Any] | None:
+        if _nth(self.frames, self.faults.unmatched_every):
+            return {"message": "Internal server error", "connectionId": "c", "requestId": "not-ours"}
+        if _nth(self.frames, self.faults.later_every):
+            error = {"code": "unavailable", "message": "later", "retryAfter": 0.01}
+            return {"type": "error", "requestId": frame.get("requestId"), "error": error}
+        if frame["action"] == "sendBatch":
+            return {
+                "type": "acks",
+                "requestId": frame.get("requestId"),
+                "results": [self._accept(event, user) for event in frame["events"]],
+            }
+        result = self._accept(frame, user)
+        return {"type": "error" if "error" in result else "ack", "requestId": frame.get("requestId"), **result}
+
+    def _accept(self, event: dict[str, Any], user: str) -> dict[str, Any]:
+        self.accepted += 1
+        faults, number = self.faults, self.accepted
+        if number == faults.refuse:
+            return {"messageId": event["messageId"], "error": {"code": "invalid", "message": "no", "details": []}}
+        row = {
+            "roomId": event["roomId"],
+            "messageId": event["messageId"],
+            "timestamp": event["timestamp"],
+            "userId": event.get("userId", user),
+            "username": event.get("username", user),
+            "message": event["message"] + ("!" if number == faults.alter else ""),
+            "messageType": "TEXT",
+            "visible_at": time.monotonic() + faults.delay,
+        }
+        if number == faults.rename:
+            row["username"] += "_"
+        room = self.rows.setdefault(row["roomId"], {})
+        more = self.extra.setdefault(row["roomId"], [])
+        if number != faults.lose:
+            room[(row["timestamp"], row["messageId"], row["userId"])] = row
+        if number == faults.duplicate:
+            more.append(row)
+        if number == faults.invent:
+            more.append({**row, "messageId": str(uuid.uuid4())})
+        return {"roomId": row["roomId"], "messageId": row["messageId"], "timestamp": row["timestamp"], "lane": "main"}
+
+    async def _history(self, request: web.Request) -> web.Response:
+        if not request.headers.get("Authorization", "").startswith("Bearer "):
+            return web.json_response({"message": "Unauthorized"}, status=401)
+        room, query = request.match_info["room"], request.query
+        rows = [*self.rows.get(room, {}).values(), *self.extra.get(room, [])]
+        rows = [row for row in rows if row["visible_at"] <= time.monotonic()]
+        rows = [row for row in rows if query.get("from", "") <= row["timestamp"] < query.get("to", "~")]
+        rows.sort(key=lambda row: (row["timestamp"], row["messageId"]), reverse=not self.faults.disorder)
+        start, limit = int(query.get("before", 0)), int(query.get("limit", 20))
+        more = len(rows) > start + limit
+        following = str(start) if self.faults.bad_cursor else str(start + limit)
+        items = [{k: v for k, v in row.items() if k != "visible_at"} for row in rows[start : start + limit]]
+        page = {"items": items, "next": following if more else None, "previous": None, "hasMore": more}
+        return web.json_response(page)
+
+
+def _nth(number: int, every: int) -> bool:
+    return every > 0 and number % every == 0
