@@ -1,0 +1,116 @@
+"""API Gateway's limits on WebSocket frames and messages, kept in front of aiohttp's parser.
+
+aiohttp joins the fragments of a message and then knows nothing of frames, but API Gateway's limits are 32 KB for
+a frame and 128 KB for a message. The guard reads the frame headers in the byte stream (about a microsecond per
+frame) and passes the bytes on untouched. After a frame that breaks a limit it passes on control frames only, so that
+the closing handshake still works and the client is not cut off while it still sends.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+MAX_FRAME = 32 * 1024
+MAX_MESSAGE = 128 * 1024
+
+_PING = b"\x89\x00"
+
+
+class ByteParser(Protocol):
+    """What aiohttp feeds with a connection's bytes after an upgrade."""
+
+    def feed_data(self, data: bytes) -> tuple[bool, bytes]:
+        """Parse some bytes; returns whether the stream ended, and what was not used."""
+        ...
+
+    def feed_eof(self) -> None:
+        """Take note that no more bytes will come."""
+        ...
+
+
+class _Header(NamedTuple):
+    size: int
+    payload: int
+    control: bool
+    final: bool
+
+
+class FrameGuard:
+    """Passes frames to ``parser`` until one is too big; then ``too_big`` is set and data frames are dropped.
+
+    A ping is put in the place of the offending frame, which wakes whoever reads messages.
+    """
+
+    def __init__(self, parser: ByteParser, *, max_frame: int = MAX_FRAME, max_message: int = MAX_MESSAGE) -> None:
+        self._parser = parser
+        self._max_frame = max_frame
+        self._max_message = max_message
+        self._held = b""
+        self._remaining = 0
+        self._message = 0
+        self._dropping = False
+        self.too_big = False
+
+    def feed_data(self, data: bytes) -> tuple[bool, bytes]:
+        """Pass on what may pass."""
+        if self._held:
+            data, self._held = self._held + data, b""
+        result = (False, b"")
+        size, position, start = len(data), 0, 0
+        while position < size:
+            if self._remaining:
+                step = min(self._remaining, size - position)
+                self._remaining -= step
+                position += step
+                if self._dropping:
+                    start = position
+                continue
+            header = _read_header(data, position)
+            if header is None:
+                break
+            self._dropping = not header.control and self._refuses(header)
+            if self._dropping:
+                result = self._pass_on(data[start:position])
+                self._alarm()
+                start = position + header.size
+            position += header.size
+            self._remaining = header.payload
+        if start < position:
+            result = self._pass_on(data if start == 0 and position == size else data[start:position])
+        self._held = data[position:]
+        return result
+
+    def feed_eof(self) -> None:
+        """Pass the end of the stream on."""
+        self._parser.feed_eof()
+
+    def _refuses(self, header: _Header) -> bool:
+        self._message += header.payload
+        refused = self.too_big or header.payload > self._max_frame or self._message > self._max_message
+        if header.final:
+            self._message = 0
+        return refused
+
+    def _alarm(self) -> None:
+        if not self.too_big:
+            self.too_big = True
+            self._parser.feed_data(_PING)
+
+    def _pass_on(self, data: bytes) -> tuple[bool, bytes]:
+        return self._parser.feed_data(data) if data else (False, b"")
+
+
+def _read_header(data: bytes, at: int) -> _Header | None:
+    """Return the frame header that starts at ``at``, or ``None`` if it has not fully arrived."""
+    available = len(data) - at
+    if available < 2:
+        return None
+    first, second = data[at], data[at + 1]
+    length = second & 0x7F
+    extra = 2 if length == 126 else 8 if length == 127 else 0
+    size = 2 + extra + (4 if second & 0x80 else 0)
+    if available < size:
+        return None
+    if extra:
+        length = int.from_bytes(data[at + 2 : at + 2 + extra], "big")
+    return _Header(size, length, bool(first & 0x08), bool(first & 0x80))

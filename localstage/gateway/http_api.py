@@ -1,0 +1,265 @@
+"""An HTTP API: routes, JWT authorizers, CORS, limits and throttles in front of functions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, unquote
+
+from aiohttp import web
+
+from localstage.errors import TemplateError
+from localstage.gateway.cors import CorsPolicy
+from localstage.gateway.http_answer import MalformedAnswer, http_response
+from localstage.gateway.http_event import ApiFacts, Call, HttpEvents
+from localstage.gateway.integration import MAX_PAYLOAD, IntegrationFailed, Integrations, IntegrationTimeout
+from localstage.gateway.jwks import KeySet
+from localstage.gateway.jwt import JwtVerifier, Unauthorized, VerifiedToken
+from localstage.gateway.marks import Clock, api_id, new_id
+from localstage.gateway.routes import DEFAULT, RouteTable
+from localstage.gateway.serving import Listener, answer_expect, message_response
+from localstage.gateway.throttle import TokenBucket, bucket
+from localstage.model import HttpApi, HttpRoute
+
+log = logging.getLogger("localstage.gateway.http")
+
+MAX_BODY = 10 * 1024 * 1024
+MAX_HEAD = 10_240
+"""Bytes of the request line and all headers together."""
+MAX_TIMEOUT = 30.0
+
+
+class Refused(Exception):
+    """The gateway answers by itself, with API Gateway's one-line body."""
+
+    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = headers
+
+    def response(self) -> web.Response:
+        """Return the answer."""
+        return message_response(self.status, str(self), self.headers)
+
+
+@dataclass(frozen=True)
+class _Authorizer:
+    verifier: JwtVerifier
+    source: str
+    name: str
+
+
+@dataclass(frozen=True)
+class _Target:
+    route: HttpRoute
+    events: HttpEvents
+    authorizer: _Authorizer | None
+    throttle: TokenBucket | None
+
+
+class _Config:
+    """An API's declaration, prepared for requests; replaced as a whole when the template changes."""
+
+    def __init__(self, api: HttpApi, facts: ApiFacts, keys: Callable[[str], KeySet], clock: Clock) -> None:
+        self.stage_prefix = "" if api.stage == DEFAULT else f"/{api.stage}"
+        self.cors = CorsPolicy(api.cors) if api.cors else None
+        authorizers = {
+            name: _Authorizer(JwtVerifier(jwt, keys(jwt.issuer)), *_identity_source(jwt.identity_source))
+            for name, jwt in api.authorizers.items()
+        }
+        stage_bucket = bucket(api.throttle)
+        self.routes = RouteTable(
+            (
+                route.key,
+                _Target(
+                    route,
+                    HttpEvents(facts, route, clock),
+                    authorizers[route.authorizer_id] if route.authorizer_id else None,
+                    bucket(route.throttle) or stage_bucket,
+                ),
+            )
+            for route in api.routes
+        )
+
+    def match(self, method: str, path: str) -> tuple[_Target, dict[str, str]]:
+        """Return the route of a decoded path, and its parameters.
+
+        Raises:
+            Refused: no route takes it.
+        """
+        prefix = self.stage_prefix
+        if prefix and path != prefix and not path.startswith(f"{prefix}/"):
+            raise Refused(404, "Not Found")
+        found = self.routes.match(method, path[len(prefix) :] or "/")
+        if found is None:
+            raise Refused(404, "Not Found")
+        return found
+
+    def guards_preflight(self, request: web.BaseRequest) -> bool:
+        """Whether a preflight falls to ``$default`` with an authorizer, which makes AWS refuse it."""
+        try:
+            target, _ = self.match("OPTIONS", split_path(request)[0])
+        except Refused:
+            return False
+        return target.route.key == DEFAULT and target.authorizer is not None
+
+
+class HttpApiServer:
+    """Serves one HTTP API on a port of its own.
+
+    Args:
+        api: the API as the template declares it.
+        integrations: runs the functions.
+        keys: gives the key set of an issuer.
+        host: address to listen on.
+        port: port to listen on; 0 for any.
+    """
+
+    def __init__(
+        self, api: HttpApi, integrations: Integrations, keys: Callable[[str], KeySet], host: str, port: int
+    ) -> None:
+        self._api = api
+        self._integrations = integrations
+        self._keys = keys
+        self._clock = Clock()
+        self._listener = Listener(self._handle, host, port, max_body=MAX_BODY)
+        self._config: _Config | None = None
+
+    @property
+    def url(self) -> str:
+        """Base URL of the API, with its stage unless that is ``$default``."""
+        stage = "" if self._api.stage == DEFAULT else f"/{self._api.stage}"
+        return f"http://{self._listener.address}{stage}"
+
+    async def start(self) -> None:
+        """Listen.
+
+        Raises:
+            PortTaken: the port that was asked for by number is in use.
+        """
+        await self._listener.start()
+        self.replace(self._api)
+
+    async def stop(self) -> None:
+        """Stop listening; requests under way get a moment to finish."""
+        await self._listener.stop()
+
+    def replace(self, api: HttpApi) -> None:
+        """Use another declaration from the next request on."""
+        self._api = api
+        facts = ApiFacts(api_id(api.id), self._listener.address, self._listener.port, api.stage)
+        self._config = _Config(api, facts, self._keys, self._clock)
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        config = self._config
+        assert config is not None  # noqa: S101 - set before the first request can be read
+        request_id = new_id()
+        cors = config.cors
+        if cors is not None and cors.is_preflight(request) and not config.guards_preflight(request):
+            response = cors.preflight(request)
+        else:
+            try:
+                response = await self._answer(config, request, request_id)
+            except Refused as refused:
+                response = refused.response()
+            if cors is not None:
+                cors.apply(request, response)
+        response.headers["Apigw-Requestid"] = request_id
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("%s %s %d", request.method, request.raw_path.partition("?")[0], response.status)
+        return response
+
+    async def _answer(self, config: _Config, request: web.BaseRequest, request_id: str) -> web.Response:
+        _check_head(request)
+        path, query = split_path(request)
+        target, parameters = config.match(request.method, path)
+        if target.throttle is not None and not target.throttle.take():
+            raise Refused(429, "Too Many Requests")
+        token = None if target.authorizer is None else await _authorize(target.authorizer, target.route, request, query)
+        body = await _read_body(request)
+        event = target.events.build(Call(request, request.method, path, query, body, request_id, parameters, token))
+        if len(event) > MAX_PAYLOAD:
+            raise Refused(413, "Request Entity Too Large")
+        return await self._invoke(target.route, event)
+
+    async def _invoke(self, route: HttpRoute, event: bytes) -> web.Response:
+        try:
+            payload = await self._integrations.call(route.function_id, event, min(route.timeout, MAX_TIMEOUT))
+            return http_response(payload)
+        except IntegrationTimeout:
+            raise Refused(503, "Service Unavailable") from None
+        except IntegrationFailed:
+            raise Refused(500, "Internal Server Error") from None
+        except MalformedAnswer as error:
+            self._integrations.report_malformed(route.function_id, str(error))
+            raise Refused(500, "Internal Server Error") from None
+
+
+def split_path(request: web.BaseRequest) -> tuple[str, str]:
+    """Return the decoded path and the raw query of a request.
+
+    API Gateway decodes the path before it looks for a route and hands on the decoded one, so ``%2F`` separates
+    segments; and it cuts the path at a decoded ``?``.
+
+    Raises:
+        Refused: the path is not UTF-8.
+    """
+    raw, _, query = request.raw_path.partition("?")
+    if not raw.startswith("/"):
+        raw = request.rel_url.raw_path
+    if "%" not in raw:
+        return raw, query
+    try:
+        return unquote(raw, errors="strict").partition("?")[0], query
+    except UnicodeDecodeError:
+        raise Refused(400, "Bad Request") from None
+
+
+def _check_head(request: web.BaseRequest) -> None:
+    line = len(request.method) + len(request.raw_path) + len(" HTTP/1.1\r\n ")
+    if line > MAX_HEAD:
+        raise Refused(414, "URI Too Long")
+    if line + sum(len(name) + len(value) + 4 for name, value in request.raw_headers) > MAX_HEAD:
+        raise Refused(431, "Request Header Fields Too Large")
+
+
+async def _read_body(request: web.BaseRequest) -> bytes:
+    if not request.can_read_body:
+        return b""
+    if (request.content_length or 0) > MAX_BODY:
+        raise Refused(413, "Request Entity Too Large")
+    await answer_expect(request)
+    try:
+        return await request.read()
+    except web.HTTPRequestEntityTooLarge:
+        raise Refused(413, "Request Entity Too Large") from None
+    except web.RequestPayloadError:
+        raise Refused(400, "Bad Request") from None
+
+
+def _identity_source(expression: str) -> tuple[str, str]:
+    parts = expression.split(".", 2)
+    if len(parts) != 3 or parts[0] != "$request" or parts[1] not in ("header", "querystring"):
+        raise TemplateError(f"Identity source {expression!r} is not $request.header.NAME or $request.querystring.NAME.")
+    return parts[1], parts[2]
+
+
+async def _authorize(authorizer: _Authorizer, route: HttpRoute, request: web.BaseRequest, query: str) -> VerifiedToken:
+    if authorizer.source == "header":
+        given = request.headers.get(authorizer.name, "")
+    else:
+        given = dict(parse_qsl(query)).get(authorizer.name, "")
+    token = given[7:].strip() if given[:7].lower() == "bearer " else given.strip()
+    if not token:
+        raise Refused(401, "Unauthorized", {"WWW-Authenticate": "Bearer"})
+    scope = " ".join(route.scopes)
+    try:
+        verified = authorizer.verifier.remembered(token) or await authorizer.verifier.verify(token)
+    except Unauthorized as error:
+        challenge = f'Bearer scope="{scope}" error="invalid_token" error_description="{error}"'
+        raise Refused(401, "Unauthorized", {"WWW-Authenticate": challenge}) from None
+    if route.scopes and not verified.granted(route.scopes):
+        challenge = f'Bearer scope="{scope}" error="insufficient_scope"'
+        raise Refused(403, "Forbidden", {"WWW-Authenticate": challenge})
+    return verified

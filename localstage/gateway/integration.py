@@ -1,0 +1,105 @@
+"""Calls a function as an API Gateway integration does: with a timeout that does not stop the function."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+
+from localstage.errors import StageError
+from localstage.invoking import Functions, Invocation
+
+log = logging.getLogger("localstage.gateway")
+
+REPORT_EVERY = 5.0
+MAX_PAYLOAD = 6 * 1024 * 1024
+"""Bytes of a synchronous Lambda event or answer."""
+
+
+class IntegrationError(Exception):
+    """The integration gave no answer."""
+
+
+class IntegrationTimeout(IntegrationError):
+    """The function did not answer within the integration's timeout; it runs on, as on AWS."""
+
+
+class IntegrationFailed(IntegrationError):
+    """The function raised, exited, timed out or could not be started."""
+
+    def __init__(self, message: str, payload: bytes = b"") -> None:
+        super().__init__(message)
+        self.payload = payload
+
+
+class Integrations:
+    """Runs functions for routes and authorizers, and remembers those that outlive their request."""
+
+    def __init__(self, functions: Functions) -> None:
+        self._functions = functions
+        self._running: set[asyncio.Task[Invocation]] = set()
+        self._reported: dict[str, tuple[float, int]] = {}
+
+    async def call(self, function_id: str, event: bytes, seconds: float) -> bytes:
+        """Return the function's JSON answer.
+
+        Args:
+            function_id: the function's logical id.
+            event: the event, JSON.
+            seconds: the integration's timeout.
+
+        Raises:
+            IntegrationTimeout: no answer in time.
+            IntegrationFailed: the function failed, or answered more than Lambda allows.
+        """
+        task = asyncio.ensure_future(self._functions.invoke(function_id, event))
+        self._running.add(task)
+        task.add_done_callback(self._forget)
+        try:
+            async with asyncio.timeout(seconds):
+                invocation = await asyncio.shield(task)
+        except TimeoutError:
+            self._report(function_id, f"gave no answer in {seconds:g} s, the integration's timeout")
+            raise IntegrationTimeout(function_id) from None
+        except KeyError:
+            self._report(function_id, "is in a route, but the template has no such function")
+            raise IntegrationFailed(f"no function {function_id}") from None
+        except StageError as error:
+            self._report(function_id, f"could not run: {error}")
+            raise IntegrationFailed(str(error)) from None
+        if invocation.error is not None:
+            self._report(function_id, f"failed ({invocation.error}); see its log")
+            raise IntegrationFailed(invocation.error, invocation.payload)
+        if len(invocation.payload) > MAX_PAYLOAD:
+            self._report(function_id, f"answered {len(invocation.payload)} bytes, more than Lambda's {MAX_PAYLOAD}")
+            raise IntegrationFailed("answer too large")
+        return invocation.payload
+
+    def report_malformed(self, function_id: str, why: str) -> None:
+        """Say, at most once in five seconds, that a function's answer is not one API Gateway understands."""
+        self._report(function_id, f"gave an answer that API Gateway does not understand: {why}")
+
+    async def finish(self, seconds: float) -> None:
+        """Wait at most ``seconds`` for functions that outlived their request, then let them go."""
+        if self._running:
+            await asyncio.wait(self._running, timeout=seconds)
+        for task in self._running:
+            task.cancel()
+
+    def _forget(self, task: asyncio.Task[Invocation]) -> None:
+        self._running.discard(task)
+        if not task.cancelled():
+            task.exception()  # retrieved here, because a caller that timed out never will
+
+    def _report(self, function_id: str, what: str) -> None:
+        now = time.monotonic()
+        key = f"{function_id} {what}"
+        since, unsaid = self._reported.get(key, (-REPORT_EVERY, 0))
+        if now - since < REPORT_EVERY:
+            self._reported[key] = (since, unsaid + 1)
+            return
+        if len(self._reported) > 1000:
+            self._reported.clear()
+        self._reported[key] = (now, 0)
+        more = f" ({unsaid} more of these)" if unsaid else ""
+        log.warning("%s %s%s", function_id, what, more)

@@ -1,0 +1,213 @@
+"""The token issuer: plays a Cognito user pool on this machine.
+
+It signs access tokens with an RSA key kept in the stage's folder, publishes the public half, and gives tokens to
+callers on this machine only. Key and port are kept between starts, so that tokens survive a restart.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import re
+import time
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import jwt
+from aiohttp import web
+
+from localstage.errors import NotRunning, PortTaken
+from localstage.gateway.issuerkey import IssuerKey
+from localstage.gateway.serving import Listener, json_response, message_response
+from localstage.gateway.tokenrequest import BadTokenRequest, TokenRequest
+
+log = logging.getLogger("localstage.gateway")
+
+CLIENT_ID = "local-client"
+USER_POOL = "UserPool"
+
+_PATH = re.compile(r"^/([A-Za-z0-9_-]{1,64})/(token|\.well-known/jwks\.json|\.well-known/openid-configuration)$")
+_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Issuer:
+    """Issues RS256 access tokens with Cognito's claims.
+
+    Args:
+        state_dir: folder of the key (mode 0600) and of the last port.
+        url: the issuer's URL, when another process serves it and this one only signs (``localstage token``).
+        host: address to listen on.
+        port: port to listen on; 0 takes the last one again if it is free, else any.
+        pool: logical id of the user pool that is played.
+        client_id: the app client that tokens are issued to: their ``client_id`` and ``aud``.
+    """
+
+    def __init__(
+        self,
+        state_dir: Path,
+        *,
+        url: str | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        pool: str = USER_POOL,
+        client_id: str = CLIENT_ID,
+    ) -> None:
+        self._port_file = state_dir / "issuer-port"
+        self._key = IssuerKey(state_dir / "issuer.pem")
+        self._url = url
+        self._host = host
+        self._port = port
+        self._pool = pool
+        self._client_id = client_id
+        self._listener: Listener | None = None
+
+    @property
+    def url(self) -> str:
+        """The issuer: the tokens' ``iss`` and the authorizers' issuer.
+
+        Raises:
+            NotRunning: it was neither given nor started.
+        """
+        if self._url is None:
+            raise NotRunning("The token issuer is not running; start the stage with: python -m localstage up")
+        return self._url
+
+    @property
+    def token_url(self) -> str:
+        """Where POST ``{"user", "scopes"}`` gives a token."""
+        return f"{self.url}/token"
+
+    def pool_url(self, pool: str) -> str:
+        """Return the issuer URL of another user pool of the same template."""
+        return f"{self.url.rsplit('/', 1)[0]}/{pool}"
+
+    async def start(self) -> None:
+        """Load or make the key and listen.
+
+        Raises:
+            PortTaken: the port that was asked for by number is in use.
+            ServiceError: the key file cannot be used.
+        """
+        self._key.load()
+        self._listener = await self._listen()
+        self._url = f"http://{self._listener.address}/{self._pool}"
+        self._port_file.write_text(str(self._listener.port))
+
+    async def stop(self) -> None:
+        """Stop listening."""
+        if self._listener is not None:
+            await self._listener.stop()
+            self._listener = None
+
+    def issue(
+        self,
+        user: str,
+        scopes: Iterable[str],
+        *,
+        username: str | None = None,
+        ttl: int = 3600,
+        client_id: str | None = None,
+        issuer: str | None = None,
+    ) -> str:
+        """Return a signed access token.
+
+        Args:
+            user: the subject, which is the user id everywhere.
+            scopes: the token's scopes, without prefix added or removed.
+            username: the name to show; the user id if not given.
+            ttl: seconds of life; zero or less gives a token that is already expired.
+            client_id: the app client; this issuer's own if not given.
+            issuer: the ``iss`` claim; this issuer's URL if not given.
+        """
+        now = int(time.time())
+        client = client_id or self._client_id
+        claims = {
+            "iss": issuer or self.url,
+            "sub": user,
+            "username": username or user,
+            "client_id": client,
+            "aud": client,
+            "scope": " ".join(scopes),
+            "token_use": "access",
+            "iat": min(now, now + ttl),
+            "exp": now + ttl,
+            "jti": str(uuid.uuid4()),
+        }
+        return jwt.encode(claims, self._key.private, algorithm="RS256", headers={"kid": self._key.id})
+
+    async def _listen(self) -> Listener:
+        wanted = self._port or self._last_port()
+        listener = Listener(self._handle, self._host, wanted, max_body=16 * 1024)
+        try:
+            await listener.start()
+        except PortTaken:
+            if self._port:
+                raise
+            log.info("the token issuer's last port is taken: tokens of earlier runs are no longer valid")
+            listener = Listener(self._handle, self._host, 0, max_body=16 * 1024)
+            await listener.start()
+        return listener
+
+    def _last_port(self) -> int:
+        try:
+            port = int(self._port_file.read_text())
+        except (OSError, ValueError):
+            return 0
+        return port if 0 < port < 65536 else 0
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        found = _PATH.match(request.path)
+        if found is None:
+            return message_response(404, "Not Found")
+        pool, resource = found.groups()
+        if resource == "token":
+            return await self._answer_token(request, pool)
+        if request.method != "GET":
+            return message_response(405, "Method Not Allowed")
+        if resource.endswith("jwks.json"):
+            return json_response(200, {"keys": [self._key.public_jwk]})
+        return json_response(200, self._discovery(pool))
+
+    def _discovery(self, pool: str) -> dict[str, Any]:
+        issuer = self.pool_url(pool)
+        return {
+            "issuer": issuer,
+            "jwks_uri": f"{issuer}/.well-known/jwks.json",
+            "token_endpoint": f"{issuer}/token",
+            "id_token_signing_alg_values_supported": ["RS256"],
+            "response_types_supported": ["token"],
+            "subject_types_supported": ["public"],
+        }
+
+    async def _answer_token(self, request: web.BaseRequest, pool: str) -> web.StreamResponse:
+        if request.method != "POST":
+            return message_response(405, "Method Not Allowed")
+        if not _is_local(request):
+            return message_response(403, "Forbidden")
+        try:
+            wanted = TokenRequest.parse(await request.read())
+        except web.HTTPRequestEntityTooLarge:
+            return message_response(413, "Request Entity Too Large")
+        except BadTokenRequest as error:
+            return json_response(400, error.answer)
+        token = self.issue(
+            wanted.user, wanted.scopes, username=wanted.username, ttl=wanted.ttl, issuer=self.pool_url(pool)
+        )
+        answer = {"access_token": token, "expires_in": wanted.ttl, "token_type": "Bearer"}
+        return json_response(200, answer, {"Cache-Control": "no-store"})
+
+
+def _is_local(request: web.BaseRequest) -> bool:
+    """Whether the caller is on this machine and meant this machine.
+
+    The Host header counts too: a web page elsewhere can make its own name resolve to 127.0.0.1, and would then
+    be given tokens by the browser of whoever looks at it.
+    """
+    try:
+        peer = ipaddress.ip_address(request.remote or "")
+    except ValueError:
+        return False
+    name = request.headers.get("Host", "").rsplit(":", 1)[0].strip("[]").lower()
+    return peer.is_loopback and name in _LOOPBACK_NAMES

@@ -1,0 +1,89 @@
+"""The issuer's RSA key: made once, kept in a file that only its owner reads."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from jwt.algorithms import RSAAlgorithm
+
+from localstage.errors import ServiceError
+
+
+class IssuerKey:
+    """An RSA key in a PEM file; the file is made, with mode 0600, when it is first needed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._private: rsa.RSAPrivateKey | None = None
+
+    def load(self) -> None:
+        """Read the key, or make it.
+
+        Raises:
+            ServiceError: the file is not a readable RSA key.
+        """
+        try:
+            pem = self._path.read_bytes()
+        except FileNotFoundError:
+            pem = self._make()
+        except OSError as error:
+            raise ServiceError(f"The token issuer's key {self._path} cannot be read: {error.strerror}.") from None
+        self._private = self._parse(pem)
+
+    @property
+    def private(self) -> rsa.RSAPrivateKey:
+        """The private key."""
+        if self._private is None:
+            self.load()
+        assert self._private is not None  # noqa: S101 - load() sets it or raises
+        return self._private
+
+    @property
+    def id(self) -> str:
+        """The key's ``kid``: a hash of its public half."""
+        der = self.private.public_key().public_bytes(
+            serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+        return base64.urlsafe_b64encode(hashlib.sha256(der).digest()).decode().rstrip("=")
+
+    @property
+    def public_jwk(self) -> dict[str, Any]:
+        """The public half as a JSON Web Key."""
+        key = RSAAlgorithm.to_jwk(self.private.public_key(), as_dict=True)
+        return {"kty": key["kty"], "n": key["n"], "e": key["e"], "alg": "RS256", "use": "sig", "kid": self.id}
+
+    def _parse(self, pem: bytes) -> rsa.RSAPrivateKey:
+        try:
+            key = serialization.load_pem_private_key(pem, password=None)
+        except (ValueError, TypeError):
+            key = None
+        if not isinstance(key, rsa.RSAPrivateKey):
+            raise ServiceError(f"{self._path} is not an RSA key; remove it and the stage makes a new one.")
+        return key
+
+    def _make(self) -> bytes:
+        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        pem = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        # Written aside and linked into place: two starts at once agree on one key, a full disk leaves none by halves.
+        aside = self._path.with_suffix(f".{os.getpid()}")
+        aside.unlink(missing_ok=True)
+        try:
+            with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(pem)
+            os.link(aside, self._path)
+        except FileExistsError:
+            return self._path.read_bytes()
+        except OSError as error:
+            raise ServiceError(f"The token issuer's key {self._path} cannot be written: {error.strerror}.") from None
+        finally:
+            aside.unlink(missing_ok=True)
+        return pem

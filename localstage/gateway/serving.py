@@ -1,0 +1,159 @@
+"""A small HTTP server on aiohttp's lowest level: no router, no middleware, no access log of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import logging
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+from aiohttp import web
+from aiohttp.http_websocket import WebSocketReader
+
+from localstage.errors import PortTaken
+from localstage.gateway.frames import FrameGuard
+
+log = logging.getLogger("localstage.gateway")
+
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+PARSER_LIMIT = 32 * 1024
+"""Bytes of one header line that are read at all; API Gateway's own, smaller limits are answered properly."""
+
+
+class Protocol(web.RequestHandler):
+    """One client's connection. ``guard_frames`` puts API Gateway's frame limits before aiohttp's parser."""
+
+    guard_frames = False
+
+    def set_parser(self, parser: WebSocketReader, data_received_cb: Callable[[], None] | None = None) -> None:
+        """Take the WebSocket parser after an upgrade, behind a guard if one is wanted."""
+        guarded = cast(WebSocketReader, FrameGuard(parser)) if self.guard_frames else parser
+        super().set_parser(guarded, data_received_cb)
+
+    @property
+    def frame_guard(self) -> FrameGuard:
+        """The guard of this connection, once it is a WebSocket."""
+        return cast(FrameGuard, self._payload_parser)
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,  # noqa: ARG002 - aiohttp passes it
+    ) -> web.StreamResponse:
+        """Answer what is not HTTP, or what went wrong here, in API Gateway's form; no traceback at users."""
+        if isinstance(exc, ConnectionError):
+            log.debug("a client went away: %r", exc)
+        elif status >= 500:
+            log.error("the gateway failed on a request: %r", exc)
+            log.debug("details", exc_info=exc)
+        if request.writer.output_size > 0:
+            raise ConnectionError("the answer was already on its way")
+        text = "Internal Server Error" if status >= 500 else "Bad Request"
+        response = message_response(status, text)
+        response.force_close()
+        return response
+
+
+class _Server(web.Server):
+    def __init__(self, handler: Handler, max_body: int) -> None:
+        loop = asyncio.get_running_loop()
+        super().__init__(handler, loop=loop)
+        self._event_loop = loop
+        self._max_body = max_body
+        self.request_factory = self._request
+
+    def __call__(self) -> Protocol:
+        return Protocol(
+            self,
+            loop=self._event_loop,
+            access_log=cast(logging.Logger, None),
+            max_line_size=PARSER_LIMIT,
+            max_field_size=PARSER_LIMIT,
+            auto_decompress=False,  # API Gateway passes a compressed body on as it came
+            keepalive_timeout=350.0,
+        )
+
+    def _request(self, message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
+        return web.BaseRequest(
+            message, payload, protocol, writer, task, self._event_loop, client_max_size=self._max_body + 1
+        )
+
+
+class Listener:
+    """Serves one handler on one port."""
+
+    def __init__(self, handler: Handler, host: str, port: int = 0, *, max_body: int = 1024 * 1024) -> None:
+        self._handler = handler
+        self._host = host
+        self._wanted = port
+        self._max_body = max_body
+        self._server: _Server | None = None
+        self._listening: asyncio.Server | None = None
+        self.port = port
+
+    @property
+    def address(self) -> str:
+        """Host and port as a client on this machine writes them."""
+        host = "127.0.0.1" if self._host in ("0.0.0.0", "::", "") else self._host  # noqa: S104
+        return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
+
+    async def start(self) -> None:
+        """Listen.
+
+        Raises:
+            PortTaken: the port that was asked for by number is in use.
+        """
+        self._server = _Server(self._handler, self._max_body)
+        loop = asyncio.get_running_loop()
+        try:
+            self._listening = await loop.create_server(self._server, self._host, self._wanted, backlog=1024)
+        except OSError as error:
+            if error.errno in (errno.EADDRINUSE, errno.EACCES):
+                raise PortTaken(f"Port {self._wanted} on {self._host} is in use; choose another one.") from None
+            raise
+        self.port = int(self._listening.sockets[0].getsockname()[1])
+
+    async def close(self) -> None:
+        """Take no more connections; those that are open live on until :meth:`stop`."""
+        if self._listening is not None:
+            self._listening.close()
+
+    async def stop(self, grace: float = 1.0) -> None:
+        """Stop listening, give requests under way ``grace`` seconds, and close every connection."""
+        await self.close()
+        if self._server is not None:
+            self._server.pre_shutdown()
+            await self._server.shutdown(grace)
+        self._listening = self._server = None
+
+
+def pick_port(host: str = "127.0.0.1") -> int:
+    """Return a port that is free now, for what must know its number before it listens."""
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+def json_response(status: int, value: Any, headers: dict[str, str] | None = None) -> web.Response:
+    """Return a JSON response."""
+    body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return web.Response(status=status, body=body, headers={"Content-Type": "application/json", **(headers or {})})
+
+
+def message_response(status: int, message: str, headers: dict[str, str] | None = None) -> web.Response:
+    """Return an error as API Gateway words it: ``{"message": "…"}``."""
+    return json_response(status, {"message": message}, headers)
+
+
+async def answer_expect(request: web.BaseRequest) -> None:
+    """Send ``100 Continue`` if the client waits for it before it sends its body."""
+    if request.headers.get("Expect", "").lower() == "100-continue":
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        # aiohttp takes any output for the answer itself, and would then refuse to send one.
+        request.writer.output_size = 0

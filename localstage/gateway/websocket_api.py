@@ -1,0 +1,177 @@
+"""A WebSocket API: handshakes with authorizer and $connect, connections, $disconnect, and @connections."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import cast
+from urllib.parse import unquote
+
+from aiohttp import web
+
+from localstage.gateway.http_answer import MalformedAnswer
+from localstage.gateway.integration import IntegrationError, Integrations, IntegrationTimeout
+from localstage.gateway.management import Management
+from localstage.gateway.marks import Clock, api_id, new_id
+from localstage.gateway.serving import Listener, json_response, message_response
+from localstage.gateway.throttle import bucket
+from localstage.gateway.websocket_authorizer import HandshakeRefused, authorize
+from localstage.gateway.websocket_connection import REASONS, Connection, Limits, without_subprotocols
+from localstage.gateway.websocket_events import ConnectionEvents, Handshake, WebSocketFacts
+from localstage.gateway.websocket_routing import CONNECT, DISCONNECT, MessageRoutes, ProxyAnswer
+from localstage.model import WebSocketApi
+
+log = logging.getLogger("localstage.gateway.websocket")
+
+STOP_SECONDS = 3.0
+MAX_URL = 4096
+
+
+class WebSocketApiServer:
+    """Serves one WebSocket API, and its @connections, on a port of its own.
+
+    Args:
+        api: the API as the template declares it.
+        integrations: runs the functions.
+        host: address to listen on.
+        port: port to listen on; 0 for any.
+        limits: how long connections live; tests shorten it.
+    """
+
+    def __init__(
+        self, api: WebSocketApi, integrations: Integrations, host: str, port: int, limits: Limits | None = None
+    ) -> None:
+        self._api = api
+        self._integrations = integrations
+        self._limits = limits or Limits()
+        self._clock = Clock()
+        self._connections: dict[str, Connection] = {}
+        self._serving: set[asyncio.Task[None]] = set()
+        self._stopping = False
+        self._listener = Listener(self._handle, host, port, max_body=256 * 1024)
+        self._management = Management(self._connections)
+        self.replace(api)
+
+    @property
+    def url(self) -> str:
+        """Where clients connect: ``ws://host:port/stage``."""
+        return f"ws://{self._listener.address}/{self._api.stage}"
+
+    @property
+    def management_url(self) -> str:
+        """Endpoint for an ``apigatewaymanagementapi`` client."""
+        return f"http://{self._listener.address}/{self._api.stage}"
+
+    async def start(self) -> None:
+        """Listen.
+
+        Raises:
+            PortTaken: the port that was asked for by number is in use.
+        """
+        await self._listener.start()
+
+    async def stop(self) -> None:
+        """Close every connection with 1001 and run $disconnect for each, in at most three seconds."""
+        self._stopping = True
+        await self._listener.close()
+        closing = [asyncio.ensure_future(connection.close(1001)) for connection in self._connections.values()]
+        waited_for = {*closing, *self._serving}
+        if waited_for:
+            _, late = await asyncio.wait(waited_for, timeout=STOP_SECONDS)
+            for task in late:
+                task.cancel()
+        await self._listener.stop(grace=0.2)
+
+    def replace(self, api: WebSocketApi) -> None:
+        """Use another declaration from the next message on; connections stay."""
+        self._routes = MessageRoutes(api)
+        self._bucket = bucket(api.throttle)
+        self._api = api
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        path = unquote(request.raw_path.partition("?")[0])
+        stage = f"/{self._api.stage}"
+        if path.startswith(f"{stage}/@connections/"):
+            return await self._management.handle(request, path.removeprefix(f"{stage}/@connections/"))
+        if path.rstrip("/") != stage:
+            return message_response(403, "Forbidden")
+        if request.headers.get("Upgrade", "").lower() != "websocket":
+            return message_response(426, "Upgrade Required", {"Upgrade": "websocket"})
+        if len(request.raw_path) > MAX_URL:
+            return message_response(414, "URI Too Long")
+        return await self._connect(request)
+
+    async def _connect(self, request: web.BaseRequest) -> web.StreamResponse:
+        bare = without_subprotocols(request)
+        if not web.WebSocketResponse().can_prepare(bare):
+            return message_response(400, "Bad Request")
+        connection_id, request_id = new_id(), new_id()
+        facts = WebSocketFacts(api_id(self._api.id), self._listener.address, self._listener.port, self._api.stage)
+        handshake = Handshake.of(request, facts)
+        events = ConnectionEvents(facts, handshake, connection_id, self._clock)
+        try:
+            subprotocol = await self._admit(handshake, events, request_id)
+        except HandshakeRefused as refused:
+            body = {"message": str(refused), "connectionId": connection_id, "requestId": request_id}
+            headers = {"x-amzn-ErrorType": refused.error_type} if refused.error_type else {}
+            log.debug("connection refused with %d", refused.status)
+            return json_response(refused.status, body, headers)
+        connection = Connection(
+            connection_id, handshake, events, self._integrations, lambda: (self._routes, self._bucket), self._limits
+        )
+        await self._serve(connection, bare, subprotocol)
+        return connection.response
+
+    async def _admit(self, handshake: Handshake, events: ConnectionEvents, request_id: str) -> str | None:
+        """Run the authorizer and $connect; returns the subprotocol that the function chose, if any.
+
+        Raises:
+            HandshakeRefused: the connection is not made.
+        """
+        if self._stopping:
+            raise HandshakeRefused(503, "Service Unavailable")
+        if self._bucket is not None and not self._bucket.take():
+            raise HandshakeRefused(429, "Too Many Requests", "LimitExceededException")
+        if self._api.authorizer is not None:
+            context = await authorize(self._api.authorizer, self._integrations, handshake, events, request_id)
+            events.authorized_as(context)
+        route = self._api.routes.get(CONNECT)
+        if route is None:
+            return None
+        try:
+            payload = await self._integrations.call(route.function_id, events.connect(request_id), route.timeout)
+            answer = ProxyAnswer.parse(payload)
+        except IntegrationTimeout:
+            raise HandshakeRefused(504, "Endpoint request timed out") from None
+        except IntegrationError:
+            raise HandshakeRefused(502, "Internal server error", "InternalServerErrorException") from None
+        except MalformedAnswer as error:
+            self._integrations.report_malformed(route.function_id, str(error))
+            raise HandshakeRefused(502, "Internal server error", "InternalServerErrorException") from None
+        if not 200 <= answer.status <= 299:
+            raise HandshakeRefused(answer.status, answer.body.decode() or "Forbidden")
+        return answer.header("Sec-WebSocket-Protocol")
+
+    async def _serve(self, connection: Connection, request: web.BaseRequest, subprotocol: str | None) -> None:
+        task = cast("asyncio.Task[None]", asyncio.current_task())
+        self._serving.add(task)
+        code, reason = 1006, REASONS[1006]
+        try:
+            await connection.accept(request, subprotocol)
+            self._connections[connection.id] = connection
+            code, reason = await connection.run()
+        finally:
+            self._connections.pop(connection.id, None)
+            await self._say_goodbye(connection, code, reason)
+            self._serving.discard(task)
+
+    async def _say_goodbye(self, connection: Connection, code: int, reason: str) -> None:
+        """Run $disconnect: best effort, nobody is left to hear of a failure."""
+        route = self._api.routes.get(DISCONNECT)
+        if route is None:
+            return
+        event = connection.events.disconnect(new_id(), code, reason)
+        try:
+            await self._integrations.call(route.function_id, event, route.timeout)
+        except IntegrationError:
+            log.debug("$disconnect failed for one connection")

@@ -1,0 +1,131 @@
+"""The Lambda authorizer of a WebSocket API: identity sources, the policy it returns, and its context."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from localstage.gateway.integration import IntegrationError, IntegrationFailed, Integrations
+from localstage.gateway.websocket_events import ConnectionEvents, Handshake
+from localstage.model import WebSocketAuthorizer
+
+TIMEOUT = 10.0
+MAX_RESULT = 8 * 1024
+
+
+class HandshakeRefused(Exception):
+    """The connection is not made; the client gets this status and message."""
+
+    def __init__(self, status: int, message: str, error_type: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.error_type = error_type
+
+
+async def authorize(
+    authorizer: WebSocketAuthorizer,
+    integrations: Integrations,
+    handshake: Handshake,
+    events: ConnectionEvents,
+    request_id: str,
+) -> dict[str, Any]:
+    """Return what goes to ``requestContext.authorizer`` of every later event of the connection.
+
+    Raises:
+        HandshakeRefused: 401 without an identity, 403 if the policy does not allow, 500 if the function fails.
+    """
+    if not all(_has(handshake, source) for source in authorizer.identity_sources):
+        raise HandshakeRefused(401, "Unauthorized", "UnauthorizedException")
+    try:
+        payload = await integrations.call(authorizer.function_id, events.authorize(request_id), TIMEOUT)
+    except IntegrationFailed as error:
+        if _says_unauthorized(error.payload):
+            raise HandshakeRefused(401, "Unauthorized", "UnauthorizedException") from None
+        raise _broken() from None
+    except IntegrationError:
+        raise _broken() from None
+    answer = _parse(payload)
+    if answer is None:
+        integrations.report_malformed(authorizer.function_id, "an authorizer returns principalId and policyDocument")
+        raise _broken()
+    statements, context = answer
+    _check_policy(statements, events.method_arn)
+    return context
+
+
+def _broken() -> HandshakeRefused:
+    return HandshakeRefused(500, "Internal server error", "AuthorizerConfigurationException")
+
+
+def _has(handshake: Handshake, source: str) -> bool:
+    """Whether an identity source is there and not empty; sources this stage does not know count as there."""
+    _, _, place = source.partition("route.request.")
+    kind, _, name = place.partition(".")
+    if kind == "header":
+        return any(given.lower() == name.lower() and value for given, value in handshake.headers.items())
+    if kind == "querystring":
+        return bool(handshake.query.get(name))
+    return True
+
+
+def _says_unauthorized(payload: bytes) -> bool:
+    """Whether the function raised ``Exception("Unauthorized")``, which is how an authorizer asks for a 401."""
+    try:
+        error = json.loads(payload)
+    except ValueError:
+        return False
+    return isinstance(error, dict) and error.get("errorMessage") == "Unauthorized"
+
+
+def _parse(payload: bytes) -> tuple[Sequence[dict[str, Any]], dict[str, Any]] | None:
+    if len(payload) > MAX_RESULT:
+        return None
+    try:
+        answer = json.loads(payload)
+        statements = answer["policyDocument"]["Statement"]
+        context = answer.get("context") or {}
+        principal = answer["principalId"]
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+    statements = [statements] if isinstance(statements, dict) else statements
+    if not isinstance(statements, list) or not all(isinstance(statement, dict) for statement in statements):
+        return None
+    if not isinstance(principal, str | int) or not isinstance(context, dict):
+        return None
+    texts = {"principalId": str(principal)}
+    for name, value in context.items():
+        if isinstance(value, dict | list):
+            return None
+        if value is not None:
+            texts[name] = value if isinstance(value, str) else json.dumps(value)
+    return statements, texts
+
+
+def _check_policy(statements: Sequence[dict[str, Any]], arn: str) -> None:
+    effects = {statement.get("Effect") for statement in statements if _applies(statement, arn)}
+    if "Deny" in effects:
+        raise HandshakeRefused(
+            403, "User is not authorized to access this resource with an explicit deny", "AccessDeniedException"
+        )
+    if "Allow" not in effects:
+        raise HandshakeRefused(403, "User is not authorized to access this resource", "AccessDeniedException")
+
+
+def _applies(statement: dict[str, Any], arn: str) -> bool:
+    return _matches(statement.get("Action"), "execute-api:invoke", lower=True) and _matches(
+        statement.get("Resource"), arn
+    )
+
+
+def _matches(patterns: Any, text: str, *, lower: bool = False) -> bool:
+    for pattern in [patterns] if isinstance(patterns, str) else patterns or []:
+        if not isinstance(pattern, str):
+            continue
+        # IAM knows * and ? only; brackets are plain characters there.
+        expression = fnmatch.translate((pattern.lower() if lower else pattern).replace("[", "[[]"))
+        if re.match(expression, text):
+            return True
+    return False

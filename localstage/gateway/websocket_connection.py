@@ -1,0 +1,249 @@
+"""One client's WebSocket connection: reads frames, runs their routes, writes answers, keeps the time limits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import cast
+
+from aiohttp import WSMsgType, web
+
+from localstage.gateway.frames import MAX_MESSAGE
+from localstage.gateway.http_answer import MalformedAnswer
+from localstage.gateway.integration import IntegrationError, Integrations
+from localstage.gateway.marks import new_id
+from localstage.gateway.serving import Protocol
+from localstage.gateway.throttle import TokenBucket
+from localstage.gateway.websocket_events import ConnectionEvents, Handshake, encode
+from localstage.gateway.websocket_routing import MessageRoute, MessageRoutes, ProxyAnswer
+
+log = logging.getLogger("localstage.gateway")
+
+CLOSE_TIMEOUT = 2.0
+SEND_BUFFER = 1024 * 1024
+"""Bytes that may wait for a slow client before a push to it is refused."""
+
+REASONS = {
+    1000: "Connection Closed Normally",
+    1001: "Going away",
+    1003: "Unsupported data",
+    1005: "Client-side close frame status not set",
+    1006: "Connection closed abnormally",
+    1007: "Invalid frame payload data",
+    1009: "Message too big",
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """API Gateway's limits on a connection: seconds without traffic, seconds in all, messages in work at once."""
+
+    idle: float = 600.0
+    total: float = 7200.0
+    in_flight: int = 32
+
+
+def without_subprotocols(request: web.BaseRequest) -> web.BaseRequest:
+    """Return the request without the subprotocols that the client offers.
+
+    aiohttp would choose one by itself, and log those that it does not know: a client's token is among them.
+    """
+    kept = {name: value for name, value in request.headers.items() if name.lower() != "sec-websocket-protocol"}
+    return request.clone(headers=kept)
+
+
+class BufferFull(Exception):
+    """The client reads too slowly: what waits for it has reached the limit."""
+
+
+class Connection:
+    """An open connection. ``run`` returns when it is closed, with the code and the reason."""
+
+    def __init__(
+        self,
+        connection_id: str,
+        handshake: Handshake,
+        events: ConnectionEvents,
+        integrations: Integrations,
+        routes: Callable[[], tuple[MessageRoutes, TokenBucket | None]],
+        limits: Limits,
+    ) -> None:
+        self.id = connection_id
+        self.handshake = handshake
+        self.events = events
+        self._integrations = integrations
+        self._routes = routes
+        self._limits = limits
+        self._slots = asyncio.Semaphore(limits.in_flight)
+        self._work: set[asyncio.Task[None]] = set()
+        self._closed_with: tuple[int, str] | None = None
+        self._timers: list[asyncio.TimerHandle] = []
+        self._active = time.monotonic()
+        self._active_at = events.connected_at
+        self._clock_offset = events.connected_at - int(self._active * 1000)
+        # permessage-deflate is off because API Gateway does not negotiate it. The guard in front of the parser
+        # keeps the size limits; aiohttp's own is only a backstop.
+        self._socket = web.WebSocketResponse(
+            compress=False, autoping=False, autoclose=True, timeout=CLOSE_TIMEOUT, max_msg_size=2 * MAX_MESSAGE
+        )
+        self._protocol: Protocol | None = None
+
+    @property
+    def response(self) -> web.WebSocketResponse:
+        """What aiohttp's handler has to return for this connection."""
+        return self._socket
+
+    @property
+    def last_active(self) -> int:
+        """When something last went either way, in epoch milliseconds."""
+        return self._clock_offset + int(self._active * 1000)
+
+    async def accept(self, handshake: web.BaseRequest, subprotocol: str | None) -> None:
+        """Complete the handshake; ``subprotocol`` is what the $connect function chose, if it chose one.
+
+        Args:
+            handshake: the request as :func:`without_subprotocols` returns it.
+
+        Raises:
+            ConnectionError: the client is gone.
+        """
+        if subprotocol is not None:
+            self._socket.headers["Sec-WebSocket-Protocol"] = subprotocol
+        self._protocol = cast(Protocol, handshake.protocol)
+        self._protocol.guard_frames = True
+        await self._socket.prepare(handshake)
+        self._touch()
+
+    async def run(self) -> tuple[int, str]:
+        """Serve messages until the connection is closed; returns the close code and reason."""
+        loop = asyncio.get_running_loop()
+        self._timers = [loop.call_later(self._limits.total, self._expire)]
+        self._watch_idle(loop)
+        try:
+            while self._closed_with is None:
+                await self._slots.acquire()
+                if not await self._receive():
+                    break
+        finally:
+            for timer in self._timers:
+                timer.cancel()
+        return self._closed_with or (1006, REASONS[1006])
+
+    async def close(self, code: int, reason: str | None = None) -> None:
+        """Close from this side, and wait a little for the client's answer."""
+        if self._closed_with is None:
+            self._closed_with = (code, reason or REASONS.get(code, ""))
+            await self._socket.close(code=code, message=self._closed_with[1].encode())
+
+    async def push(self, data: bytes) -> None:
+        """Send a text frame from outside of any message.
+
+        Raises:
+            BufferFull: too much waits for this client already.
+            ConnectionError: the connection is closed.
+        """
+        transport = None if self._protocol is None else self._protocol.transport
+        if transport is None or self._closed_with is not None:
+            raise ConnectionResetError("closed")
+        if transport.get_write_buffer_size() > SEND_BUFFER:
+            raise BufferFull
+        self._touch()
+        # The frame is in the buffer at once; only the wait for a slow client is cut short.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await self._socket.send_frame(data, WSMsgType.TEXT)
+
+    async def _receive(self) -> bool:
+        """Take one message; ``False`` when there will be no more. Its slot is given back when it is answered."""
+        message = await self._socket.receive()
+        self._touch()
+        kind = message.type
+        if kind is WSMsgType.TEXT:
+            task = asyncio.get_running_loop().create_task(self._serve(cast(str, message.data)))
+            self._work.add(task)
+            task.add_done_callback(self._served)
+            return True
+        self._slots.release()
+        if kind is WSMsgType.PING:
+            if self._protocol is not None and self._protocol.frame_guard.too_big:
+                await self.close(1009)
+                return False
+            await self._socket.pong(message.data)
+            return True
+        if kind is WSMsgType.PONG:
+            return True
+        if kind is WSMsgType.BINARY:
+            await self.close(1003)
+        elif self._closed_with is None:
+            self._closed_with = self._closed_by_client(kind, message.data, message.extra)
+        return False
+
+    def _closed_by_client(self, kind: WSMsgType, code: object, reason: object) -> tuple[int, str]:
+        if kind is WSMsgType.CLOSE:
+            number = int(cast(int, code)) or 1005
+            return number, str(reason or "") or REASONS.get(number, "")
+        if kind is WSMsgType.ERROR and self._socket.close_code not in (None, 1000, 1006):
+            number = int(self._socket.close_code or 1006)
+            return number, REASONS.get(number, "Protocol error")
+        return 1006, REASONS[1006]
+
+    def _served(self, task: asyncio.Task[None]) -> None:
+        self._work.discard(task)
+        self._slots.release()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("the gateway failed on a message: %r", error)
+
+    async def _serve(self, text: str) -> None:
+        request_id = new_id()
+        routes, bucket = self._routes()
+        route = routes.select(text)
+        if bucket is not None and not bucket.take():
+            await self._send_error("Too Many Requests", request_id)
+        elif route is None:
+            await self._send_error("Forbidden", request_id)
+        else:
+            await self._run_route(route, text, request_id)
+
+    async def _run_route(self, target: MessageRoute, text: str, request_id: str) -> None:
+        route = target.route
+        event = self.events.message(target.key_json, text, request_id)
+        try:
+            payload = await self._integrations.call(route.function_id, event, route.timeout)
+            answer = ProxyAnswer.parse(payload)
+            if len(answer.body) > MAX_MESSAGE:
+                raise MalformedAnswer(f"body is over {MAX_MESSAGE} bytes, the largest message")
+        except IntegrationError:
+            await self._send_error("Internal server error", request_id)
+        except MalformedAnswer as error:
+            self._integrations.report_malformed(route.function_id, str(error))
+            await self._send_error("Internal server error", request_id)
+        else:
+            if route.two_way and answer.body:
+                await self._send(answer.body)
+
+    async def _send_error(self, message: str, request_id: str) -> None:
+        await self._send(encode({"message": message, "connectionId": self.id, "requestId": request_id}).encode())
+
+    async def _send(self, text: bytes) -> None:
+        self._touch()
+        with suppress(ConnectionError):  # the client left before its answer; $disconnect tells
+            await self._socket.send_frame(text, WSMsgType.TEXT)
+
+    def _touch(self) -> None:
+        self._active = time.monotonic()
+
+    def _watch_idle(self, loop: asyncio.AbstractEventLoop) -> None:
+        left = self._active + self._limits.idle - time.monotonic()
+        if left <= 0:
+            self._expire()
+        else:
+            self._timers[1:] = [loop.call_later(left, self._watch_idle, loop)]
+
+    def _expire(self) -> None:
+        task = asyncio.ensure_future(self.close(1001))
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)

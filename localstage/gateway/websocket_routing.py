@@ -1,0 +1,112 @@
+"""Which route of a WebSocket API takes a message, and what its function's answer becomes."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from localstage.errors import TemplateError
+from localstage.gateway.http_answer import MalformedAnswer, status_code
+from localstage.gateway.websocket_events import encode
+from localstage.model import WebSocketApi, WebSocketRoute
+
+CONNECT = "$connect"
+DISCONNECT = "$disconnect"
+DEFAULT = "$default"
+_BODY = "$request.body."
+
+
+@dataclass(frozen=True)
+class MessageRoute:
+    """A route that messages can take, with its key encoded for events."""
+
+    route: WebSocketRoute
+    key_json: str
+
+
+class MessageRoutes:
+    """Selects routes by a field of the message's body.
+
+    Raises:
+        TemplateError: the selection expression is not ``$request.body.FIELD``.
+    """
+
+    def __init__(self, api: WebSocketApi) -> None:
+        expression = api.selection.replace("{", "").replace("}", "")
+        if not expression.startswith(_BODY):
+            raise TemplateError(
+                f"{api.id}: RouteSelectionExpression {api.selection!r} is not of the form $request.body.action."
+            )
+        self._fields = expression[len(_BODY) :].split(".")
+        # A message that names $connect or $disconnect must not run those functions.
+        messages: Mapping[str, WebSocketRoute] = {
+            key: route for key, route in api.routes.items() if key not in (CONNECT, DISCONNECT)
+        }
+        self._routes = {key: MessageRoute(route, encode(key)) for key, route in messages.items()}
+        self._default = self._routes.get(DEFAULT)
+
+    def select(self, text: str) -> MessageRoute | None:
+        """Return the route for a message; ``None`` if no route takes it and there is no ``$default``."""
+        try:
+            value = json.loads(text)
+            for field in self._fields:
+                value = value[field]
+        except (ValueError, TypeError, LookupError, RecursionError):
+            return self._default
+        if not isinstance(value, str):
+            return self._default
+        return self._routes.get(value, self._default)
+
+
+@dataclass(frozen=True)
+class ProxyAnswer:
+    """A function's answer on a WebSocket route."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, Any]
+
+    @classmethod
+    def parse(cls, payload: bytes) -> ProxyAnswer:
+        """Return the answer.
+
+        Raises:
+            MalformedAnswer: it is not an object with statusCode and a text as body.
+        """
+        try:
+            answer = json.loads(payload)
+        except ValueError:
+            raise MalformedAnswer("it is not JSON") from None
+        if not isinstance(answer, dict):
+            raise MalformedAnswer("it is not an object with statusCode")
+        headers = answer.get("headers") or {}
+        if not isinstance(headers, dict):
+            raise MalformedAnswer("headers is not an object")
+        return cls(status_code(answer.get("statusCode")), _body(answer), headers)
+
+    def header(self, name: str) -> str | None:
+        """Return a header's value, whatever the case of its name."""
+        for given, value in self.headers.items():
+            if given.lower() == name.lower() and isinstance(value, str):
+                return value
+        return None
+
+
+def _body(answer: dict[str, Any]) -> bytes:
+    body = answer.get("body")
+    if body is None:
+        return b""
+    if not isinstance(body, str):
+        raise MalformedAnswer("body is not a text")
+    if not answer.get("isBase64Encoded"):
+        return body.encode("utf-8", "replace")
+    try:
+        decoded = base64.b64decode(body, validate=True)
+        decoded.decode("utf-8")
+    except (binascii.Error, ValueError):
+        raise MalformedAnswer("body is not base64 of a text, and API Gateway sends no binary frames") from None
+    return decoded

@@ -1,0 +1,100 @@
+"""What the gateway's tests share: functions in memory, and models with one API."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from localstage.gateway import Gateway, Issuer
+from localstage.gateway.websocket_connection import Limits
+from localstage.invoking import Invocation
+from localstage.model import (
+    HttpApi,
+    HttpRoute,
+    JwtAuthorizer,
+    StageModel,
+    WebSocketApi,
+    WebSocketAuthorizer,
+    WebSocketRoute,
+)
+
+Answer = Any
+AUDIENCE = "local-client"
+
+
+class Raises:
+    """A handler's way to fail as a Lambda function does."""
+
+    def __init__(self, error: str = "Unhandled", message: str = "boom") -> None:
+        self.invocation = Invocation(json.dumps({"errorMessage": message}).encode(), error)
+
+
+class FakeFunctions:
+    """Runs functions that are plain callables, and keeps the events they were given."""
+
+    def __init__(self) -> None:
+        self.handlers: dict[str, Callable[[dict[str, Any]], Answer | Awaitable[Answer]]] = {}
+        self.events: list[tuple[str, dict[str, Any]]] = []
+        self.finished: list[str] = []
+
+    def of(self, function_id: str) -> list[dict[str, Any]]:
+        """Return the events that a function was given."""
+        return [event for name, event in self.events if name == function_id]
+
+    async def invoke(self, function_id: str, event: bytes, *, lane: str | None = None) -> Invocation:
+        handler = self.handlers[function_id]
+        value = json.loads(event)
+        self.events.append((function_id, value))
+        answer = handler(value)
+        if isinstance(answer, Awaitable):
+            answer = await answer
+        self.finished.append(function_id)
+        if isinstance(answer, Raises):
+            return answer.invocation
+        return Invocation(answer if isinstance(answer, bytes) else json.dumps(answer).encode())
+
+
+async def eventually(holds: Callable[[], Any], seconds: float = 10.0) -> None:
+    """Wait until something holds; fails after ``seconds``."""
+    async with asyncio.timeout(seconds):
+        while not holds():
+            await asyncio.sleep(0.005)
+
+
+def http_model(*routes: HttpRoute, issuer: str = "", **api: Any) -> StageModel:
+    """Return a model with one HTTP API; routes with authorizer ``Jwt`` need an issuer."""
+    authorizers = {"Jwt": JwtAuthorizer("Jwt", issuer, (AUDIENCE,), "$request.header.Authorization")} if issuer else {}
+    stage = api.pop("stage", "$default")
+    declared = HttpApi("HttpApi", stage, routes, api.pop("authorizers", authorizers), api.pop("cors", None), **api)
+    return StageModel(http_apis={"HttpApi": declared})
+
+
+def websocket_model(
+    *routes: WebSocketRoute, sources: tuple[str, ...] | None = None, selection: str = "$request.body.action", **api: Any
+) -> StageModel:
+    """Return a model with one WebSocket API; ``sources`` gives it an authorizer, the function Authorize."""
+    authorizer = None if sources is None else WebSocketAuthorizer("Authorize", sources)
+    declared = WebSocketApi("WebSocketApi", "dev", selection, {route.key: route for route in routes}, authorizer, **api)
+    return StageModel(websocket_apis={"WebSocketApi": declared})
+
+
+@asynccontextmanager
+async def running(
+    model: StageModel,
+    functions: FakeFunctions,
+    state_dir: Path,
+    *,
+    issuer: Issuer | None = None,
+    limits: Limits | None = None,
+) -> AsyncIterator[Gateway]:
+    """A gateway that serves a model."""
+    gateway = Gateway(model, functions, state_dir=state_dir, issuer=issuer, limits=limits)
+    await gateway.start()
+    try:
+        yield gateway
+    finally:
+        await gateway.stop()
