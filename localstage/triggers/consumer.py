@@ -104,6 +104,11 @@ class Consumer:
         """
         self._live_channel().basic_nack(tag, multiple=True, requeue=True)
 
+    def give_up(self) -> None:
+        """End an ``open`` that is still waiting for the broker."""
+        if not self._opened.done():
+            self._lose("given up")
+
     async def close(self) -> None:
         """Close channel and connection, so that whatever is unsettled returns to the queue."""
         connection = self._connection

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
+from typing import Any
 
 QUIET_SECONDS = 5.0
 
@@ -78,10 +79,17 @@ async def pause(stopping: asyncio.Event, seconds: float) -> None:
         return
 
 
-async def finish(task: asyncio.Task[None], grace: float) -> None:
-    """Wait ``grace`` seconds for a task to end by itself, then cancel it; its errors are its own."""
-    try:
-        await asyncio.wait({task}, timeout=grace)
-    finally:
-        task.cancel()
+async def cancel(task: asyncio.Task[None]) -> None:
+    """Cancel a task and wait until it has cleaned up; its errors are its own."""
+    task.cancel()
     await asyncio.wait({task})
+
+
+async def wind_up(tasks: Set[asyncio.Task[Any]], grace: float) -> None:
+    """Give running tasks ``grace`` seconds to end by themselves, and cancel the late ones."""
+    if not tasks:
+        return
+    _, late = await asyncio.wait(tasks, timeout=grace)
+    for task in late:
+        task.cancel()
+    await asyncio.gather(*late, return_exceptions=True)

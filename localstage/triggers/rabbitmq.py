@@ -10,11 +10,11 @@ import pika
 from pika.spec import BasicProperties
 
 from localstage.errors import StageError
-from localstage.invoking import Functions
+from localstage.invoking import Functions, Invocation
 from localstage.model import RabbitMqMapping
 from localstage.triggers.consumer import Consumer, Lost
 from localstage.triggers.inbox import Batch, Inbox
-from localstage.triggers.pacing import Backoff, Reporter, Status, finish, pause
+from localstage.triggers.pacing import Backoff, Reporter, Status, pause, wind_up
 from localstage.triggers.rabbitmq_event import EVENT_LIMIT, build_record, event_size, event_start
 
 DEFAULT_WINDOW = 0.5
@@ -51,6 +51,8 @@ class RabbitMqTrigger:
         self._reporter = Reporter(_logger)
         self._stopping = asyncio.Event()
         self._inbox: Inbox | None = None
+        self._consumer: Consumer | None = None
+        self._invocation: asyncio.Task[Invocation] | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -65,8 +67,13 @@ class RabbitMqTrigger:
         self._stopping.set()
         if self._inbox is not None:
             self._inbox.end()
+        if self._consumer is not None:
+            self._consumer.give_up()
+        if self._invocation is not None:
+            await wind_up({self._invocation}, grace)
         if self._task is not None:
-            await finish(self._task, grace)
+            # Not cancelled: closing the channel is what gives the records back.
+            await self._task
         self._status.state = "stopped"
 
     def status(self) -> Status:
@@ -76,14 +83,15 @@ class RabbitMqTrigger:
     async def _run(self) -> None:
         backoff = Backoff(0.1, 2.0)
         while not self._stopping.is_set():
-            consumer = self._new_consumer()
+            consumer = self._consumer = self._new_consumer()
             try:
                 await consumer.open()
                 backoff.reset()
                 self._running()
                 await self._serve(consumer)
             except Lost as lost:
-                self._trouble(str(lost))
+                if not self._stopping.is_set():
+                    self._trouble(str(lost))
             except Exception as error:  # noqa: BLE001 - said in the log and in the status; the mapping goes on
                 self._trouble(f"{type(error).__name__}: {error}")
             finally:
@@ -106,7 +114,7 @@ class RabbitMqTrigger:
             consumer.ack(tag, multiple=False)
             self._reporter.warn("dropped", f"{mapping.id}: dropped a record of {len(body)} bytes; an event holds 6 MB")
 
-        consumer = Consumer(
+        consumer = Consumer(  # named above, where a dropped record is acknowledged
             self._parameters,
             mapping.queue,
             prefetch=mapping.batch_size + min(mapping.batch_size, _AHEAD),
@@ -136,9 +144,16 @@ class RabbitMqTrigger:
 
     async def _succeeds(self, batch: Batch) -> bool:
         mapping = self._mapping
+        call = self._functions.invoke(mapping.function_id, batch.event, lane=mapping.id)
+        invocation = self._invocation = asyncio.ensure_future(call)
         try:
-            result = await self._functions.invoke(mapping.function_id, batch.event, lane=mapping.id)
-            error = result.error
+            await asyncio.wait({invocation})
+        finally:
+            invocation.cancel()
+        if invocation.cancelled():
+            return False
+        try:
+            error = invocation.result().error
         except StageError as stage_error:
             error = str(stage_error)
         except KeyError:

@@ -14,7 +14,7 @@ from localstage.errors import StageError, TemplateError
 from localstage.invoking import Functions
 from localstage.model import Schedule
 from localstage.triggers.cron import Timetable, parse_expression
-from localstage.triggers.pacing import Reporter, Status, finish
+from localstage.triggers.pacing import Reporter, Status, cancel, wind_up
 
 RETRY_DELAYS = (60.0, 120.0)
 """EventBridge invokes asynchronously: Lambda tries twice more, after one and two minutes."""
@@ -81,12 +81,8 @@ class ScheduleTrigger:
     async def stop(self, grace: float = STOP_SECONDS) -> None:
         """Fire no more, and give a running invocation ``grace`` seconds."""
         if self._task is not None:
-            await finish(self._task, 0)
-        if self._runs:
-            _, late = await asyncio.wait(self._runs, timeout=grace)
-            for run in late:
-                run.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+            await cancel(self._task)
+        await wind_up(self._runs, grace)
         self._status.state = "stopped"
 
     def status(self) -> Status:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from localstage.errors import StageError
 from localstage.invoking import Functions
 from localstage.model import SqsMapping
-from localstage.triggers.pacing import Backoff, Reporter, Status, finish, pause
+from localstage.triggers.pacing import Backoff, Reporter, Status, cancel, pause, wind_up
 from localstage.triggers.rabbitmq_event import EVENT_LIMIT
 from localstage.triggers.sqs_event import Message, build_event, build_records, failed_ids, split
 from localstage.triggers.sqs_queue import LONG_POLL, QueueAway, SqsQueue
@@ -68,12 +68,8 @@ class SqsTrigger:
         """Begin no batch any more and give those that run ``grace`` seconds; the others return by their visibility."""
         self._stopping.set()
         if self._poller is not None:
-            await finish(self._poller, 0)
-        if self._batches:
-            _, late = await asyncio.wait(self._batches, timeout=grace)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+            await cancel(self._poller)
+        await wind_up(self._batches, grace)
         self._status.state = "stopped"
 
     def status(self) -> Status:

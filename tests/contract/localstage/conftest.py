@@ -1,91 +1,12 @@
-"""A RabbitMQ of the suite's own, on free ports, in a temporary folder."""
+"""Services that the suites of the stage share, and brokers that a test may kill."""
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
-import subprocess
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pika
 import pytest
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-class RabbitServer:
-    """One broker node with its own name, ports, folders and port mapper (epmd); user guest, password guest."""
-
-    def __init__(self, folder: Path) -> None:
-        self.port = free_port()
-        self.url = f"amqp://127.0.0.1:{self.port}"
-        self._log = folder / "stdout.log"
-        (folder / "rabbitmq.conf").write_text(
-            f"listeners.tcp.1 = 127.0.0.1:{self.port}\nvm_memory_high_watermark.absolute = 1GB\n"
-            "disk_free_limit.absolute = 50MB\n"
-        )
-        (folder / "enabled_plugins").write_text("[].\n")
-        self._epmd_port = free_port()
-        self._environment = {
-            "PATH": os.environ["PATH"],
-            "HOME": str(folder),
-            "LANG": "C.UTF-8",
-            # Runs the Erlang machine in place of the shell, so that our child is the broker itself.
-            "RUNNING_UNDER_SYSTEMD": "true",
-            "ERL_EPMD_PORT": str(self._epmd_port),
-            "ERL_EPMD_ADDRESS": "127.0.0.1",
-            "RABBITMQ_NODENAME": f"suite-{self.port}@localhost",
-            "RABBITMQ_DIST_PORT": str(free_port()),
-            "RABBITMQ_CONFIG_FILE": str(folder / "rabbitmq.conf"),
-            "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "enabled_plugins"),
-            "RABBITMQ_MNESIA_BASE": str(folder / "data"),
-            "RABBITMQ_LOG_BASE": str(folder / "log"),
-            "RABBITMQ_PID_FILE": str(folder / "pid"),
-            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+S 1:1 +sbwt none",
-        }
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                ["/usr/lib/rabbitmq/bin/rabbitmq-server"],
-                env=self._environment,
-                stdout=log,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        deadline = time.monotonic() + 60
-        while not self._answers():
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                self.kill()
-                raise RuntimeError(f"RabbitMQ did not start:\n{self._log.read_text()[-2000:]}")
-            time.sleep(0.1)
-
-    def _answers(self) -> bool:
-        try:
-            with socket.create_connection(("127.0.0.1", self.port), timeout=1):
-                return True
-        except OSError:
-            return False
-
-    def kill(self) -> None:
-        """End the broker the hard way, as a power cut would."""
-        if self._process is not None:
-            if self._process.poll() is None:
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-
-    def close(self) -> None:
-        self.kill()
-        subprocess.run(["epmd", "-port", str(self._epmd_port), "-kill"], stdout=subprocess.DEVNULL, check=False)
+from local_services import MotoServer, RabbitServer
 
 
 @pytest.fixture(scope="session")
@@ -113,3 +34,12 @@ def channel(rabbitmq: str) -> Iterator[pika.adapters.blocking_connection.Blockin
         channel = connection.channel()
         channel.confirm_delivery()
         yield channel
+
+
+@pytest.fixture(scope="session")
+def sqs_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of an SQS emulator that the whole suite shares: use queue names of your own."""
+    server = MotoServer(tmp_path_factory.mktemp("moto"))
+    server.start()
+    yield server.url
+    server.close()
