@@ -137,8 +137,8 @@ def _run_translator(
         document.get("Transform")
     ):
         raise TemplateError(f"{template}: AWS::Serverless types want the line Transform: AWS::Serverless-2016-10-31")
+    translator = Translator({}, Parser(), boto_session=_Session(region))
     try:
-        translator = Translator({}, Parser(), boto_session=_Session(region))
         # Managed policies come bundled with the translator; whatever is not among them stays a name.
         result: dict[str, Any] = translator.translate(document, dict(overrides), get_managed_policy_map=dict)
     except InvalidDocumentException as error:
@@ -150,6 +150,8 @@ def _run_translator(
         log.debug("the translator failed", exc_info=True)
         message = f"{template}: the SAM translator failed on it ({type(error).__name__}: {error})"
         raise TemplateError(message) from None
+    finally:
+        translator.metrics.publish()  # to nowhere; it warns about measurements nobody took
     return result
 
 

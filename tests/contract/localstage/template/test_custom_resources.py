@@ -1,0 +1,95 @@
+import json
+from collections.abc import Callable
+from typing import Any
+
+import aiohttp
+import pytest
+
+from localstage.errors import StageError
+from localstage.invoking import Invocation
+from localstage.model import CustomResource, StageModel
+from localstage.template.custom_resources import run_custom_resources
+
+
+class Answering:
+    """Functions that PUT an answer to ResponseURL, as a custom resource's function does."""
+
+    def __init__(self, answer: Callable[[dict[str, Any]], Any], invocation: Invocation | None = None) -> None:
+        self.events: list[dict[str, Any]] = []
+        self._answer = answer
+        self._invocation = invocation or Invocation(b"null")
+
+    async def invoke(self, function_id: str, event: bytes, *, lane: str | None = None) -> Invocation:
+        self.events.append(json.loads(event))
+        content = self._answer(self.events[-1])
+        if content is not None:
+            async with aiohttp.ClientSession() as session:
+                await session.put(self.events[-1]["ResponseURL"], data=json.dumps(content))
+        return self._invocation
+
+
+def success(event: dict[str, Any]) -> dict[str, Any]:
+    return {"Status": "SUCCESS", "PhysicalResourceId": f"made-{event['LogicalResourceId']}"}
+
+
+def stage(**properties: str) -> StageModel:
+    made = CustomResource("Topology", "Custom::Topology", "Declare", {"ServiceToken": "arn", **properties})
+    return StageModel(custom_resources={"Topology": made})
+
+
+async def test_a_custom_resource_is_created_at_every_start_and_updated_when_its_properties_change(tmp_path):
+    functions = Answering(success)
+
+    for queues in ("4", "4", "8"):
+        await run_custom_resources(stage(Queues=queues), functions, state_dir=tmp_path)
+
+    first, second, third = functions.events
+    assert [event["RequestType"] for event in functions.events] == ["Create", "Create", "Update"]
+    assert first["ResourceProperties"] == second["ResourceProperties"] == {"ServiceToken": "arn", "Queues": "4"}
+    assert (first["LogicalResourceId"], first["ResourceType"]) == ("Topology", "Custom::Topology")
+    assert third["PhysicalResourceId"] == "made-Topology"
+    assert third["OldResourceProperties"] == {"ServiceToken": "arn", "Queues": "4"}
+    assert third["ResourceProperties"] == {"ServiceToken": "arn", "Queues": "8"}
+
+
+async def test_a_failed_answer_stops_the_start_with_its_reason(tmp_path):
+    functions = Answering(lambda event: {"Status": "FAILED", "Reason": "queue persist.0 differs"})
+
+    with pytest.raises(StageError, match=r"Topology could not be made: queue persist\.0 differs"):
+        await run_custom_resources(stage(), functions, state_dir=tmp_path)
+
+
+async def test_a_failed_update_is_sent_again_as_an_update(tmp_path):
+    await run_custom_resources(stage(Queues="4"), Answering(success), state_dir=tmp_path)
+    with pytest.raises(StageError):
+        await run_custom_resources(stage(Queues="8"), Answering(lambda _: {"Status": "FAILED"}), state_dir=tmp_path)
+
+    functions = Answering(success)
+    await run_custom_resources(stage(Queues="8"), functions, state_dir=tmp_path)
+
+    assert functions.events[0]["RequestType"] == "Update"
+
+
+@pytest.mark.parametrize(
+    ("invocation", "complaint"),
+    [
+        (Invocation(b"null"), "Declare returned without an answer to ResponseURL"),
+        (Invocation(b'{"errorMessage": "no broker"}', "Unhandled"), r"Declare failed \(Unhandled\): no broker"),
+        (Invocation(b"not json", "TimedOut"), r"Declare failed \(TimedOut\)"),
+    ],
+)
+async def test_a_function_that_does_not_answer_stops_the_start(tmp_path, invocation, complaint):
+    with pytest.raises(StageError, match=complaint):
+        await run_custom_resources(stage(), Answering(lambda _: None, invocation), state_dir=tmp_path)
+
+
+async def test_what_is_no_answer_is_not_taken_for_one(tmp_path):
+    with pytest.raises(StageError, match="returned without an answer"):
+        await run_custom_resources(stage(), Answering(lambda _: ["SUCCESS"]), state_dir=tmp_path)
+    with pytest.raises(StageError, match="returned without an answer"):
+        await run_custom_resources(stage(), Answering(lambda _: {"Reason": "x" * 5000}), state_dir=tmp_path)
+
+
+async def test_the_patience_has_an_end(tmp_path):
+    with pytest.raises(StageError, match="Declare did not answer in 0 s; see its log"):
+        await run_custom_resources(stage(), Answering(lambda _: None), state_dir=tmp_path, patience=0.01)

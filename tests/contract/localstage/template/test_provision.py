@@ -1,0 +1,72 @@
+import json
+import socket
+from dataclasses import replace
+
+import pytest
+from provision_harness import stage
+
+from localstage.errors import ServiceError, TemplateError
+from localstage.template.provision import provision
+
+
+async def test_everything_is_made_and_a_second_start_changes_nothing(emulator):
+    await provision(stage(), live=emulator.live)
+    dynamodb, sqs, secrets = (emulator.client(name) for name in ("dynamodb", "sqs", "secretsmanager"))
+    dynamodb.put_item(TableName="things", Item={"id": {"S": "1"}, "at": {"S": "2"}})
+    sqs.send_message(QueueUrl=f"{emulator.url}/123456789012/work", MessageBody="kept")
+
+    await provision(stage(), live=emulator.live)
+
+    table = dynamodb.describe_table(TableName="things")["Table"]
+    assert (table["TableStatus"], table["ItemCount"]) == ("ACTIVE", 1)
+    assert [index["IndexName"] for index in table["GlobalSecondaryIndexes"]] == ["UserIndex"]
+    ttl = dynamodb.describe_time_to_live(TableName="things")["TimeToLiveDescription"]
+    assert ttl == {"TimeToLiveStatus": "ENABLED", "AttributeName": "expiresAt"}
+    queue = sqs.get_queue_attributes(QueueUrl=f"{emulator.url}/123456789012/work", AttributeNames=["All"])["Attributes"]
+    assert (queue["VisibilityTimeout"], queue["ApproximateNumberOfMessages"]) == ("30", "1")
+    redrive = json.loads(queue["RedrivePolicy"])
+    assert redrive["deadLetterTargetArn"] == "arn:aws:sqs:us-east-1:123456789012:dead"
+    assert int(redrive["maxReceiveCount"]) == 5
+    arn = stage().secrets["Keys"].arn
+    assert json.loads(secrets.get_secret_value(SecretId=arn)["SecretString"]) == {"password": "one"}
+
+
+async def test_a_changed_queue_or_secret_is_changed_in_place(emulator):
+    await provision(stage(), live=emulator.live)
+
+    await provision(stage(visibility="60", password="two"), live=emulator.live)
+
+    queue_url = f"{emulator.url}/123456789012/work"
+    found = emulator.client("sqs").get_queue_attributes(QueueUrl=queue_url, AttributeNames=["VisibilityTimeout"])
+    assert found["Attributes"]["VisibilityTimeout"] == "60"
+    value = emulator.client("secretsmanager").get_secret_value(SecretId="keys")["SecretString"]
+    assert json.loads(value) == {"password": "two"}
+
+
+@pytest.mark.parametrize(
+    ("change", "named"), [({"range_key": "when"}, "KeySchema"), ({"index": "OtherIndex"}, "index OtherIndex")]
+)
+async def test_a_table_with_other_keys_or_indexes_is_left_alone_and_the_way_out_is_said(emulator, change, named):
+    await provision(stage(), live=emulator.live)
+
+    with pytest.raises(TemplateError, match=r"Things: table things .* make reset") as refusal:
+        await provision(stage(**change), live=emulator.live)
+
+    assert named in str(refusal.value)
+
+
+async def test_a_definition_that_the_service_refuses_names_its_resource(emulator):
+    model = stage()
+    refused = replace(model.queues["Work"], name="no spaces please")
+
+    with pytest.raises(TemplateError, match=r"^Work: CreateQueue was refused: "):
+        await provision(replace(model, queues={**model.queues, "Work": refused}), live=emulator.live)
+
+
+async def test_a_service_that_does_not_answer_is_one_sentence(emulator):
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        live = replace(emulator.live, sqs_url=f"http://127.0.0.1:{nobody.getsockname()[1]}")
+
+        with pytest.raises(ServiceError, match=r"^(Work|Dead) cannot be made: Could not connect"):
+            await provision(stage(), live=live)
