@@ -18,6 +18,8 @@ def main() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL)
     if os.getppid() != int(owner):  # the stage went away before the line above
         os._exit(0)
+    if os.environ.get("LC_CTYPE") == "C.UTF-8":  # Python's own doing where Lambda's locale is not installed
+        del os.environ["LC_CTYPE"]
     sys.path[:0] = path
     sys.argv = ["bootstrap.py", handler]
 

@@ -19,23 +19,24 @@ class Complaints:
     def add(self, function_id: str, kind: str) -> None:
         """Note that ``function_id`` failed with an error of ``kind``; its message stays in the function's log."""
         now = time.monotonic()
-        since, hidden = self._last.get((function_id, kind), (-_QUIET, 0))
-        if now - since < _QUIET:
-            self._last[function_id, kind] = (since, hidden + 1)
-            return
-        self._last[function_id, kind] = (now, 0)
-        self._say(function_id, kind, hidden)
+        known = self._last.get((function_id, kind))
+        if known is None:
+            self._last[function_id, kind] = (now, 0)
+            self._say(function_id, kind)
+        else:
+            self._last[function_id, kind] = (known[0], known[1] + 1)
 
     def flush(self) -> None:
         """Say what was held back for long enough. Called about once a second."""
         now = time.monotonic()
-        for (function_id, kind), (since, hidden) in list(self._last.items()):
-            if now - since >= _QUIET:
+        for (function_id, kind), (since, held) in list(self._last.items()):
+            if now - since < _QUIET:
+                continue
+            if held:
+                self._last[function_id, kind] = (now, 0)
+                self._say(function_id, kind, f", {held} more times" if held > 1 else " again")
+            else:
                 del self._last[function_id, kind]
-                if hidden:
-                    self._last[function_id, kind] = (now, 0)
-                    self._say(function_id, kind, hidden - 1)
 
-    def _say(self, function_id: str, kind: str, hidden: int) -> None:
-        more = f" and {hidden} more" if hidden else ""
+    def _say(self, function_id: str, kind: str, more: str = "") -> None:
         _log.warning("%s failed: %s%s (python -m localstage logs %s)", function_id, kind, more, function_id)

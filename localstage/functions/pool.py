@@ -117,6 +117,8 @@ class FunctionPool:
             KeyError: no such function.
             StageError: the stage is stopping, or no process could be started.
         """
+        if not self._running:
+            raise StageError("the stage is stopping")
         group = self._groups.get((function_id, lane)) or self._new_group(function_id, lane)
         if len(event) > payloads.MAX_REQUEST:
             return Invocation(payloads.request_too_large(), "Unhandled")
@@ -163,8 +165,6 @@ class FunctionPool:
         )
 
     def _new_group(self, function_id: str, lane: str | None) -> Group:
-        if not self._running:
-            raise StageError("the stage is stopping")
         function = self._functions[function_id]
         try:
             log = self._logs.get(function_id) or FunctionLog(self._settings.state_dir / "logs" / f"{function_id}.log")

@@ -1,0 +1,28 @@
+"""Fixtures of the function pool's tests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from functions_harness import Stage
+
+from localstage.functions import Built, build
+
+ROOT = Path(__file__).resolve().parents[4]
+
+
+@pytest.fixture(scope="session")
+def built() -> Built:
+    """The runtime that the stage itself uses; built once and kept."""
+    return asyncio.run(build([], ROOT / ".local", runtime_requirements=ROOT / "requirements" / "runtime.txt"))
+
+
+@pytest.fixture
+async def stage(tmp_path: Path, built: Built) -> AsyncIterator[Stage]:
+    made = Stage(tmp_path, built.runtime)
+    yield made
+    for pool in made.pools:
+        await pool.stop()

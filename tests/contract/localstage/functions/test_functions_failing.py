@@ -1,0 +1,229 @@
+"""Functions that raise, exit, hang or cannot be imported, and stages that are killed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from functions_harness import ECHO, Stage, ask, error_of, state_of, until
+
+from localstage.errors import StageError
+
+ROOT = Path(__file__).resolve().parents[4]
+
+# A stage with one frozen environment and two busy ones.
+OWNER = """
+import asyncio, sys
+from pathlib import Path
+from localstage.functions import FunctionPool
+from localstage.model import Function
+
+async def main(folder, runtime):
+    function = Function("Fn", "fn", folder / "functions" / "fn", "app.handler", 60.0, 256, {}, ())
+    pool = FunctionPool(
+        {"Fn": function}, state_dir=folder / "state", layer_paths={}, runtime_path=runtime, base_environment={}
+    )
+    await pool.start()
+    await pool.invoke("Fn", b"0")
+    busy = [asyncio.create_task(pool.invoke("Fn", b"60", lane=lane)) for lane in "ab"]
+    while pool.status()["Fn"].busy < 2 or pool.status()["Fn"].frozen < 1:
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.2)
+    print("ready", flush=True)
+    await asyncio.gather(*busy)
+
+asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2])))
+"""
+
+
+async def test_an_exception_is_answered_with_its_type_message_and_trace(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "localstage.functions")
+    pool = await stage.run(stage.function("def handler(event, context):\n    raise ValueError(event)\n"))
+
+    answer = await pool.invoke("Fn", b'"told in confidence"')
+
+    assert answer.error == "Unhandled"
+    said = json.loads(answer.payload)
+    assert (said["errorType"], said["errorMessage"]) == ("ValueError", "told in confidence")
+    assert 'app.py", line 2, in handler' in said["stackTrace"][0]
+    assert caplog.messages == ["Fn failed: ValueError (python -m localstage logs Fn)"]
+    assert "[ERROR] ValueError: told in confidence\nTraceback" in stage.log()
+
+
+async def test_the_environment_lives_on_after_an_exception(stage: Stage) -> None:
+    source = (
+        "n = 0\ndef handler(event, context):\n    global n\n    n += 1\n    if event: raise ValueError\n    return n\n"
+    )
+    pool = await stage.run(stage.function(source))
+
+    assert (await pool.invoke("Fn", b"true")).error == "Unhandled"
+
+    assert await ask(pool, False) == 2
+
+
+async def test_a_repeated_failure_is_one_line_and_not_a_flood(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    pool = await stage.run(stage.function("def handler(event, context):\n    raise ValueError\n"))
+
+    await asyncio.gather(*(pool.invoke("Fn", b"1") for _ in range(50)))
+
+    assert len(caplog.messages) == 1
+    assert pool.status()["Fn"].errors == 50
+
+
+async def test_a_function_over_its_time_is_killed_and_the_next_event_gets_a_new_environment(stage: Stage) -> None:
+    source = "import os, time\ndef handler(event, context):\n    time.sleep(event)\n    return os.getpid()\n"
+    pool = await stage.run(stage.function(source, timeout=0.5))
+    pid = await ask(pool, 0)
+
+    answer = await pool.invoke("Fn", b"60")
+
+    assert answer.error == "TimedOut"
+    said = json.loads(answer.payload)
+    assert said["errorType"] == "Sandbox.Timedout"
+    assert said["errorMessage"].endswith("Error: Task timed out after 0.50 seconds")
+    assert await ask(pool, 0) != pid
+    await until(lambda: state_of(pid) is None)
+    assert "Task timed out after 0.50 seconds" in stage.log()
+
+
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [
+        ("sys.exit(3)", "exit status 3"),
+        ("os._exit(0)", "Runtime exited without providing a reason"),
+        ("os.kill(os.getpid(), 9)", "signal: killed"),
+    ],
+)
+async def test_a_process_that_ends_in_the_middle_is_an_exit_error(stage: Stage, end: str, reason: str) -> None:
+    source = f"import os, sys\ndef handler(event, context):\n    if event:\n        {end}\n    return event\n"
+    pool = await stage.run(stage.function(source))
+
+    answer = await pool.invoke("Fn", b"true")
+
+    assert (answer.error, error_of(answer)) == ("Unhandled", "Runtime.ExitError")
+    assert reason in json.loads(answer.payload)["errorMessage"]
+    assert await ask(pool, False) is False
+
+
+async def test_a_process_killed_while_frozen_costs_no_event(stage: Stage) -> None:
+    pool = await stage.run(stage.function("import os\ndef handler(event, context):\n    return os.getpid()\n"))
+    pid = await ask(pool)
+    await until(lambda: state_of(pid) == "T")
+
+    os.kill(pid, signal.SIGKILL)
+    await until(lambda: pool.status()["Fn"].environments == 0)
+
+    assert await ask(pool) != pid
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        ("import no_such_package\n", "Runtime.ImportModuleError"),
+        ("def handler(:\n", "Runtime.UserCodeSyntaxError"),
+        ("def other(event, context): ...\n", "Runtime.HandlerNotFound"),
+        ("raise ZeroDivisionError\n", "ZeroDivisionError"),
+        ("import sys; sys.exit(1)\n", "Runtime.ExitError"),
+    ],
+)
+async def test_a_function_that_cannot_be_loaded_says_why_and_is_tried_anew(
+    stage: Stage, source: str, kind: str
+) -> None:
+    function = stage.function(source)
+    pool = await stage.run(function)
+
+    answers = await asyncio.gather(*(pool.invoke("Fn", b"1") for _ in range(3)))
+    (function.code / "app.py").write_text(ECHO)
+
+    assert {(answer.error, error_of(answer)) for answer in answers} == {("Unhandled", kind)}
+    assert await ask(pool, 5) == 5
+
+
+async def test_a_slow_start_is_tried_once_more_within_the_functions_own_time(stage: Stage) -> None:
+    source = """
+        import os, time
+        if not os.path.exists("/tmp/" + os.environ["MARK"]):
+            open("/tmp/" + os.environ["MARK"], "w").close()
+            time.sleep(60)
+        def handler(event, context):
+            os.unlink("/tmp/" + os.environ["MARK"])
+            return event
+    """
+    mark = f"headrace-test-{os.getpid()}"
+    pool = await stage.run(stage.function(source, environment={"MARK": mark}), init_timeout=0.5)
+
+    assert await ask(pool, 7) == 7
+    assert "Status: timeout" in stage.log()
+
+
+async def test_a_start_that_never_ends_is_a_timeout_for_the_event(stage: Stage) -> None:
+    source = "import time\ntime.sleep(60)\ndef handler(event, context): ...\n"
+    pool = await stage.run(stage.function(source, timeout=0.3), init_timeout=0.2)
+
+    answer = await pool.invoke("Fn", b"1")
+
+    assert (answer.error, error_of(answer)) == ("TimedOut", "Sandbox.Timedout")
+
+
+async def test_a_function_over_its_memory_is_killed(stage: Stage) -> None:
+    source = "import time\ndef handler(event, context):\n    kept = b'x' * event\n    time.sleep(30)\n"
+    pool = await stage.run(stage.function(source, timeout=30.0, memory=128))
+
+    answer = await pool.invoke("Fn", b"%d" % (200 * 1024 * 1024))
+
+    assert error_of(answer) == "Runtime.ExitError"
+    assert "Runtime.OutOfMemory" in stage.log()
+
+
+async def test_a_function_without_its_folder_is_one_clear_error(stage: Stage) -> None:
+    function = stage.function(ECHO)
+    (function.code / "app.py").unlink()
+    function.code.rmdir()
+    pool = await stage.run(function)
+
+    with pytest.raises(StageError, match="Fn could not be started"):
+        await pool.invoke("Fn", b"1")
+
+
+async def test_children_of_a_function_end_with_its_environment(stage: Stage) -> None:
+    source = """
+        import subprocess
+        def handler(event, context):
+            return subprocess.Popen(["sleep", "600"]).pid
+    """
+    pool = await stage.run(stage.function(source))
+    child = await ask(pool)
+    await until(lambda: state_of(child) == "T")
+
+    await pool.stop()
+
+    await until(lambda: state_of(child) in (None, "Z"))
+
+
+async def test_a_stage_killed_at_once_leaves_no_process_behind_frozen_or_busy(stage: Stage, tmp_path: Path) -> None:
+    stage.function(
+        "import os, time\ndef handler(event, context):\n    print(os.getpid(), flush=True)\n    time.sleep(event)\n"
+    )
+    process = subprocess.Popen(  # noqa: ASYNC220
+        [sys.executable, "-c", OWNER, str(tmp_path), str(stage.runtime)], stdout=subprocess.PIPE, cwd=ROOT, text=True
+    )
+    try:
+        assert process.stdout is not None
+        with process.stdout:
+            assert await asyncio.to_thread(process.stdout.readline) == "ready\n"
+        pids = [int(line) for line in stage.log().splitlines() if line.isdigit()]
+        assert sorted(str(state_of(pid)) for pid in pids) == ["S", "S", "T"]
+    finally:
+        process.kill()
+        process.wait()
+
+    await until(lambda: {state_of(pid) for pid in pids} <= {None, "Z"})

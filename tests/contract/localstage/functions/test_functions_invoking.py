@@ -1,0 +1,285 @@
+"""What a caller of a function gets, and what the function sees."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+
+import pytest
+from functions_harness import ECHO, PID, SLEEP, Stage, ask, error_of, state_of, until
+
+from localstage.errors import StageError
+
+
+async def test_an_event_comes_back_as_the_function_answered_it(stage: Stage) -> None:
+    pool = await stage.run(stage.function(ECHO))
+
+    assert await ask(pool, {"text": "čau 👋\x01", "n": [1, None]}) == {"text": "čau 👋\x01", "n": [1, None]}
+
+
+async def test_only_the_first_event_of_an_environment_is_cold(stage: Stage) -> None:
+    pool = await stage.run(stage.function(ECHO))
+
+    answers = [await pool.invoke("Fn", b"1") for _ in range(3)]
+
+    assert [answer.cold for answer in answers] == [True, False, False]
+    assert pool.status()["Fn"].cold_starts == 1
+    assert pool.status()["Fn"].invocations == 3
+
+
+async def test_globals_survive_from_event_to_event(stage: Stage) -> None:
+    source = "seen = []\ndef handler(event, context):\n    seen.append(event)\n    return seen\n"
+    pool = await stage.run(stage.function(source))
+
+    await ask(pool, 1)
+
+    assert await ask(pool, 2) == [1, 2]
+
+
+async def test_the_environment_has_the_declared_variables_and_lambdas_own_and_no_others(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", "/nowhere")
+    monkeypatch.setenv("SECRET_OF_THE_DEVELOPER", "x")
+    source = """
+        import os
+        first = dict(os.environ)
+        def handler(event, context):
+            return [first, os.environ["_X_AMZN_TRACE_ID"], os.getcwd()]
+    """
+    function = stage.function(source, environment={"ROOMS": "7", "EMPTY": "", "AWS_REGION": "not-yours"}, memory=300)
+    pool = await stage.run(function, base_environment={"AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "local"})
+
+    seen, trace, cwd = await ask(pool)
+
+    assert seen.pop("AWS_LAMBDA_LOG_STREAM_NAME").count("[$LATEST]") == 1
+    assert seen.pop("AWS_LAMBDA_RUNTIME_API").startswith("127.0.0.1:")
+    assert seen == {
+        "ROOMS": "7",
+        "EMPTY": "",
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_REGION": "eu-west-1",
+        "AWS_DEFAULT_REGION": "eu-west-1",
+        "AWS_EXECUTION_ENV": f"AWS_Lambda_python{sys.version_info[0]}.{sys.version_info[1]}",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "300",
+        "AWS_LAMBDA_FUNCTION_NAME": "fn",
+        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+        "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+        "AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/fn",
+        "LAMBDA_RUNTIME_DIR": str(stage.runtime.absolute()),
+        "LAMBDA_TASK_ROOT": str(function.code),
+        "_HANDLER": "app.handler",
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "LANG": "en_US.UTF-8",
+        "TZ": ":UTC",
+    }
+    assert trace.startswith("Root=1-")
+    assert cwd == str(function.code)
+
+
+async def test_the_context_names_the_request_the_function_and_the_time_left(stage: Stage) -> None:
+    source = """
+        def handler(event, context):
+            return [context.aws_request_id, context.invoked_function_arn, context.get_remaining_time_in_millis()]
+    """
+    pool = await stage.run(stage.function(source, timeout=5.0))
+
+    first, arn, left = await ask(pool)
+    second, _, _ = await ask(pool)
+
+    assert len(first) == 36
+    assert first != second
+    assert arn == "arn:aws:lambda:eu-central-1:123456789012:function:fn"
+    assert 0 < left <= 5000
+
+
+async def test_a_function_can_import_the_runtime_but_nothing_of_the_development_environment(stage: Stage) -> None:
+    source = """
+        import importlib.util, sys
+        def handler(event, context):
+            return [[name for name in event if importlib.util.find_spec(name)], sys.path]
+    """
+    function = stage.function(source)
+    pool = await stage.run(function)
+
+    found, path = await ask(pool, ["boto3", "awslambdaric", "aiohttp", "pytest", "pip", "localstage", "headrace"])
+
+    assert found == ["boto3", "awslambdaric"]
+    assert path[:2] == [str(function.code), str(stage.runtime.absolute())]
+    assert not [entry for entry in path if "site-packages" in entry]
+
+
+async def test_nothing_is_written_beside_the_sources(stage: Stage) -> None:
+    function = stage.function(ECHO)
+    pool = await stage.run(function)
+
+    await ask(pool, 1)
+
+    assert [each.name for each in function.code.iterdir()] == ["app.py"]
+
+
+async def test_an_unknown_function_is_a_key_error(stage: Stage) -> None:
+    pool = await stage.run(stage.function(ECHO))
+
+    with pytest.raises(KeyError):
+        await pool.invoke("Other", b"1")
+
+
+async def test_a_response_over_six_megabytes_is_lambdas_error_and_the_next_event_works(stage: Stage) -> None:
+    pool = await stage.run(stage.function("def handler(event, context):\n    return 'x' * event\n"))
+
+    assert len(await ask(pool, 6 * 1024 * 1024)) == 6 * 1024 * 1024
+    large = await pool.invoke("Fn", b"%d" % (6 * 1024 * 1024 + 99))
+
+    assert (large.error, error_of(large)) == ("Unhandled", "Function.ResponseSizeTooLarge")
+    assert await ask(pool, 1) == "x"
+
+
+async def test_an_event_over_six_megabytes_never_reaches_the_function(stage: Stage) -> None:
+    pool = await stage.run(stage.function("def handler(event, context):\n    return len(event)\n"))
+
+    assert await ask(pool, "x" * (6 * 1024 * 1024 - 2)) == 6 * 1024 * 1024 - 2
+    large = await pool.invoke("Fn", json.dumps("x" * (6 * 1024 * 1024)).encode())
+
+    assert error_of(large) == "RequestEntityTooLargeException"
+
+
+async def test_five_hundred_events_at_once_are_all_answered_each_with_its_own_answer(stage: Stage) -> None:
+    pool = await stage.run(stage.function(ECHO))
+
+    answers = await asyncio.gather(*(ask(pool, n) for n in range(500)))
+
+    assert answers == list(range(500))
+    assert pool.status()["Fn"].environments <= 4
+
+
+async def test_events_that_come_together_get_environments_of_their_own(stage: Stage) -> None:
+    pool = await stage.run(stage.function(SLEEP), max_environments=3)
+
+    pids = await asyncio.gather(*(ask(pool, 0.2) for _ in range(3)))
+
+    assert len(set(pids)) == 3
+    assert pool.status()["Fn"].environments == 3
+
+
+async def test_reserved_concurrency_bounds_the_environments_and_the_others_wait_their_turn(stage: Stage) -> None:
+    source = (
+        "import os\nseen = []\ndef handler(event, context):\n    seen.append(event)\n    return [os.getpid(), seen]\n"
+    )
+    pool = await stage.run(stage.function(source, reserved_concurrency=1))
+
+    answers = await asyncio.gather(*(ask(pool, n) for n in range(6)))
+
+    assert len({pid for pid, _ in answers}) == 1
+    assert answers[-1][1] == list(range(6))
+
+
+async def test_events_one_after_the_other_use_one_environment(stage: Stage) -> None:
+    pool = await stage.run(stage.function(PID))
+
+    pids = {await ask(pool) for _ in range(50)}
+
+    assert len(pids) == 1
+    assert pool.status()["Fn"].environments == 1
+
+
+async def test_each_lane_has_one_environment_of_its_own(stage: Stage) -> None:
+    pool = await stage.run(stage.function(SLEEP))
+
+    lanes = ["a", "b", "a", "b", None]
+    a, b, again_a, again_b, shared = await asyncio.gather(*(ask(pool, 0.05, lane=lane) for lane in lanes))
+
+    assert a == again_a
+    assert b == again_b
+    assert len({a, b, shared}) == 3
+
+
+async def test_an_idle_environment_is_frozen_and_thaws_for_its_event(stage: Stage) -> None:
+    source = """
+        import os, threading, time
+        ticks = 0
+        def tick():
+            global ticks
+            while True:
+                time.sleep(0.001)
+                ticks += 1
+        threading.Thread(target=tick, daemon=True).start()
+        def handler(event, context):
+            time.sleep(event)
+            return [os.getpid(), ticks]
+    """
+    pool = await stage.run(stage.function(source))
+    pid, before = await ask(pool, 0)
+
+    await until(lambda: state_of(pid) == "T")
+    assert pool.status()["Fn"].frozen == 1
+    await asyncio.sleep(0.3)
+    _, after = await ask(pool, 0)
+    _, later = await ask(pool, 0.2)
+
+    assert after - before < 50
+    assert later > after
+
+
+async def test_a_caller_that_gives_up_before_its_turn_leaves_no_trace(stage: Stage) -> None:
+    source = """
+        import time
+        seen = []
+        def handler(event, context):
+            time.sleep(0.2)
+            seen.append(event)
+            return seen
+    """
+    pool = await stage.run(stage.function(source), max_environments=1)
+
+    first = asyncio.create_task(ask(pool, 1))
+    await until(lambda: pool.status()["Fn"].busy == 1)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(ask(pool, 2), 0.01)
+
+    await first
+    assert await ask(pool, 3) == [1, 3]
+
+
+async def test_a_caller_that_gives_up_in_the_middle_does_not_disturb_the_event(stage: Stage) -> None:
+    source = """
+        import time
+        seen = []
+        def handler(event, context):
+            time.sleep(0.1)
+            seen.append(event)
+            return seen
+    """
+    pool = await stage.run(stage.function(source), max_environments=1)
+    await ask(pool, 1)
+
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(ask(pool, 2), 0.02)
+
+    assert await ask(pool, 3) == [1, 2, 3]
+
+
+async def test_an_environment_idle_for_too_long_is_ended(stage: Stage) -> None:
+    pool = await stage.run(stage.function(PID), idle_timeout=0.01)
+
+    pid = await ask(pool)
+
+    await until(lambda: state_of(pid) is None)
+    assert pool.status()["Fn"].environments == 0
+    assert await ask(pool) != pid
+
+
+async def test_after_stop_no_process_is_left_and_an_event_is_refused(stage: Stage) -> None:
+    pool = await stage.run(stage.function(SLEEP))
+    pids = await asyncio.gather(*(ask(pool, 0.1) for _ in range(3)))
+    running = asyncio.create_task(pool.invoke("Fn", b"60"))
+    await until(lambda: pool.status()["Fn"].invocations == 4 and pool.status()["Fn"].busy == 1)
+
+    await pool.stop()
+
+    assert [state_of(pid) for pid in pids] == [None] * 3
+    with pytest.raises(StageError, match="stopping"):
+        await running
+    with pytest.raises(StageError, match="stopping"):
+        await pool.invoke("Fn", b"1")

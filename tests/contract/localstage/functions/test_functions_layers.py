@@ -1,0 +1,96 @@
+"""Building layers and the runtime with uv, from a package that lies on the disk."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from pathlib import Path
+
+import pytest
+from functions_harness import Stage, ask
+
+from localstage.errors import StageError
+from localstage.functions import build
+from localstage.functions.settings import bytecode_file
+from localstage.model import Layer
+
+
+def wheel(folder: Path, version: str) -> str:
+    """Make a package ``tiny`` and give the requirements line that asks for it."""
+    path = folder / f"tiny-{version}-py3-none-any.whl"
+    info = f"tiny-{version}.dist-info"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("tiny.py", f"version = {version!r}\n")
+        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: tiny\nVersion: {version}\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", "")
+    return f"tiny @ {path.as_uri()} --hash=sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}\n"
+
+
+@pytest.fixture
+def layer(tmp_path: Path) -> Layer:
+    content = tmp_path / "layers" / "tiny"
+    content.mkdir(parents=True)
+    (content / "requirements.txt").write_text(wheel(tmp_path, "1.0"))
+    return Layer("TinyLayer", content, content / "requirements.txt")
+
+
+@pytest.fixture
+def no_runtime(tmp_path: Path) -> Path:
+    (tmp_path / "runtime.txt").write_text("")
+    return tmp_path / "runtime.txt"
+
+
+async def test_a_layer_with_requirements_is_installed_compiled_and_mounted(
+    stage: Stage, layer: Layer, no_runtime: Path
+) -> None:
+    state = stage.folder / "state"
+    mounted = (await build([layer], state, runtime_requirements=no_runtime)).layers
+    source = "import tiny\ndef handler(event, context):\n    return [tiny.version, tiny.__cached__]\n"
+    pool = await stage.run(stage.function(source, layers=(layer,)), layer_paths=mounted)
+
+    version, cached = await ask(pool)
+
+    assert version == "1.0"
+    assert cached == str(bytecode_file(state, mounted["TinyLayer"] / "python" / "tiny.py"))
+
+
+async def test_what_is_built_is_kept_until_its_requirements_change(
+    tmp_path: Path, layer: Layer, no_runtime: Path
+) -> None:
+    first = await build([layer], tmp_path / "state", runtime_requirements=no_runtime)
+    made = first.layers["TinyLayer"].stat().st_ctime_ns
+
+    again = await build([layer], tmp_path / "state", runtime_requirements=no_runtime)
+    assert (again, again.layers["TinyLayer"].stat().st_ctime_ns) == (first, made)
+
+    (layer.content / "requirements.txt").write_text(wheel(tmp_path, "2.0"))
+    changed = (await build([layer], tmp_path / "state", runtime_requirements=no_runtime)).layers["TinyLayer"]
+    assert "2.0" in (changed / "python" / "tiny.py").read_text()
+
+
+async def test_a_layer_without_requirements_is_its_own_folder(tmp_path: Path, no_runtime: Path) -> None:
+    layer = Layer("SharedLayer", tmp_path / "shared", None)
+
+    mounted = (await build([layer], tmp_path / "state", runtime_requirements=no_runtime)).layers
+
+    assert mounted == {"SharedLayer": tmp_path / "shared"}
+
+
+async def test_requirements_that_cannot_be_installed_are_one_clear_error_and_leave_nothing_half_made(
+    tmp_path: Path, layer: Layer, no_runtime: Path
+) -> None:
+    good = (layer.content / "requirements.txt").read_text()
+    (layer.content / "requirements.txt").write_text(good.replace("sha256:", "sha256:0000"))
+
+    with pytest.raises(StageError, match=r"packages of TinyLayer .* could not be installed: .*TinyLayer\.log"):
+        await build([layer], tmp_path / "state", runtime_requirements=no_runtime)
+
+    assert list((tmp_path / "state" / "layers").iterdir()) == []
+
+
+async def test_requirements_that_are_not_there_are_one_clear_error(tmp_path: Path, no_runtime: Path) -> None:
+    layer = Layer("TinyLayer", tmp_path, tmp_path / "missing.txt")
+
+    with pytest.raises(StageError, match=r"missing\.txt cannot be read"):
+        await build([layer], tmp_path / "state", runtime_requirements=no_runtime)
