@@ -167,7 +167,7 @@ async def ensure_ministack(state_dir: Path) -> Path:
                 ["pip", "install", "--quiet", "--python", str(python), "--require-hashes", "-r", str(_MINISTACK_LOCK)],
             ]
             for step in steps:
-                code, output = await _run([str(Path(sys.prefix) / "bin" / "uv"), *step], os.environ)
+                code, output = await _run([str(Path(sys.prefix) / "bin" / "uv"), *step], dict(os.environ))
                 if code != 0:
                     raise ServiceError(f"The SQS emulator could not be installed: {_last_line(output)}")
     return python

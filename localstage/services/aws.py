@@ -1,0 +1,66 @@
+"""SQS and Secrets Manager, played by MiniStack in an environment of its own (it pins botocore exactly)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from localstage.services.guardian import Guardian
+from localstage.services.ports import Ports
+from localstage.services.service import HOST, Service, http_answers, plain_environment
+
+_SERVER = """\
+bind = ["{address}"]
+graceful_timeout = 0.2
+keep_alive_timeout = 75
+workers = 0
+loglevel = "WARNING"
+"""
+
+
+class Aws(Service):
+    """Holds its queues in memory and writes them to ``folder/state`` when it is asked to end, also by the guardian."""
+
+    name = "SQS and Secrets Manager (MiniStack)"
+
+    def __init__(
+        self, guardian: Guardian, ports: Ports, folder: Path, *, python: Path, environ: Mapping[str, str]
+    ) -> None:
+        super().__init__(guardian, ports, folder)
+        self._python = python
+        self._environ = environ
+
+    async def launch(self) -> str:
+        self.port = self.ports.take("aws")
+        settings = {
+            "GATEWAY_PORT": str(self.port),
+            "MINISTACK_HOST": HOST,
+            "BIND_HOST": HOST,
+            "PERSIST_STATE": "1",
+            "STATE_DIR": str(self.folder / "state"),
+            "SERVICES": "sqs,secretsmanager",
+            "LOG_LEVEL": "WARNING",
+            # These would listen on well-known ports.
+            "IOT_MTLS_ENABLED": "0",
+            "SFTP_ENABLED": "0",
+            # No container engine is looked for.
+            "DOCKER_HOST": f"unix://{self.folder}/none.sock",
+            "TMPDIR": str(self.folder),
+            "HOME": str(self.folder),
+        }
+        # By hypercorn itself: MiniStack's own command lets open long polls hold its end, and the saving, up for 3 s.
+        config = self.folder / "hypercorn.toml"
+        config.write_text(_SERVER.format(address=self.address))
+        self.process = await self.guardian.spawn(
+            self.name,
+            [self._python, "-m", "hypercorn", "--config", str(config), "ministack.app:app"],
+            folder=self.folder,
+            log=self.folder / "ministack.log",
+            environment=plain_environment(self._environ, **settings),
+            saves_at_end=True,
+        )
+        await self.until_it_answers(20)
+        return ""
+
+    async def answers(self) -> bool:
+        return await http_answers(f"{self.url}/_ministack/health")

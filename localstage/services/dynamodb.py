@@ -1,0 +1,44 @@
+"""DynamoDB, played by dynalite on the Node of a PyPI wheel; its tables are LevelDB files in the state folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from localstage.services import install
+from localstage.services.guardian import Guardian
+from localstage.services.ports import Ports
+from localstage.services.service import HOST, Service, http_answers, plain_environment
+
+
+class DynamoDb(Service):
+    """What it acknowledged is on disk before it answers, so it needs no time to stop."""
+
+    name = "DynamoDB (dynalite)"
+    patience = 2.0
+
+    def __init__(
+        self, guardian: Guardian, ports: Ports, folder: Path, *, packages: Path, environ: Mapping[str, str]
+    ) -> None:
+        super().__init__(guardian, ports, folder)
+        self._packages = packages
+        self._environ = environ
+
+    async def launch(self) -> str:
+        self.port = self.ports.take("dynamodb")
+        options = {"host": HOST, "port": str(self.port), "path": str(self.folder / "data")}
+        # AWS takes seconds to make a table; waiting for that here would only be play.
+        delays = {f"{action}TableMs": "0" for action in ("create", "update", "delete")}
+        arguments = [part for name, value in {**options, **delays}.items() for part in (f"--{name}", value)]
+        self.process = await self.guardian.spawn(
+            self.name,
+            [install.node_program(), self._packages / "dynalite" / "cli.js", *arguments],
+            folder=self.folder,
+            log=self.folder / "dynalite.log",
+            environment=plain_environment(self._environ, AWS_REGION="us-east-1"),
+        )
+        await self.until_it_answers(15)
+        return ""
+
+    async def answers(self) -> bool:
+        return await http_answers(self.url)

@@ -1,0 +1,158 @@
+"""A RabbitMQ node of the stage's own: name, ports, cookie, folders and epmd are shared with nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from localstage.errors import ServiceError
+from localstage.services.amqp import LoginRefused, log_in
+from localstage.services.guardian import GuardedProcess, Guardian
+from localstage.services.ports import Ports, is_free
+from localstage.services.service import HOST, Service, plain_environment
+
+_START_SECONDS = 60.0
+_NODE = "headrace@localhost"
+_CONFIG = """\
+listeners.tcp.1 = {host}:{port}
+loopback_users = none
+log.file.level = info
+log.console = false
+# A full disk must stop publishers before it stops the node.
+disk_free_limit.absolute = 50MB
+# Of the quorum queues' log: the default of 512 MB is meant for a server.
+raft.wal_max_size_bytes = 64000000
+"""
+
+
+class RabbitMq(Service):
+    """A broker whose queues survive restarts and ``kill -9``; ``username`` may do everything on it."""
+
+    name = "RabbitMQ"
+
+    def __init__(
+        self,
+        guardian: Guardian,
+        ports: Ports,
+        folder: Path,
+        *,
+        program: Path,
+        username: str,
+        password: str,
+        environ: Mapping[str, str],
+    ) -> None:
+        super().__init__(guardian, ports, folder)
+        self._program = program
+        self._username = username
+        self._password = password
+        self._environ = environ
+        self._epmd: GuardedProcess | None = None
+
+    @property
+    def url(self) -> str:
+        return f"amqp://{self.address}"
+
+    async def launch(self) -> str:
+        self.port = self.ports.take("rabbitmq")
+        distribution, epmd_port = self.ports.take("rabbitmq-distribution"), self.ports.take("rabbitmq-epmd")
+        self._configure()
+        environment = plain_environment(self._environ, **self._settings(distribution, epmd_port))
+        await self._start_epmd(epmd_port, environment)
+        self.process = await self.guardian.spawn(
+            self.name,
+            [self._program],
+            folder=self.folder,
+            log=self.folder / "rabbitmq.log",
+            environment=environment,
+        )
+        try:
+            await self.until_it_answers(_START_SECONDS)
+        except LoginRefused:
+            raise ServiceError(
+                "The broker's data in .local was made with other credentials than the stage now has. "
+                "To start with empty data, run: make reset"
+            ) from None
+        return (await log_in(HOST, self.port, self._username, self._password)).version
+
+    async def answers(self) -> bool:
+        await log_in(HOST, self.port, self._username, self._password)
+        return True
+
+    async def stop(self) -> None:
+        await super().stop()
+        if self._epmd is not None:
+            await self._epmd.stop(patience=1)
+
+    async def _start_epmd(self, port: int, environment: Mapping[str, str]) -> None:
+        """Start the name server that Erlang wants, in the foreground: RabbitMQ itself would start one as a daemon."""
+        program = _beside_erl("epmd", environment["PATH"])
+        if program is None:
+            return
+        self._epmd = await self.guardian.spawn(
+            "epmd",
+            [program, "-port", str(port)],
+            folder=self.folder,
+            log=self.folder / "epmd.log",
+            environment=environment,
+        )
+        for _ in range(200):
+            if not is_free(port):
+                return
+            await asyncio.sleep(0.01)
+
+    def _configure(self) -> None:
+        """Write the node's files; the account is used only when the data folder is empty."""
+        (self.folder / "rabbitmq.conf").write_text(_CONFIG.format(host=HOST, port=self.port))
+        (self.folder / "enabled_plugins").write_text("[].\n")
+        (self.folder / "rabbitmq-env.conf").write_text("")
+        account = f"{{default_user, {_binary(self._username)}}}, {{default_pass, {_binary(self._password)}}}"
+        _write_private(self.folder / "advanced.config", f"[{{rabbit, [{account}]}}].\n")
+        cookie = self.folder / ".erlang.cookie"
+        if not cookie.exists():
+            _write_private(cookie, secrets.token_hex(20), mode=0o400)
+
+    def _settings(self, distribution: int, epmd: int) -> dict[str, str]:
+        folder = self.folder
+        return {
+            "HOME": str(folder),
+            "ERL_EPMD_PORT": str(epmd),
+            "ERL_EPMD_ADDRESS": HOST,
+            "RABBITMQ_NODENAME": _NODE,
+            "RABBITMQ_DIST_PORT": str(distribution),
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1}"
+            " +sbwt none +sbwtdcpu none +sbwtdio none",
+            "RABBITMQ_CONF_ENV_FILE": str(folder / "rabbitmq-env.conf"),
+            "RABBITMQ_CONFIG_FILE": str(folder / "rabbitmq.conf"),
+            "RABBITMQ_ADVANCED_CONFIG_FILE": str(folder / "advanced.config"),
+            "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "enabled_plugins"),
+            "RABBITMQ_GENERATED_CONFIG_DIR": str(folder / "generated"),
+            "RABBITMQ_MNESIA_BASE": str(folder / "data"),
+            "RABBITMQ_LOG_BASE": str(folder / "log"),
+            "RABBITMQ_PID_FILE": str(folder / "rabbitmq.pid"),
+            # The start script then becomes the Erlang machine instead of waiting beside it.
+            "detached": "true",
+        }
+
+
+def _binary(text: str) -> str:
+    """Return a text as an Erlang binary; written in bytes, so that no character needs escaping."""
+    return f"<<{','.join(str(byte) for byte in text.encode())}>>"
+
+
+def _write_private(path: Path, text: str, mode: int = 0o600) -> None:
+    path.unlink(missing_ok=True)
+    path.touch(mode=0o600)
+    path.write_text(text)
+    path.chmod(mode)
+
+
+def _beside_erl(name: str, path: str) -> Path | None:
+    if found := shutil.which(name, path=path):
+        return Path(found)
+    erl = shutil.which("erl", path=path)
+    if erl is None:
+        return None
+    return next(iter(sorted(Path(erl).resolve().parent.parent.glob(f"erts-*/bin/{name}"))), None)

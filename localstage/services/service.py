@@ -1,0 +1,120 @@
+"""What the services have in common: how they are asked whether they answer, and what one looks like to the stage."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from localstage.errors import ServiceError
+from localstage.services.guardian import GuardedProcess, Guardian
+from localstage.services.ports import Ports
+
+log = logging.getLogger("localstage.services")
+
+HOST = "127.0.0.1"
+_POLL = 0.05
+
+
+class Service(ABC):
+    """A program that the stage starts on a port of its own, with its data in ``folder``."""
+
+    name: str
+    patience: float = 5.0
+    """Seconds it gets to stop by itself."""
+
+    def __init__(self, guardian: Guardian, ports: Ports, folder: Path) -> None:
+        self.guardian = guardian
+        self.ports = ports
+        self.folder = folder
+        self.port = 0
+        self.process: GuardedProcess | None = None
+
+    @property
+    def address(self) -> str:
+        return f"{HOST}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The URL that status shows and clients use."""
+        return f"http://{self.address}"
+
+    async def start(self) -> None:
+        """Start it and return when it answers.
+
+        Raises:
+            ServiceError: it ended, or did not answer in time; names its log file.
+        """
+        began = time.perf_counter()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        version = await self.launch()
+        log.info(
+            "%s ready on %s in %.1f s", f"{self.name} {version}".strip(), self.address, time.perf_counter() - began
+        )
+
+    @abstractmethod
+    async def launch(self) -> str:
+        """Start it, wait until it answers, return its version (or nothing)."""
+
+    @abstractmethod
+    async def answers(self) -> bool:
+        """Tell whether it answers now."""
+
+    async def healthy(self) -> bool:
+        """Tell whether its process runs and it answers within two seconds."""
+        if self.process is None or not self.process.alive:
+            return False
+        try:
+            return await asyncio.wait_for(self.answers(), 2)
+        except (TimeoutError, OSError):
+            return False
+
+    async def stop(self) -> None:
+        """Stop it; nothing happens when it does not run."""
+        if self.process is not None:
+            await self.process.stop(patience=self.patience)
+
+    async def until_it_answers(self, seconds: float) -> None:
+        """Wait until the started process answers.
+
+        Raises:
+            ServiceError: it ended or took longer than ``seconds``.
+        """
+        process = self.process
+        if process is None:
+            raise ServiceError(f"{self.name} was not started.")
+        deadline = time.monotonic() + seconds
+        while not await _quietly(self.answers):
+            if not process.alive:
+                raise ServiceError(f"{self.name} ended while starting; see {process.log}.")
+            if time.monotonic() > deadline:
+                raise ServiceError(f"{self.name} did not answer within {seconds:.0f} s; see {process.log}.")
+            await asyncio.sleep(_POLL)
+
+
+async def _quietly(question: Callable[[], Coroutine[Any, Any, bool]]) -> bool:
+    try:
+        return await asyncio.wait_for(question(), 3)
+    except (OSError, EOFError, aiohttp.ClientError, TimeoutError):
+        return False
+
+
+async def http_answers(url: str) -> bool:
+    """Tell whether an HTTP server answers a GET of ``url`` with success."""
+    async with (
+        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=2)) as session,
+        session.get(url) as answer,
+    ):
+        return answer.ok
+
+
+def plain_environment(environ: Mapping[str, str], **extra: str) -> dict[str, str]:
+    """Return the little that a service needs of the user's environment: settings meant for others do not reach it."""
+    kept = {name: environ[name] for name in ("PATH", "HOME", "TMPDIR", "TZ") if name in environ}
+    return {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", **kept, **extra}
