@@ -19,8 +19,11 @@ import click
 from localstage.errors import NotRunning, StageError
 from localstage.statefile import StateFile
 
-STATE_DIR = Path(".local")
 DEFAULT_SCOPES = ("chat:write", "chat:read")
+
+
+_log = logging.getLogger("headrace")
+"""Goes to stage.log alone: the terminal shows only what is under ``localstage``."""
 
 
 class _LineFormatter(logging.Formatter):
@@ -32,9 +35,9 @@ class _LineFormatter(logging.Formatter):
         return f"{time.strftime('%H:%M:%S', time.localtime(record.created))}  {part:<10} {mark}{record.getMessage()}"
 
 
-def _log_to_terminal(verbose: bool) -> None:
-    """Clear lines on stderr; everything, tracebacks included, in ``.local/logs/stage.log``."""
-    logs = STATE_DIR / "logs"
+def _log_to_terminal(state_dir: Path, verbose: bool) -> None:
+    """Clear lines on stderr; everything, tracebacks included, in ``stage.log`` among the logs."""
+    logs = state_dir / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     terminal = logging.StreamHandler(sys.stderr)
     terminal.setFormatter(_LineFormatter())
@@ -50,8 +53,18 @@ def _log_to_terminal(verbose: bool) -> None:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-def cli() -> None:
+@click.option(
+    "--state-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(".local"),
+    envvar="LOCALSTAGE_STATE_DIR",
+    show_default=True,
+    help="Where the stage keeps its data, logs and built layers.",
+)
+@click.pass_context
+def cli(context: click.Context, state_dir: Path) -> None:
     """Run template.yaml whole on this machine: API Gateway, Lambda, RabbitMQ, DynamoDB, SQS and Redis."""
+    context.obj = state_dir
 
 
 @cli.command()
@@ -60,17 +73,20 @@ def cli() -> None:
 @click.option("--http-port", type=click.IntRange(0, 65535), help="Default: 8787, or a free one when that is taken.")
 @click.option("--websocket-port", type=click.IntRange(0, 65535), help="Default: 8788, or a free one.")
 @click.option("--verbose", is_flag=True, help="Debug lines too.")
-def up(template: Path, config_env: str, http_port: int | None, websocket_port: int | None, verbose: bool) -> None:
+@click.pass_obj
+def up(
+    state_dir: Path, template: Path, config_env: str, http_port: int | None, websocket_port: int | None, verbose: bool
+) -> None:
     """Start the stage and keep it up until Ctrl-C."""
     from localstage.stage import Options, run
 
     with _sentences_not_tracebacks():
-        StateFile(STATE_DIR).refuse_second_stage()
-        _log_to_terminal(verbose)
+        StateFile(state_dir).refuse_second_stage()
+        _log_to_terminal(state_dir, verbose)
         options = Options(
             template=template,
             config_env=config_env,
-            state_dir=STATE_DIR,
+            state_dir=state_dir,
             http_port=http_port,
             websocket_port=websocket_port,
         )
@@ -82,13 +98,14 @@ def up(template: Path, config_env: str, http_port: int | None, websocket_port: i
 @click.option("--scope", "scopes", multiple=True, default=DEFAULT_SCOPES, show_default=True)
 @click.option("--username", help="The name shown to others; the user id when not given.")
 @click.option("--ttl", type=click.IntRange(1, 86400), default=3600, show_default=True, help="Seconds.")
-def token(user: str, scopes: tuple[str, ...], username: str | None, ttl: int) -> None:
+@click.pass_obj
+def token(state_dir: Path, user: str, scopes: tuple[str, ...], username: str | None, ttl: int) -> None:
     """Print a token that this stage accepts."""
     from localstage.gateway.issuer import Issuer
 
     with _sentences_not_tracebacks():
-        running = StateFile(STATE_DIR).read()
-        issuer = Issuer(STATE_DIR, url=running.issuer)
+        running = StateFile(state_dir).read()
+        issuer = Issuer(state_dir, url=running.issuer)
         click.echo(issuer.issue(user, scopes, username=username, ttl=ttl))
 
 
@@ -96,10 +113,11 @@ def token(user: str, scopes: tuple[str, ...], username: str | None, ttl: int) ->
 @click.argument("function")
 @click.option("--follow/--no-follow", "-f/ ", default=True, show_default=True)
 @click.option("--lines", "-n", type=click.IntRange(0), default=40, show_default=True)
-def logs(function: str, follow: bool, lines: int) -> None:
+@click.pass_obj
+def logs(state_dir: Path, function: str, follow: bool, lines: int) -> None:
     """Show the log of FUNCTION (its logical id, such as ReceiveFrame)."""
     with _sentences_not_tracebacks():
-        folder = STATE_DIR / "logs"
+        folder = state_dir / "logs"
         known = sorted(path.stem for path in folder.glob("*.log"))
         if function not in known:
             raise NotRunning(
@@ -110,21 +128,23 @@ def logs(function: str, follow: bool, lines: int) -> None:
 
 
 @cli.command()
-def status() -> None:
+@click.pass_obj
+def status(state_dir: Path) -> None:
     """Show what runs, where, and how it is."""
     from localstage.status import print_status
 
     with _sentences_not_tracebacks():
-        print_status(StateFile(STATE_DIR).read())
+        print_status(StateFile(state_dir).read())
 
 
 @cli.command()
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def reset(yes: bool) -> None:
+@click.pass_obj
+def reset(state_dir: Path, yes: bool) -> None:
     """Throw away the stage's tables, queues, secrets and logs. Installed packages stay."""
     with _sentences_not_tracebacks():
-        StateFile(STATE_DIR).refuse_second_stage()
-        doomed = [STATE_DIR / name for name in ("data", "logs", "secrets.json", "custom_resources.json")]
+        StateFile(state_dir).refuse_second_stage()
+        doomed = [state_dir / name for name in ("services", "logs", "secrets.json", "custom-resources.json")]
         doomed = [path for path in doomed if path.exists()]
         if doomed and not yes:
             click.confirm(f"Delete {', '.join(map(str, doomed))}?", abort=True)
@@ -157,9 +177,15 @@ def _sentences_not_tracebacks() -> Iterator[None]:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except (click.exceptions.Exit, click.Abort, click.ClickException):
+        raise
     except OSError as error:
-        logging.getLogger("localstage").debug("stopped by", exc_info=True)
+        _log.error("stopped by", exc_info=True)
         sys.exit(f"headrace: {error.strerror or error}" + (f" ({error.filename})" if error.filename else ""))
+    except Exception as error:  # noqa: BLE001 - the whole of it is in the log, one sentence at the terminal
+        # A fault of the stage itself: one sentence here, all of it in the log.
+        _log.error("stopped by", exc_info=True)
+        sys.exit(f"headrace: something unforeseen: {type(error).__name__}: {error} (all of it is in stage.log)")
 
 
 def _event_loop_runner() -> Callable[[Coroutine[Any, Any, None]], None]:

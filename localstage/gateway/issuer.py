@@ -25,7 +25,7 @@ from localstage.gateway.tokenrequest import BadTokenRequest, TokenRequest
 
 log = logging.getLogger("localstage.gateway")
 
-CLIENT_ID = "local-client"
+CLIENT_ID = "local"
 USER_POOL = "UserPool"
 
 _PATH = re.compile(r"^/([A-Za-z0-9_-]{1,64})/(token|\.well-known/jwks\.json|\.well-known/openid-configuration)$")

@@ -1,0 +1,280 @@
+"""The stage: its parts in the order they need each other, and one way down for every way it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from localstage.errors import StageError, TemplateError
+from localstage.functions import Built, FunctionPool, build
+from localstage.gateway import Gateway
+from localstage.gateway.issuer import Issuer
+from localstage.gateway.serving import pick_port
+from localstage.model import StageModel
+from localstage.services import Endpoints, Services
+from localstage.services.ports import is_free
+from localstage.statefile import Running, StateFile
+from localstage.status import StatusServer
+from localstage.template import Attributes, Live, load
+from localstage.template.attributes import ACCOUNT
+from localstage.template.custom_resources import run_custom_resources
+from localstage.template.provision import provision
+from localstage.triggers import Triggers
+
+log = logging.getLogger("localstage.stage")
+
+HTTP_PORT = 8787
+WEBSOCKET_PORT = 8788
+HOST = "127.0.0.1"
+EMULATOR_KEYS = {"AWS_ACCESS_KEY_ID": ACCOUNT, "AWS_SECRET_ACCESS_KEY": "local"}
+"""An emulator takes a key of twelve digits for the account: so its ARNs are those that the template gives."""
+OWN_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+RUNTIME_REQUIREMENTS = Path(__file__).parent.parent / "requirements" / "runtime.txt"
+
+_NOWHERE = Live("amqp://127.0.0.1:1", "127.0.0.1", 1, "http://127.0.0.1:1", "", "", "", "")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What ``up`` was asked for; a port of ``None`` means the usual one, or a free one when that is taken."""
+
+    template: Path
+    config_env: str
+    state_dir: Path
+    http_port: int | None = None
+    websocket_port: int | None = None
+
+
+@dataclass(frozen=True)
+class _Addresses:
+    http: str
+    websocket: str
+    management: str
+
+
+class Stage:
+    """One running copy of a template. ``start`` leaves nothing behind when it fails; ``stop`` may be called anytime."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._state_dir = options.state_dir.resolve()
+        self._state_file = StateFile(self._state_dir)
+        self._down: list[tuple[str, Callable[[], Awaitable[object]]]] = []
+        self._http_port = _port(options.http_port, HTTP_PORT)
+        self._websocket_port = _port(options.websocket_port, WEBSOCKET_PORT)
+        self.services: Services | None = None
+
+    async def start(self) -> Running:
+        """Bring everything up and write ``stage.json``.
+
+        Raises:
+            StageError: one sentence that says what is in the way.
+        """
+        began = time.monotonic()
+        self._state_file.acquire()
+        self._down.append(("state file", self._release))
+        issuer = Issuer(self._state_dir)
+        await self._begin("issuer", issuer.start, issuer.stop)
+        # The first reading needs no service to run: it finds mistakes before anything is started.
+        draft = await asyncio.to_thread(self._load, Attributes(_NOWHERE))
+        build_task = asyncio.create_task(self._build(draft))
+        try:
+            endpoints = await self._start_services(draft)
+            built = await build_task
+        finally:
+            build_task.cancel()
+
+        live = _live(endpoints, issuer, self._addresses(draft))
+        model = await asyncio.to_thread(self._load, Attributes(live))
+        environment = base_environment(endpoints)
+        pool = FunctionPool(
+            model.functions,
+            state_dir=self._state_dir,
+            layer_paths=built.layers,
+            runtime_path=built.runtime,
+            base_environment=environment,
+        )
+        await asyncio.gather(
+            self._begin("functions", pool.start, pool.stop),
+            provision(model, live=live, base_environment=environment),
+        )
+        await run_custom_resources(model, pool, state_dir=self._state_dir)
+        triggers = _triggers(model, pool, endpoints, environment)
+        await self._begin("triggers", triggers.start, triggers.stop)
+        gateway = Gateway(
+            model,
+            pool,
+            state_dir=self._state_dir,
+            issuer=issuer,
+            http_port=self._http_port,
+            websocket_port=self._websocket_port,
+        )
+        await self._begin("gateway", gateway.start, gateway.stop)
+        status = StatusServer(self.services, pool, triggers)
+        await self._begin("status", status.start, status.stop)
+        running = Running(
+            pid=os.getpid(),
+            http_url=gateway.http_url or "",
+            websocket_url=gateway.websocket_url or "",
+            issuer=issuer.url,
+            token_url=issuer.token_url,
+            status_url=status.url,
+            started_at=time.time(),
+        )
+        self._state_file.write(running)
+        log.info("ready in %.1f s", time.monotonic() - began)
+        return running
+
+    async def watch(self) -> None:
+        """Wait until one of the services is gone.
+
+        Raises:
+            ServiceError: names it.
+        """
+        if self.services is not None:
+            await self.services.watch()
+
+    async def stop(self) -> None:
+        """Bring down whatever is up, newest first. One part's trouble does not keep the others up."""
+        while self._down:
+            name, end = self._down.pop()
+            try:
+                await end()
+            except (StageError, OSError, TimeoutError) as error:
+                log.warning("%s did not stop cleanly: %s", name, error)
+
+    def _addresses(self, draft: StageModel) -> _Addresses:
+        """Where the APIs will be: functions are told before the APIs are started."""
+        stage = next((api.stage for api in draft.websocket_apis.values()), "")
+        websocket = f"{HOST}:{self._websocket_port}"
+        return _Addresses(f"http://{HOST}:{self._http_port}", f"ws://{websocket}", f"http://{websocket}/{stage}")
+
+    async def _begin(
+        self, name: str, start: Callable[[], Awaitable[object]], stop: Callable[[], Awaitable[object]]
+    ) -> None:
+        # Noted first: a part that fails or is cancelled half-way is brought down too.
+        self._down.append((name, stop))
+        await start()
+
+    async def _start_services(self, draft: StageModel) -> Endpoints:
+        if len(draft.brokers) > 1:
+            raise TemplateError(f"the stage runs one broker, the template has {', '.join(draft.brokers)}")
+        broker = next(iter(draft.brokers.values()), None)
+        self.services = services = Services(
+            self._state_dir,
+            broker_username=broker.username if broker else "headrace",
+            broker_password=broker.password if broker else "headrace",
+            environ=dict(os.environ),  # uvloop takes nothing but a dict
+        )
+        self._down.append(("services", services.stop))
+        return await services.start()
+
+    async def _build(self, draft: StageModel) -> Built:
+        layers = [layer for function in draft.functions.values() for layer in function.layers]
+        return await build(layers, self._state_dir, runtime_requirements=RUNTIME_REQUIREMENTS)
+
+    def _load(self, attributes: Attributes) -> StageModel:
+        return load(
+            self._options.template,
+            config_env=self._options.config_env,
+            attributes=attributes,
+            state_dir=self._state_dir,
+        )
+
+    async def _release(self) -> None:
+        self._state_file.release()
+
+
+def base_environment(endpoints: Endpoints) -> dict[str, str]:
+    """What every function gets beside its own variables: a region and keys.
+
+    The keys are good for emulators only, unless a real account is used: then they are the user's own.
+    """
+    region = os.environ.get("AWS_REGION") or "us-east-1"
+    environment = {"AWS_REGION": region, "AWS_DEFAULT_REGION": region}
+    if all((endpoints.dynamodb_url, endpoints.sqs_url, endpoints.secrets_manager_url)):
+        return environment | EMULATOR_KEYS
+    return environment | {name: os.environ[name] for name in OWN_KEYS if name in os.environ}
+
+
+def _triggers(model: StageModel, pool: FunctionPool, endpoints: Endpoints, environment: Mapping[str, str]) -> Triggers:
+    key, secret = environment.get("AWS_ACCESS_KEY_ID"), environment.get("AWS_SECRET_ACCESS_KEY")
+    base = f"{endpoints.sqs_url.rstrip('/')}/{ACCOUNT}"
+    return Triggers(
+        model,
+        pool,
+        broker_urls=dict.fromkeys(model.brokers, endpoints.amqp_url),
+        sqs_endpoint=endpoints.sqs_url or None,
+        queue_urls={id: f"{base}/{queue.name}" for id, queue in model.queues.items()},
+        region=environment["AWS_REGION"],
+        sqs_credentials=(key, secret) if key and secret else None,
+    )
+
+
+def _port(asked: int | None, usual: int) -> int:
+    """The port asked for, else the usual one, else (when another program has that) a free one."""
+    if asked:
+        return asked
+    return usual if asked is None and is_free(usual) else pick_port()
+
+
+def _live(endpoints: Endpoints, issuer: Issuer, addresses: _Addresses) -> Live:
+    return Live(
+        amqp_url=endpoints.amqp_url,
+        redis_host=endpoints.redis_host,
+        redis_port=endpoints.redis_port,
+        issuer_url=issuer.url,
+        dynamodb_url=endpoints.dynamodb_url,
+        sqs_url=endpoints.sqs_url,
+        secrets_manager_url=endpoints.secrets_manager_url,
+        management_url=addresses.management,
+        http_url=addresses.http,
+        websocket_url=addresses.websocket,
+    )
+
+
+async def run(options: Options) -> None:
+    """Keep a stage up until Ctrl-C or SIGTERM, or until one of its services is gone.
+
+    Raises:
+        StageError: it could not start, or lost a service.
+    """
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    stage = Stage(options)
+    starting = asyncio.create_task(stage.start())
+    stopping = asyncio.create_task(stop.wait())
+    watching: asyncio.Task[None] | None = None
+    try:
+        await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if not starting.done():
+            log.info("stopped before it was ready")
+            return
+        _say_where(starting.result())
+        watching = asyncio.create_task(stage.watch())
+        await asyncio.wait({watching, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if watching.done():
+            watching.result()
+    finally:
+        tasks = [task for task in (starting, stopping, watching) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await stage.stop()
+        log.info("stopped")
+
+
+def _say_where(running: Running) -> None:
+    log.info("HTTP API       %s", running.http_url)
+    log.info("WebSocket API  %s", running.websocket_url)
+    log.info("a token        make token USER_ID=alice")
+    log.info("a log          make logs FUNCTION=ReceiveFrame")
+    log.info("Ctrl-C stops the stage; its data stays in %s", ".local")

@@ -1,0 +1,98 @@
+"""``localstage status``: what runs, where, and how it is; asked from the running stage over loopback."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import time
+import urllib.error
+import urllib.request
+from typing import Any, Protocol
+
+from aiohttp import web
+
+from localstage.errors import NotRunning
+from localstage.gateway.serving import Listener, json_response, message_response
+from localstage.statefile import Running
+
+
+class _Statuses(Protocol):
+    def status(self) -> Any: ...
+
+
+class StatusServer:
+    """Answers ``GET /`` with the state of services, functions and triggers, as JSON."""
+
+    def __init__(self, services: _Statuses | None, functions: _Statuses, triggers: _Statuses) -> None:
+        self._parts = {"services": services, "functions": functions, "triggers": triggers}
+        self._listener = Listener(self._answer, "127.0.0.1")
+
+    @property
+    def url(self) -> str:
+        """Where it answers, once it is started."""
+        return f"http://{self._listener.address}/"
+
+    async def start(self) -> None:
+        """Listen on a free port of the loopback interface."""
+        await self._listener.start()
+
+    async def stop(self) -> None:
+        """Stop listening."""
+        await self._listener.stop()
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.path != "/":
+            return message_response(404, "Not Found")
+        status = {}
+        for name, part in self._parts.items():
+            found = part.status() if part is not None else []
+            status[name] = _plain(await found if inspect.isawaitable(found) else found)
+        return json_response(200, status)
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _plain(dataclasses.asdict(value))
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def print_status(running: Running) -> None:
+    """Ask the running stage and print tables.
+
+    Raises:
+        NotRunning: it does not answer.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    try:
+        with urllib.request.urlopen(running.status_url, timeout=5) as answer:  # noqa: S310  (our own loopback URL)
+            status = json.load(answer)
+    except (urllib.error.URLError, OSError, ValueError) as error:
+        raise NotRunning(f"the stage (pid {running.pid}) does not answer: {error}") from None
+    console = Console()
+    console.print(f"up for {_age(time.time() - running.started_at)}, pid {running.pid}")
+    console.print(f"HTTP API       {running.http_url}")
+    console.print(f"WebSocket API  {running.websocket_url}")
+    for title, rows in status.items():
+        table = Table(title=f"\n{title}", title_justify="left", title_style="bold", box=None, pad_edge=False)
+        listed = [{"name": name, **row} for name, row in rows.items()] if isinstance(rows, dict) else rows
+        for column in listed[0] if listed else ():
+            table.add_column(column.replace("_", " "), no_wrap=True)
+        for row in listed:
+            table.add_row(*(_cell(value) for value in row.values()))
+        console.print(table)
+
+
+def _cell(value: object) -> str:
+    return {True: "yes", False: "no", None: ""}[value] if value is None or isinstance(value, bool) else str(value)
+
+
+def _age(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
