@@ -1,0 +1,89 @@
+"""The whole platform in one command: start a stage if none runs, replay into it, show what came of it.
+
+``python -m loadtest.demo [--stay] [--messages N] [--log GLOB]``
+
+Without ``--stay`` the last line is the checker's, and the stage is stopped if it was started here. With ``--stay`` the
+stage is always started here and stays up until Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from loadtest import replay
+from loadtest.client import LoadTestError
+from loadtest.stage_process import StageProcess, stage
+from loadtest.target import Target, running_stage
+
+HOW_TO_TALK = """
+The stage stays up until Ctrl-C.
+  HTTP API       {http_url}
+  WebSocket API  {websocket_url}
+
+Read and write in a room, from another terminal in this folder:
+  TOKEN=$(.venv/bin/python -m localstage token --user alice)
+  curl -s -H "Authorization: Bearer $TOKEN" -d '{{"message":"hello"}}' {http_url}/rooms/lobby/messages
+  curl -s -H "Authorization: Bearer $TOKEN" '{http_url}/rooms/lobby/messages?limit=5'
+The same over a WebSocket (then type frames such as {{"action":"ping"}}):
+  .venv/bin/wsdump {websocket_url} --subprotocols headrace.v1 $TOKEN --text \\
+    '{{"action":"sendMessage","roomId":"lobby","message":"hello"}}'
+"""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Start, replay, and stay or stop; returns the exit code.
+
+    Raises:
+        LoadTestError: with the one sentence that says what is wrong.
+    """
+    console = Console(highlight=False)
+    if arguments.stay and (running := running_stage()):
+        raise LoadTestError(f"a stage runs here already, at {running.http_url}; use it with `make demo`, or stop it")
+    plan = replay.make_plan(arguments)
+
+    def echo(line: str) -> None:
+        console.print(line, style="dim", markup=False, soft_wrap=True)
+
+    with stage(echo) as (target, process):
+        outcome = replay.replay(plan, target, console)
+        if arguments.stay and process is not None:
+            print(f"\n{outcome.verdict.line()}", flush=True)
+            _stay(target, process)
+            return outcome.exit_code
+    print(f"\n{outcome.verdict.line()}", flush=True)
+    return outcome.exit_code
+
+
+def _stay(target: Target, process: StageProcess) -> None:
+    """Keep the stage up, showing its lines, until Ctrl-C."""
+    print(HOW_TO_TALK.format(http_url=target.http_url, websocket_url=target.websocket_url), flush=True)
+    try:
+        while True:
+            process.check()
+            time.sleep(0.2)
+    except KeyboardInterrupt:
+        print("\nstopping the stage", flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m loadtest.demo", description=__doc__.splitlines()[0])
+    replay.add_arguments(parser)
+    parser.add_argument("--stay", action="store_true", help="keep the stage up until Ctrl-C")
+    try:
+        return run(parser.parse_args(arguments))
+    except LoadTestError as error:
+        print(f"headrace: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nheadrace: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""Both load runs in one command: frames of 25, then single frames, each in a Locust process of its own.
+
+``python -m loadtest.load [--messages N] [--singles N] [--connections N]``
+
+Uses the stage that runs here, or starts one. Exits with 0 only if both lost nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from loadtest.client import LoadTestError
+from loadtest.stage_process import ROOT, stage
+from loadtest.target import Target
+
+LOCUSTFILE = Path(__file__).with_name("locustfile.py")
+
+
+def run_phase(target: Target, user: str, messages: int, connections: int) -> int:
+    """Run one Locust process to its end and return its exit code."""
+    command = [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), "--headless", "--loglevel", "ERROR"]
+    command += ["--only-summary", "--reset-stats", "--stop-timeout", "30"]
+    command += ["--messages", str(messages), "--connections", str(connections)]
+    command += ["--http-url", target.http_url, "--websocket-url", target.websocket_url]
+    command += ["--token-url", target.token_url, user]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(command, cwd=ROOT, env=environment)
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        process.terminate()
+        process.wait()
+        raise
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m loadtest.load", description=__doc__.splitlines()[0])
+    parser.add_argument("--messages", type=int, default=50_000, help="in frames of 25 (default 50,000)")
+    parser.add_argument("--singles", type=int, help="in single frames (default: a fifth of --messages)")
+    parser.add_argument("--connections", type=int, default=64)
+    parsed = parser.parse_args(arguments)
+    singles = parsed.singles or max(1, parsed.messages // 5)
+    try:
+        with stage(print) as (target, _):
+            frames = run_phase(target, "FrameUser", parsed.messages, parsed.connections)
+            print()
+            return run_phase(target, "SingleUser", singles, parsed.connections) or frames
+    except LoadTestError as error:
+        print(f"headrace: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nheadrace: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""``locust -f loadtest/locustfile.py --headless FrameUser`` (or ``SingleUser``) against a running stage.
+
+``MESSAGES`` (default 50,000) and ``CONNECTIONS`` (64) come from the environment, or as ``--messages`` and
+``--connections``. The run stops by itself, drains, reads everything back, and its exit code is 0 only if nothing was
+lost. Both kinds one after the other: ``python -m loadtest.load``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from locust import events
+from locust.argument_parser import LocustArgumentParser
+from locust.env import Environment
+
+from loadtest import target
+from loadtest.report import Run
+from loadtest.users import RUN, FrameUser, SingleUser
+
+__all__ = ["FrameUser", "SingleUser"]
+
+
+@events.init_command_line_parser.add_listener
+def _arguments(parser: LocustArgumentParser) -> None:
+    parser.add_argument("--messages", type=int, default=50_000, env_var="MESSAGES", help="how many messages to send")
+    parser.add_argument("--connections", type=int, default=64, env_var="CONNECTIONS", help="how many WebSockets")
+    parser.add_argument("--http-url", env_var="HTTP_URL", help="default: the local stage that runs here")
+    parser.add_argument("--websocket-url", env_var="WEBSOCKET_URL")
+    parser.add_argument("--token-url", env_var="TOKEN_URL")
+
+
+@events.init.add_listener
+def _prepare(environment: Environment, **_: Any) -> None:
+    options = environment.parsed_options
+    options.num_users = options.spawn_rate = options.connections
+    stage = target.find(options.http_url, options.websocket_url, options.token_url)
+    setattr(environment, RUN, Run(stage, options.messages, options.connections))
+    environment.process_exit_code = 1  # until the checker has spoken
+
+
+@events.test_stop.add_listener
+def _judge(environment: Environment, **_: Any) -> None:
+    kinds = {user.frame for user in environment.user_classes}
+    title = " and ".join("single frames" if frame == 1 else f"frames of {frame}" for frame in sorted(kinds))
+    run: Run = getattr(environment, RUN)
+    print(f"{title}: all sent, reading back", flush=True)
+    report = run.judge(title)
+    environment.process_exit_code = report.exit_code
+    # After Locust's own tables, so that the checker has the last word.
+    events.quit.add_listener(lambda **_: print(report.text, flush=True))
