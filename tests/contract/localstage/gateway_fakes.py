@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from localstage.gateway import Gateway, Issuer
+from localstage.gateway.issuer import CLIENT_ID
 from localstage.gateway.websocket_connection import Limits
 from localstage.invoking import Invocation
 from localstage.model import (
@@ -23,7 +24,7 @@ from localstage.model import (
 )
 
 Answer = Any
-AUDIENCE = "local-client"
+AUDIENCE = CLIENT_ID
 
 
 class Raises:
@@ -61,7 +62,7 @@ class FakeFunctions:
 async def eventually(holds: Callable[[], Any], seconds: float = 10.0) -> None:
     """Wait until something holds; fails after ``seconds``."""
     async with asyncio.timeout(seconds):
-        while not holds():
+        while not holds():  # noqa: ASYNC110 - what is awaited is in other hands
             await asyncio.sleep(0.005)
 
 
