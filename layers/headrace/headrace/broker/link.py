@@ -6,6 +6,7 @@ turns inside :meth:`Link.publish` and :meth:`Link.notice` alone, and what happen
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,6 +27,9 @@ from headrace.errors import (
     PublishUnconfirmed,
 )
 from headrace.keys import PERSIST_EXCHANGE
+
+# pika tells every failed attempt at length; each of them is an outcome here, reported once and bounded.
+logging.getLogger("pika").setLevel(logging.CRITICAL)
 
 WINDOW = 100
 """Messages of one publish that may await their confirm at the same time."""
@@ -57,36 +61,40 @@ class Link:
 
     @classmethod
     def open(cls, endpoints: Sequence[Parameters], deadline: float) -> Link:
-        """A link to the first of ``endpoints`` that answers before ``deadline`` (``time.monotonic``).
+        """A link to the first of ``endpoints`` that answers; they share the time until ``deadline`` (monotonic).
 
         Raises:
-            pika's exceptions (``PIKA_ERRORS``), so that the caller can tell refused credentials.
+            pika's exceptions (``PIKA_ERRORS``), so that the caller can tell refused credentials; the last endpoint's.
         """
-        link = cls()
-        try:
-            workflow = _Connection.create_connection(endpoints, link._on_done, custom_ioloop=link._loop)
-            link._turn_until(lambda: link._ready or link._error is not None, deadline)
-            if not link._ready and link._error is None:
-                if link._connection is None:
-                    workflow.abort()
-                    link._turn_until(lambda: link._error is not None, time.monotonic() + _FAREWELL)
-                raise NoAnswerInTime
-            if link._error is not None:
-                raise link._error
-        except BaseException:
-            link.drop()
-            raise
-        return link
+        failure: BaseException = NoAnswerInTime()
+        for left, endpoint in zip(range(len(endpoints), 0, -1), endpoints, strict=True):
+            now = time.monotonic()
+            link = cls()
+            try:
+                link._connect(endpoint, now + (deadline - now) / left)
+            except PIKA_ERRORS as error:
+                failure = error
+                link.drop()
+            else:
+                return link
+        raise failure
 
-    def _on_done(self, result: Any) -> None:
-        if isinstance(result, BaseException):
-            self._error = result
-            return
-        self._connection = result
-        result.add_on_close_callback(self._on_closed)
-        result.add_on_connection_blocked_callback(self._on_blocked)
-        result.add_on_connection_unblocked_callback(self._on_unblocked)
-        self._channel = result.channel(on_open_callback=self._on_channel)
+    def _connect(self, endpoint: Parameters, deadline: float) -> None:
+        self._connection = _Connection(
+            endpoint,
+            on_open_callback=self._on_open,
+            on_open_error_callback=self._on_closed,
+            on_close_callback=self._on_closed,
+            custom_ioloop=self._loop,
+        )
+        self._turn_until(lambda: self._ready or self._error is not None, deadline)
+        if not self._ready:
+            raise self._error or NoAnswerInTime()
+
+    def _on_open(self, connection: Any) -> None:
+        connection.add_on_connection_blocked_callback(self._on_blocked)
+        connection.add_on_connection_unblocked_callback(self._on_unblocked)
+        self._channel = connection.channel(on_open_callback=self._on_channel)
 
     def _on_channel(self, channel: Any) -> None:
         channel.add_on_close_callback(self._on_closed)

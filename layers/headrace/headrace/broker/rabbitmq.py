@@ -43,7 +43,7 @@ class RabbitPublisher:
 
     def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
         """One outcome per message, in order, within the budget."""
-        outcomes: list[Outcome] = [PublishUnconfirmed("never sent")] * len(messages)
+        outcomes: list[Outcome] = [_NOT_SENT] * len(messages)
         pending = list(range(len(messages)))
         try:
             known = credentials(self._secrets, self._settings.broker_secret_arn)
@@ -62,8 +62,8 @@ class RabbitPublisher:
                     break
         except (BrokerUnavailable, SecretsUnavailable, ConfigurationError) as error:
             reason = error if isinstance(error, BrokerUnavailable) else ConnectionLost(error.message)
-            for index in pending:
-                outcomes[index] = reason
+            # What the first try says is kept: an unconfirmed message may be in its queue, one never sent is not.
+            outcomes = [reason if outcome is _NOT_SENT else outcome for outcome in outcomes]
         return outcomes
 
     def _ready(self, known: Credentials, deadline: float) -> Link:
@@ -101,6 +101,7 @@ class RabbitPublisher:
             self._link = None
 
 
+_NOT_SENT = ConnectionLost("the broker is away")
 _UNSETTLED = (ConnectionLost, PublishUnconfirmed)
 
 

@@ -1,0 +1,1 @@
+"""The retry lane: ``base`` says what is promised, ``sqs`` and ``memory`` keep it."""

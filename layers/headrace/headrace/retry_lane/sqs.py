@@ -1,0 +1,97 @@
+"""The retry lane on SQS: batches of at most 10 entries and 1 MiB, several at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from headrace.aws import AWS_ERRORS, client, error_code
+from headrace.errors import RetryLaneUnavailable
+from headrace.retry_lane.base import Handover, Postponement, to_text
+
+BATCH_ENTRIES = 10
+BATCH_BYTES = 1024 * 1024
+PARALLEL = 4
+
+Entry = dict[str, Any]
+
+
+class SqsRetryLane:
+    """A :class:`~headrace.retry_lane.base.RetryLane` on the queue ``url``."""
+
+    def __init__(self, url: str, make_client: Callable[[], Any] = lambda: client("sqs", connections=PARALLEL)) -> None:
+        self._url = url
+        self._make_client = make_client
+        self._client: Any = None
+        self._pool: ThreadPoolExecutor | None = None
+
+    def send(self, records: Sequence[Handover]) -> list[RetryLaneUnavailable | None]:
+        """One outcome per record, in order."""
+        outcomes: list[RetryLaneUnavailable | None] = [None] * len(records)
+        for failures in self._at_once(self._send_batch, list(batches(records))):
+            for index, failure in failures.items():
+                outcomes[index] = failure
+        return outcomes
+
+    def postpone(self, postponements: Sequence[Postponement]) -> None:
+        """Change when records are seen again, as far as possible."""
+        entries = [
+            {"Id": str(index), "ReceiptHandle": each.receipt, "VisibilityTimeout": each.seconds}
+            for index, each in enumerate(postponements)
+        ]
+        slices = [entries[start : start + BATCH_ENTRIES] for start in range(0, len(entries), BATCH_ENTRIES)]
+        self._at_once(self._postpone_batch, slices)
+
+    def _at_once(self, call: Callable[[list[Entry]], Any], groups: list[list[Entry]]) -> list[Any]:
+        if not groups:
+            return []
+        if self._client is None:
+            self._client = self._make_client()
+        if len(groups) == 1:
+            return [call(groups[0])]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(PARALLEL, "retry-lane")
+        return list(self._pool.map(call, groups))
+
+    def _send_batch(self, entries: list[Entry]) -> dict[int, RetryLaneUnavailable]:
+        try:
+            answer = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
+        except AWS_ERRORS as error:
+            failure = RetryLaneUnavailable(f"the retry queue is away: {error_code(error)}")
+            return {int(entry["Id"]): failure for entry in entries}
+        taken = {entry["Id"] for entry in answer.get("Successful", ())}
+        codes = {entry["Id"]: entry.get("Code", "Unknown") for entry in answer.get("Failed", ())}
+        return {
+            int(entry["Id"]): RetryLaneUnavailable(f"the retry queue refused it: {codes.get(entry['Id'], 'no answer')}")
+            for entry in entries
+            if entry["Id"] not in taken
+        }
+
+    def _postpone_batch(self, entries: list[Entry]) -> None:
+        try:
+            self._client.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
+        except AWS_ERRORS:
+            # The queue's own visibility timeout holds then: the record comes later, and nothing is lost.
+            return
+
+
+def batches(records: Sequence[Handover]) -> Iterator[list[Entry]]:
+    """SendMessageBatch's entries for ``records``, in groups that SQS takes; an entry's id is its record's index."""
+    group: list[Entry] = []
+    size = 0
+    for index, record in enumerate(records):
+        body, attributes = to_text(record)
+        entry_size = len(body.encode()) + sum(len(name) + len(value.encode()) + 6 for name, value in attributes.items())
+        if group and (len(group) == BATCH_ENTRIES or size + entry_size > BATCH_BYTES):
+            yield group
+            group, size = [], 0
+        entry: Entry = {"Id": str(index), "MessageBody": body}
+        if attributes:
+            entry["MessageAttributes"] = {
+                name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()
+            }
+        group.append(entry)
+        size += entry_size
+    if group:
+        yield group

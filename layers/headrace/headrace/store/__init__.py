@@ -1,0 +1,1 @@
+"""Writing rows: ``base`` says what is promised, ``dynamodb`` and ``memory`` keep it."""

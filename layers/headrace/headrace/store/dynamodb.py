@@ -1,0 +1,149 @@
+"""Rows into DynamoDB: BatchWriteItem, several calls at once, with retries of what was not taken.
+
+botocore's own serialization of items costs more than all the rest of a write (it walks each value against the service
+model), so a call's body is built here and handed to botocore before it signs. Signing, endpoints, connections and
+retries remain botocore's.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from headrace.aws import AWS_ERRORS, client, error_code, is_throttling
+from headrace.errors import PoisonRecord, StoreThrottled, StoreUnavailable
+from headrace.items import Item, from_wire, to_wire
+from headrace.store.base import Failure, Key, Table, last_of_each
+
+CHUNK_ITEMS = 25
+CHUNK_BYTES = 15 * 1024 * 1024
+FIRST_WAIT = 0.05
+LONGEST_WAIT = 1.0
+
+_BODY = "HeadraceBody"
+_INVALID_ITEM = frozenset({"ValidationException", "ItemCollectionSizeLimitExceededException"})
+_TRANSIENT = frozenset(
+    {"InternalServerError", "InternalFailure", "ServiceUnavailable", "TransactionInProgressException"}
+)
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+
+Rows = dict[Key, bytes]
+"""Encoded put requests by key."""
+
+
+def dynamodb_client(connections: int) -> Any:
+    """A client for :class:`DynamoStore`."""
+    made = client("dynamodb", timeout=3.0, attempts=2, connections=connections)
+    made.meta.events.register_first("before-parameter-build.dynamodb.BatchWriteItem", _take_body)
+    made.meta.events.register_first("before-call.dynamodb.BatchWriteItem", _put_body)
+    return made
+
+
+def _take_body(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
+    if _BODY in params:
+        context[_BODY] = params.pop(_BODY)
+
+
+def _put_body(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
+    if _BODY in context:
+        params["body"] = context[_BODY]
+
+
+class DynamoStore:
+    """A :class:`~headrace.store.base.Store` on DynamoDB: ``parallel`` calls at once, retries for ``retry_seconds``."""
+
+    def __init__(
+        self,
+        parallel: int = 8,
+        retry_seconds: float = 3.0,
+        make_client: Callable[[int], Any] = dynamodb_client,
+    ) -> None:
+        self._client = make_client(parallel)
+        self._pool = ThreadPoolExecutor(parallel, "store")
+        self._retry_seconds = retry_seconds
+
+    def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
+        """One outcome per item, in order."""
+        rows, keys = last_of_each(table, items)
+        put = _Put(self._client, table, time.monotonic() + self._retry_seconds)
+        found = chunks(rows)
+        done = map(put.write, found) if len(found) == 1 else self._pool.map(put.write, found)
+        failures: dict[Key, Failure] = {}
+        for failed in done:
+            failures.update(failed)
+        return [failures.get(key) for key in keys]
+
+    def close(self) -> None:
+        """End the threads and connections."""
+        self._pool.shutdown()
+        self._client.close()
+
+
+def chunks(rows: Mapping[Key, Item]) -> list[Rows]:
+    """``rows`` in encoded groups of at most 25 and 16 MB."""
+    groups: list[Rows] = []
+    size = CHUNK_BYTES
+    for key, row in rows.items():
+        encoded = ('{"PutRequest":{"Item":' + _encode(to_wire(row)) + "}}").encode()
+        if size + len(encoded) > CHUNK_BYTES or len(groups[-1]) == CHUNK_ITEMS:
+            groups.append({})
+            size = 0
+        groups[-1][key] = encoded
+        size += len(encoded)
+    return groups
+
+
+class _Put:
+    """One put_many: its calls share the time for retries, and the knowledge that the table is away."""
+
+    def __init__(self, dynamodb: Any, table: Table, deadline: float) -> None:
+        self._dynamodb = dynamodb
+        self._table = table
+        self._deadline = deadline
+        self._away = threading.Event()
+
+    def write(self, rows: Rows) -> dict[Key, Failure]:
+        """Write one chunk; what failed, by key."""
+        wait = FIRST_WAIT
+        while True:
+            if self._away.is_set():
+                return dict.fromkeys(rows, StoreUnavailable("the table is away"))
+            try:
+                left = self._call(rows)
+            except AWS_ERRORS as error:
+                code = error_code(error)
+                if code in _INVALID_ITEM:
+                    return self._isolate(rows, code)
+                if not is_throttling(error) and code not in _TRANSIENT:
+                    self._away.set()
+                    return dict.fromkeys(rows, StoreUnavailable(f"the table is away: {code}"))
+                left = rows
+            if not left:
+                return {}
+            # Full jitter: chunks that were throttled together must not come back together.
+            pause = random.uniform(0, wait)  # noqa: S311
+            if time.monotonic() + pause >= self._deadline:
+                return dict.fromkeys(left, StoreThrottled("the table takes less than it is given"))
+            time.sleep(pause)
+            rows, wait = left, min(wait * 2, LONGEST_WAIT)
+
+    def _call(self, rows: Rows) -> Rows:
+        """One BatchWriteItem; the rows that were not processed."""
+        body = b'{"RequestItems":{' + _encode(self._table.name).encode() + b":[" + b",".join(rows.values()) + b"]}}"
+        answer = self._dynamodb.batch_write_item(RequestItems={}, **{_BODY: body})
+        unprocessed = answer.get("UnprocessedItems", {}).get(self._table.name, ())
+        keys = [self._table.key_of(from_wire(request["PutRequest"]["Item"])) for request in unprocessed]
+        return {key: rows[key] for key in keys}
+
+    def _isolate(self, rows: Rows, code: str) -> dict[Key, Failure]:
+        """DynamoDB refuses a whole call for one bad item: halve the call until the bad ones are alone."""
+        if len(rows) == 1:
+            return dict.fromkeys(rows, PoisonRecord("refused_by_store", f"the table refuses the item: {code}"))
+        pairs = list(rows.items())
+        half = len(pairs) // 2
+        return self.write(dict(pairs[:half])) | self.write(dict(pairs[half:]))
