@@ -35,6 +35,7 @@ class Aws(Service):
         settings = {
             "GATEWAY_PORT": str(self.port),
             "MINISTACK_HOST": HOST,
+            "MINISTACK_ACCOUNT_ID": "123456789012",  # the one in ARNs and queue URLs that the template's Ref gives
             "BIND_HOST": HOST,
             "PERSIST_STATE": "1",
             "STATE_DIR": str(self.folder / "state"),

@@ -18,8 +18,9 @@ URL_SUFFIX = "amazonaws.com"
 class Live:
     """Where the stage's own services listen.
 
-    ``amqp_url`` has no credentials (``amqp://127.0.0.1:5672``). ``http_url`` and ``websocket_url`` are what an
-    API's ``ApiEndpoint`` gives; empty means the address it would have on AWS.
+    ``amqp_url`` has no credentials (``amqp://127.0.0.1:5672``). An empty ``dynamodb_url``, ``sqs_url`` or
+    ``secrets_manager_url`` means AWS itself, in ``account``. ``http_url`` and ``websocket_url`` are what an API's
+    ``ApiEndpoint`` gives; empty means the address it would have on AWS.
     """
 
     amqp_url: str
@@ -32,6 +33,7 @@ class Live:
     management_url: str
     http_url: str = ""
     websocket_url: str = ""
+    account: str = ACCOUNT
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Place:
 
     def arn(self, service: str, resource: str) -> str:
         """An ARN in this region and account."""
-        return f"arn:{PARTITION}:{service}:{self.region}:{ACCOUNT}:{resource}"
+        return f"arn:{PARTITION}:{service}:{self.region}:{self.live.account}:{resource}"
 
     def function_arn(self, named: Named) -> str:
         return self.arn("lambda", f"function:{named.name}")
@@ -93,7 +95,8 @@ def _live(text: str) -> Getter:
 
 
 def _queue_url(place: Place, named: Named) -> str:
-    return f"{place.live.sqs_url.rstrip('/')}/{ACCOUNT}/{named.name}"
+    service = place.live.sqs_url.rstrip("/") or f"https://sqs.{place.region}.{URL_SUFFIX}"
+    return f"{service}/{place.live.account}/{named.name}"
 
 
 def _alias(place: Place, named: Named) -> str:

@@ -126,7 +126,7 @@ def _authorizers(body: Resource) -> dict[str, JwtAuthorizer]:
         found[name] = JwtAuthorizer(
             id=name,
             issuer=jwt.text("issuer"),
-            audience=tuple(_listed(settings.get("audience"))),
+            audience=tuple(dict.fromkeys(_listed(settings.get("audience")))),
             identity_source=authorizer.text("identitySource", "$request.header.Authorization"),
         )
     return found

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from localstage.errors import TemplateError
-from localstage.template.attributes import ACCOUNT, PARTITION, STACK, URL_SUFFIX, Attributes
+from localstage.template.attributes import PARTITION, STACK, URL_SUFFIX, Attributes
 
 NO_VALUE: Final = object()
 SUB = re.compile(r"\$\{([^}]*)\}")
@@ -41,11 +41,11 @@ class Resolver:
         self._mappings: Mapping[str, Any] = document.get("Mappings") or {}
         self.pseudo: dict[str, Any] = {
             "AWS::Region": region,
-            "AWS::AccountId": ACCOUNT,
+            "AWS::AccountId": attributes.live.account,
             "AWS::Partition": PARTITION,
             "AWS::URLSuffix": URL_SUFFIX,
             "AWS::StackName": STACK,
-            "AWS::StackId": f"arn:{PARTITION}:cloudformation:{region}:{ACCOUNT}:stack/{STACK}/local",
+            "AWS::StackId": f"arn:{PARTITION}:cloudformation:{region}:{attributes.live.account}:stack/{STACK}/local",
             "AWS::NotificationARNs": [],
             "AWS::NoValue": NO_VALUE,
         }

@@ -79,13 +79,15 @@ class _Clients:
         # A proxy from the environment must not come between the stage and its own services.
         config = Config(connect_timeout=5, read_timeout=30, retries={"total_max_attempts": 3}, proxies={})
 
+        # Emulators take any keys; for AWS itself botocore finds the user's own.
         def client(service: str, url: str) -> Any:
+            key = environment.get("AWS_ACCESS_KEY_ID", "local" if url else None)
             return session.create_client(
                 service,
                 region_name=environment.get("AWS_REGION", "us-east-1"),
-                endpoint_url=url,
-                aws_access_key_id=environment.get("AWS_ACCESS_KEY_ID", "local"),
-                aws_secret_access_key=environment.get("AWS_SECRET_ACCESS_KEY", "local"),
+                endpoint_url=url or None,
+                aws_access_key_id=key,
+                aws_secret_access_key=environment.get("AWS_SECRET_ACCESS_KEY", key),
                 aws_session_token=environment.get("AWS_SESSION_TOKEN"),
                 config=config,
             )
