@@ -25,7 +25,11 @@ def main() -> None:
 
     import awslambdaric.bootstrap as runtime
     from awslambdaric.__main__ import main as run
+    from awslambdaric.lambda_config import LambdaConfigProvider
 
+    # From Python 3.12 on it starts a thread per event to wait in, so that signals are handled meanwhile. Here the
+    # process is frozen while it waits, and an event would cost three times as much.
+    LambdaConfigProvider.SUPPORTED_THREADPOLLING_ENVS = set()
     # CloudWatch shows a carriage return and a no-break space as a line and an indent; a terminal does not.
     runtime.ERROR_LOG_LINE_TERMINATE = "\n"
     runtime.ERROR_LOG_IDENT = " "
