@@ -37,14 +37,22 @@ class Caller:
             TokenExpired: it was good until ``expires_at``.
             Forbidden: it has none of ``scopes``.
         """
-        if now >= self.expires_at * SECOND:
-            raise TokenExpired("the token has expired; get a new one and connect again")
+        self.require_unexpired(now)
         if self.scopes.isdisjoint(scopes):
             wanted = " or ".join(scopes)
             raise Forbidden(
                 f"the token does not have the scope {wanted}",
                 details=[FieldError("scope", "a scope is missing", " ".join(sorted(self.scopes))[:256], wanted)],
             )
+
+    def require_unexpired(self, now: int) -> None:
+        """Pass if the token is still good at ``now`` (microseconds).
+
+        Raises:
+            TokenExpired: it was good until ``expires_at``.
+        """
+        if now >= self.expires_at * SECOND:
+            raise TokenExpired("the token has expired; get a new one and connect again")
 
     def has(self, scope: str) -> bool:
         """Whether the token has ``scope``."""

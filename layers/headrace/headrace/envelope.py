@@ -17,6 +17,7 @@ from headrace.times import is_canonical
 VERSION = 1
 MAX_EVENTS = 100
 MAX_BYTES = 256 * 1024
+_HEADER_BYTES = 4096
 
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False).encode
 
@@ -32,20 +33,42 @@ class Envelope:
 
     def encode(self) -> bytes:
         """The body of a broker message or SQS message; ASCII only."""
-        return _encode(
-            {
-                "v": VERSION,
-                "stream": self.stream,
-                "correlationId": self.correlation_id,
-                "acceptedAt": self.accepted_at,
-                "events": self.events,
-            }
-        ).encode()
+        return _wrap(self, [_encode(event) for event in self.events])
 
 
-def event_bytes(event: dict[str, Any]) -> int:
-    """How many bytes ``event`` takes in an envelope."""
-    return len(_encode(event)) + 1
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """An encoded envelope, and which of the events it was packed from are in it."""
+
+    body: bytes
+    indexes: Sequence[int]
+
+
+def pack(envelope: Envelope) -> list[Packed]:
+    """``envelope`` as bodies of at most 100 events and 256 KB each, in order; one larger event has its own."""
+    packed: list[Packed] = []
+    part: list[str] = []
+    size = 0
+    for index, event in enumerate(envelope.events):
+        encoded = _encode(event)
+        if part and (len(part) == MAX_EVENTS or size + len(encoded) > MAX_BYTES - _HEADER_BYTES):
+            packed.append(Packed(_wrap(envelope, part), range(index - len(part), index)))
+            part, size = [], 0
+        part.append(encoded)
+        size += len(encoded) + 1
+    if part:
+        packed.append(Packed(_wrap(envelope, part), range(len(envelope.events) - len(part), len(envelope.events))))
+    return packed
+
+
+def _wrap(envelope: Envelope, events: Sequence[str]) -> bytes:
+    head = {
+        "v": VERSION,
+        "stream": envelope.stream,
+        "correlationId": envelope.correlation_id,
+        "acceptedAt": envelope.accepted_at,
+    }
+    return f'{_encode(head)[:-1]},"events":[{",".join(events)}]}}'.encode()
 
 
 def decode(body: bytes | str) -> Envelope:

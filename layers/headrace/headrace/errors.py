@@ -263,14 +263,14 @@ def to_body(error: BaseException) -> dict[str, Any]:
     return body
 
 
-def shown(value: object) -> object:
-    """``value`` as it may be sent back: at most ``GOT_LIMIT`` characters, and always encodable as UTF-8."""
+def shown(value: object, limit: int = GOT_LIMIT) -> object:
+    """``value`` as it may be sent back: at most ``limit`` characters, and always encodable as UTF-8."""
     if value is None or isinstance(value, bool | float):
         return value
     if isinstance(value, int):
         return value if -(2**63) <= value < 2**63 else "a number of more than 64 bits"
     if isinstance(value, str):
-        text = value if len(value) <= GOT_LIMIT else value[:GOT_LIMIT] + "…"
+        text = value if len(value) <= limit else value[:limit] + "…"
         return text.encode("utf-8", "replace").decode()
     if isinstance(value, list | tuple):
         return f"an array of {len(value)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -48,6 +49,12 @@ def report(kind: str, message: str, *, level: str = "warning", **fields: Any) ->
     count = _quiet.pass_count(kind)
     if count:
         getattr(logger, level)(message, extra={"kind": kind, "count": count, **fields})
+
+
+def report_unexpected(error: BaseException) -> None:
+    """Log where ``error`` was raised, but not its message: that may quote what a client sent."""
+    where = "".join(traceback.format_tb(error.__traceback__)[-8:])
+    report(f"unexpected {type(error).__name__}", "an unexpected error", level="error", traceback=where)
 
 
 class Meter:

@@ -46,7 +46,10 @@ class RetryLane(Protocol):
 
 
 def to_text(record: Handover) -> tuple[str, dict[str, str]]:
-    """The body and attributes as SQS takes them: bytes that it would refuse travel as base64, marked so."""
+    """The body and attributes as SQS takes them: bytes that it would refuse travel as base64, marked so.
+
+    A record that is marked already goes as it is: what claims to be base64 and is not stays recognizable.
+    """
     try:
         text = record.body.decode()
     except UnicodeDecodeError:

@@ -1,0 +1,15 @@
+"""Both lanes into the tables: RabbitMQ's batches and SQS's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.persisting import persister
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any] | None:
+    """Store the batch. For SQS the answer names the records to keep; for RabbitMQ there is none."""
+    if event.get("eventSource") == "aws:rmq":
+        persister().main_lane(event, lambda: context.get_remaining_time_in_millis() / 1000)
+        return None
+    return persister().retry_lane(event)

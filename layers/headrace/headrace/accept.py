@@ -1,0 +1,144 @@
+"""Takes events in: validated and stamped one by one, published together, each with a result of its own.
+
+What the broker does not confirm goes to the retry lane under the same id. Only when that refuses too is an event
+refused as unavailable; its result carries the id and time that make sending it again harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from headrace import keys, times
+from headrace.auth import EVENTS_WRITE, Caller
+from headrace.broker.base import Outgoing, Publisher
+from headrace.envelope import Envelope, Packed, pack
+from headrace.errors import (
+    HeadraceError,
+    InvalidEvent,
+    Lane,
+    RetryLaneUnavailable,
+    Unavailable,
+    shown,
+    to_body,
+    treatment,
+)
+from headrace.observe import Meter, report
+from headrace.retry_lane.base import Handover, RetryLane
+from headrace.streams.base import Sender, Stamped, Stream
+from headrace.times import Clock
+
+
+@dataclass(slots=True)
+class Result:
+    """What became of one event: the ``lane`` it is in, or the ``error`` that refused it.
+
+    ``receipt`` is its id, time and so on when they are known, else the id that was sent, if any.
+    """
+
+    receipt: Mapping[str, str]
+    lane: Lane | None = None
+    error: HeadraceError | None = None
+
+    def to_body(self) -> dict[str, Any]:
+        """As it stands among an answer's results."""
+        if self.error is not None:
+            return {**self.receipt, "error": to_body(self.error)}
+        return {**self.receipt, "lane": self.lane}
+
+
+class Acceptor:
+    """Accepts events of any stream: published to one of ``queues`` persist queues, or taken by the retry lane."""
+
+    def __init__(self, publisher: Publisher, retry_lane: RetryLane, queues: int, clock: Clock) -> None:
+        self._publisher = publisher
+        self._retry_lane = retry_lane
+        self._queues = queues
+        self._clock = clock
+
+    def accept(
+        self, stream: Stream, caller: Caller, raws: Sequence[object], correlation_id: str, meter: Meter
+    ) -> list[Result]:
+        """One result per event, in order. ``raws`` are events as clients send them; nothing invalid is published.
+
+        Raises:
+            TokenExpired: the caller's token is no longer good.
+            Forbidden: it has neither the stream's scope nor events:write.
+        """
+        now = self._clock.now()
+        caller.require(stream.write_scope, EVENTS_WRITE, now=now)
+        sender = Sender(caller.subject, caller.username, caller.has(EVENTS_WRITE), now)
+        stamped, results = _validate(stream, sender, raws)
+        # Events with equal keys are one event: published once, and all of their results say what became of it.
+        unique = {each.key: each for each in stamped if each is not None}
+        if unique:
+            events = [each.event for each in unique.values()]
+            envelope = Envelope(stream.name, correlation_id, times.iso(now), events)
+            outcomes = dict(zip(unique, self._carry(envelope, list(unique.values())), strict=True))
+            for index, each in enumerate(stamped):
+                if each is not None:
+                    lane, error = outcomes[each.key]
+                    results[index] = Result(each.receipt, lane, error)
+        _measure(stream, results, meter)
+        return results
+
+    def _carry(self, envelope: Envelope, events: Sequence[Stamped]) -> list[tuple[Lane | None, Unavailable | None]]:
+        """Bring the envelope's events into a lane: the lane or the error of each, in order."""
+        packed = pack(envelope)
+        outgoing = [
+            Outgoing(keys.queue_name(events[part.indexes[0]].id, self._queues), part.body, envelope.correlation_id)
+            for part in packed
+        ]
+        failures = self._publisher.publish(outgoing)
+        refused = self._hand_over(
+            [(part, failure) for part, failure in zip(packed, failures, strict=True) if failure is not None]
+        )
+        outcomes: list[tuple[Lane | None, Unavailable | None]] = []
+        for part, failure in zip(packed, failures, strict=True):
+            error = refused.get(part.indexes[0]) if failure is not None else None
+            lane: Lane | None = None if error is not None else "main" if failure is None else "retry"
+            outcomes.extend([(lane, error)] * len(part.indexes))
+        return outcomes
+
+    def _hand_over(self, parts: Sequence[tuple[Packed, Unavailable]]) -> dict[int, RetryLaneUnavailable]:
+        """Hand unpublished parts to the retry lane; what it refused, by the index of a part's first event."""
+        if not parts:
+            return {}
+        for _, failure in parts:
+            report(type(failure).__name__, f"events go to the retry lane: {failure.message}")
+        handovers = [Handover(part.body, {"reason": type(failure).__name__}) for part, failure in parts]
+        outcomes = self._retry_lane.send(handovers)
+        refused = {}
+        for (part, _), outcome in zip(parts, outcomes, strict=True):
+            if outcome is not None:
+                report("RetryLaneUnavailable", f"events are refused: {outcome.message}", level="error")
+                refused[part.indexes[0]] = RetryLaneUnavailable("the event could not be kept; send it again as it is")
+        return refused
+
+
+def _validate(stream: Stream, sender: Sender, raws: Sequence[object]) -> tuple[list[Stamped | None], list[Result]]:
+    stamped: list[Stamped | None] = []
+    results: list[Result] = []
+    for raw in raws:
+        try:
+            stamped.append(stream.accept(raw, sender))
+            results.append(Result({}))
+        except InvalidEvent as error:
+            stamped.append(None)
+            results.append(Result(_sent_id(raw), error=error))
+    return stamped, results
+
+
+def _sent_id(raw: object) -> dict[str, str]:
+    """The id of a refused event, so that its sender can tell which it was."""
+    sent = raw.get("messageId") if isinstance(raw, dict) else None
+    return {"messageId": cast(str, shown(sent, keys.ID_LIMIT))} if isinstance(sent, str) else {}
+
+
+def _measure(stream: Stream, results: Sequence[Result], meter: Meter) -> None:
+    for result in results:
+        if result.error is not None:
+            meter.count("Refused", stream=stream.name, code=treatment(result.error).code)
+        elif result.lane is not None:
+            meter.count("Accepted", stream=stream.name, lane=result.lane)

@@ -1,0 +1,34 @@
+"""Declares the broker's topology for whoever asks: the stack's custom resource, a schedule, or a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headrace import custom_resource
+from headrace.observe import logger
+from headrace.secrets import ManagedSecrets
+from headrace.settings import TopologySettings
+from headrace.topology import declare
+
+PHYSICAL_ID = "headrace-topology"
+STARTING_SECONDS = 60.0
+"""How long a broker that is still starting is waited for when a stack is deployed."""
+
+
+def declare_for(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Declare, and answer in the form that ``event`` asks for: what was declared, and what stands differently.
+
+    Raises:
+        headrace.errors.HeadraceError: the broker could not be reached (never for a custom resource: it is answered).
+    """
+    if custom_resource.is_request(event):
+        return custom_resource.answer(event, PHYSICAL_ID, lambda: _declare(STARTING_SECONDS))
+    return dict(_declare(0.0))
+
+
+def _declare(seconds: float) -> dict[str, str]:
+    report = declare(TopologySettings.read(), ManagedSecrets(), seconds=seconds)
+    for difference in report.differs:
+        logger.warning(difference)
+    return {"declared": ", ".join(report.declared), "differs": "; ".join(report.differs)}

@@ -1,0 +1,70 @@
+"""What a WebSocket frame asks for, and the frame that answers it. The connection stays open whatever it said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headrace import answers, times
+from headrace.accept import Acceptor
+from headrace.auth import Caller, caller_from_frame
+from headrace.bodies import event_list, parse_object
+from headrace.errors import FieldError, HeadraceError, InvalidRequest, shown, to_body
+from headrace.observe import Meter, report_unexpected
+from headrace.streams.chat import CHAT
+from headrace.times import Clock
+
+BATCH_LIMIT = 100
+ACTIONS = "sendMessage, sendBatch, ping"
+
+
+class Frames:
+    """Answers frames of one environment."""
+
+    def __init__(self, acceptor: Acceptor, clock: Clock) -> None:
+        self._acceptor = acceptor
+        self._clock = clock
+
+    def answer(self, event: Mapping[str, Any], action: Action) -> dict[str, Any]:
+        """The answer to a MESSAGE event: ``action``'s, or the error that stopped it. Never raises."""
+        meter = Meter()
+        request_id = None
+        try:
+            frame = parse_object(event.get("body"), "frame")
+            request_id = answers.request_id_of(frame)
+            caller = caller_from_frame(event)
+            caller.require_unexpired(self._clock.now())
+            return action(self, frame, caller, str(event["requestContext"].get("requestId", "")), meter)
+        except HeadraceError as error:
+            return answers.frame_error(request_id, to_body(error))
+        except Exception as error:  # noqa: BLE001 - reported, and answered as an error: the client must not wait
+            report_unexpected(error)
+            return answers.frame_error(request_id, to_body(error))
+        finally:
+            meter.flush()
+
+    def send_message(self, frame: dict[str, Any], caller: Caller, correlation_id: str, meter: Meter) -> dict[str, Any]:
+        """Accept the one event that the frame itself is."""
+        (result,) = self._acceptor.accept(CHAT, caller, [frame], correlation_id, meter)
+        request_id = answers.request_id_of(frame)
+        if result.error is not None:
+            return answers.frame_error(request_id, to_body(result.error), **result.receipt)
+        return answers.ack(request_id, result.to_body())
+
+    def send_batch(self, frame: dict[str, Any], caller: Caller, correlation_id: str, meter: Meter) -> dict[str, Any]:
+        """Accept the frame's events, with one result each."""
+        events = event_list(frame, BATCH_LIMIT)
+        results = self._acceptor.accept(CHAT, caller, events, correlation_id, meter)
+        return answers.acks(answers.request_id_of(frame), [result.to_body() for result in results])
+
+    def ping(self, frame: dict[str, Any], _caller: Caller, _correlation_id: str, _meter: Meter) -> dict[str, Any]:
+        """Tell the time."""
+        return answers.pong(answers.request_id_of(frame), times.iso(self._clock.now()))
+
+    def unknown(self, frame: dict[str, Any], _caller: Caller, _correlation_id: str, _meter: Meter) -> dict[str, Any]:
+        """Refuse an action that there is not."""
+        detail = FieldError("action", "is not an action", shown(frame.get("action")), ACTIONS)
+        raise InvalidRequest("the frame's action is not known", details=[detail])
+
+
+Action = Callable[[Frames, dict[str, Any], Caller, str, Meter], dict[str, Any]]

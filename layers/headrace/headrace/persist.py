@@ -1,0 +1,197 @@
+"""Writes what lies in the lanes into the tables. A bad record delays only itself, and never raises.
+
+The main lane (RabbitMQ) has no partial answer: raising gives the whole batch back. So what cannot be stored is handed
+to the retry lane event by event, and only if that refuses too, until near the deadline, does the batch go back.
+The retry lane (SQS) is told which records failed; the others are deleted.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headrace import records, times
+from headrace.envelope import Envelope, pack
+from headrace.errors import Lane, PoisonRecord, RetryLaneUnavailable
+from headrace.observe import Meter, report
+from headrace.records import Record, Row
+from headrace.retry_lane.base import BASE64, ENCODING, Handover, Postponement, RetryLane
+from headrace.settings import TableSettings
+from headrace.store.base import Failure, Store, Table
+from headrace.streams import STREAMS
+from headrace.streams.base import Stream
+from headrace.times import Clock
+
+DEADLINE_MARGIN = 3.0
+FIRST_WAIT = 0.2
+LONGEST_WAIT = 5.0
+BACKOFF_FACTOR = 4
+LONGEST_VISIBILITY = 900
+
+Remaining = Callable[[], float]
+"""Seconds until the invocation's deadline."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """An event that is not stored, and why."""
+
+    record: int
+    event: dict[str, Any]
+    reason: Failure
+
+
+class Persister:
+    """Stores the records of both lanes; ``tables`` are by stream name."""
+
+    def __init__(
+        self,
+        store: Store,
+        retry_lane: RetryLane,
+        tables: Mapping[str, TableSettings],
+        clock: Clock,
+        visibility: int = 15,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._store = store
+        self._retry_lane = retry_lane
+        self._tables = tables
+        self._clock = clock
+        self._visibility = visibility
+        self._sleep = sleep
+
+    def main_lane(self, event: Mapping[str, Any], remaining: Remaining) -> None:
+        """Store a RabbitMQ event's records, or hand them to the retry lane.
+
+        Raises:
+            RetryLaneUnavailable: the retry lane refused some until near the deadline; the whole batch comes again.
+        """
+        meter = Meter()
+        try:
+            raws = [record for queue in event["rmqMessagesByQueue"].values() for record in queue]
+            handovers: list[Handover] = []
+            parsed: dict[int, Record] = {}
+            for index, raw in enumerate(raws):
+                try:
+                    body = records.rabbit_body(raw)
+                except PoisonRecord as error:
+                    meter.count("Poison", lane="main", reason=error.reason)
+                    handovers.append(self._handover(str(raw.get("data", "")).encode(), error, {ENCODING: BASE64}))
+                    continue
+                try:
+                    parsed[index] = records.rows_of(body, self._tables)
+                except PoisonRecord as error:
+                    meter.count("Poison", lane="main", reason=error.reason)
+                    handovers.append(self._handover(body, error))
+            failed = self._store_rows(parsed, "main", meter)
+            handovers.extend(self._repacked(parsed, failed))
+            self._hand_over(handovers, remaining, meter)
+        finally:
+            meter.flush()
+
+    def retry_lane(self, event: Mapping[str, Any]) -> dict[str, Any]:
+        """Store an SQS event's records; the answer (ReportBatchItemFailures) names those to keep.
+
+        A record that can never succeed is made visible at once, so that it reaches the dead lane in seconds; any other
+        waits four times longer at each receive.
+        """
+        meter = Meter()
+        try:
+            raws = event["Records"]
+            reasons: dict[int, Failure] = {}
+            parsed: dict[int, Record] = {}
+            for index, raw in enumerate(raws):
+                try:
+                    parsed[index] = records.rows_of(records.sqs_body(raw), self._tables)
+                except PoisonRecord as error:
+                    meter.count("Poison", lane="retry", reason=error.reason)
+                    reasons[index] = error
+            for failed in self._store_rows(parsed, "retry", meter):
+                # A record with anything in it that may still succeed is not poison yet.
+                if isinstance(reasons.get(failed.record, failed.reason), PoisonRecord):
+                    reasons[failed.record] = failed.reason
+            self._retry_lane.postpone([self._postponement(raws[index], why) for index, why in reasons.items()])
+            return {"batchItemFailures": [{"itemIdentifier": raws[index]["messageId"]} for index in reasons]}
+        finally:
+            meter.flush()
+
+    def _store_rows(self, parsed: Mapping[int, Record], lane: Lane, meter: Meter) -> list[_Failed]:
+        """Store every row of all records, one call per stream; the events that are not stored."""
+        failed: list[_Failed] = []
+        for name, stream in STREAMS.items():
+            rows = [(index, row) for index, record in parsed.items() if record.stream is stream for row in record.rows]
+            not_stored = self._store_stream(stream, rows)
+            meter.count("Stored", len(rows) - len(not_stored), stream=name, lane=lane)
+            failed.extend(not_stored)
+        for each in failed:
+            if isinstance(each.reason, PoisonRecord):
+                meter.count("Poison", lane=lane, reason=each.reason.reason)
+            else:
+                meter.count("NotStored", stream=parsed[each.record].stream.name, lane=lane)
+                report(type(each.reason).__name__, f"events are not stored yet: {each.reason.message}")
+        return failed
+
+    def _store_stream(self, stream: Stream, rows: Sequence[tuple[int, Row]]) -> list[_Failed]:
+        failed = [_Failed(index, row.event, row.poison) for index, row in rows if row.poison is not None]
+        good = [(index, row.event, row.item) for index, row in rows if row.item is not None]
+        if good:
+            table = Table(self._tables[stream.name].table, (stream.partition_key, stream.sort_key))
+            outcomes = self._store.put_many(table, [item for _, _, item in good])
+            for (index, event, _), reason in zip(good, outcomes, strict=True):
+                if reason is not None:
+                    failed.append(_Failed(index, event, reason))
+        return failed
+
+    def _repacked(self, parsed: Mapping[int, Record], failed: Sequence[_Failed]) -> Iterable[Handover]:
+        """Failed events in envelopes of their own: those of one record together, poison alone."""
+        waiting: dict[int, list[_Failed]] = {}
+        for each in failed:
+            envelope = parsed[each.record].envelope
+            if isinstance(each.reason, PoisonRecord):
+                yield self._handover(replace(envelope, events=[each.event]).encode(), each.reason)
+            else:
+                waiting.setdefault(each.record, []).append(each)
+        for record, events in waiting.items():
+            rest: Envelope = replace(parsed[record].envelope, events=[each.event for each in events])
+            for part in pack(rest):
+                yield self._handover(part.body, events[0].reason)
+
+    def _handover(self, body: bytes, reason: Failure, more: Mapping[str, str] | None = None) -> Handover:
+        return Handover(
+            body,
+            {
+                **(more or {}),
+                "reason": reason.reason if isinstance(reason, PoisonRecord) else type(reason).__name__,
+                "lane": "main",
+                "attempts": "1",
+                "firstFailedAt": times.iso(self._clock.now()),
+            },
+        )
+
+    def _hand_over(self, handovers: Sequence[Handover], remaining: Remaining, meter: Meter) -> None:
+        left = list(handovers)
+        wait = FIRST_WAIT
+        while left:
+            outcomes = self._retry_lane.send(left)
+            refused = [record for record, outcome in zip(left, outcomes, strict=True) if outcome is not None]
+            meter.count("HandedOver", len(left) - len(refused))
+            if not refused:
+                return
+            left = refused
+            message = next(outcome.message for outcome in outcomes if outcome is not None)
+            report("RetryLaneUnavailable", f"records wait for the retry lane: {message}", level="error")
+            pause = random.uniform(wait / 2, wait)  # noqa: S311
+            if remaining() - pause < DEADLINE_MARGIN:
+                raise RetryLaneUnavailable(f"{len(left)} records could neither be stored nor handed on")
+            self._sleep(pause)
+            wait = min(wait * 2, LONGEST_WAIT)
+
+    def _postponement(self, raw: Mapping[str, Any], reason: Failure) -> Postponement:
+        if isinstance(reason, PoisonRecord):
+            return Postponement(raw["receiptHandle"], 0)
+        received = max(1, int(raw.get("attributes", {}).get("ApproximateReceiveCount", "1")))
+        seconds = self._visibility * BACKOFF_FACTOR ** min(received - 1, 8)
+        return Postponement(raw["receiptHandle"], min(seconds, LONGEST_VISIBILITY))

@@ -1,0 +1,25 @@
+"""Builds what persist_events needs, once per environment and on first use."""
+
+from __future__ import annotations
+
+import functools
+
+from headrace.persist import Persister
+from headrace.retry_lane.sqs import SqsRetryLane
+from headrace.settings import PersistSettings, TableSettings
+from headrace.store.dynamodb import DynamoStore
+from headrace.streams import STREAMS
+from headrace.times import SystemClock
+
+
+@functools.cache
+def persister() -> Persister:
+    """Stores the records of both lanes."""
+    settings = PersistSettings.read()
+    return Persister(
+        DynamoStore(settings.persist_parallel_writes, settings.persist_retry_seconds),
+        SqsRetryLane(settings.retry_queue_url),
+        {name: TableSettings.of(each.table_setting, each.retention_setting) for name, each in STREAMS.items()},
+        SystemClock(),
+        settings.retry_visibility_seconds,
+    )

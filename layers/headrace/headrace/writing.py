@@ -1,0 +1,32 @@
+"""Builds what the functions that receive events need, once per environment and on first use."""
+
+from __future__ import annotations
+
+import functools
+
+from headrace.accept import Acceptor
+from headrace.broker.rabbitmq import RabbitPublisher
+from headrace.frames import Frames
+from headrace.http_writes import HttpWrites
+from headrace.retry_lane.sqs import SqsRetryLane
+from headrace.secrets import ManagedSecrets
+from headrace.settings import WriteSettings
+from headrace.times import SystemClock
+
+
+@functools.cache
+def frames() -> Frames:
+    """Answers WebSocket frames."""
+    return Frames(_acceptor(), SystemClock())
+
+
+@functools.cache
+def http_writes() -> HttpWrites:
+    """Answers HTTP writes."""
+    return HttpWrites(_acceptor(), WriteSettings.read().scope_prefix)
+
+
+def _acceptor() -> Acceptor:
+    settings = WriteSettings.read()
+    publisher = RabbitPublisher(settings, ManagedSecrets())
+    return Acceptor(publisher, SqsRetryLane(settings.retry_queue_url), settings.persist_queues, SystemClock())
