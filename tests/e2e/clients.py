@@ -1,0 +1,70 @@
+"""What e2e tests talk to a stage with."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import urllib3
+
+from loadtest.client import WebSocket
+
+WRITER = ("chat:write", "chat:read")
+PATIENCE = 20.0
+
+
+def unique(prefix: str) -> str:
+    """An id that no other test uses."""
+    return f"{prefix}-{uuid.uuid4().hex[:12]}"
+
+
+class Client:
+    """One user with one token, over both protocols."""
+
+    pool = urllib3.PoolManager(timeout=30.0, retries=False)
+
+    def __init__(self, stage: Any, user: str | None = None, *scopes: str, ttl: int = 3600) -> None:
+        self.stage = stage
+        self.user = user or unique("user")
+        self.token = stage.token(self.user, *(scopes or WRITER), ttl=ttl)
+
+    def connect(self) -> WebSocket:
+        socket = WebSocket(self.stage.where["websocket_url"], lambda: self.token, timeout=20.0)
+        socket.open()
+        return socket
+
+    def http(self, method: str, path: str, body: Any = None, **query: str) -> tuple[int, Any, Any]:
+        """Status, JSON body, headers; a body of bytes goes out as it is."""
+        headers = {"authorization": f"Bearer {self.token}"} if self.token else {}
+        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        url = self.stage.where["http_url"] + path
+        answer = (
+            self.pool.request(method, url, body=data, headers=headers, fields=query or None)
+            if data is None
+            else (self.pool.request(method, url, body=data, headers={**headers, "content-type": "application/json"}))
+        )
+        return answer.status, json.loads(answer.data) if answer.data else None, answer.headers
+
+    def room(self, room: str, **query: str) -> list[dict[str, Any]]:
+        status, page, _ = self.http("GET", f"/rooms/{room}/messages", **query)
+        assert status == 200, page
+        items: list[dict[str, Any]] = page["items"]
+        return items
+
+    def wait_for(self, room: str, count: int) -> list[dict[str, Any]]:
+        """The room's newest page, once it holds ``count`` messages."""
+        return until(lambda: self.room(room, limit="200"), lambda items: len(items) >= count)
+
+
+def until(ask: Callable[[], Any], good: Callable[[Any], bool], patience: float = PATIENCE) -> Any:
+    """What ``ask`` gives once it is ``good``."""
+    deadline = time.monotonic() + patience
+    while True:
+        found = ask()
+        if good(found):
+            return found
+        assert time.monotonic() < deadline, f"not within {patience} s: {found!r}"
+        time.sleep(0.05)

@@ -1,0 +1,84 @@
+"""Whole stages, with a real broker: one for the platform, one for the stage's own test template."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+READY_WITHIN = 240.0
+
+
+class RunningStage:
+    """A stage in a process and a state folder of its own."""
+
+    def __init__(self, state_dir: Path, template: Path, *arguments: str, environ: dict[str, str] | None = None) -> None:
+        self.state_dir = state_dir
+        state_dir.mkdir(parents=True, exist_ok=True)
+        self.output = state_dir / "up.log"
+        (state_dir / "stage.json").unlink(missing_ok=True)  # of a stage that was killed
+        command = [sys.executable, "-m", "localstage", "up", "--template", str(template), *arguments]
+        self.environ = {**os.environ, "LOCALSTAGE_STATE_DIR": str(state_dir), **(environ or {})}
+        with self.output.open("wb") as output:
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, env=self.environ, stdout=output, stderr=output, start_new_session=True
+            )
+
+    def wait_ready(self) -> RunningStage:
+        deadline = time.monotonic() + READY_WITHIN
+        while not (self.state_dir / "stage.json").exists():
+            assert self.process.poll() is None, f"the stage ended:\n{self.output.read_text()}"
+            assert time.monotonic() < deadline, f"the stage was not ready:\n{self.output.read_text()}"
+            time.sleep(0.05)
+        return self
+
+    @property
+    def where(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.state_dir / "stage.json").read_text())
+        return found
+
+    def token(self, user: str, *scopes: str, ttl: int = 3600) -> str:
+        body = json.dumps({"user": user, "scopes": scopes, "ttl": ttl}).encode()
+        request = urllib.request.Request(self.where["token_url"], body, {"content-type": "application/json"})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return str(json.load(answer)["access_token"])
+
+    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run ``localstage`` beside this stage."""
+        command = [sys.executable, "-m", "localstage", *arguments]
+        return subprocess.run(command, cwd=ROOT, env=self.environ, capture_output=True, text=True, timeout=60)
+
+    def stop(self, how: int = signal.SIGINT) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        return self.process.wait(30)
+
+
+def fresh_stage(name: str, template: Path, *arguments: str) -> RunningStage:
+    """A stage without data; what it once installed and built is kept, so that only the first run waits for it."""
+    state_dir = ROOT / ".local" / "e2e" / name
+    environ = {**os.environ, "LOCALSTAGE_STATE_DIR": str(state_dir)}
+    subprocess.run(
+        [sys.executable, "-m", "localstage", "reset", "--yes"], cwd=ROOT, env=environ, check=True, timeout=60
+    )
+    return RunningStage(state_dir, template, "--http-port", "0", "--websocket-port", "0", *arguments)
+
+
+@pytest.fixture(scope="session")
+def platform() -> Iterator[RunningStage]:
+    """The platform's own template, whole."""
+    stage = fresh_stage("platform", ROOT / "template.yaml")
+    try:
+        yield stage.wait_ready()
+    finally:
+        stage.stop()

@@ -1,0 +1,223 @@
+"""How a stage starts, reloads, refuses and ends, on good days and bad ones. Its own test template, no platform."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pika
+import pytest
+
+from loadtest.client import WebSocket
+from tests.e2e.clients import until
+from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
+
+ECHO = ROOT / "tests" / "e2e" / "echo"
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the echo template that tests may edit."""
+    folder = tmp_path_factory.mktemp("echo")
+    shutil.copytree(ECHO, folder, dirs_exist_ok=True)
+    return folder / "template.yaml"
+
+
+@pytest.fixture
+def echo(template: Path) -> Iterator[RunningStage]:
+    stage = fresh_stage("echo", template)
+    try:
+        yield stage.wait_ready()
+    finally:
+        stage.stop(signal.SIGKILL)
+
+
+def ask(stage: RunningStage, path: str = "/echo") -> Any:
+    with urllib.request.urlopen(stage.where["http_url"] + path, timeout=20) as answer:
+        return json.load(answer)
+
+
+def descendants(pid: int) -> set[int]:
+    """All processes below ``pid`` now."""
+    parents: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+            parents.setdefault(parent, []).append(int(entry.name))
+    found, next_ones = set(), [pid]
+    while next_ones:
+        children = parents.get(next_ones.pop(), [])
+        found.update(children)
+        next_ones += children
+    return found
+
+
+def alive(pids: set[int]) -> set[int]:
+    left = set()
+    for pid in pids:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if state != "Z":
+            left.add(pid)
+    return left
+
+
+def publish(stage: RunningStage, queue: str, body: bytes) -> None:
+    """Declare ``queue`` and put a message into it, with the broker's own credentials."""
+    secrets = json.dumps(json.loads((stage.state_dir / "secrets.json").read_text()))
+    url = next(row["url"] for row in status(stage)["services"] if row["name"] == "RabbitMQ")
+    host, port = url.removeprefix("amqp://").split(":")
+    text = secrets.replace("\\", "")
+    password = text.partition('"password": "')[2].partition('"')[0]
+    parameters = pika.ConnectionParameters(host, int(port), credentials=pika.PlainCredentials("echo", password))
+    with pika.BlockingConnection(parameters) as connection:
+        channel = connection.channel()
+        channel.queue_declare(queue, durable=True, arguments={"x-queue-type": "quorum"})
+        channel.basic_publish("", queue, body)
+
+
+def status(stage: RunningStage) -> Any:
+    with urllib.request.urlopen(stage.where["status_url"], timeout=10) as answer:
+        return json.load(answer)
+
+
+def log(stage: RunningStage) -> str:
+    return (stage.state_dir / "logs" / "EchoFunction.log").read_text()
+
+
+def test_an_echo_function_answers_on_http_websocket_rabbitmq_and_sqs(echo: RunningStage) -> None:
+    assert ask(echo)["kind"] == "http"
+
+    frames = WebSocket(echo.where["websocket_url"] + "?user=alice", lambda: "none", timeout=20)
+    frames.open()
+    answer = frames.request({"action": "echo", "requestId": "r", "text": "hi"})
+    frames.close()
+    assert "hi" in json.dumps(answer)
+
+    publish(echo, "echo.events", b"over-the-broker")
+    until(lambda: log(echo), lambda text: '"kind": "rabbitmq"' in text)
+
+
+def test_an_edit_is_run_by_the_next_event_without_a_restart(echo: RunningStage, template: Path) -> None:
+    code = template.parent / "functions" / "echo" / "app.py"
+    before = code.read_text()
+    ask(echo)
+
+    try:
+        code.write_text(before.replace('"kind": kind,', '"kind": kind, "edited": True,'))
+        until(lambda: (ask(echo), log(echo))[1], lambda text: '"edited": true' in text)
+    finally:
+        code.write_text(before)
+
+
+def test_a_killed_stage_leaves_no_process_behind_and_the_next_one_starts(echo: RunningStage, template: Path) -> None:
+    ask(echo)
+    family = descendants(echo.process.pid)
+    assert len(family) >= 5
+
+    echo.stop(signal.SIGKILL)
+
+    until(lambda: alive(family), lambda left: not left)
+    again = RunningStage(echo.state_dir, template, "--http-port", "0", "--websocket-port", "0")
+    try:
+        assert ask(again.wait_ready())["kind"] == "http"
+    finally:
+        again.stop()
+
+
+def test_ctrl_c_ends_everything_and_says_so(echo: RunningStage) -> None:
+    family = descendants(echo.process.pid)
+
+    assert echo.stop(signal.SIGINT) == 0
+
+    assert not alive(family)
+    assert echo.output.read_text().rstrip().endswith("stopped")
+    assert not (echo.state_dir / "stage.json").exists()
+
+
+@pytest.mark.parametrize("seconds", [0.3, 1.5, 4.0])
+def test_ctrl_c_in_the_middle_of_the_start_leaves_nothing_behind(template: Path, seconds: float) -> None:
+    stage = fresh_stage("echo", template)
+    time.sleep(seconds)
+    family = descendants(stage.process.pid)
+
+    stage.stop(signal.SIGINT)
+
+    until(lambda: alive(family), lambda left: not left)
+    assert "Traceback" not in stage.output.read_text()
+
+
+def test_a_second_stage_in_one_folder_is_refused_in_one_sentence(echo: RunningStage, template: Path) -> None:
+    second = echo.command("up", "--template", str(template))
+
+    assert second.returncode == 1
+    assert second.stderr.count("\n") == 1
+    assert echo.where["http_url"] in second.stderr
+    assert ask(echo)["kind"] == "http"
+
+
+def test_a_port_that_is_taken_is_named_and_nothing_stays_behind(template: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        stage = fresh_stage("echo", template, "--http-port", str(port))
+        code = stage.process.wait(60)
+
+    assert code == 1
+    assert str(port) in stage.output.read_text().splitlines()[-1]
+    assert "Traceback" not in stage.output.read_text()
+
+
+def test_commands_without_a_stage_say_how_to_start_one(tmp_path: Path) -> None:
+    environ = {**os.environ, "LOCALSTAGE_STATE_DIR": str(tmp_path / "none")}
+    for command in (["token", "--user", "alice"], ["status"]):
+        process = subprocess.run(
+            [str(ROOT / ".venv/bin/python"), "-m", "localstage", *command],
+            cwd=ROOT,
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+        assert process.returncode == 1
+        assert "make up" in process.stderr
+        assert "Traceback" not in process.stderr
+
+
+def test_a_template_that_is_not_there_or_not_yaml_is_one_sentence(tmp_path: Path) -> None:
+    broken = tmp_path / "template.yaml"
+    broken.write_text("Resources: [unclosed")
+    for template in (tmp_path / "missing.yaml", broken):
+        stage = RunningStage(tmp_path / "state", template)
+        assert stage.process.wait(60) == 1
+        assert stage.output.read_text().splitlines()[-1].startswith("headrace: ")
+        assert "Traceback" not in stage.output.read_text()
+
+
+def test_a_missing_program_is_named_with_the_command_that_installs_it(template: Path, tmp_path: Path) -> None:
+    # An ordinary user cannot install packages; for root an empty apt would be needed to show the same sentence.
+    bare = tmp_path / "bin"
+    bare.mkdir()
+    stage = RunningStage(
+        tmp_path / "state", template, environ={"PATH": str(bare), "LOCALSTAGE_RABBITMQ_URL": "amqp://127.0.0.1:1"}
+    )
+
+    assert stage.process.wait(60) == 1
+    last = stage.output.read_text().splitlines()[-1]
+    assert last.startswith("headrace: ")
+    assert "Traceback" not in stage.output.read_text()
