@@ -1,0 +1,92 @@
+"""The events in events/ are what AWS would send to the functions of this template."""
+
+import base64
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from headrace.envelope import decode
+from headrace.settings import TableSettings
+from headrace.streams.chat import CHAT
+
+from tests.unit.stack import ROOT, Stack
+
+EVENTS = sorted((ROOT / "events").glob("*.json"))
+
+
+def read(name: str) -> Any:
+    return json.loads((ROOT / "events" / name).read_text())
+
+
+def stored(body: bytes | str) -> int:
+    """How many rows an envelope comes to."""
+    table = TableSettings(table="table")
+    return len([CHAT.item(event, 0, table) for event in decode(body).events])
+
+
+def test_every_function_has_an_event_and_every_event_a_function(stack: Stack) -> None:
+    assert {path.name.split(".")[0] for path in EVENTS} == set(stack.folders.values())
+
+
+@pytest.mark.parametrize("path", EVENTS, ids=lambda path: path.name)
+def test_an_event_holds_no_real_token(path: Path) -> None:
+    text = path.read_text()
+
+    assert "Bearer ey" not in text
+    assert "headrace.v1, ey" not in text
+
+
+@pytest.mark.parametrize(
+    "name", ["receive_http.single", "receive_http.batch", "read_room", "read_user", "check_health"]
+)
+def test_an_http_event_comes_from_a_route_of_its_function(stack: Stack, name: str) -> None:
+    event = read(f"{name}.json")
+    method, path = event["routeKey"].split()
+
+    route = stack.resources["HttpApi"]["Properties"]["Body"]["paths"][path][method.lower()]
+    uri = route["x-amazon-apigateway-integration"]["uri"]["Fn::Sub"]
+    function = next(logical_id for logical_id, folder in stack.folders.items() if folder == name.split(".")[0])
+    assert f"${{{function}.Arn}}" in uri
+    assert event["rawPath"] == path.format(**event.get("pathParameters", {}))
+
+
+@pytest.mark.parametrize("path", [path for path in EVENTS if "_connection" in path.name or "_frame" in path.name])
+def test_a_websocket_event_comes_from_a_route_of_its_function(stack: Stack, path: Path) -> None:
+    event = json.loads(path.read_text())
+    key = event["requestContext"]["routeKey"]
+
+    integrations = {
+        one["RouteKey"]: one["Target"]["Fn::Join"][1][1]["Ref"]
+        for one in stack.of_type("AWS::ApiGatewayV2::Route").values()
+    }
+    if not path.name.startswith("authorize"):
+        uri = stack.resources[integrations[key]]["Properties"]["IntegrationUri"]["Fn::Sub"][1]
+        assert stack.folders[uri["FunctionArn"]["Fn::GetAtt"][0]] == path.name.split(".")[0]
+    if "body" in event:
+        assert json.loads(event["body"])["action"] == key
+
+
+def test_records_from_rabbitmq_can_be_stored() -> None:
+    event = read("persist_events.rabbitmq.json")
+
+    (queue, records), *others = event["rmqMessagesByQueue"].items()
+    assert (queue, others) == ("persist.0::/", [])
+    bodies = [base64.b64decode(record["data"], validate=True) for record in records]
+    assert [record["basicProperties"]["bodySize"] for record in records] == [len(body) for body in bodies]
+    assert [stored(body) for body in bodies] == [1, 2]
+
+
+def test_records_from_the_retry_lane_can_be_stored() -> None:
+    (record,) = read("persist_events.sqs.json")["Records"]
+
+    assert record["md5OfBody"] == hashlib.md5(record["body"].encode(), usedforsecurity=False).hexdigest()
+    assert stored(record["body"]) == 1
+
+
+def test_the_custom_resource_event_has_the_properties_of_the_template(stack: Stack) -> None:
+    event = read("declare_topology.create.json")
+
+    assert event["ResourceProperties"].keys() == stack.resources["Topology"]["Properties"].keys()
+    assert event["ResourceType"] == stack.resources["Topology"]["Type"]

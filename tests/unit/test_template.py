@@ -1,0 +1,253 @@
+"""What template.yaml promises, read from its translation."""
+
+import tomllib
+from collections import Counter
+
+import pytest
+
+from localstage.template import parameters
+from tests.unit.stack import ROOT, Stack, as_list
+
+# Each function knows this and nothing else.
+VARIABLES = {
+    "AuthorizeConnection": {"JWT_ISSUER", "JWT_AUDIENCE", "SCOPE_PREFIX"},
+    "OpenConnection": {"CONNECTIONS_TABLE"},
+    "CloseConnection": {"CONNECTIONS_TABLE"},
+    "ReceiveFrame": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES", "RETRY_QUEUE_URL", "SCOPE_PREFIX"},
+    "ReceiveHttp": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES", "RETRY_QUEUE_URL", "SCOPE_PREFIX"},
+    "PersistEvents": {
+        "CHAT_MESSAGES_TABLE",
+        "CHAT_RETENTION_DAYS",
+        "RETRY_QUEUE_URL",
+        "TIME_READ_SHARDS",
+        "TIME_WRITE_SHARDS",
+    },
+    "ReadRoom": {"CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN", "SCOPE_PREFIX"},
+    "ReadUser": {"CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN", "SCOPE_PREFIX"},
+    "DeclareTopology": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES"},
+    "CheckHealth": {"BROKER_ENDPOINTS", "CACHE_ENDPOINT", "CACHE_TLS", "CHAT_MESSAGES_TABLE", "RETRY_QUEUE_URL"},
+}
+# EC2 takes no narrower resource for network interfaces; the mappings' endpoints must name every resource, says AWS.
+MAY_NAME_EVERY_RESOURCE = {"InVpcPolicy", "LambdaEndpoint", "StsEndpoint"}
+OUTSIDE_THE_VPC = {"AuthorizeConnection", "OpenConnection", "CloseConnection"}
+# Connections that one node takes by default (single, cluster), as Amazon MQ documents them.
+CONNECTIONS = {"mq.m7g.medium": (100, 100), "mq.m7g.large": (1500, 500), "mq.m7g.xlarge": (3000, 1000)}
+
+
+def test_every_persist_queue_has_one_mapping(stack: Stack) -> None:
+    mappings = stack.of_type("AWS::Lambda::EventSourceMapping").values()
+    queues = Counter(queue for one in mappings for queue in one.get("Queues", []))
+
+    count = int(stack.parameters["PersistQueues"]["Default"])
+    assert queues == {f"persist.{number}": 1 for number in range(count)}
+    assert stack.parameters["PersistQueues"]["AllowedValues"] == [str(count)]
+
+
+def test_no_mapping_on_the_broker_relies_on_what_lambda_does_not_do_there(stack: Stack) -> None:
+    for one in stack.of_type("AWS::Lambda::EventSourceMapping").values():
+        if "Queues" in one:
+            assert not {"FunctionResponseTypes", "DestinationConfig", "ScalingConfig", "FilterCriteria"} & one.keys()
+
+
+def test_the_retry_lane_gives_back_single_records(stack: Stack) -> None:
+    retry = stack.resources["PersistEventsRetry"]["Properties"]
+
+    assert retry["EventSourceArn"] == {"Fn::GetAtt": ["RetryQueue", "Arn"]}
+    assert retry["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+
+
+def test_only_sqs_itself_moves_records_to_the_dead_letter_queue(stack: Stack) -> None:
+    assert stack.may("sqs:SendMessage", "DeadLetterQueue") == set()
+    sources = [
+        name
+        for name, queue in stack.of_type("AWS::SQS::Queue").items()
+        if queue.get("RedrivePolicy", {}).get("deadLetterTargetArn") == {"Fn::GetAtt": ["DeadLetterQueue", "Arn"]}
+    ]
+    assert sources == ["RetryQueue"]
+    allowed = stack.resources["DeadLetterQueue"]["Properties"]["RedriveAllowPolicy"]
+    assert allowed["redrivePermission"] == "byQueue"
+    assert len(allowed["sourceQueueArns"]) == 1
+
+
+def test_a_record_is_tried_five_times_before_it_is_dead(stack: Stack) -> None:
+    assert stack.resources["RetryQueue"]["Properties"]["RedrivePolicy"]["maxReceiveCount"] == 5
+
+
+def test_a_dead_record_outlives_the_retry_lane(stack: Stack) -> None:
+    kept = {name: queue["MessageRetentionPeriod"] for name, queue in stack.of_type("AWS::SQS::Queue").items()}
+
+    assert kept["DeadLetterQueue"] == 14 * 86400
+    assert kept["RetryQueue"] < kept["DeadLetterQueue"]
+
+
+def test_a_retried_record_stays_hidden_for_six_timeouts(stack: Stack) -> None:
+    timeout = stack.resources["PersistEvents"]["Properties"]["Timeout"]
+
+    assert stack.parameters["RetryVisibilitySeconds"]["MinValue"] >= 6 * timeout
+
+
+def test_no_policy_names_every_resource_but_the_three_that_must(stack: Stack) -> None:
+    wide = {name for name, one in stack.statements() if "*" in as_list(one["Resource"])}
+
+    assert wide == MAY_NAME_EVERY_RESOURCE
+
+
+def test_no_policy_allows_every_action_of_a_service(stack: Stack) -> None:
+    assert [one for _, one in stack.statements() for action in as_list(one["Action"]) if "*" in action] == []
+
+
+def test_every_function_has_a_role_of_its_own(stack: Stack) -> None:
+    roles = Counter(stack.role_of(function) for function in stack.folders)
+
+    assert set(roles.values()) == {1}
+    managed = [
+        one.get("ManagedPolicyArns", []) for name, one in stack.of_type("AWS::IAM::Role").items() if name in roles
+    ]
+    assert {str(arn) for arns in managed for arn in arns} == {str({"Ref": "InVpcPolicy"})}
+
+
+def test_only_code_that_publishes_or_polls_may_read_the_brokers_password(stack: Stack) -> None:
+    users = {"ReceiveFrame", "ReceiveHttp", "DeclareTopology", "PersistEvents"}
+
+    expected = {stack.role_of(function) for function in users} | {"SecretsManagerEndpoint"}
+    assert stack.may("secretsmanager:GetSecretValue", "BrokerSecret") == expected
+
+
+def test_only_persist_events_writes_messages(stack: Stack) -> None:
+    assert stack.may("dynamodb:BatchWriteItem", "ChatMessagesTable") == {"PersistEventsRole", "DynamoDbEndpoint"}
+
+
+@pytest.mark.parametrize("function", sorted(VARIABLES))
+def test_a_function_has_only_the_variables_it_is_meant_to_have(stack: Stack, function: str) -> None:
+    assert stack.variables(function) == VARIABLES[function]
+
+
+def test_every_function_is_named_in_these_tests(stack: Stack) -> None:
+    assert stack.folders.keys() == VARIABLES.keys()
+
+
+def test_endpoints_are_declared_empty_so_that_a_stage_can_fill_them_in(stack: Stack) -> None:
+    for function in stack.folders:
+        declared = stack.resources[function]["Properties"]["Environment"]["Variables"]
+        assert {name: declared[name] for name in declared if name.startswith("AWS_")} == {
+            "AWS_ENDPOINT_URL_DYNAMODB": "",
+            "AWS_ENDPOINT_URL_SQS": "",
+            "AWS_ENDPOINT_URL_SECRETS_MANAGER": "",
+        }
+
+
+def test_functions_that_need_public_addresses_are_outside_the_vpc_and_all_others_inside(stack: Stack) -> None:
+    outside = {name for name in stack.folders if "VpcConfig" not in stack.resources[name]["Properties"]}
+
+    assert outside == OUTSIDE_THE_VPC
+
+
+def test_the_vpc_has_no_way_to_or_from_the_internet(stack: Stack) -> None:
+    ways = {"AWS::EC2::InternetGateway", "AWS::EC2::NatGateway", "AWS::EC2::Route", "AWS::EC2::EIP"}
+
+    assert not ways & {one["Type"] for one in stack.resources.values()}
+    assert stack.resources["Broker"]["Properties"]["PubliclyAccessible"] is False
+
+
+def test_every_frame_route_answers_on_the_same_connection(stack: Stack) -> None:
+    routes = {
+        name: one for name, one in stack.of_type("AWS::ApiGatewayV2::Route").items() if one["RouteKey"][1:] != "connect"
+    }
+    two_way = {name for name, one in routes.items() if one.get("RouteResponseSelectionExpression") == "$default"}
+    answered = [one["RouteId"]["Ref"] for one in stack.of_type("AWS::ApiGatewayV2::RouteResponse").values()]
+
+    assert two_way == {name for name, one in routes.items() if one["RouteKey"] != "$disconnect"}
+    assert sorted(answered) == sorted(two_way)
+
+
+def test_every_table_forgets_expired_items_and_can_be_restored(stack: Stack) -> None:
+    tables = stack.of_type("AWS::DynamoDB::Table")
+
+    for table in tables.values():
+        assert table["TimeToLiveSpecification"] == {"AttributeName": "expiresAt", "Enabled": True}
+        assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+        assert table["SSESpecification"] == {"SSEEnabled": True}
+    assert tables.keys() == {"ChatMessagesTable", "ConnectionsTable"}
+
+
+def test_no_function_behind_an_api_outlives_its_caller(stack: Stack) -> None:
+    behind = set(stack.folders) - {"PersistEvents", "DeclareTopology"}
+
+    assert {name for name in behind if stack.resources[name]["Properties"]["Timeout"] > 29} == set()
+    for integration in stack.of_type("AWS::ApiGatewayV2::Integration").values():
+        function = integration["IntegrationUri"]["Fn::Sub"][1]["FunctionArn"]["Fn::GetAtt"][0]
+        timeout = stack.resources[function]["Properties"]["Timeout"] * 1000
+        assert timeout <= integration["TimeoutInMillis"] <= 29_000
+
+
+def test_persist_events_ends_before_a_mapping_on_the_broker_must(stack: Stack) -> None:
+    assert stack.resources["PersistEvents"]["Properties"]["Timeout"] <= 14 * 60
+
+
+def test_no_burst_elsewhere_takes_environments_from_persisting(stack: Stack) -> None:
+    reserved = stack.resources["PersistEvents"]["Properties"]["ReservedConcurrentExecutions"]
+
+    mappings = int(stack.parameters["PersistQueues"]["Default"])
+    assert reserved >= mappings + stack.parameters["RetryMaxConcurrency"]["MaxValue"]
+
+
+def test_nothing_consumes_or_publishes_before_the_topology_stands(stack: Stack) -> None:
+    for function in ("ReceiveFrame", "ReceiveHttp", "PersistEvents"):
+        assert "Topology" in as_list(stack.resources[function]["DependsOn"])
+
+
+def test_new_code_declares_its_topology_when_it_is_deployed(stack: Stack) -> None:
+    declared_by = stack.resources["Topology"]["Properties"]["DeclaredBy"]["Ref"]
+
+    assert stack.resources[declared_by]["Type"] == "AWS::Lambda::LayerVersion"
+    assert declared_by.startswith("HeadraceLayer")
+    assert declared_by != "HeadraceLayer", "the translator adds a hash of the content"
+
+
+def test_every_http_route_but_health_wants_a_token_with_a_scope(stack: Stack) -> None:
+    paths = stack.resources["HttpApi"]["Properties"]["Body"]["paths"]
+
+    bare = {
+        f"{method.upper()} {path}"
+        for path, methods in paths.items()
+        for method, one in methods.items()
+        if not [scope for guard in one.get("security", []) for scope in guard.get("Jwt", [])]
+    }
+    assert bare == {"GET /health"}
+
+
+def test_access_logs_hold_nothing_private(stack: Stack) -> None:
+    for api in stack.of_type("AWS::ApiGatewayV2::Stage").values():
+        for private in ("sourceIp", "claims", "path", "userAgent", "protocol", "authorizer.sub", "principalId"):
+            assert private not in api["AccessLogSettings"]["Format"]
+
+
+def test_every_function_folder_is_in_the_template_and_the_other_way_round(stack: Stack) -> None:
+    folders = {path.parent.name for path in (ROOT / "functions").glob("*/app.py")}
+
+    assert set(stack.folders.values()) == folders
+
+
+@pytest.mark.parametrize("stage", ["default", "dev", "staging", "prod", "local"])
+def test_a_stage_sets_only_parameters_that_the_template_allows(stack: Stack, stage: str) -> None:
+    overrides = parameters.from_samconfig(ROOT / "samconfig.toml", stage)
+
+    parameters.check_names(stack.parameters, overrides, stage)
+    assert parameters.values(stack.parameters, overrides)["StageName"] == (stage if stage != "default" else "dev")
+
+
+def test_without_a_stage_name_sam_does_what_it_does_for_dev() -> None:
+    config = tomllib.loads((ROOT / "samconfig.toml").read_text())
+
+    assert config["default"] == config["dev"]
+
+
+@pytest.mark.parametrize("stage", ["dev", "staging", "prod"])
+def test_a_stage_opens_no_more_connections_than_one_broker_node_takes(stack: Stack, stage: str) -> None:
+    values = parameters.values(stack.parameters, parameters.from_samconfig(ROOT / "samconfig.toml", stage))
+    alone, in_a_cluster = CONNECTIONS[values["BrokerInstanceType"]]
+    limit = in_a_cluster if values["BrokerDeploymentMode"] == "CLUSTER_MULTI_AZ" else alone
+    publishers = int(values["ReceiveFrameConcurrency"]) + int(values["ReceiveHttpConcurrency"])
+
+    assert int(values["BrokerConnectionLimit"]) == limit
+    assert publishers + int(values["PersistQueues"]) + 1 <= limit
