@@ -84,7 +84,7 @@ class Environment:
         self._arn = f"arn:aws:lambda:{settings.region}:{settings.account}:function:{function.name}"
         self._loop = asyncio.get_running_loop()
         self._init_limit = init_limit
-        self._init_seconds: float | None = None
+        self._init_seconds = 0.0
         self._first = True
         self._memory = PeakMemory()
         self._waiting: runtime_api.Connection | None = None
@@ -141,7 +141,7 @@ class Environment:
         now = time.monotonic()
         limit = self.function.timeout
         if self.second_start and self._first:
-            limit = max(self.since + self._init_limit - now, 0.0)
+            limit = max(limit - self._init_seconds, 0.0)
         event.began, event.cold = now, self._first
         self.event, self.state = event, State.BUSY
         self._timer = self._loop.call_later(limit, self._timed_out)
@@ -187,8 +187,6 @@ class Environment:
         """Whether the process ever held more than the function's memory."""
         return self._memory.sample(self.pid) > self.function.memory * 1024 * 1024
 
-    # What the process does.
-
     def connected(self, connection: runtime_api.Connection) -> None:
         self._connections.add(connection)
 
@@ -232,8 +230,6 @@ class Environment:
             self._timer = self._loop.call_later(_LAST_WORDS, self.kill)
             self._owner.init_failed(self, payload)
         return runtime_api.ACCEPTED
-
-    # What the clock and the kernel do.
 
     def _init_timed_out(self) -> None:
         milliseconds = self._init_limit * 1000

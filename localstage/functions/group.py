@@ -126,8 +126,6 @@ class Group:
             self._spawn(init_limit=self._settings.init_timeout)
             coming += 1
 
-    # What environments tell.
-
     def ready(self, environment: Environment) -> None:
         if self.waiting:
             environment.run(self.waiting.popleft())
