@@ -14,6 +14,7 @@ from headrace.streams.chat import CHAT
 from tests.unit.stack import ROOT, Stack
 
 EVENTS = sorted((ROOT / "events").glob("*.json"))
+HTTP = ["receive_http.single", "receive_http.batch", "read_room", "read_user", "check_health"]
 
 
 def read(name: str) -> Any:
