@@ -26,11 +26,14 @@ def decide(event: Mapping[str, Any], verifier: TokenVerifier) -> dict[str, Any]:
     except (Unauthorized, TokenExpired) as error:
         report(f"connect {type(error).__name__}", error.message, level="info")
         raise Exception("Unauthorized") from None
-    return policy(caller, str(event["methodArn"]))
+    return policy(caller, str(event["methodArn"]), verifier.prefix)
 
 
-def policy(caller: Caller, method_arn: str) -> dict[str, Any]:
-    """The authorizer's answer; its context comes back with every event of the connection, as texts."""
+def policy(caller: Caller, method_arn: str, prefix: str = "") -> dict[str, Any]:
+    """The authorizer's answer; its context comes back with every event of the connection, as texts.
+
+    Scopes are written with their ``prefix``, as in the token, so that both protocols read them alike.
+    """
     allowed = not CONNECT_SCOPES.isdisjoint(caller.scopes)
     statement = {"Action": "execute-api:Invoke", "Effect": "Allow" if allowed else "Deny", "Resource": method_arn}
     return {
@@ -39,7 +42,7 @@ def policy(caller: Caller, method_arn: str) -> dict[str, Any]:
         "context": {
             "sub": caller.subject,
             "username": caller.username,
-            "scope": " ".join(sorted(caller.scopes)),
+            "scope": " ".join(prefix + scope for scope in sorted(caller.scopes)),
             "exp": str(caller.expires_at),
         },
     }

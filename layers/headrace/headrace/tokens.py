@@ -42,7 +42,7 @@ class TokenVerifier:
     ) -> None:
         self._issuer = issuer
         self._audience = audience
-        self._prefix = prefix
+        self.prefix = prefix
         self._fetch = fetch or _fetcher(issuer)
         self._monotonic = monotonic
         self._keys: dict[str, PyJWK] = {}
@@ -72,7 +72,7 @@ class TokenVerifier:
         except jwt.InvalidTokenError as error:
             raise Unauthorized("the token cannot be trusted") from error
         self._check_audience(claims)
-        return caller_from_claims(claims, self._prefix)
+        return caller_from_claims(claims, self.prefix)
 
     def _check_audience(self, claims: Mapping[str, Any]) -> None:
         given = claims.get("aud", claims.get("client_id"))
