@@ -19,6 +19,7 @@ VARIABLES = {
         "CHAT_MESSAGES_TABLE",
         "CHAT_RETENTION_DAYS",
         "RETRY_QUEUE_URL",
+        "RETRY_VISIBILITY_SECONDS",
         "TIME_READ_SHARDS",
         "TIME_WRITE_SHARDS",
     },
