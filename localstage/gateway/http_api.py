@@ -137,16 +137,25 @@ class HttpApiServer:
 
         Raises:
             PortTaken: the port that was asked for by number is in use.
+            TemplateError: a route or an identity source cannot be served.
         """
         await self._listener.start()
-        self.replace(self._api)
+        try:
+            self.replace(self._api)
+        except TemplateError:
+            await self._listener.stop()
+            raise
 
     async def stop(self) -> None:
         """Stop listening; requests under way get a moment to finish."""
         await self._listener.stop()
 
     def replace(self, api: HttpApi) -> None:
-        """Use another declaration from the next request on."""
+        """Use another declaration from the next request on.
+
+        Raises:
+            TemplateError: a route or an identity source cannot be served; the old declaration stays.
+        """
         self._api = api
         facts = ApiFacts(api_id(api.id), self._listener.address, self._listener.port, api.stage)
         self._config = _Config(api, facts, self._keys, self._clock)

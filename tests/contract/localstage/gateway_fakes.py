@@ -6,8 +6,12 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from localstage.gateway import Gateway, Issuer
 from localstage.gateway.issuer import CLIENT_ID
@@ -83,6 +87,22 @@ def websocket_model(
     return StageModel(websocket_apis={"WebSocketApi": declared})
 
 
+@cache
+def _issuer_key() -> bytes:
+    """One RSA key for all tests: making one takes longer than most of them."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+
+
+def with_key(state_dir: Path) -> Path:
+    """Put the tests' key into a stage's folder that has none; returns the folder."""
+    if not (state_dir / "issuer.pem").exists():
+        (state_dir / "issuer.pem").write_bytes(_issuer_key())
+    return state_dir
+
+
 @asynccontextmanager
 async def running(
     model: StageModel,
@@ -93,7 +113,7 @@ async def running(
     limits: Limits | None = None,
 ) -> AsyncIterator[Gateway]:
     """A gateway that serves a model."""
-    gateway = Gateway(model, functions, state_dir=state_dir, issuer=issuer, limits=limits)
+    gateway = Gateway(model, functions, state_dir=with_key(state_dir), issuer=issuer, limits=limits)
     await gateway.start()
     try:
         yield gateway

@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 import jwt
 import pytest
+from gateway_fakes import with_key
 
 from localstage.errors import NotRunning, PortTaken, ServiceError
 from localstage.gateway import Issuer
@@ -20,7 +21,7 @@ from localstage.gateway.issuer import CLIENT_ID
 
 @pytest.fixture
 async def issuer(tmp_path: Path) -> AsyncIterator[Issuer]:
-    made = Issuer(tmp_path)
+    made = Issuer(with_key(tmp_path))
     await made.start()
     yield made
     await made.stop()
@@ -129,7 +130,9 @@ async def test_key_and_port_survive_a_restart(tmp_path: Path) -> None:
     assert claims["sub"] == "alice"
 
 
-async def test_the_key_is_for_its_owner_only(issuer: Issuer, tmp_path: Path) -> None:
+async def test_the_key_is_for_its_owner_only(tmp_path: Path) -> None:
+    Issuer(tmp_path).issue("alice", [], issuer="somewhere")
+
     mode = stat.S_IMODE((tmp_path / "issuer.pem").stat().st_mode)
 
     assert mode == 0o600
