@@ -6,7 +6,7 @@ import json
 import time
 import uuid
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import urllib3
 
@@ -24,6 +24,7 @@ def unique(prefix: str) -> str:
 class Client:
     """One user with one token, over both protocols."""
 
+    open_sockets: ClassVar[list[WebSocket]] = []
     pool = urllib3.PoolManager(timeout=30.0, retries=False)
 
     def __init__(self, stage: Any, user: str | None = None, *scopes: str, ttl: int = 3600) -> None:
@@ -33,6 +34,7 @@ class Client:
 
     def connect(self) -> WebSocket:
         socket = WebSocket(self.stage.where["websocket_url"], lambda: self.token, timeout=20.0)
+        self.open_sockets.append(socket)
         socket.open()
         return socket
 

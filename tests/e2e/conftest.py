@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.clients import Client
+
 ROOT = Path(__file__).resolve().parents[2]
 READY_WITHIN = 240.0
 
@@ -72,6 +74,15 @@ def fresh_stage(name: str, template: Path, *arguments: str) -> RunningStage:
         [sys.executable, "-m", "localstage", "reset", "--yes"], cwd=ROOT, env=environ, check=True, timeout=60
     )
     return RunningStage(state_dir, template, "--http-port", "0", "--websocket-port", "0", *arguments)
+
+
+@pytest.fixture(autouse=True)
+def close_sockets() -> Iterator[None]:
+    """Close what a test's clients opened."""
+    yield
+    while Client.open_sockets:
+        Client.open_sockets.pop().close()
+    Client.pool.clear()
 
 
 @pytest.fixture(scope="session")
