@@ -1,6 +1,19 @@
+"""Unit tests open no sockets, and know the environment they run in."""
+
+from __future__ import annotations
+
 import pytest
+from pytest_socket import disable_socket, enable_socket
 
 from tests.unit.stack import Stack
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    disable_socket(allow_unix_socket=True)
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    enable_socket()
 
 
 @pytest.fixture(scope="session")
