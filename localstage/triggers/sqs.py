@@ -70,6 +70,7 @@ class SqsTrigger:
         if self._poller is not None:
             await cancel(self._poller)
         await wind_up(self._batches, grace)
+        self._queue.close()
         self._status.state = "stopped"
 
     def status(self) -> Status:
@@ -118,19 +119,26 @@ class SqsTrigger:
 
     async def _collect(self, messages: list[Message]) -> None:
         """Append what one receive returns, or with a window all that comes until the batch closes."""
-        mapping = self._mapping
-        messages += await self._queue.receive(mapping.batch_size, LONG_POLL)
+        messages += await self._queue.receive(self._mapping.batch_size, LONG_POLL)
         self._running()
-        if not messages or not mapping.window:
+        if not messages or not self._mapping.window:
             return
+        try:
+            await self._wait_for_more(messages)
+        except QueueAway as error:
+            # What came before goes to the function; the next receive meets the trouble again.
+            self._trouble(str(error))
+
+    async def _wait_for_more(self, messages: list[Message]) -> None:
         now = asyncio.get_running_loop().time
-        deadline = now() + mapping.window
-        while len(messages) < mapping.batch_size and sum(len(m["Body"]) for m in messages) < EVENT_LIMIT:
+        deadline = now() + self._mapping.window
+        size = self._mapping.batch_size
+        while len(messages) < size and sum(len(message["Body"]) for message in messages) < EVENT_LIMIT:
             left = max(deadline - now(), 0.0)
             if left < 1:
                 # SQS waits whole seconds only.
                 await asyncio.sleep(left)
-            messages += await self._queue.receive(mapping.batch_size - len(messages), int(left))
+            messages += await self._queue.receive(size - len(messages), min(int(left), LONG_POLL))
             if left < 1:
                 break
 

@@ -45,6 +45,7 @@ class SqsQueue:
         self._factory = client_factory
         self._client: SQSClient | None = None
         self._lock = threading.Lock()
+        self._closed = False
 
     async def receive(self, count: int, wait: int) -> list[Message]:
         """Return up to ``count`` messages (10 at most), waiting ``wait`` seconds for the first.
@@ -60,6 +61,12 @@ class SqsQueue:
     async def release(self, messages: Sequence[Message]) -> None:
         """Make messages that no function has seen visible again at once."""
         await self._call(lambda: self._release(messages))
+
+    def close(self) -> None:
+        """Close the connections that are idle; one whose poll is still under way closes after it."""
+        self._closed = True
+        if self._client is not None:
+            self._client.close()
 
     async def _call(self, call: Callable[[], _T], late: Callable[[_T], object] | None = None) -> _T:
         # The default executor is joined at exit and shared with the whole stage: a long poll has no place in it.
@@ -79,6 +86,8 @@ class SqsQueue:
             if not delivered and late is not None:
                 with suppress(BotoCoreError, ClientError):
                     late(result)
+            if self._closed:
+                self.close()
 
         threading.Thread(target=work, name="localstage sqs", daemon=True).start()
         return await future

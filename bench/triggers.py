@@ -1,0 +1,113 @@
+"""Records per second through a RabbitMQ mapping with a function that does nothing: ``python bench/triggers.py``.
+
+Starts a RabbitMQ of its own on free ports, fills a queue, and lets the mapping drain it. Shows what the stage itself
+costs per record; with a real function its own time is added.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pika
+import uvloop
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests/contract/localstage")]
+
+from local_services import RabbitServer  # noqa: E402
+
+from localstage.invoking import Invocation  # noqa: E402
+from localstage.model import RabbitMqMapping  # noqa: E402
+from localstage.triggers import RabbitMqTrigger  # noqa: E402
+
+QUEUE = "bench"
+
+
+class NoOp:
+    """Counts records without reading them, so that only the trigger is measured."""
+
+    def __init__(self, expected: int) -> None:
+        self._left = expected
+        self.invocations = 0
+        self.bytes = 0
+        self.done = asyncio.Event()
+
+    async def invoke(self, function_id: str, event: bytes, *, lane: str | None = None) -> Invocation:
+        self.invocations += 1
+        self.bytes += len(event)
+        self._left -= event.count(b'"basicProperties"')
+        if self._left <= 0:
+            self.done.set()
+        return Invocation(b"null")
+
+
+async def slowest_step(stop: asyncio.Event) -> float:
+    """Return the longest time, in seconds, that the loop kept another task waiting."""
+    slowest = 0.0
+    while not stop.is_set():
+        begin = time.perf_counter()
+        await asyncio.sleep(0.001)
+        slowest = max(slowest, time.perf_counter() - begin - 0.001)
+    return slowest
+
+
+def fill(url: str, records: int, size: int) -> None:
+    with pika.BlockingConnection(pika.URLParameters(url)) as connection:
+        channel = connection.channel()
+        channel.queue_delete(QUEUE)
+        channel.queue_declare(QUEUE, durable=True)
+        for number in range(records):
+            properties = pika.BasicProperties(
+                content_type="application/json", delivery_mode=1, message_id=str(number), headers={"stream": "chat"}
+            )
+            channel.basic_publish("", QUEUE, b"x" * size, properties)
+
+
+async def drain(url: str, records: int, batch_size: int) -> str:
+    functions = NoOp(records)
+    mapping = RabbitMqMapping("Bench", "NoOp", "Broker", QUEUE, "/", batch_size, 0)
+    trigger = RabbitMqTrigger(
+        mapping, functions, broker_url=url, username="guest", password="guest", broker_arn="arn:aws:mq:::bench"
+    )
+    watch = asyncio.create_task(slowest_step(functions.done))
+    wall, cpu = time.perf_counter(), time.process_time()
+    await trigger.start()
+    await functions.done.wait()
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    await trigger.stop()
+    per_event = records / functions.invocations
+    kilobytes = functions.bytes / functions.invocations / 1024
+    return (
+        f"| {batch_size:,} | {records / wall:,.0f} | {cpu / records * 1e6:.1f} | {per_event:,.0f} | {kilobytes:,.0f} "
+        f"| {await watch * 1000:.0f} |"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--records", type=int, default=50_000)
+    parser.add_argument("--size", type=int, default=250, help="bytes of one body")
+    parser.add_argument("--batch-size", type=int, nargs="*", default=[10, 100, 1_000, 10_000])
+    options = parser.parse_args()
+
+    with tempfile.TemporaryDirectory() as folder:
+        server = RabbitServer(Path(folder))
+        server.start()
+        try:
+            print(f"{options.records:,} records of {options.size} bytes")
+            print("| batch size | records/s | CPU µs per record | records per event | KB per event | loop held ms |")
+            print("| --- | --- | --- | --- | --- | --- |")
+            for batch_size in options.batch_size:
+                fill(server.url, options.records, options.size)
+                print(uvloop.run(drain(server.url, options.records, batch_size)), flush=True)
+        finally:
+            server.close()
+
+
+if __name__ == "__main__":
+    main()
