@@ -59,7 +59,7 @@ class ServiceStatus:
 
 
 class Services:
-    """The services of one stage, with their data in ``state_dir/services`` and what they are made of in ``state_dir``."""
+    """The services of one stage: data is in ``state_dir/services``, what is installed for them in ``state_dir``."""
 
     def __init__(
         self, state_dir: Path, *, broker_username: str, broker_password: str, environ: Mapping[str, str]
@@ -147,7 +147,8 @@ class Services:
                 task.cancel()
         if not self._stopping:
             gone = waiting[done.pop()]
-            how = signal.Signals(-gone.exit_code).name if (gone.exit_code or 0) < 0 else f"exit code {gone.exit_code}"
+            code = await gone.wait()
+            how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
             raise ServiceError(f"{gone.name} went away ({how}); see {gone.log}.")
 
     async def _programs(self) -> Mapping[install.Program, Path]:

@@ -67,6 +67,8 @@ class RabbitMq(Service):
             folder=self.folder,
             log=self.folder / "rabbitmq.log",
             environment=environment,
+            # It writes where a quorum queue's log is only half a second after the queue was declared.
+            saves_at_end=True,
         )
         try:
             await self.until_it_answers(_START_SECONDS)
