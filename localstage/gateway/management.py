@@ -55,7 +55,7 @@ class Management:
         if request.method == "GET":
             return self._get(connection_id)
         if request.method == "DELETE":
-            await self._find(connection_id).close(1000)
+            self._find(connection_id).close(1000)
             return web.Response(status=204)
         raise _Failure(403, "ForbiddenException", "Forbidden")
 
@@ -95,6 +95,6 @@ class Management:
     def _find(self, connection_id: str) -> Connection:
         # A connection is listed only when its handshake is done, so a push from $connect is a 410, as on AWS.
         connection = self._connections.get(connection_id)
-        if connection is None:
+        if connection is None or not connection.open:
             raise _Failure(410, "GoneException", "Gone")
         return connection

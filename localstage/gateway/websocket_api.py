@@ -74,10 +74,10 @@ class WebSocketApiServer:
         """Close every connection with 1001 and run $disconnect for each, in at most three seconds."""
         self._stopping = True
         await self._listener.close()
-        closing = [asyncio.ensure_future(connection.close(1001)) for connection in self._connections.values()]
-        waited_for = {*closing, *self._serving}
-        if waited_for:
-            _, late = await asyncio.wait(waited_for, timeout=STOP_SECONDS)
+        for connection in self._connections.values():
+            connection.close(1001)
+        if self._serving:
+            _, late = await asyncio.wait(self._serving, timeout=STOP_SECONDS)
             for task in late:
                 task.cancel()
         await self._listener.stop(grace=0.2)

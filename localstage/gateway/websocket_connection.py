@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
-from aiohttp import WSMsgType, web
+from aiohttp import WebSocketError, WSMsgType, web
 
 from localstage.gateway.frames import MAX_MESSAGE
 from localstage.gateway.http_answer import MalformedAnswer
@@ -23,7 +23,7 @@ from localstage.gateway.websocket_routing import MessageRoute, MessageRoutes, Pr
 
 log = logging.getLogger("localstage.gateway")
 
-CLOSE_TIMEOUT = 2.0
+CLOSE_TIMEOUT = 1.0
 SEND_BUFFER = 1024 * 1024
 """Bytes that may wait for a slow client before a push to it is refused."""
 
@@ -80,7 +80,9 @@ class Connection:
         self._limits = limits
         self._slots = asyncio.Semaphore(limits.in_flight)
         self._work: set[asyncio.Task[None]] = set()
-        self._closed_with: tuple[int, str] | None = None
+        self._reader: asyncio.Task[None] | None = None
+        self._closing: tuple[int, str] | None = None
+        self._closed_by_client = (1006, REASONS[1006])
         self._timers: list[asyncio.TimerHandle] = []
         self._active = time.monotonic()
         self._active_at = events.connected_at
@@ -121,23 +123,39 @@ class Connection:
     async def run(self) -> tuple[int, str]:
         """Serve messages until the connection is closed; returns the close code and reason."""
         loop = asyncio.get_running_loop()
-        self._timers = [loop.call_later(self._limits.total, self._expire)]
+        task = self._reader = cast("asyncio.Task[None]", asyncio.current_task())
+        self._timers = [loop.call_later(self._limits.total, self.close, 1001)]
         self._watch_idle(loop)
         try:
-            while self._closed_with is None:
-                await self._slots.acquire()
-                if not await self._receive():
-                    break
+            while await self._receive():
+                pass
+        except asyncio.CancelledError:
+            if self._closing is None:
+                raise
+            task.uncancel()
         finally:
+            self._reader = None
             for timer in self._timers:
                 timer.cancel()
-        return self._closed_with or (1006, REASONS[1006])
+        if self._closing is not None:
+            code, reason = self._closing
+            await self._socket.close(code=code, message=reason.encode())
+        return self._closing or self._closed_by_client
 
-    async def close(self, code: int, reason: str | None = None) -> None:
-        """Close from this side, and wait a little for the client's answer."""
-        if self._closed_with is None:
-            self._closed_with = (code, reason or REASONS.get(code, ""))
-            await self._socket.close(code=code, message=self._closed_with[1].encode())
+    def close(self, code: int) -> None:
+        """Ask for the connection to be closed from this side.
+
+        The closing handshake is the reader's: it may be waiting for a message, or for a free slot, and is called away
+        from either by a cancellation of which it knows the reason.
+        """
+        if self._reader is not None and self._closing is None:
+            self._closing = (code, REASONS[code])
+            self._reader.cancel()
+
+    @property
+    def open(self) -> bool:
+        """Whether messages still go either way."""
+        return self._reader is not None and self._closing is None
 
     async def push(self, data: bytes) -> None:
         """Send a text frame from outside of any message.
@@ -147,7 +165,7 @@ class Connection:
             ConnectionError: the connection is closed.
         """
         transport = None if self._protocol is None else self._protocol.transport
-        if transport is None or self._closed_with is not None:
+        if transport is None or not self.open:
             raise ConnectionResetError("closed")
         if transport.get_write_buffer_size() > SEND_BUFFER:
             raise BufferFull
@@ -159,6 +177,7 @@ class Connection:
 
     async def _receive(self) -> bool:
         """Take one message; ``False`` when there will be no more. Its slot is given back when it is answered."""
+        await self._slots.acquire()
         message = await self._socket.receive()
         self._touch()
         kind = message.type
@@ -170,26 +189,21 @@ class Connection:
         self._slots.release()
         if kind is WSMsgType.PING:
             if self._protocol is not None and self._protocol.frame_guard.too_big:
-                await self.close(1009)
+                self._closing = (1009, REASONS[1009])
                 return False
             await self._socket.pong(message.data)
             return True
         if kind is WSMsgType.PONG:
             return True
         if kind is WSMsgType.BINARY:
-            await self.close(1003)
-        elif self._closed_with is None:
-            self._closed_with = self._closed_by_client(kind, message.data, message.extra)
+            self._closing = (1003, REASONS[1003])
+        elif kind is WSMsgType.CLOSE:
+            code = int(message.data) or 1005
+            self._closed_by_client = (code, str(message.extra or "") or REASONS.get(code, ""))
+        elif isinstance(message.data, WebSocketError):
+            code = int(message.data.code)
+            self._closed_by_client = (code, REASONS.get(code, "Protocol error"))
         return False
-
-    def _closed_by_client(self, kind: WSMsgType, code: object, reason: object) -> tuple[int, str]:
-        if kind is WSMsgType.CLOSE:
-            number = int(cast(int, code)) or 1005
-            return number, str(reason or "") or REASONS.get(number, "")
-        if kind is WSMsgType.ERROR and self._socket.close_code not in (None, 1000, 1006):
-            number = int(self._socket.close_code or 1006)
-            return number, REASONS.get(number, "Protocol error")
-        return 1006, REASONS[1006]
 
     def _served(self, task: asyncio.Task[None]) -> None:
         self._work.discard(task)
@@ -239,11 +253,6 @@ class Connection:
     def _watch_idle(self, loop: asyncio.AbstractEventLoop) -> None:
         left = self._active + self._limits.idle - time.monotonic()
         if left <= 0:
-            self._expire()
+            self.close(1001)
         else:
             self._timers[1:] = [loop.call_later(left, self._watch_idle, loop)]
-
-    def _expire(self) -> None:
-        task = asyncio.ensure_future(self.close(1001))
-        self._work.add(task)
-        task.add_done_callback(self._work.discard)
