@@ -18,7 +18,7 @@ from typing import Any
 import jwt
 from aiohttp import web
 
-from localstage.errors import NotRunning, PortTaken
+from localstage.errors import NotRunning, PortTaken, ServiceError
 from localstage.gateway.issuerkey import IssuerKey
 from localstage.gateway.serving import Listener, json_response, message_response
 from localstage.gateway.tokenrequest import BadTokenRequest, TokenRequest
@@ -88,12 +88,16 @@ class Issuer:
 
         Raises:
             PortTaken: the port that was asked for by number is in use.
-            ServiceError: the key file cannot be used.
+            ServiceError: the key file cannot be used, or the folder not written to.
         """
         self._key.load()
         self._listener = await self._listen()
         self._url = f"http://{self._listener.address}/{self._pool}"
-        self._port_file.write_text(str(self._listener.port))
+        try:
+            self._port_file.write_text(str(self._listener.port))
+        except OSError as error:
+            await self.stop()
+            raise ServiceError(f"{self._port_file} cannot be written: {error.strerror}.") from None
 
     async def stop(self) -> None:
         """Stop listening."""

@@ -166,3 +166,11 @@ async def test_a_damaged_key_file_is_one_clear_sentence(tmp_path: Path) -> None:
 
     with pytest.raises(ServiceError, match="is not an RSA key; remove it"):
         await Issuer(tmp_path).start()
+
+
+async def test_a_folder_that_cannot_be_written_to_is_one_clear_sentence(tmp_path: Path) -> None:
+    with_key(tmp_path)
+    (tmp_path / "issuer-port").mkdir()
+
+    with pytest.raises(ServiceError, match="issuer-port cannot be written"):
+        await Issuer(tmp_path).start()
