@@ -118,8 +118,9 @@ def _check_value(name: str, value: Any) -> int:
 
 
 def _check_number(name: str, number: Decimal) -> None:
-    exponent = number.adjusted() if number.is_finite() else None
-    if exponent is None or len(number.normalize().as_tuple().digits) > _NUMBER_DIGITS or not -130 <= exponent <= 125:
+    # Not normalize(): it rounds to the context's precision.
+    digits = "".join(map(str, number.as_tuple().digits)).strip("0")
+    if not number.is_finite() or len(digits) > _NUMBER_DIGITS or not -130 <= number.adjusted() <= 125:
         allowed = f"at most {_NUMBER_DIGITS} digits, from 1E-130 to 9.9E+125"
         raise PoisonRecord("invalid_number", details=[FieldError(name, "is no number a table can hold", None, allowed)])
 

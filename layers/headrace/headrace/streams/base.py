@@ -100,6 +100,15 @@ def _id(value: str) -> str:
         raise PydanticCustomError("empty_key" if not value else "invalid_key", str(error)) from None
 
 
+def _unicode(value: str) -> str:
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise PydanticCustomError("string_unicode", "is not valid Unicode") from None
+    return value
+
+
 def _time(value: object) -> str:
     try:
         return times.parse(value)
@@ -119,6 +128,7 @@ def _tag(value: str) -> str:
     return value
 
 
+Text = Annotated[str, AfterValidator(_unicode)]
 Id = Annotated[str, AfterValidator(_id)]
 Time = Annotated[str, BeforeValidator(_time)]
 CanonicalTime = Annotated[str, AfterValidator(_canonical)]

@@ -20,6 +20,7 @@ from headrace.streams.base import (
     SenderTag,
     Stamped,
     Stream,
+    Text,
     Time,
     choose_time,
     choose_user,
@@ -33,7 +34,7 @@ MessageType = Literal["TEXT", "JOIN", "LEAVE"]
 _TYPES = "one of TEXT, JOIN, LEAVE"
 
 
-def _text(value: str) -> str:
+def _bounded(value: str) -> str:
     if len(value) * 4 > TEXT_BYTES and len(value.encode()) > TEXT_BYTES:
         raise PydanticCustomError("too_long", "is longer than 4096 bytes")
     return value
@@ -43,7 +44,7 @@ class IncomingMessage(EventModel):
     """A message as a client sends it."""
 
     room_id: Id = Field(description=keys.ID_FORM)
-    message: Annotated[str, AfterValidator(_text)] = Field(description="a text of at most 4096 bytes in UTF-8")
+    message: Annotated[Text, AfterValidator(_bounded)] = Field(description="a text of at most 4096 bytes in UTF-8")
     message_id: Id | None = Field(default=None, description=keys.ID_FORM)
     timestamp: Time | None = Field(default=None, description=times.ACCEPTED_FORM)
     message_type: MessageType = Field(default="TEXT", description=_TYPES)
@@ -58,8 +59,8 @@ class StampedMessage(EventModel):
     message_id: Id = Field(description=keys.ID_FORM)
     timestamp: CanonicalTime = Field(description="a canonical UTC time with six digits")
     user_id: Id = Field(description=keys.ID_FORM)
-    username: str = Field(description="a text")
-    message: str = Field(description="a text")
+    username: Text = Field(description="a text")
+    message: Text = Field(description="a text")
     message_type: MessageType = Field(description=_TYPES)
     sender: SenderTag = Field(description="12 characters of base32")
 
