@@ -1,12 +1,11 @@
-"""Reads IRC logs: one message per ``[hh:mm] <nick> text`` line, everything else recognized or counted.
+"""Reads IRC logs: one message per ``[hh:mm] <nick> text`` line; everything else is recognized and counted.
 
 The forms, as the Ubuntu channel logs have them::
 
-    [12:18] <nick> text                     a message; the text is all after one space, byte for byte
+    [12:18] <nick> text                     a message; the text is all after one space, byte for byte, or nothing
     === nick [host]  has joined #channel    a join; ``has left #channel [reason]`` a leave
     === a is now known as b                 a rename
     === nick text / [12:18]  * nick text    an action (``/me``)
-    [12:18] <nick>                          blank: someone sent a line without a text
     anything else                           other
 
 Only the first form becomes a message. Nothing is dropped unseen: every line counts under one kind in :class:`Log`.
@@ -111,8 +110,10 @@ def read_log(path: Path) -> Log:
 
 def identifier(name: str) -> str:
     """``name`` as an id: NFC, without control characters, ``#`` as its full-width sister, at most 128 characters."""
-    visible = "".join(char for char in unicodedata.normalize("NFC", name) if unicodedata.category(char) != "Cc")
-    return visible.translate(_HASHES)[:128]
+    if name.isascii() and name.isprintable() and "#" not in name:
+        return name[:128]
+    visible = "".join(char for char in name if unicodedata.category(char) != "Cc")
+    return unicodedata.normalize("NFC", visible).translate(_HASHES)[:128]
 
 
 def user_id(nick: str) -> str:
@@ -156,11 +157,9 @@ def _take(line: str, number: int, log: Log, clock: _Clock) -> str:
     said = _SAID.fullmatch(timed[3])
     if said is None:
         return "action" if timed[3].startswith(" * ") else "other"
-    nick, text = said[1], said[2]
-    if not text:
-        return "blank"
+    nick, text = said[1], said[2] or ""
     message_id = str(uuid.uuid5(NAMESPACE, f"{log.room_id}:{number}"))
-    log.messages.append(ChatEvent(log.room_id, message_id, timestamp, user_id(nick), text, username=nick))
+    log.messages.append(ChatEvent(log.room_id, message_id, timestamp, user_id(nick), text, username=identifier(nick)))
     return "message"
 
 

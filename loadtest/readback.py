@@ -58,8 +58,9 @@ def drain_and_read(
         found_all = _await_readable(missing, reader, patience, clock, sleep)
         drained = clock()
         walk_all(checker, reader, progress)
-        missing = checker.missing()
-        if not found_all:
+        before, missing = missing, checker.missing()
+        # Found by its id and missing all the same: it is there, but altered. No waiting mends that.
+        if not found_all or missing == before:
             break
     return drained
 

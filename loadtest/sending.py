@@ -102,7 +102,14 @@ class Sender:
         frame = self._pending.pop(str(answer.get("requestId")), None)
         if frame is None:
             self._count_unmatched(answer)
-            return
+        else:
+            self._take_matched(frame, answer)
+        # As many answers without an id as frames without an answer: these frames are the ones that failed.
+        if self._unmatched and self._unmatched >= len(self._pending):
+            time.sleep(0.1)
+            self._send_again()
+
+    def _take_matched(self, frame: _Frame, answer: dict[str, Any]) -> None:
         self._on_answer(len(frame.events), time.perf_counter() - frame.first_sent)
         if answer.get("type") == "acks":
             self._settle(frame, answer.get("results") or [])
@@ -136,13 +143,16 @@ class Sender:
             self._transmit(self._frame(later, frame.first_sent, frame.attempts + 1))
 
     def _count_unmatched(self, answer: dict[str, Any]) -> None:
-        """API Gateway's own errors carry no id of ours: when every pending frame may be meant, all are sent again."""
-        if "messageId" not in answer and "message" not in answer and answer.get("type") != "error":
-            return
-        self._unmatched += 1
-        self._checker.errors["unmatched"] += 1
-        if self._unmatched >= len(self._pending):
-            time.sleep(0.1)
+        """API Gateway's own errors carry no id of ours; a second answer to a settled frame is no news."""
+        kind = answer.get("type")
+        if kind is None or (kind == "error" and "requestId" not in answer):
+            self._unmatched += 1
+            self._checker.errors["unmatched"] += 1
+
+    def _send_again(self) -> None:
+        try:
+            self._resend()
+        except ConnectionLost:
             self._reconnect()
 
     def _reconnect(self) -> None:
@@ -150,7 +160,6 @@ class Sender:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 self._connection.open()
-                self._unmatched = 0
                 self._resend()
                 return
             except ConnectionLost:
@@ -159,6 +168,7 @@ class Sender:
                 time.sleep(min(0.05 * 2**attempt, LONGEST_WAIT))
 
     def _resend(self) -> None:
+        self._unmatched = 0
         for frame in list(self._pending.values()):
             frame.attempts += 1
             if frame.attempts > ATTEMPTS:

@@ -22,6 +22,7 @@ COMMAND = (sys.executable, "-m", "localstage", "up")
 READY_WITHIN = 600.0  # the first start installs packages
 STOPPED_WITHIN = 25.0
 POLL = 0.1
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PR_SET_PDEATHSIG = 1
 
 
@@ -96,16 +97,13 @@ class StageProcess:
         """Ask the stage to stop, wait for it, and kill what is left after 25 s. Ctrl-C does not cut this short."""
         if self._process is None or self._process.poll() is not None:
             return
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        try:
+        with _handling(signal.SIG_IGN):
             self._process.send_signal(signal.SIGTERM)
             try:
                 self._process.wait(STOPPED_WITHIN)
             except subprocess.TimeoutExpired:
                 os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
-        finally:
-            signal.signal(signal.SIGINT, before)
 
     def close(self) -> None:
         """Stop, and let go of the output."""
@@ -130,10 +128,11 @@ def stage(echo: Callable[[str], object]) -> Iterator[tuple[Target, StageProcess 
     """
     running = running_stage()
     if running is not None:
-        yield running, None
+        with interruptible():
+            yield running, None
         return
     process = StageProcess(echo)
-    with terminate_as_interrupt():
+    with interruptible():
         try:
             yield process.start(), process
         finally:
@@ -141,15 +140,24 @@ def stage(echo: Callable[[str], object]) -> Iterator[tuple[Target, StageProcess 
 
 
 @contextmanager
-def terminate_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that its ``finally`` parts run."""
+def interruptible() -> Iterator[None]:
+    """Let SIGINT, SIGTERM and SIGHUP all end the block as Ctrl-C does, so that its ``finally`` parts run.
+
+    SIGINT too, because a program started in the background by a script inherits it ignored.
+    """
 
     def interrupt(_signal: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    with _handling(interrupt):
+        yield
+
+
+@contextmanager
+def _handling(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in ENDING}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, previous in before.items():
+            signal.signal(number, previous)

@@ -98,7 +98,7 @@ class FakeStage:
         offered = request.headers.get("Sec-WebSocket-Protocol", "").split(", ")
         if len(offered[0].split(",")) == 2:
             offered = offered[0].split(",")
-        if offered[0] != "headrace.v1" or len(offered) != 2:
+        if offered[0] != "headrace.v1" or offered[-1].strip() == "refused":
             return web.Response(status=401)
         user = bytes.fromhex(offered[1].strip().split(".")[0]).decode()
         self.connections += 1
@@ -111,8 +111,8 @@ class FakeStage:
             frame = json.loads(message.data)
             answer = self._answer(frame, user)
             if _nth(self.frames, self.faults.cut_every):
+                answer = None
                 await socket.close(code=1011)
-                break
             if answer is not None and not _nth(self.frames, self.faults.silent_every):
                 await socket.send_str(json.dumps(answer))
         return socket

@@ -1,0 +1,20 @@
+"""Fixtures of the load test's own tests."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from fake_stage import FakeStage
+
+
+@pytest.fixture
+def stage() -> Iterator[FakeStage]:
+    """A stage that keeps its promises until a test sets one of its faults."""
+    with FakeStage() as running:
+        yield running
