@@ -252,3 +252,14 @@ def test_a_stage_opens_no_more_connections_than_one_broker_node_takes(stack: Sta
 
     assert int(values["BrokerConnectionLimit"]) == limit
     assert publishers + int(values["PersistQueues"]) + 1 <= limit
+
+
+def test_the_page_about_the_template_has_every_parameter_with_its_default(stack: Stack) -> None:
+    page = (ROOT / "docs" / "template.md").read_text()
+
+    missing = []
+    for name, one in stack.parameters.items():
+        default = f"`{one['Default']}`" if str(one["Default"]) else "empty"
+        if f"| `{name}` | {default} |" not in page:
+            missing.append(name)
+    assert missing == []
