@@ -111,7 +111,7 @@ class Persister:
                     reasons[index] = error
             for failed in self._store_rows(parsed, "retry", meter):
                 # A record with anything in it that may still succeed is not poison yet.
-                if isinstance(reasons.get(failed.record, failed.reason), PoisonRecord):
+                if failed.record not in reasons or isinstance(reasons[failed.record], PoisonRecord):
                     reasons[failed.record] = failed.reason
             self._retry_lane.postpone([self._postponement(raws[index], why) for index, why in reasons.items()])
             return {"batchItemFailures": [{"itemIdentifier": raws[index]["messageId"]} for index in reasons]}
