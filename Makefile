@@ -64,13 +64,13 @@ load: setup ## Locust: 50,000 messages in frames of 25, then single frames; both
 	@$(PY) -m loadtest.load $(if $(MESSAGES),--messages $(MESSAGES))
 
 bench-localstage: setup ## an echo function here and under `sam local start-api`
-	@$(PY) bench/localstage.py
+	@$(PY) -m bench.echo
 
 bench-emulators: setup ## which DynamoDB and SQS emulators, and why
-	@$(PY) bench/emulators.py
+	@$(PY) -m bench.emulators
 
 lock: setup ## refresh the lock files from the *.in files
-	@for in in layers/dependencies/requirements requirements/runtime requirements/dev requirements/sam requirements/uv; do \
+	@for in in layers/dependencies/requirements requirements/runtime requirements/dev requirements/sam requirements/uv requirements/ministack; do \
 	  .venv/bin/uv pip compile --quiet --upgrade --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
 	    --python-version 3.11 $$in.in -o $$in.txt || exit 1; done
 

@@ -6,7 +6,8 @@ import time
 from typing import Any
 
 from botocore.exceptions import ClientError
-from emulator_checks import Check, Client, refused
+
+from bench.emulator_checks import Check, Client, refused
 
 
 def _queue(sqs: Client, name: str, **attributes: str) -> str:

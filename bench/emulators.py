@@ -1,4 +1,4 @@
-"""Compares emulators of DynamoDB and SQS on this machine: ``python bench/emulators.py --items 100000``.
+"""Compares emulators of DynamoDB and SQS on this machine: ``python -m bench.emulators --items 100000``.
 
 dynalite and MiniStack are installed into ``.local/`` as the stage does it, moto is in ``.venv``. A candidate that
 does not get through its items within ``--budget`` seconds is stopped, and the table says how far it came.
@@ -24,11 +24,12 @@ from pathlib import Path
 from typing import Any
 
 import boto3
-import emulator_checks as checks
-import emulator_checks_sqs as checks_sqs
 import psutil
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+
+from bench import emulator_checks as checks
+from bench import emulator_checks_sqs as checks_sqs
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))

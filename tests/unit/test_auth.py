@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from headrace.auth import caller_from_claims, caller_from_frame, caller_from_http
 from headrace.errors import Forbidden, TokenExpired, Unauthorized
 from headrace.times import SECOND

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from headrace.auth import Caller, caller_from_frame
 from headrace.authorizing import decide
 from headrace.errors import TokenExpired, Unauthorized, Unavailable

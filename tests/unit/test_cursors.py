@@ -4,10 +4,11 @@ import base64
 from dataclasses import replace
 
 import pytest
-from headrace.cursors import CursorSigner, Query
-from headrace.errors import InvalidCursor
 from hypothesis import given
 from hypothesis import strategies as st
+
+from headrace.cursors import CursorSigner, Query
+from headrace.errors import InvalidCursor
 
 SIGNER = CursorSigner(b"k" * 32)
 QUERY = Query("room", "lobby", "alice", "2025-01-01T00:00:00.000000Z", None)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+
 from headrace import errors
 from headrace.errors import FieldError, HeadraceError, InvalidEvent, PublishNacked, RateLimited, to_body, treatment
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from headrace.envelope import decode
 from headrace.settings import TableSettings
 from headrace.streams.chat import CHAT
-
 from tests.unit.stack import ROOT, Stack
 
 EVENTS = sorted((ROOT / "events").glob("*.json"))

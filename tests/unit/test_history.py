@@ -3,14 +3,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from headrace import keys, times
 from headrace.auth import Caller
 from headrace.cursors import CursorSigner
 from headrace.errors import Forbidden, InvalidCursor, InvalidRequest, TokenExpired
 from headrace.history import History, PageRequest, parse_page_request, path_id
 from headrace.readers.memory import MemoryReader
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 START = times.parse_iso("2025-11-21T10:00:00Z")
 ALICE = Caller("alice", "Alice", frozenset({"chat:read"}), START // times.SECOND + 3600)

@@ -4,9 +4,10 @@ import unicodedata
 from collections import Counter
 
 import pytest
-from headrace import keys, times
 from hypothesis import assume, given
 from hypothesis import strategies as st
+
+from headrace import keys, times
 
 MICROS = st.integers(min_value=0, max_value=253_402_300_799_999_999)
 IDS = st.text(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 
 import pytest
+
 from headrace.errors import ConfigurationError
 from headrace.settings import CacheSettings, PersistSettings, TableSettings, TopologySettings, WriteSettings
 

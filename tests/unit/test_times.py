@@ -5,9 +5,10 @@ import uuid
 from datetime import UTC, datetime
 
 import pytest
-from headrace import times
 from hypothesis import given
 from hypothesis import strategies as st
+
+from headrace import times
 
 MICROS = st.integers(min_value=0, max_value=253_402_300_799_999_999)
 

@@ -6,10 +6,11 @@ from typing import Any
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
-from headrace.errors import TokenExpired, Unauthorized, Unavailable
-from headrace.tokens import REFETCH_SECONDS, TokenVerifier, token_from_subprotocols
 from jwt import PyJWK, PyJWKClientConnectionError
 from jwt.algorithms import RSAAlgorithm
+
+from headrace.errors import TokenExpired, Unauthorized, Unavailable
+from headrace.tokens import REFETCH_SECONDS, TokenVerifier, token_from_subprotocols
 
 ISSUER = "https://issuer.example"
 KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
