@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import signal
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from localstage.errors import StageError, TemplateError
@@ -91,7 +92,7 @@ class Stage:
             build_task.cancel()
 
         live = _live(endpoints, issuer, self._addresses(draft))
-        model = await asyncio.to_thread(self._load, Attributes(live))
+        model = _let_in(await asyncio.to_thread(self._load, Attributes(live)), endpoints)
         environment = base_environment(endpoints)
         pool = FunctionPool(
             model.functions,
@@ -222,6 +223,20 @@ def _port(asked: int | None, usual: int) -> int:
     if asked:
         return asked
     return usual if asked is None and is_free(usual) else pick_port()
+
+
+def _let_in(model: StageModel, endpoints: Endpoints) -> StageModel:
+    """``model`` with the credentials that the broker really takes: one named by URL may have its own."""
+    secrets, brokers = dict(model.secrets), dict(model.brokers)
+    for id, broker in model.brokers.items():
+        if (broker.username, broker.password) == (endpoints.broker_username, endpoints.broker_password):
+            continue
+        brokers[id] = replace(broker, username=endpoints.broker_username, password=endpoints.broker_password)
+        given = {"username": endpoints.broker_username, "password": endpoints.broker_password}
+        for name, secret in model.secrets.items():
+            if broker.password in secret.value:
+                secrets[name] = replace(secret, value=json.dumps(given))
+    return replace(model, secrets=secrets, brokers=brokers)
 
 
 def _live(endpoints: Endpoints, issuer: Issuer, addresses: _Addresses) -> Live:
