@@ -60,6 +60,10 @@ validate: .local/sam/bin/sam ## sam validate --lint
 	@echo "headrace: setting up the SAM CLI (once)" >&2
 	@.venv/bin/uv venv --quiet --clear .local/sam && VIRTUAL_ENV=$(CURDIR)/.local/sam .venv/bin/uv pip install --quiet --require-hashes -r $< && touch $@
 
+invoke: .local/sam/bin/sam ## one function in a container, by the SAM CLI   [FUNCTION=ReceiveFrame] [EVENT=events/receive_frame.ping.json]
+	@export AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0; $< build --config-env local >/dev/null && \
+	$< local invoke $(or $(FUNCTION),ReceiveFrame) -e $(or $(EVENT),events/receive_frame.ping.json) --config-env local $(SAM_FLAGS)
+
 load: setup ## Locust: 50,000 messages in frames of 25, then single frames; both checked   [MESSAGES=n]
 	@$(PY) -m loadtest.load $(if $(MESSAGES),--messages $(MESSAGES))
 
