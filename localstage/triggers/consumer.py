@@ -115,14 +115,15 @@ class Consumer:
         if connection is None:
             return
         self._lose("closed")
-        if not (connection.is_closed or connection.is_closing):
+        if connection.is_open:
             connection.close()
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await asyncio.shield(self._closed)
         except TimeoutError:
-            # A broker that does not answer the close frees our deliveries when the socket is gone.
-            connection._terminate_stream(exceptions.StreamLostError("close was not answered"))  # type: ignore[attr-defined]
+            if connection.is_closing:
+                # A broker that does not answer the close frees our deliveries when the socket is gone.
+                connection._terminate_stream(exceptions.StreamLostError("no answer"))  # type: ignore[attr-defined]
 
     @property
     def _address(self) -> str:
@@ -142,6 +143,10 @@ class Consumer:
         self._on_lost()
 
     def _on_connection(self, connection: Connection) -> None:
+        if self.lost is not None:
+            # Given up meanwhile; pika cannot abort a connection that is opening without tripping over itself.
+            connection.close()
+            return
         connection.channel(on_open_callback=self._on_channel)
 
     def _on_channel(self, channel: Channel) -> None:

@@ -181,5 +181,7 @@ def _parameters(broker_url: str, mapping: RabbitMqMapping, username: str, passwo
     parameters.virtual_host = mapping.vhost
     parameters.credentials = pika.PlainCredentials(username, password)
     parameters.connection_attempts = 1
+    parameters.socket_timeout = 5
+    parameters.stack_timeout = 10
     parameters.client_properties = {"connection_name": f"localstage {mapping.id}"}
     return parameters
