@@ -1,0 +1,160 @@
+"""One suite for every retry lane, and what only SQS can answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rabbit import free_port
+
+from headrace.aws import client
+from headrace.errors import RetryLaneUnavailable
+from headrace.retry_lane.base import Handover, Postponement, RetryLane, from_text, to_text
+from headrace.retry_lane.memory import MemoryRetryLane
+from headrace.retry_lane.sqs import BATCH_BYTES, SqsRetryLane, batches
+
+Taken = Callable[[], list[Handover]]
+
+
+@pytest.fixture
+def queue(aws: str) -> Iterator[tuple[Any, str]]:
+    sqs = client("sqs")
+    url = sqs.create_queue(QueueName="RetryQueue", Attributes={"MaximumMessageSize": str(BATCH_BYTES)})["QueueUrl"]
+    yield sqs, url
+    sqs.delete_queue(QueueUrl=url)
+    sqs.close()
+
+
+def receive(sqs: Any, url: str) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = []
+    while got := sqs.receive_message(
+        QueueUrl=url, MaxNumberOfMessages=10, MessageAttributeNames=["All"], VisibilityTimeout=600
+    ).get("Messages"):
+        messages += got
+    return messages
+
+
+def as_handover(message: dict[str, Any]) -> Handover:
+    attributes = {name: value["StringValue"] for name, value in message.get("MessageAttributes", {}).items()}
+    return Handover(from_text(message["Body"], attributes.pop("encoding", None)), attributes)
+
+
+@pytest.fixture(params=["memory", "sqs"])
+def parts(request: pytest.FixtureRequest) -> tuple[RetryLane, Taken]:
+    if request.param == "memory":
+        memory = MemoryRetryLane()
+        return memory, lambda: memory.records
+    sqs, url = request.getfixturevalue("queue")
+    return SqsRetryLane(url), lambda: [as_handover(message) for message in receive(sqs, url)]
+
+
+def test_what_is_sent_is_kept_with_its_attributes(parts: tuple[RetryLane, Taken]) -> None:
+    lane, taken = parts
+    records = [Handover(f"body {number}".encode(), {"reason": "StoreThrottled"}) for number in range(47)]
+
+    assert lane.send(records) == [None] * 47
+
+    assert sorted(taken(), key=lambda record: record.body) == sorted(records, key=lambda record: record.body)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"=", b"\x00\x01\x1f", b"\xff\xfe", "\ufffe 👩‍👩‍👧".encode(), b'{"a": "\\u0000"}', b"\r\n\t", b"%%%"]
+)
+def test_any_bytes_can_be_handed_on(parts: tuple[RetryLane, Taken], body: bytes) -> None:
+    lane, taken = parts
+
+    assert lane.send([Handover(body)]) == [None]
+
+    assert [record.body for record in taken()] == [body]
+
+
+def test_many_large_records_are_kept(parts: tuple[RetryLane, Taken]) -> None:
+    lane, taken = parts
+
+    assert lane.send([Handover(b"x" * 250_000) for _ in range(9)]) == [None] * 9
+
+    assert len(taken()) == 9
+
+
+def test_nothing_to_send_or_postpone_is_no_trouble(parts: tuple[RetryLane, Taken]) -> None:
+    lane, _ = parts
+
+    assert lane.send([]) == []
+    lane.postpone([])
+
+
+@given(st.lists(st.integers(min_value=0, max_value=400_000), max_size=40))
+def test_a_call_has_at_most_ten_entries_and_a_mebibyte(sizes: list[int]) -> None:
+    groups = list(batches([Handover(b"x" * size, {"reason": "why"}) for size in sizes]))
+
+    assert [int(entry["Id"]) for group in groups for entry in group] == list(range(len(sizes)))
+    assert all(len(group) <= 10 for group in groups)
+    assert all(sum(len(entry["MessageBody"]) for entry in group) <= BATCH_BYTES for group in groups)
+
+
+@given(st.binary(max_size=100))
+def test_bytes_survive_as_text(body: bytes) -> None:
+    text, attributes = to_text(Handover(body))
+
+    assert from_text(text, attributes.get("encoding")) == body
+
+
+def test_a_record_made_visible_comes_again_at_once(queue: tuple[Any, str]) -> None:
+    sqs, url = queue
+    lane = SqsRetryLane(url)
+    lane.send([Handover(str(number).encode()) for number in range(12)])
+    received = receive(sqs, url)
+
+    lane.postpone([Postponement(message["ReceiptHandle"], 0) for message in received])
+
+    assert len(receive(sqs, url)) == 12
+
+
+def test_a_receipt_that_is_no_longer_good_stops_nothing(queue: tuple[Any, str]) -> None:
+    sqs, url = queue
+    lane = SqsRetryLane(url)
+    lane.send([Handover(b"1")])
+    (message,) = receive(sqs, url)
+
+    lane.postpone([Postponement("outdated", 0), Postponement(message["ReceiptHandle"], 0)])
+
+    assert len(receive(sqs, url)) == 1
+
+
+class Partial:
+    """An SQS that takes only entries with an even number."""
+
+    def __init__(self, sqs: Any) -> None:
+        self._sqs = sqs
+
+    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        good = [entry for entry in Entries if int(entry["Id"]) % 2 == 0]
+        answer = self._sqs.send_message_batch(QueueUrl=QueueUrl, Entries=good) if good else {}
+        failed = [
+            {"Id": entry["Id"], "Code": "InternalError", "SenderFault": False} for entry in Entries if entry not in good
+        ]
+        return {"Successful": answer.get("Successful", []), "Failed": failed}
+
+
+def test_a_partial_failure_is_told_record_by_record(queue: tuple[Any, str]) -> None:
+    sqs, url = queue
+    lane = SqsRetryLane(url, lambda: Partial(sqs))
+
+    outcomes = lane.send([Handover(str(number).encode()) for number in range(25)])
+
+    assert [outcome is None for outcome in outcomes] == [number % 2 == 0 for number in range(25)]
+    assert all(isinstance(outcome, RetryLaneUnavailable) for outcome in outcomes if outcome is not None)
+    assert sorted(int(message["Body"]) for message in receive(sqs, url)) == list(range(0, 25, 2))
+
+
+def test_no_queue_or_no_service_is_an_outcome_and_no_exception(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = SqsRetryLane(f"{aws}/123456789012/Nowhere")
+    assert isinstance(missing.send([Handover(b"1")])[0], RetryLaneUnavailable)
+
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
+    away = SqsRetryLane("http://127.0.0.1/123456789012/RetryQueue")
+    assert [type(outcome) for outcome in away.send([Handover(b"1"), Handover(b"2")])] == [RetryLaneUnavailable] * 2
+    away.postpone([Postponement("receipt", 0)])
