@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import botocore
 import botocore.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
@@ -44,6 +45,8 @@ def client(service: str, *, timeout: float = 2.0, attempts: int = 2, connections
         max_pool_connections=connections,
         parameter_validation=False,
         tcp_keepalive=True,
+        # Without one of ours botocore puts its own together anew for every call, for a tenth of the call's CPU.
+        user_agent=f"headrace botocore/{botocore.__version__}",
     )
     return _session().create_client(service, config=config)
 
