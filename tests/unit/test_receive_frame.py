@@ -7,7 +7,7 @@ import pytest
 
 from headrace.frames import Action, Frames
 from tests.unit.lanes import Lanes, frame_event
-from tests.unit.senders import NOW, message
+from tests.unit.senders import CLOCK, NOW, message
 
 
 def answered(lanes: Lanes, body: object, action: Action = Frames.send_message, **event: Any) -> dict[str, Any]:
@@ -100,6 +100,15 @@ def test_a_token_without_the_scope_is_refused() -> None:
 
     assert answer["error"]["code"] == "forbidden"
     assert "chat:write" in answer["error"]["details"][0]["allowed"]
+
+
+def test_scopes_are_read_with_the_prefix_of_the_stage() -> None:
+    lanes = Lanes()
+    frames = Frames(lanes.acceptor, CLOCK, "headrace/")
+
+    for scope, kind in (("headrace/chat:write", "ack"), ("chat:write", "error")):
+        answer = frames.answer(frame_event(message(), scope=scope), Frames.send_message)
+        assert json.loads(answer["body"])["type"] == kind
 
 
 @pytest.mark.parametrize("request_id", [7, "", "x" * 129, None, {}])

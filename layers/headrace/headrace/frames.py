@@ -21,9 +21,10 @@ ACTIONS = "sendMessage, sendBatch, ping"
 class Frames:
     """Answers frames of one environment."""
 
-    def __init__(self, acceptor: Acceptor, clock: Clock) -> None:
+    def __init__(self, acceptor: Acceptor, clock: Clock, scope_prefix: str = "") -> None:
         self._acceptor = acceptor
         self._clock = clock
+        self._scope_prefix = scope_prefix
 
     def answer(self, event: Mapping[str, Any], action: Action) -> dict[str, Any]:
         """The answer to a MESSAGE event: ``action``'s, or the error that stopped it. Never raises."""
@@ -32,7 +33,7 @@ class Frames:
         try:
             frame = parse_object(event.get("body"), "frame")
             request_id = answers.request_id_of(frame)
-            caller = caller_from_frame(event)
+            caller = caller_from_frame(event, self._scope_prefix)
             caller.require_unexpired(self._clock.now())
             return action(self, frame, caller, str(event["requestContext"].get("requestId", "")), meter)
         except HeadraceError as error:

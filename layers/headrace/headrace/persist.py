@@ -31,6 +31,8 @@ LONGEST_WAIT = 5.0
 BACKOFF_FACTOR = 4
 LONGEST_VISIBILITY = 900
 
+_NOTHING: Mapping[str, str] = {}
+
 Remaining = Callable[[], float]
 """Seconds until the invocation's deadline."""
 
@@ -75,17 +77,11 @@ class Persister:
             handovers: list[Handover] = []
             parsed: dict[int, Record] = {}
             for index, raw in enumerate(raws):
-                try:
-                    body = records.rabbit_body(raw)
-                except PoisonRecord as error:
-                    meter.count("Poison", lane="main", reason=error.reason)
-                    handovers.append(self._handover(str(raw.get("data", "")).encode(), error, {ENCODING: BASE64}))
-                    continue
-                try:
-                    parsed[index] = records.rows_of(body, self._tables)
-                except PoisonRecord as error:
-                    meter.count("Poison", lane="main", reason=error.reason)
-                    handovers.append(self._handover(body, error))
+                read = self._read(raw, meter)
+                if isinstance(read, Handover):
+                    handovers.append(read)
+                else:
+                    parsed[index] = read
             failed = self._store_rows(parsed, "main", meter)
             handovers.extend(self._repacked(parsed, failed))
             self._hand_over(handovers, remaining, meter)
@@ -117,6 +113,16 @@ class Persister:
             return {"batchItemFailures": [{"itemIdentifier": raws[index]["messageId"]} for index in reasons]}
         finally:
             meter.flush()
+
+    def _read(self, raw: Mapping[str, Any], meter: Meter) -> Record | Handover:
+        """A RabbitMQ record's rows; or its bytes for the retry lane, if it can never be stored."""
+        body, marked = str(raw.get("data", "")).encode(), {ENCODING: BASE64}
+        try:
+            body, marked = records.rabbit_body(raw), {}
+            return records.rows_of(body, self._tables)
+        except PoisonRecord as error:
+            meter.count("Poison", lane="main", reason=error.reason)
+            return self._handover(body, error, marked)
 
     def _store_rows(self, parsed: Mapping[int, Record], lane: Lane, meter: Meter) -> list[_Failed]:
         """Store every row of all records, one call per stream; the events that are not stored."""
@@ -159,11 +165,11 @@ class Persister:
             for part in pack(rest):
                 yield self._handover(part.body, events[0].reason)
 
-    def _handover(self, body: bytes, reason: Failure, more: Mapping[str, str] | None = None) -> Handover:
+    def _handover(self, body: bytes, reason: Failure, more: Mapping[str, str] = _NOTHING) -> Handover:
         return Handover(
             body,
             {
-                **(more or {}),
+                **more,
                 "reason": reason.reason if isinstance(reason, PoisonRecord) else type(reason).__name__,
                 "lane": "main",
                 "attempts": "1",

@@ -17,7 +17,7 @@ from headrace.times import SystemClock
 @functools.cache
 def frames() -> Frames:
     """Answers WebSocket frames."""
-    return Frames(_acceptor(), SystemClock())
+    return Frames(_acceptor(), SystemClock(), WriteSettings.read().scope_prefix)
 
 
 @functools.cache
