@@ -1,4 +1,4 @@
-"""Records per second through a RabbitMQ mapping with a function that does nothing: ``python bench/triggers.py``.
+"""Records per second through a RabbitMQ mapping with a function that does nothing: ``python -m bench.triggers``.
 
 Starts a RabbitMQ of its own on free ports, fills a queue, and lets the mapping drain it. Shows what the stage itself
 costs per record; with a real function its own time is added.
@@ -16,14 +16,13 @@ from pathlib import Path
 import pika
 import uvloop
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests/contract/localstage")]
+from localstage.invoking import Invocation
+from localstage.model import RabbitMqMapping
+from localstage.triggers import RabbitMqTrigger
 
+# The broker that the tests of the triggers start for themselves is what this needs too.
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests" / "contract" / "localstage"))
 from local_services import RabbitServer  # noqa: E402
-
-from localstage.invoking import Invocation  # noqa: E402
-from localstage.model import RabbitMqMapping  # noqa: E402
-from localstage.triggers import RabbitMqTrigger  # noqa: E402
 
 QUEUE = "bench"
 
