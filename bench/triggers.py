@@ -22,7 +22,7 @@ from localstage.triggers import RabbitMqTrigger
 
 # The broker that the tests of the triggers start for themselves is what this needs too.
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests" / "contract" / "localstage"))
-from local_services import RabbitServer  # noqa: E402
+from local_services import RabbitServer
 
 QUEUE = "bench"
 
