@@ -7,6 +7,7 @@ included, and sending it again changes nothing.
 from __future__ import annotations
 
 import random
+from collections import deque
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -67,6 +68,7 @@ class _Talk:
         self._last: dict[str, str] = {}
         self._topic: dict[str, str] = {}
         self._left: dict[str, int] = {}
+        self._recent: deque[str] = deque(maxlen=12)
 
     def say(self, room: str, members: tuple[str, ...], things: tuple[str, ...]) -> tuple[str, str]:
         """The next speaker and text in ``room``."""
@@ -94,7 +96,10 @@ class _Talk:
             return ODD[rng.randrange(len(ODD))].replace("{other}", words["other"])
         if chance < 0.025:
             return _story(rng, words)
-        return rng.choice(OPENERS if opening else REPLIES).format(**words)
+        said = rng.choice([text for text in (OPENERS if opening else REPLIES) if text not in self._recent])
+        if not opening:
+            self._recent.append(said)
+        return said.format(**words)
 
 
 def _story(rng: random.Random, words: dict[str, str]) -> str:
