@@ -167,11 +167,10 @@ def test_ctrl_c_in_the_middle_stops_the_stage_without_a_traceback(
 ) -> None:
     stage.faults.delay = 600.0
     script = (
-        "import sys; from pathlib import Path; from loadtest import demo, stage_process as s\n"
+        "import sys; from pathlib import Path; from loadtest import demo, stage_process as s, target\n"
         f"file = Path({str(file)!r}); command = {stage_command(file, stage)!r}; real = s.StageProcess\n"
         "s.StageProcess = lambda echo: real(echo, command, file)\n"
-        "s.running_stage = demo.running_stage = lambda *_: None\n"
-        "real.start.__globals__['running_stage'] = __import__('loadtest.target').target.running_stage\n"
+        "s.running_stage = demo.running_stage = lambda *_: target.running_stage(file)\n"
         "sys.exit(demo.main(['--messages', '50']))\n"
     )
     process = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stderr=subprocess.PIPE, text=True)
