@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace import keys
 from headrace.cursors import CursorSigner, Query
 from headrace.errors import InvalidCursor
 
@@ -20,6 +21,16 @@ def test_a_cursor_brings_back_its_position_in_any_script(position: list[str]) ->
     cursor = SIGNER.sign(QUERY, "before", position)
 
     assert SIGNER.verify(cursor, QUERY, "before", parts=len(position)) == tuple(position)
+
+
+@pytest.mark.parametrize("character", ["x", '"', "я", "世", "\U0001f600"])
+def test_p7_a_cursor_of_the_longest_ids_is_taken_back(character: str) -> None:
+    longest = character * keys.ID_LIMIT
+    position = (keys.timestamp_sk("2025-11-21T10:00:58.722861Z", longest, keys.sender_tag("alice")), longest)
+
+    cursor = SIGNER.sign(QUERY, "before", position)
+
+    assert SIGNER.verify(cursor, QUERY, "before", parts=2) == position
 
 
 @pytest.mark.parametrize(
