@@ -18,8 +18,8 @@ VARIABLES = {
     "PersistEvents": {
         "CHAT_MESSAGES_TABLE",
         "CHAT_RETENTION_DAYS",
+        "RETRY_FIRST_PAUSE_SECONDS",
         "RETRY_QUEUE_URL",
-        "RETRY_VISIBILITY_SECONDS",
         "TIME_READ_SHARDS",
         "TIME_WRITE_SHARDS",
     },

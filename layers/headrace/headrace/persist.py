@@ -55,14 +55,14 @@ class Persister:
         retry_lane: RetryLane,
         tables: Mapping[str, TableSettings],
         clock: Clock,
-        visibility: int = 15,
+        first_pause: int = 15,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._store = store
         self._retry_lane = retry_lane
         self._tables = tables
         self._clock = clock
-        self._visibility = visibility
+        self._first_pause = first_pause
         self._sleep = sleep
 
     def main_lane(self, event: Mapping[str, Any], remaining: Remaining) -> None:
@@ -199,5 +199,5 @@ class Persister:
         if isinstance(reason, PoisonRecord):
             return Postponement(raw["receiptHandle"], 0)
         received = max(1, int(raw.get("attributes", {}).get("ApproximateReceiveCount", "1")))
-        seconds = self._visibility * BACKOFF_FACTOR ** min(received - 1, 8)
+        seconds = self._first_pause * BACKOFF_FACTOR ** min(received - 1, 8)
         return Postponement(raw["receiptHandle"], min(seconds, LONGEST_VISIBILITY))

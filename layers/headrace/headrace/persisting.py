@@ -21,5 +21,5 @@ def persister() -> Persister:
         SqsRetryLane(settings.retry_queue_url),
         {name: TableSettings.of(each.table_setting, each.retention_setting) for name, each in STREAMS.items()},
         SystemClock(),
-        settings.retry_visibility_seconds,
+        settings.retry_first_pause_seconds,
     )
