@@ -143,7 +143,9 @@ def status(state_dir: Path) -> None:
 def reset(state_dir: Path, yes: bool) -> None:
     """Throw away the stage's tables, queues, secrets and logs. Installed packages stay."""
     with _sentences_not_tracebacks():
-        StateFile(state_dir).refuse_second_stage()
+        state = StateFile(state_dir)
+        state.refuse_second_stage()
+        state.wait_for_services(state_dir / "services" / "guardian.lock")
         doomed = [state_dir / name for name in ("services", "logs", "secrets.json", "custom-resources.json")]
         doomed = [path for path in doomed if path.exists()]
         if doomed and not yes:

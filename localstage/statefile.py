@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
@@ -62,6 +63,26 @@ class StateFile:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise AlreadyRunning(self._who()) from None
+
+    def wait_for_services(self, lock: Path, seconds: float = 10.0) -> None:
+        """Return once the services of a stage that was killed are gone: they still write in their folder.
+
+        Raises:
+            AlreadyRunning: they are not gone after ``seconds``.
+        """
+        deadline = time.monotonic() + seconds
+        while lock.exists():
+            with lock.open("a+", encoding="utf-8") as probe:
+                try:
+                    fcntl.flock(probe, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    if time.monotonic() > deadline:
+                        raise AlreadyRunning(
+                            f"services of an earlier stage still hold {lock}; end them first"
+                        ) from None
+                else:
+                    return
+            time.sleep(0.05)
 
     def write(self, running: Running) -> None:
         """Say that the stage is ready; readers see all of it or nothing."""

@@ -20,9 +20,12 @@ from localstage.services.rabbitmq import RabbitMq
 from localstage.services.redis import Redis
 from localstage.services.service import HOST, Service
 
-__all__ = ["Endpoints", "ServiceStatus", "Services"]
+__all__ = ["LOCK", "Endpoints", "ServiceStatus", "Services"]
 
 log = logging.getLogger("localstage.services")
+
+LOCK = "guardian.lock"
+"""In the services' folder: held until the last service is gone, also after the stage was killed."""
 
 _ROOM_NEEDED = 200_000_000
 """Bytes that must be free on the disk before anything is started."""
@@ -70,7 +73,7 @@ class Services:
         self._password = broker_password
         self._environ = environ
         self._urls = running.ServiceUrls.from_environment(environ)
-        self._guardian = Guardian()
+        self._guardian = Guardian(self._folder / LOCK)
         self._ports = Ports(self._folder / "ports.json")
         self._started: list[Service] = []
         self._named: list[ServiceStatus] = []

@@ -54,9 +54,13 @@ class GuardedProcess:
 
 
 class Guardian:
-    """Owns the guardian process. Every process started through it dies within about two seconds of its owner."""
+    """Owns the guardian process. Every process started through it dies within about two seconds of its owner.
 
-    def __init__(self) -> None:
+    ``lock`` is a file that the guardian holds (flock) until the last of its processes is gone, and waits for first.
+    """
+
+    def __init__(self, lock: Path | None = None) -> None:
+        self._lock = lock
         self._process: asyncio.subprocess.Process | None = None
         self._reader: asyncio.Task[None] | None = None
         self._running: dict[str, GuardedProcess] = {}
@@ -74,6 +78,7 @@ class Guardian:
             "-S",
             str(_PROGRAM),
             str(os.getpid()),
+            *([str(self._lock)] if self._lock else []),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             start_new_session=True,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import selectors
@@ -20,7 +21,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -148,6 +149,21 @@ def _children() -> list[int]:
     return [int(pid) for pid in path.read_text().split()] if path.exists() else []
 
 
+def _hold(path: str, owner: int) -> IO[str]:
+    """Hold ``path`` for this process's life. The guardian of a stage that was killed may hold it for two seconds more:
+    its services still write in the folder that ours are about to use."""
+    lock = Path(path).open("a+", encoding="utf-8")  # noqa: SIM115 - held for as long as this process lives
+    while os.getppid() == owner:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.05)
+        else:
+            break
+    return lock
+
+
 if __name__ == "__main__":
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    held = [_hold(path, int(sys.argv[1])) for path in sys.argv[2:]]
     GuardianProcess(int(sys.argv[1])).run()
