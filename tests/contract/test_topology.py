@@ -13,8 +13,8 @@ from pika import BasicProperties, BlockingConnection, URLParameters
 from pika.adapters.blocking_connection import BlockingChannel
 from rabbit import Rabbit, free_port
 
-from headrace import custom_resource
-from headrace.errors import BrokerUnavailable
+from headrace import custom_resource, topology
+from headrace.errors import BrokerUnavailable, SecretsUnavailable
 from headrace.keys import PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
 from headrace.secrets import MemorySecrets
 from headrace.settings import TopologySettings
@@ -139,6 +139,26 @@ def test_a_broker_that_is_away_is_said_to_be() -> None:
         declare(settings(f"amqp://127.0.0.1:{free_port()}"), SECRETS)
 
 
+def test_a_secret_that_cannot_be_read_yet_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way to Secrets Manager is as new as the stack that is being deployed."""
+
+    class Late(MemorySecrets):
+        def text(self, arn: str, *, fresh: bool = False) -> str:
+            if not late:
+                late.append(arn)
+                raise SecretsUnavailable("the secret could not be read")
+            return super().text(arn, fresh=fresh)
+
+    late: list[str] = []
+    monkeypatch.setattr(topology, "RETRY_SECONDS", 0.0)
+    secrets = Late(SECRETS.values)
+
+    with pytest.raises(BrokerUnavailable):
+        declare(settings(f"amqp://127.0.0.1:{free_port()}"), secrets, seconds=0.2)
+
+    assert secrets.reads == 1
+
+
 @pytest.fixture
 def cloudformation() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """A ResponseURL, and what was put there."""
@@ -202,6 +222,18 @@ def test_a_failure_is_an_answer_too(cloudformation: tuple[str, list[dict[str, An
 
     assert answers[0]["Status"] == "FAILED"
     assert "the broker is away" in answers[0]["Reason"]
+
+
+def test_an_answer_is_never_too_large_for_cloudformation(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:
+    def fail() -> dict[str, str]:
+        raise BrokerUnavailable("世" * 5000)
+
+    url, answers = cloudformation
+    custom_resource.answer(request("Create", url), "topology", lambda: {"declared": "x" * 5000, "differs": "世" * 5000})
+    custom_resource.answer(request("Create", url), "topology", fail)
+
+    assert [len(json.dumps(answer, ensure_ascii=False).encode()) < 4096 for answer in answers] == [True, True]
+    assert [answer["Status"] for answer in answers] == ["SUCCESS", "FAILED"]
 
 
 def test_delete_always_succeeds_and_touches_nothing(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:

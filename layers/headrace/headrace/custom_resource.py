@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 ANSWER_SECONDS = 20.0
-REASON_LIMIT = 1000
+TEXT_LIMIT = 1000
+"""Bytes of the reason and of each of the Data: CloudFormation refuses an answer of more than 4096 bytes."""
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -33,9 +34,9 @@ def answer(event: Mapping[str, Any], physical_id: str, make: Callable[[], Mappin
     status, reason, data = "SUCCESS", "done", {}
     if event["RequestType"] != "Delete":
         try:
-            data = dict(make())
+            data = {name: _bounded(value) for name, value in make().items()}
         except Exception as error:  # noqa: BLE001 - it is the answer: the stack shows it to whoever deploys
-            status, reason = "FAILED", f"{type(error).__name__}: {error}"[:REASON_LIMIT]
+            status, reason = "FAILED", _bounded(f"{type(error).__name__}: {error}")
     body = {
         "Status": status,
         "Reason": reason,
@@ -45,8 +46,12 @@ def answer(event: Mapping[str, Any], physical_id: str, make: Callable[[], Mappin
         "LogicalResourceId": event.get("LogicalResourceId", ""),
         "Data": data,
     }
-    _put(str(event["ResponseURL"]), json.dumps(body).encode())
+    _put(str(event["ResponseURL"]), json.dumps(body, ensure_ascii=False).encode())
     return body
+
+
+def _bounded(text: str) -> str:
+    return text.encode("utf-8", "replace")[:TEXT_LIMIT].decode("utf-8", "ignore")
 
 
 def _put(url: str, body: bytes) -> None:

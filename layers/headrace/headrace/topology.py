@@ -17,6 +17,7 @@ from pika.exceptions import ChannelClosedByBroker
 
 from headrace.broker.pika_errors import PIKA_ERRORS, broker_error, is_authentication
 from headrace.broker.rabbitmq import parameters
+from headrace.errors import SecretsUnavailable
 from headrace.keys import PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
 from headrace.secrets import Secrets, credentials
 from headrace.settings import TopologySettings
@@ -74,7 +75,7 @@ def plan(queues: int, delivery_limit: int) -> list[Exchange | Queue]:
 
 
 def declare(settings: TopologySettings, secrets: Secrets, *, seconds: float = 0.0) -> Report:
-    """Declare the plan; a broker that is still starting is tried again for ``seconds``.
+    """Declare the plan; what is still starting (the broker, the way to the secret) is tried again for ``seconds``.
 
     Raises:
         BrokerUnavailable: it could not be reached, or the connection broke.
@@ -94,18 +95,21 @@ def declare(settings: TopologySettings, secrets: Secrets, *, seconds: float = 0.
 
 
 def _connect(settings: TopologySettings, secrets: Secrets, deadline: float) -> BlockingConnection:
-    known = credentials(secrets, settings.broker_secret_arn)
+    outdated = False
     while True:
         try:
+            known = credentials(secrets, settings.broker_secret_arn, fresh=outdated)
             heartbeat = settings.broker_heartbeat_seconds
             endpoints = [parameters(url, known, CONNECT_SECONDS, heartbeat) for url in settings.broker_endpoints]
             return BlockingConnection(endpoints)
+        except SecretsUnavailable:
+            if time.monotonic() >= deadline:
+                raise
         except PIKA_ERRORS as error:
             if time.monotonic() >= deadline:
                 raise broker_error(error) from error
-            if is_authentication(error):
-                known = credentials(secrets, settings.broker_secret_arn, fresh=True)
-            time.sleep(RETRY_SECONDS)
+            outdated = is_authentication(error)
+        time.sleep(RETRY_SECONDS)
 
 
 def _declare_one(connection: BlockingConnection, step: Exchange | Queue, report: Report) -> None:
