@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
-from jwt import PyJWK, PyJWKClientConnectionError
+from jwt import PyJWK, PyJWKClientConnectionError, PyJWKSetError
 from jwt.algorithms import RSAAlgorithm
 
 from headrace.errors import TokenExpired, Unauthorized, Unavailable
@@ -107,13 +108,23 @@ def test_unknown_key_ids_do_not_make_the_keys_be_fetched_each_time() -> None:
     assert fetched == [0.0, REFETCH_SECONDS + 1]
 
 
-def test_an_issuer_that_is_away_is_unavailable_at_first_and_harmless_later() -> None:
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        PyJWKClientConnectionError("no route"),
+        PyJWKSetError("no usable keys"),
+        ConnectionResetError(),
+        json.JSONDecodeError("no JSON", "<html>", 0),
+    ],
+    ids=lambda trouble: type(trouble).__name__,
+)
+def test_an_issuer_that_is_away_is_unavailable_at_first_and_harmless_later(trouble: Exception) -> None:
     away = [True]
     now = [0.0]
 
     def fetch() -> list[PyJWK]:
         if away[0]:
-            raise PyJWKClientConnectionError("no route")
+            raise trouble
         return [public(KEY, "k1")]
 
     checked = TokenVerifier(ISSUER, ("app",), "pre/", fetch=fetch, monotonic=lambda: now[0])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import jwt
-from jwt import PyJWK, PyJWKClient, PyJWKClientConnectionError, PyJWKClientError
+from jwt import PyJWK, PyJWKClient, PyJWTError
 
 from headrace.auth import Caller, caller_from_claims
 from headrace.errors import TokenExpired, Unauthorized, Unavailable
@@ -91,7 +91,7 @@ class TokenVerifier:
     def _refetch(self) -> None:
         try:
             self._keys = {key.key_id: key for key in self._fetch() if key.key_id}
-        except (PyJWKClientConnectionError, PyJWKClientError) as error:
+        except (PyJWTError, OSError, ValueError) as error:  # no answer, half of one, or not the keys
             if not self._keys:
                 raise Unavailable("tokens cannot be checked right now; try again shortly") from error
         self._fetched_at = self._monotonic()
