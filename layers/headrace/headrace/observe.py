@@ -52,7 +52,13 @@ def report(kind: str, message: str, *, level: str = "warning", **fields: Any) ->
 
 
 def report_unexpected(error: BaseException) -> None:
-    """Log where ``error`` was raised, but not its message: that may quote what a client sent."""
+    """Log where ``error`` was raised, but not its message: that may quote what a client sent.
+
+    Whoever calls this answers the client, so that Lambda counts no error: ``Unexpected`` is counted in its place.
+    """
+    meter = Meter()
+    meter.count("Unexpected")
+    meter.flush()
     where = "".join(traceback.format_tb(error.__traceback__)[-8:])
     report(f"unexpected {type(error).__name__}", "an unexpected error", level="error", traceback=where)
 

@@ -13,7 +13,7 @@ from headrace.connections import Connections, DynamoConnections
 from headrace.cursors import CursorSigner
 from headrace.errors import HeadraceError
 from headrace.history import History
-from headrace.observe import report
+from headrace.observe import report, report_unexpected
 from headrace.readers.dynamodb import DynamoReader
 from headrace.secrets import ManagedSecrets
 from headrace.settings import ConnectionSettings, ReadSettings, TableSettings
@@ -52,5 +52,8 @@ def answer_page(event: Mapping[str, Any], page: Page) -> dict[str, Any]:
     except HeadraceError as error:
         answer = answers.http_error(error)
         if answer["statusCode"] >= 500:
-            report(type(error).__name__, "a page could not be read", level="error")
+            report(type(error).__name__, f"a page could not be read: {error.message}", level="error")
         return answer
+    except Exception as error:  # noqa: BLE001 - reported, and answered as an error
+        report_unexpected(error)
+        return answers.http_error(error)
