@@ -4,7 +4,12 @@ import json
 
 import pytest
 
-from headrace.observe import Meter, Quiet
+from headrace import observe
+from headrace.envelope import decode
+from headrace.frames import Frames
+from headrace.http_writes import HttpWrites
+from headrace.observe import Meter, Quiet, logger
+from tests.unit.lanes import Lanes, frame_event, http_event
 
 
 def test_repeated_reports_are_let_through_once_in_five_seconds_with_their_count() -> None:
@@ -38,3 +43,29 @@ def test_counts_become_one_metric_line_per_set_of_dimensions(capsys: pytest.Capt
     assert sorted((line["lane"], line["Accepted"]) for line in lines) == [("main", [3.0]), ("retry", [1.0])]
     assert all(line["stream"] == "chat" for line in lines)
     assert meter.counts == {}
+
+
+@pytest.mark.parametrize("protocol", ["frame", "http"])
+def test_log_lines_have_the_id_that_travels_with_the_event(protocol: str) -> None:
+    logger.set_correlation_id(None)
+    lanes = Lanes()
+    if protocol == "frame":
+        lanes.frames.answer(frame_event({"roomId": "kitchen", "message": "hello"}), Frames.send_message)
+    else:
+        lanes.http.answer(http_event({"message": "hello"}, room="kitchen"), HttpWrites.post_message)
+
+    (body,) = lanes.broker.bodies()
+    assert logger.get_correlation_id() == decode(body).correlation_id == "r-1"
+
+
+def test_what_is_not_stored_is_logged_with_the_id_it_was_accepted_under(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(observe, "_quiet", Quiet())
+    lanes = Lanes()
+    lanes.frames.answer(frame_event({"roomId": "kitchen", "message": "hello"}), Frames.send_message)
+    lanes.store.down = True
+
+    lanes.persist(*lanes.broker.bodies())
+
+    assert [vars(record)["correlation_id"] for record in caplog.records] == ["r-1"]

@@ -10,7 +10,7 @@ from headrace.accept import Acceptor
 from headrace.auth import Caller, caller_from_frame
 from headrace.bodies import event_list, parse_object
 from headrace.errors import FieldError, HeadraceError, InvalidRequest, shown, to_body
-from headrace.observe import Meter, report_unexpected
+from headrace.observe import Meter, correlate, report_unexpected
 from headrace.streams.chat import CHAT
 from headrace.times import Clock
 
@@ -30,12 +30,13 @@ class Frames:
         """The answer to a MESSAGE event: ``action``'s, or the error that stopped it. Never raises."""
         meter = Meter()
         request_id = None
+        correlation_id = correlate(event)
         try:
             frame = parse_object(event.get("body"), "frame")
             request_id = answers.request_id_of(frame)
             caller = caller_from_frame(event, self._scope_prefix)
             caller.require_unexpired(self._clock.now())
-            return action(self, frame, caller, str(event["requestContext"].get("requestId", "")), meter)
+            return action(self, frame, caller, correlation_id, meter)
         except HeadraceError as error:
             return answers.frame_error(request_id, to_body(error))
         except Exception as error:  # noqa: BLE001 - reported, and answered as an error: the client must not wait

@@ -10,7 +10,7 @@ from headrace.accept import Acceptor, Result
 from headrace.auth import Caller, caller_from_http
 from headrace.bodies import event_list, http_body
 from headrace.errors import FieldError, HeadraceError, InvalidEvent, NotFound, Unavailable, shown
-from headrace.observe import Meter, report_unexpected
+from headrace.observe import Meter, correlate, report_unexpected
 from headrace.streams.chat import CHAT
 
 BATCH_LIMIT = 500
@@ -26,9 +26,10 @@ class HttpWrites:
     def answer(self, event: Mapping[str, Any], route: Route) -> dict[str, Any]:
         """The answer to an HTTP API event: ``route``'s, or the error that stopped it. Never raises."""
         meter = Meter()
+        correlation_id = correlate(event)
         try:
             caller = caller_from_http(event, self._scope_prefix)
-            return route(self, event, caller, str(event["requestContext"].get("requestId", "")), meter)
+            return route(self, event, caller, correlation_id, meter)
         except HeadraceError as error:
             return answers.http_error(error)
         except Exception as error:  # noqa: BLE001 - reported, and answered as an error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from aws_lambda_powertools import Logger
@@ -18,6 +18,13 @@ KINDS_LIMIT = 256
 
 _settings = ObserveSettings.read()
 logger = Logger(service=_settings.powertools_service_name)
+
+
+def correlate(event: Mapping[str, Any]) -> str:
+    """The id of an API's ``event``, as in its access log and its envelopes; every log line has it from now on."""
+    request_id = str(event["requestContext"].get("requestId", ""))
+    logger.set_correlation_id(request_id)
+    return request_id
 
 
 class Quiet:

@@ -15,7 +15,7 @@ from typing import Any
 
 from headrace import records, times
 from headrace.envelope import Envelope, pack
-from headrace.errors import Lane, PoisonRecord, RetryLaneUnavailable
+from headrace.errors import Lane, PoisonRecord, RetryLaneUnavailable, shown
 from headrace.observe import Meter, report
 from headrace.records import Record, Row
 from headrace.retry_lane.base import BASE64, ENCODING, Handover, Postponement, RetryLane
@@ -137,7 +137,11 @@ class Persister:
                 meter.count("Poison", lane=lane, reason=each.reason.reason)
             else:
                 meter.count("NotStored", stream=parsed[each.record].stream.name, lane=lane)
-                report(type(each.reason).__name__, f"events are not stored yet: {each.reason.message}")
+                report(
+                    type(each.reason).__name__,
+                    f"events are not stored yet: {each.reason.message}",
+                    correlation_id=shown(parsed[each.record].envelope.correlation_id),
+                )
         return failed
 
     def _store_stream(self, stream: Stream, rows: Sequence[tuple[int, Row]]) -> list[_Failed]:

@@ -13,7 +13,7 @@ from headrace.connections import Connections, DynamoConnections
 from headrace.cursors import CursorSigner
 from headrace.errors import HeadraceError
 from headrace.history import History
-from headrace.observe import report, report_unexpected
+from headrace.observe import correlate, report, report_unexpected
 from headrace.readers.dynamodb import DynamoReader
 from headrace.secrets import ManagedSecrets
 from headrace.settings import ConnectionSettings, ReadSettings, TableSettings
@@ -46,6 +46,7 @@ def scope_prefix() -> str:
 
 def answer_page(event: Mapping[str, Any], page: Page) -> dict[str, Any]:
     """The HTTP answer with the page that ``page(history, caller, event)`` gives, or with the error that stopped it."""
+    correlate(event)
     try:
         caller = caller_from_http(event, scope_prefix())
         return answers.http(200, page(history(), caller, event))
