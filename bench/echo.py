@@ -72,9 +72,12 @@ def sam_local(folder: Path) -> Iterator[str | None]:
     template = folder / "template.yaml"
     handler = "    Handler: app.handler\n"
     text = (ECHO / "template.yaml").read_text()
-    template.write_text(text.replace(handler, f"{handler}    Architectures: [{machine}]\n", 1))
-    shutil.copytree(ECHO / "layers", folder / "layers")
+    text = text.replace(handler, f"{handler}    Architectures: [{machine}]\n", 1)
+    # Without `sam build` a layer is not in the form that a container mounts, so its module goes beside the function.
+    template.write_text(text.replace("      Layers:\n        - !Ref GreetingLayer\n", ""))
     shutil.copytree(ECHO / "functions", folder / "functions")
+    shutil.copytree(ECHO / "layers/greeting", folder / "functions/echo", dirs_exist_ok=True)
+    shutil.copytree(ECHO / "layers", folder / "layers")
     command = [str(SAM), "local", "start-api", "--template", str(template), "--port", str(port), "--skip-pull-image"]
     command += ["--container-host", "127.0.0.1", "--warm-containers", "EAGER"]
     log = (folder / "sam.log").open("w")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -60,7 +61,7 @@ class _HttpConnection(asyncio.Protocol):
         else:
             self._load.errors += 1
         self._buffer.clear()
-        if now < self._until:
+        if now < self._until and b"connection: close" not in head:
             self._send()
         else:
             self._transport.close()
@@ -71,19 +72,28 @@ class _HttpConnection(asyncio.Protocol):
 
 
 async def http_load(url: str, *, connections: int, seconds: float) -> Load:
-    """Keep ``connections`` requests outstanding for ``seconds`` and return what came of them."""
+    """Keep ``connections`` requests outstanding for ``seconds`` and return what came of them.
+
+    A server that closes connections gets new ones; what is not answered 30 s after the end counts as an error.
+    """
     parts = urlsplit(url)
     path = parts.path + (f"?{parts.query}" if parts.query else "")
     request = f"GET {path} HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n".encode()
     load, start = Load(), time.perf_counter()
+    until = start + seconds
     loop = asyncio.get_running_loop()
-    made = [
-        await loop.create_connection(
-            lambda: _HttpConnection(request, load, start + seconds), parts.hostname, parts.port or 80
-        )
-        for _ in range(connections)
-    ]
-    await asyncio.gather(*(protocol.done for _, protocol in made))
+
+    async def one() -> None:
+        while time.perf_counter() < until:
+            make = partial(_HttpConnection, request, load, until)
+            transport, protocol = await loop.create_connection(make, parts.hostname, parts.port or 80)
+            try:
+                await asyncio.wait_for(protocol.done, until + 30 - time.perf_counter())
+            except TimeoutError:
+                load.errors += 1
+                transport.close()
+
+    await asyncio.gather(*(one() for _ in range(connections)))
     load.seconds = time.perf_counter() - start
     return load
 
