@@ -33,7 +33,7 @@ def item(number: int, **more: Any) -> Item:
 @pytest.fixture
 def table(aws: str) -> Iterator[Any]:
     """An empty table in the emulator; the client that made it."""
-    dynamodb = client("dynamodb")
+    dynamodb = client("dynamodb", timeout=30, attempts=1)  # a first call loads much of the emulator
     dynamodb.create_table(
         TableName=TABLE.name,
         KeySchema=[

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from headrace.auth import Caller
 from headrace.aws import AWS_ERRORS
 from headrace.errors import StoreUnavailable
+from headrace.items import to_wire
 from headrace.keys import connection_room
 from headrace.times import SECOND, Clock, SystemClock
 
@@ -61,8 +62,7 @@ class DynamoConnections:
     def open(self, connection_id: str, caller: Caller) -> None:
         """Remember a connection."""
         row = connection_row(connection_id, caller, self._clock.now())
-        item = {name: {"N": str(value)} if isinstance(value, int) else {"S": value} for name, value in row.items()}
-        self._call("put_item", TableName=self._table, Item=item)
+        self._call("put_item", TableName=self._table, Item=to_wire(row))
 
     def close(self, connection_id: str) -> int:
         """Forget a connection and its subscriptions."""
