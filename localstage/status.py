@@ -17,6 +17,10 @@ from localstage.gateway.serving import Listener, json_response, message_response
 from localstage.statefile import Running
 
 
+WIDTH = 150
+"""Columns that the widest table needs."""
+
+
 class _Statuses(Protocol):
     def status(self) -> Any: ...
 
@@ -76,6 +80,7 @@ def print_status(running: Running) -> None:
     except (urllib.error.URLError, OSError, ValueError) as error:
         raise NotRunning(f"the stage (pid {running.pid}) does not answer: {error}") from None
     console = Console()
+    console.width = max(console.width, WIDTH)  # a cut name says less than a wrapped line
     console.print(f"up for {_age(time.time() - running.started_at)}, pid {running.pid}")
     console.print(f"HTTP API       {running.http_url}")
     console.print(f"WebSocket API  {running.websocket_url}")
