@@ -16,7 +16,6 @@ from localstage.errors import NotRunning
 from localstage.gateway.serving import Listener, json_response, message_response
 from localstage.statefile import Running
 
-
 WIDTH = 150
 """Columns that the widest table needs."""
 
