@@ -9,7 +9,11 @@ from headrace.persisting import persister
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any] | None:
     """Store the batch. For SQS the answer names the records to keep; for RabbitMQ there is none."""
+
+    def remaining() -> float:
+        return float(context.get_remaining_time_in_millis()) / 1000
+
     if event.get("eventSource") == "aws:rmq":
-        persister().main_lane(event, lambda: context.get_remaining_time_in_millis() / 1000)
+        persister().main_lane(event, remaining)
         return None
-    return persister().retry_lane(event)
+    return persister().retry_lane(event, remaining)

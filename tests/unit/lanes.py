@@ -16,7 +16,7 @@ from headrace.http_writes import HttpWrites
 from headrace.items import Item
 from headrace.persist import Persister
 from headrace.retry_lane.base import Handover, to_text
-from headrace.retry_lane.memory import MemoryRetryLane
+from headrace.retry_lane.memory import MemoryRetryLane, Message
 from headrace.store.memory import MemoryStore
 from tests.unit.senders import CLOCK, TABLE
 
@@ -28,7 +28,7 @@ class Lanes:
 
     def __init__(self) -> None:
         self.broker = MemoryPublisher(keys.persist_queues(QUEUES))
-        self.retry = MemoryRetryLane()
+        self.retry = MemoryRetryLane(CLOCK)
         self.store = MemoryStore()
         self.waits: list[float] = []
         self.acceptor = Acceptor(self.broker, self.retry, QUEUES, CLOCK)
@@ -67,6 +67,16 @@ def rabbit_event(bodies: Iterable[bytes | str]) -> dict[str, Any]:
 
 def sqs_event(records: Iterable[Handover], received: int = 1) -> dict[str, Any]:
     return {"Records": [_sqs_record(index, record, received) for index, record in enumerate(records)]}
+
+
+def received_event(messages: Iterable[Message]) -> dict[str, Any]:
+    """The event of what was received from the retry lane."""
+    return {
+        "Records": [
+            {**_sqs_record(0, each.record, each.received), "messageId": each.id, "receiptHandle": each.receipt}
+            for each in messages
+        ]
+    }
 
 
 def _sqs_record(index: int, record: Handover, received: int) -> dict[str, Any]:

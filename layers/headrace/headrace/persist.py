@@ -7,15 +7,16 @@ The retry lane (SQS) is told which records failed; the others are deleted.
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headrace import records, times
+from headrace import records, retry_budget, retry_order, times
 from headrace.envelope import Envelope, pack
-from headrace.errors import Lane, PoisonRecord, RetryLaneUnavailable, shown
+from headrace.errors import Lane, PoisonRecord, RetryLaneUnavailable, StoreThrottled, StoreUnavailable, shown
 from headrace.observe import Meter, report
 from headrace.records import Record, Row
 from headrace.retry_lane.base import BASE64, ENCODING, Handover, Postponement, RetryLane
@@ -28,8 +29,8 @@ from headrace.times import Clock
 DEADLINE_MARGIN = 3.0
 FIRST_WAIT = 0.2
 LONGEST_WAIT = 5.0
-BACKOFF_FACTOR = 4
-LONGEST_VISIBILITY = 900
+TOUCH_MARGIN = 12.0
+"""Seconds to the deadline below which no further record of the retry lane is tried: a try may take this long."""
 
 _NOTHING: Mapping[str, str] = {}
 
@@ -88,31 +89,70 @@ class Persister:
         finally:
             meter.flush()
 
-    def retry_lane(self, event: Mapping[str, Any]) -> dict[str, Any]:
+    def retry_lane(self, event: Mapping[str, Any], remaining: Remaining = lambda: math.inf) -> dict[str, Any]:
         """Store an SQS event's records; the answer (ReportBatchItemFailures) names those to keep.
 
         A record that can never succeed is made visible at once, so that it reaches the dead lane in seconds; any other
-        waits four times longer at each receive.
+        waits four times longer at each receive. Before a record is touched that may end the process (one that was
+        received before), what came before it is settled: deleted from the queue if it is stored, else postponed.
         """
         meter = Meter()
+        raws = event["Records"]
+        kept: dict[int, Failure] = {}
+        unsettled: list[int] = []
         try:
-            raws = event["Records"]
-            reasons: dict[int, Failure] = {}
-            parsed: dict[int, Record] = {}
-            for index, raw in enumerate(raws):
-                try:
-                    parsed[index] = records.rows_of(records.sqs_body(raw), self._tables)
-                except PoisonRecord as error:
-                    meter.count("Poison", lane="retry", reason=error.reason)
-                    reasons[index] = error
-            for failed in self._store_rows(parsed, "retry", meter):
-                # A record with anything in it that may still succeed is not poison yet.
-                if failed.record not in reasons or isinstance(reasons[failed.record], PoisonRecord):
-                    reasons[failed.record] = failed.reason
-            self._retry_lane.postpone([self._postponement(raws[index], why) for index, why in reasons.items()])
-            return {"batchItemFailures": [{"itemIdentifier": raws[index]["messageId"]} for index in reasons]}
+            for group in retry_order.groups(raws):
+                self._settle(raws, unsettled, kept)
+                self._retry(raws, group, kept, remaining, meter)
+                unsettled = group
+            # What is stored of the last group is deleted by the mapping, when it has the answer.
+            self._postpone(raws, [index for index in unsettled if index in kept], kept)
+            return {"batchItemFailures": [{"itemIdentifier": raws[index]["messageId"]} for index in sorted(kept)]}
         finally:
             meter.flush()
+
+    def _retry(
+        self,
+        raws: Sequence[Mapping[str, Any]],
+        group: Sequence[int],
+        kept: dict[int, Failure],
+        remaining: Remaining,
+        meter: Meter,
+    ) -> None:
+        """Store a group of records that are touched together; what is not stored joins ``kept``."""
+        parsed: dict[int, Record] = {}
+        for index in group:
+            try:
+                parsed[index] = records.rows_of(records.sqs_body(raws[index]), self._tables)
+            except PoisonRecord as error:
+                meter.count("Poison", lane="retry", reason=error.reason)
+                kept[index] = error
+        hopeless = self._hopeless(kept, remaining)
+        if hopeless is not None:
+            kept.update(dict.fromkeys(parsed, hopeless))
+            return
+        for failed in self._store_rows(parsed, "retry", meter):
+            # A record with anything in it that may still succeed is not poison yet.
+            if isinstance(kept.get(failed.record, failed.reason), PoisonRecord):
+                kept[failed.record] = failed.reason
+
+    def _hopeless(self, kept: Mapping[int, Failure], remaining: Remaining) -> StoreUnavailable | None:
+        """Why no further record is tried in this batch, if so: one by one, each would wait for the same table."""
+        away = (why for why in kept.values() if isinstance(why, StoreUnavailable))
+        found = next((why for why in away if not isinstance(why, StoreThrottled)), None)
+        if found is None and remaining() < TOUCH_MARGIN:
+            return StoreThrottled("no time is left in this invocation")
+        return found
+
+    def _settle(self, raws: Sequence[Mapping[str, Any]], indexes: Sequence[int], kept: Mapping[int, Failure]) -> None:
+        stored = [raws[index]["receiptHandle"] for index in indexes if index not in kept]
+        if stored:
+            self._retry_lane.delete(stored)
+        self._postpone(raws, [index for index in indexes if index in kept], kept)
+
+    def _postpone(self, raws: Sequence[Mapping[str, Any]], indexes: Sequence[int], kept: Mapping[int, Failure]) -> None:
+        if indexes:
+            self._retry_lane.postpone([self._postponement(raws[index], kept[index]) for index in indexes])
 
     def _read(self, raw: Mapping[str, Any], meter: Meter) -> Record | Handover:
         """A RabbitMQ record's rows; or its bytes for the retry lane, if it can never be stored."""
@@ -202,6 +242,5 @@ class Persister:
     def _postponement(self, raw: Mapping[str, Any], reason: Failure) -> Postponement:
         if isinstance(reason, PoisonRecord):
             return Postponement(raw["receiptHandle"], 0)
-        received = max(1, int(raw.get("attributes", {}).get("ApproximateReceiveCount", "1")))
-        seconds = self._first_pause * BACKOFF_FACTOR ** min(received - 1, 8)
-        return Postponement(raw["receiptHandle"], min(seconds, LONGEST_VISIBILITY))
+        seconds = retry_budget.pause_after(retry_order.received(raw), self._first_pause)
+        return Postponement(raw["receiptHandle"], seconds)

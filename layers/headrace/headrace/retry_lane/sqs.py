@@ -40,8 +40,12 @@ class SqsRetryLane:
             {"Id": str(index), "ReceiptHandle": each.receipt, "VisibilityTimeout": each.seconds}
             for index, each in enumerate(postponements)
         ]
-        slices = [entries[start : start + BATCH_ENTRIES] for start in range(0, len(entries), BATCH_ENTRIES)]
-        self._at_once(self._postpone_batch, slices)
+        self._at_once(self._postpone_batch, _slices(entries))
+
+    def delete(self, receipts: Sequence[str]) -> None:
+        """Take received records out of the queue, as far as possible."""
+        entries = [{"Id": str(index), "ReceiptHandle": receipt} for index, receipt in enumerate(receipts)]
+        self._at_once(self._delete_batch, _slices(entries))
 
     def _at_once(self, call: Callable[[list[Entry]], Any], groups: list[list[Entry]]) -> list[Any]:
         if not groups:
@@ -74,6 +78,17 @@ class SqsRetryLane:
         except AWS_ERRORS:
             # The queue's own visibility timeout holds then: the record comes later, and nothing is lost.
             return
+
+    def _delete_batch(self, entries: list[Entry]) -> None:
+        try:
+            self._client.delete_message_batch(QueueUrl=self._url, Entries=entries)
+        except AWS_ERRORS:
+            # The mapping deletes it once more; and a record that comes again is the same row again.
+            return
+
+
+def _slices(entries: list[Entry]) -> list[list[Entry]]:
+    return [entries[start : start + BATCH_ENTRIES] for start in range(0, len(entries), BATCH_ENTRIES)]
 
 
 def batches(records: Sequence[Handover]) -> Iterator[list[Entry]]:

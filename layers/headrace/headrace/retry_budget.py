@@ -1,0 +1,33 @@
+"""How long the retry lane waits between its tries: the outage that it outlasts with the dead lane empty (P6).
+
+Nothing else decides about pauses, so that what ``make retry-budget`` prints and the docs state is what happens.
+"""
+
+from __future__ import annotations
+
+RECEIVES = 5
+"""Tries before SQS moves a record to the dead lane: the template's ``maxReceiveCount``."""
+
+FACTOR = 4
+LONGEST_PAUSE = 900
+
+
+def pause_after(received: int, first_pause: int) -> int:
+    """Seconds until a record that was received ``received`` times is seen again.
+
+    0 after its last try: SQS moves it to the dead lane when it would be received once more, and nothing is won by
+    waiting for that.
+    """
+    if received >= RECEIVES:
+        return 0
+    return min(first_pause * int(FACTOR ** (max(1, received) - 1)), LONGEST_PAUSE)
+
+
+def pauses(first_pause: int) -> tuple[int, ...]:
+    """The pauses between the tries, in seconds."""
+    return tuple(pause_after(received, first_pause) for received in range(1, RECEIVES))
+
+
+def budget_seconds(first_pause: int) -> int:
+    """The retry budget: from a record's first try in the retry lane to its last."""
+    return sum(pauses(first_pause))
