@@ -34,7 +34,9 @@ class Lanes:
         self.acceptor = Acceptor(self.broker, self.retry, QUEUES, CLOCK)
         self.frames = Frames(self.acceptor, CLOCK)
         self.http = HttpWrites(self.acceptor, "")
-        self.persister = Persister(self.store, self.retry, {"chat": TABLE}, CLOCK, sleep=self.waits.append)
+        self.persister = Persister(
+            self.store, self.retry, {"chat": TABLE, "probe": TABLE}, CLOCK, sleep=self.waits.append
+        )
 
     def published(self) -> list[dict[str, Any]]:
         """Every event on the broker."""

@@ -20,6 +20,7 @@ ADAPTER_MODULES = {
     "secrets",
     "tokens",
     "topology",
+    "broker.depths",
     "broker.link",
     "broker.pika_errors",
     "broker.rabbitmq",

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from aws_lambda_powertools.metrics import MetricUnit
 
 from headrace import observe
 from headrace.envelope import decode
@@ -69,3 +70,15 @@ def test_what_is_not_stored_is_logged_with_the_id_it_was_accepted_under(
     lanes.persist(*lanes.broker.bodies())
 
     assert [vars(record)["correlation_id"] for record in caplog.records] == ["r-1"]
+
+
+def test_measured_values_stay_apart_and_zero_is_one_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+    meter = Meter()
+    for seconds in (0, 0.2, 3):
+        meter.measure("ProbeSeconds", seconds, MetricUnit.Seconds, queue="persist.0")
+
+    meter.flush()
+    meter.flush()
+
+    (line,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (line["queue"], line["ProbeSeconds"]) == ("persist.0", [0.0, 0.2, 3.0])

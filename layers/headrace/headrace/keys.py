@@ -141,6 +141,11 @@ def connection_room(connection_id: str) -> str:
     return f"#connection#{connection_id}"
 
 
+def probe_room(queue: str) -> str:
+    """The partition key of the probes of one persist queue: ``#`` keeps it apart from every room."""
+    return f"#probe#{queue}"
+
+
 def fits(partition_key: str, sort_key: str | None = None) -> bool:
     """Whether a key's parts are within DynamoDB's limits, and not empty."""
     if not 0 < len(partition_key.encode()) <= PARTITION_KEY_BYTES:

@@ -16,6 +16,9 @@ from headrace.settings import ObserveSettings
 QUIET_SECONDS = 5.0
 KINDS_LIMIT = 256
 
+_Dimensions = tuple[tuple[str, str], ...]
+_Counted = tuple[str, _Dimensions]
+
 _settings = ObserveSettings.read()
 logger = Logger(service=_settings.powertools_service_name)
 
@@ -77,29 +80,43 @@ class Meter:
     """
 
     def __init__(self) -> None:
-        self.counts: dict[tuple[str, tuple[tuple[str, str], ...]], float] = defaultdict(float)
+        self.counts: dict[_Counted, float] = defaultdict(float)
+        self.measured: dict[_Counted, list[float]] = defaultdict(list)
+        self._units: dict[str, MetricUnit] = {}
 
     def count(self, name: str, value: float = 1, **dimensions: str) -> None:
         """Add ``value`` to the sum of ``name`` with these dimensions; 0 adds nothing."""
         if value:
             self.counts[name, tuple(sorted(dimensions.items()))] += value
 
+    def measure(self, name: str, value: float, unit: MetricUnit = MetricUnit.Count, **dimensions: str) -> None:
+        """Keep ``value`` as it is, 0 too: CloudWatch makes a distribution of all values of ``name``."""
+        self.measured[name, tuple(sorted(dimensions.items()))].append(value)
+        self._units[name] = unit
+
     def total(self, name: str) -> float:
         """The sum of ``name`` over all dimensions."""
         return sum(value for (counted, _), value in self.counts.items() if counted == name)
 
     def flush(self) -> None:
-        """Write what was counted, one line per set of dimensions, and start from nothing."""
-        lines: dict[tuple[tuple[str, str], ...], EphemeralMetrics] = {}
+        """Write what was counted and measured, one line per set of dimensions, and start from nothing."""
+        lines: dict[_Dimensions, EphemeralMetrics] = {}
         for (name, dimensions), value in self.counts.items():
-            line = lines.get(dimensions)
-            if line is None:
-                line = lines[dimensions] = EphemeralMetrics(
-                    namespace=_settings.powertools_metrics_namespace, service=_settings.powertools_service_name
-                )
-                for dimension, of in dimensions:
-                    line.add_dimension(dimension, of)
-            line.add_metric(name, unit=MetricUnit.Count, value=value)
+            _line(lines, dimensions).add_metric(name, unit=MetricUnit.Count, value=value)
+        for (name, dimensions), values in self.measured.items():
+            for value in values:
+                _line(lines, dimensions).add_metric(name, unit=self._units[name], value=value)
         for line in lines.values():
             line.flush_metrics()
         self.counts.clear()
+        self.measured.clear()
+
+
+def _line(lines: dict[_Dimensions, EphemeralMetrics], dimensions: _Dimensions) -> EphemeralMetrics:
+    if dimensions not in lines:
+        line = lines[dimensions] = EphemeralMetrics(
+            namespace=_settings.powertools_metrics_namespace, service=_settings.powertools_service_name
+        )
+        for dimension, of in dimensions:
+            line.add_dimension(dimension, of)
+    return lines[dimensions]

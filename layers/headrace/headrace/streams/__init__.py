@@ -5,8 +5,9 @@ from __future__ import annotations
 from headrace.errors import PoisonRecord, shown
 from headrace.streams.base import Stream
 from headrace.streams.chat import CHAT
+from headrace.streams.probe import PROBE
 
-STREAMS: dict[str, Stream] = {stream.name: stream for stream in (CHAT,)}
+STREAMS: dict[str, Stream] = {stream.name: stream for stream in (CHAT, PROBE)}
 
 
 def stream_named(name: str) -> Stream:

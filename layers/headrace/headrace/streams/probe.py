@@ -1,0 +1,85 @@
+"""The stream ``probe``: the stage's own events, one per persist queue and minute, that show that the main lane works.
+
+They lie in the table of the messages, so that they fail when messages would: a table of their own could be well while
+that one is not. No client reaches them: no id may contain ``#``, and without ``userId`` and ``bucketId`` a row is in
+no index, so no history and no total ever counts one.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, ValidationError
+from pydantic_core import PydanticCustomError
+
+from headrace import keys, times
+from headrace.auth import OPS
+from headrace.errors import InvalidEvent
+from headrace.items import Item
+from headrace.settings import TableSettings
+from headrace.streams.base import CanonicalTime, EventModel, Id, Sender, Stamped, Stream, poison
+from headrace.streams.chat import CHAT
+
+KEPT = times.DAY
+EVENT_ID = "probe"
+_SENDER_TAG = keys.sender_tag(EVENT_ID)
+
+
+def _whole_minute(value: str) -> str:
+    if times.micros_of(value) % times.MINUTE:
+        raise PydanticCustomError("invalid_key", "is not a whole minute")
+    return value
+
+
+class StampedProbe(EventModel):
+    """A probe as it travels in an envelope. Its key holds nothing else, so a repeated one is the same row."""
+
+    queue: Id = Field(description="the name of a persist queue")
+    minute: Annotated[CanonicalTime, AfterValidator(_whole_minute)] = Field(description="a whole minute, UTC")
+
+
+_stamped = StampedProbe.__pydantic_validator__.validate_python
+
+
+def probe(queue: str, minute: str) -> dict[str, Any]:
+    """The event that goes through ``queue`` in ``minute`` (a canonical time)."""
+    return {"queue": queue, "minute": minute}
+
+
+def accept(_raw: object, _sender: Sender) -> Stamped:
+    """Nobody sends probes but the stage itself.
+
+    Raises:
+        InvalidEvent: always.
+    """
+    raise InvalidEvent("probes are sent by the stage itself")
+
+
+def item(event: dict[str, Any], accepted_at: int, _table: TableSettings) -> Item:
+    """The row of a probe; it expires a day after it was sent, however long messages are kept.
+
+    Raises:
+        PoisonRecord: missing_field, empty_key, invalid_key or invalid_event.
+    """
+    try:
+        found: StampedProbe = _stamped(event)
+    except ValidationError as error:
+        raise poison(StampedProbe, error) from None
+    return {
+        "roomId": keys.probe_room(found.queue),
+        "timestampSk": keys.timestamp_sk(found.minute, EVENT_ID, _SENDER_TAG),
+        "timestamp": found.minute,
+        "expiresAt": (accepted_at + KEPT) // times.SECOND,
+    }
+
+
+PROBE = Stream(
+    name="probe",
+    write_scope=OPS,
+    accept=accept,
+    item=item,
+    table_setting=CHAT.table_setting,
+    retention_setting=CHAT.retention_setting,
+    partition_key=CHAT.partition_key,
+    sort_key=CHAT.sort_key,
+)
