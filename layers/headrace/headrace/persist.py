@@ -133,7 +133,7 @@ class Persister:
             return
         for failed in self._store_rows(parsed, "retry", meter):
             # A record with anything in it that may still succeed is not poison yet.
-            if isinstance(kept.get(failed.record, failed.reason), PoisonRecord):
+            if failed.record not in kept or isinstance(kept[failed.record], PoisonRecord):
                 kept[failed.record] = failed.reason
 
     def _hopeless(self, kept: Mapping[int, Failure], remaining: Remaining) -> StoreUnavailable | None:
