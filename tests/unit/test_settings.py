@@ -5,7 +5,14 @@ import os
 import pytest
 
 from headrace.errors import ConfigurationError
-from headrace.settings import CacheSettings, PersistSettings, TableSettings, TopologySettings, WriteSettings
+from headrace.settings import (
+    CacheSettings,
+    PersistSettings,
+    ShardSettings,
+    TableSettings,
+    TopologySettings,
+    WriteSettings,
+)
 
 WRITE = {
     "BROKER_ENDPOINTS": "amqps://one:5671, amqps://two:5671",
@@ -80,3 +87,8 @@ def test_an_endpoint_is_a_host_and_a_port(endpoint: str) -> None:
 def test_the_topology_has_a_delivery_limit_that_means_the_same_on_every_version() -> None:
     with pytest.raises(ConfigurationError, match="PERSIST_DELIVERY_LIMIT"):
         TopologySettings.read(WRITE | {"PERSIST_DELIVERY_LIMIT": "-1"})
+
+
+def test_reading_covers_every_shard_that_is_written() -> None:
+    with pytest.raises(ConfigurationError, match="TIME_READ_SHARDS"):
+        ShardSettings.read({"TIME_WRITE_SHARDS": "16", "TIME_READ_SHARDS": "8"})

@@ -9,6 +9,8 @@ from typing import Any
 from headrace.errors import RateLimited, Unavailable, to_body, treatment
 
 REQUEST_ID_LIMIT = 128
+FRAME_BYTES = 128 * 1024
+"""The longest message that a WebSocket API sends."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
@@ -39,8 +41,16 @@ def ack(request_id: str | None, result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def acks(request_id: str | None, results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A frame with one result per event, in the order sent."""
-    return frame({**_with_request_id({"type": "acks"}, request_id), "results": results})
+    """A frame with one result per event, in the order sent; too long for a frame, errors go without their details."""
+    body = {**_with_request_id({"type": "acks"}, request_id), "results": results}
+    answer = frame(body)
+    if len(answer["body"].encode()) > FRAME_BYTES:
+        answer = frame({**body, "results": [_without_details(result) for result in results]})
+    return answer
+
+
+def _without_details(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**result, "error": {**result["error"], "details": []}} if "error" in result else result
 
 
 def pong(request_id: str | None, time: str) -> dict[str, Any]:

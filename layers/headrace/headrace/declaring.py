@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace import custom_resource
+from headrace.errors import ConfigurationError
 from headrace.observe import logger
 from headrace.secrets import ManagedSecrets
 from headrace.settings import TopologySettings
@@ -20,7 +21,8 @@ def declare_for(event: Mapping[str, Any]) -> dict[str, Any]:
     """Declare, and answer in the form that ``event`` asks for: what was declared, and what stands differently.
 
     Raises:
-        headrace.errors.HeadraceError: the broker could not be reached (never for a custom resource: it is answered).
+        headrace.errors.HeadraceError: the broker could not be reached, or refuses a queue that must be there (never
+            for a custom resource: it is answered).
     """
     if custom_resource.is_request(event):
         return custom_resource.answer(event, PHYSICAL_ID, lambda: _declare(STARTING_SECONDS))
@@ -31,4 +33,6 @@ def _declare(seconds: float) -> dict[str, str]:
     report = declare(TopologySettings.read(), ManagedSecrets(), seconds=seconds)
     for difference in report.differs:
         logger.warning(difference)
+    if report.missing:
+        raise ConfigurationError("; ".join(report.missing))
     return {"declared": ", ".join(report.declared), "differs": "; ".join(report.differs)}

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Annotated, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from headrace.errors import ConfigurationError
 
@@ -95,11 +95,26 @@ class RetryLaneSettings(Settings):
     retry_queue_url: Name = Field(description="the URL of the RetryQueue")
 
 
-class WriteSettings(BrokerSettings, RetryLaneSettings, AuthSettings):
+class BreakerSettings(Settings):
+    """When the breakers around the broker and around tables open, and when they try again."""
+
+    breaker_failure_percent: int = Field(default=50, ge=1, le=99, description="a whole number from 1 to 99")
+    breaker_window: int = Field(default=10, ge=1, le=1000, description="a whole number from 1 to 1000")
+    breaker_probe_seconds: float = Field(default=10, gt=0, le=600, description="seconds, above 0 and at most 600")
+
+
+class EnvironmentSettings(Settings):
+    """What Lambda says about this environment."""
+
+    aws_lambda_function_name: str = Field(default="", description="a name")
+    aws_lambda_log_stream_name: str = Field(default="", description="a name")
+
+
+class WriteSettings(BrokerSettings, RetryLaneSettings, AuthSettings, BreakerSettings):
     """For receive_frame and receive_http."""
 
 
-class PersistSettings(RetryLaneSettings):
+class PersistSettings(RetryLaneSettings, BreakerSettings):
     """For persist_events; tables are named per stream by :class:`TableSettings`."""
 
     persist_parallel_writes: int = Field(default=8, ge=1, le=64, description="a whole number from 1 to 64")
@@ -150,7 +165,16 @@ class ShardSettings(Settings):
     """Over how many partitions an index is spread. Reading may cover more shards than writing fills."""
 
     time_write_shards: int = Field(default=8, ge=1, le=1000, description="a whole number from 1 to 1000")
-    time_read_shards: int = Field(default=8, ge=1, le=1000, description="a whole number from 1 to 1000")
+    time_read_shards: int = Field(
+        default=8, ge=1, le=1000, description="a whole number from 1 to 1000, not below TIME_WRITE_SHARDS"
+    )
+
+    @field_validator("time_read_shards")
+    @classmethod
+    def _covers_what_is_written(cls, value: int, info: ValidationInfo) -> int:
+        if value < info.data.get("time_write_shards", 0):
+            raise ValueError("events in the shards beyond would be missing from every answer")
+        return value
 
 
 class TableSettings(ShardSettings):

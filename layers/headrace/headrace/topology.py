@@ -24,6 +24,8 @@ from headrace.settings import TopologySettings
 
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 1.0
+HEARTBEAT_SECONDS = 15
+"""Short: pika's blocking calls have no time limit of their own, so this is what ends one on a silent broker."""
 NEVER_DROPPED = 1_000_000
 """A delivery limit that means none on every version; ``-1`` drops at once on 3.10 and means none on 4.x."""
 
@@ -50,10 +52,11 @@ class Queue:
 
 @dataclass
 class Report:
-    """What was declared, and in one sentence each what stands in another form."""
+    """What was declared, and in one sentence each what stands in another form and what is not there at all."""
 
     declared: list[str] = field(default_factory=list)
     differs: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
 
 
 def plan(queues: int, delivery_limit: int) -> list[Exchange | Queue]:
@@ -99,8 +102,9 @@ def _connect(settings: TopologySettings, secrets: Secrets, deadline: float) -> B
     while True:
         try:
             known = credentials(secrets, settings.broker_secret_arn, fresh=outdated)
-            heartbeat = settings.broker_heartbeat_seconds
-            endpoints = [parameters(url, known, CONNECT_SECONDS, heartbeat) for url in settings.broker_endpoints]
+            endpoints = [
+                parameters(url, known, CONNECT_SECONDS, HEARTBEAT_SECONDS) for url in settings.broker_endpoints
+            ]
             return BlockingConnection(endpoints)
         except SecretsUnavailable:
             if time.monotonic() >= deadline:
@@ -127,7 +131,9 @@ def _declare_one(connection: BlockingConnection, step: Exchange | Queue, report:
             return
     _note(report, f"queue {step.name}", refused)
     if refused:
-        _attempt(connection, lambda channel: channel.queue_bind(step.name, step.exchange, step.routing_key))
+        absent = _attempt(connection, lambda channel: channel.queue_bind(step.name, step.exchange, step.routing_key))
+        if absent:
+            report.missing.append(f"queue {step.name} cannot be used: {absent}")
 
 
 def _declare_queue(channel: BlockingChannel, queue: Queue, arguments: Mapping[str, Any]) -> None:
