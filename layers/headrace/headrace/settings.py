@@ -142,6 +142,12 @@ class HealthSettings(RetryLaneSettings, CacheSettings):
     chat_messages_table: Name = Field(description="the name of the ChatMessages table")
 
 
+class StatusSettings(BrokerSettings, RetryLaneSettings, CacheSettings, AuthSettings):
+    """For read_status; the table of the probes is named by :class:`TableSettings`."""
+
+    dead_letter_queue_url: Name = Field(description="the URL of the DeadLetterQueue")
+
+
 class ConnectionSettings(Settings):
     """For open_connection and close_connection."""
 
