@@ -16,6 +16,7 @@ FUNCTIONS = sorted((ROOT / "functions").glob("*/app.py"))
 ADAPTERS = {"boto3", "botocore", "pika", "redis"}
 ADAPTER_MODULES = {
     "aws",
+    "cache",
     "checks",
     "secrets",
     "tokens",

@@ -8,13 +8,17 @@ import pytest
 from localstage.template import parameters
 from tests.unit.stack import ROOT, Stack, as_list
 
+# What a breaker needs: when it opens, and the cache where it says so.
+BREAKERS = {"BREAKER_FAILURE_PERCENT", "BREAKER_WINDOW", "BREAKER_PROBE_SECONDS", "CACHE_ENDPOINT", "CACHE_TLS"}
 # Each function knows this and nothing else.
 VARIABLES = {
     "AuthorizeConnection": {"JWT_ISSUER", "JWT_AUDIENCE", "SCOPE_PREFIX"},
     "OpenConnection": {"CONNECTIONS_TABLE"},
     "CloseConnection": {"CONNECTIONS_TABLE"},
-    "ReceiveFrame": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES", "RETRY_QUEUE_URL", "SCOPE_PREFIX"},
-    "ReceiveHttp": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES", "RETRY_QUEUE_URL", "SCOPE_PREFIX"},
+    "ReceiveFrame": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES", "RETRY_QUEUE_URL", "SCOPE_PREFIX"}
+    | BREAKERS,
+    "ReceiveHttp": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES", "RETRY_QUEUE_URL", "SCOPE_PREFIX"}
+    | BREAKERS,
     "PersistEvents": {
         "CHAT_MESSAGES_TABLE",
         "CHAT_RETENTION_DAYS",
@@ -22,7 +26,8 @@ VARIABLES = {
         "RETRY_QUEUE_URL",
         "TIME_READ_SHARDS",
         "TIME_WRITE_SHARDS",
-    },
+    }
+    | BREAKERS,
     "ReadRoom": {"CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN", "SCOPE_PREFIX"},
     "ReadUser": {"CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN", "SCOPE_PREFIX"},
     "DeclareTopology": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES"},

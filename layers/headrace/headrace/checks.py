@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from redis import Redis
-from redis.backoff import NoBackoff
-from redis.retry import Retry
-
+from headrace import cache
 from headrace.aws import client
 from headrace.health import CHECK_SECONDS, Health, any_port_open
 from headrace.settings import HealthSettings
@@ -19,7 +16,7 @@ def health() -> Health:
     settings = HealthSettings.read()
     table = client("dynamodb", timeout=CHECK_SECONDS, attempts=1)
     queue = client("sqs", timeout=CHECK_SECONDS, attempts=1)
-    cache = _cache(settings)
+    cached = cache.connect(settings, CHECK_SECONDS / 2)
     return Health(
         {
             "broker": lambda: any_port_open(settings.broker_endpoints),
@@ -27,19 +24,6 @@ def health() -> Health:
                 QueueUrl=settings.retry_queue_url, AttributeNames=["ApproximateNumberOfMessages"]
             ),
             "table": lambda: table.describe_table(TableName=settings.chat_messages_table),
-            "cache": cache.ping,
+            "cache": cached.ping,
         }
-    )
-
-
-def _cache(settings: HealthSettings) -> Redis:
-    host, _, port = settings.cache_endpoint.rpartition(":")
-    # The library's own retries would take seconds when the cache is away (design, fault 17).
-    return Redis(
-        host=host,
-        port=int(port),
-        ssl=settings.cache_tls,
-        socket_timeout=CHECK_SECONDS / 2,
-        socket_connect_timeout=CHECK_SECONDS / 2,
-        retry=Retry(NoBackoff(), 0),
     )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 
+from headrace.breaker_board import BreakerBoard
 from headrace.persist import Persister
 from headrace.retry_lane.sqs import SqsRetryLane
-from headrace.settings import PersistSettings, TableSettings
+from headrace.settings import EnvironmentSettings, PersistSettings, TableSettings
 from headrace.store.dynamodb import DynamoStore
+from headrace.store.guarded import GuardedStore
 from headrace.streams import STREAMS
 from headrace.times import SystemClock
 
@@ -16,8 +18,9 @@ from headrace.times import SystemClock
 def persister() -> Persister:
     """Stores the records of both lanes."""
     settings = PersistSettings.read()
+    store = DynamoStore(settings.persist_parallel_writes, settings.persist_retry_seconds)
     return Persister(
-        DynamoStore(settings.persist_parallel_writes, settings.persist_retry_seconds),
+        GuardedStore(store, settings, BreakerBoard(EnvironmentSettings.read())),
         SqsRetryLane(settings.retry_queue_url),
         {name: TableSettings.of(each.table_setting, each.retention_setting) for name, each in STREAMS.items()},
         SystemClock(),

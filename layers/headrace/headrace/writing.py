@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 
 from headrace.accept import Acceptor
+from headrace.breaker_board import BreakerBoard
+from headrace.broker.guarded import GuardedPublisher
 from headrace.broker.rabbitmq import RabbitPublisher
 from headrace.frames import Frames
 from headrace.http_writes import HttpWrites
 from headrace.retry_lane.sqs import SqsRetryLane
 from headrace.secrets import ManagedSecrets
-from headrace.settings import WriteSettings
+from headrace.settings import EnvironmentSettings, WriteSettings
 from headrace.times import SystemClock
 
 
@@ -28,5 +30,6 @@ def http_writes() -> HttpWrites:
 
 def _acceptor() -> Acceptor:
     settings = WriteSettings.read()
-    publisher = RabbitPublisher(settings, ManagedSecrets())
+    board = BreakerBoard(EnvironmentSettings.read())
+    publisher = GuardedPublisher(RabbitPublisher(settings, ManagedSecrets()), settings, board)
     return Acceptor(publisher, SqsRetryLane(settings.retry_queue_url), settings.persist_queues, SystemClock())

@@ -114,7 +114,7 @@ class _Put:
             if self._away.is_set():
                 return dict.fromkeys(rows, StoreUnavailable("the table is away"))
             try:
-                left = self._call(rows)
+                left, failure = self._call(rows), _throttled()
             except AWS_ERRORS as error:
                 code = error_code(error)
                 if code in _INVALID_ITEM:
@@ -123,12 +123,13 @@ class _Put:
                     self._away.set()
                     return dict.fromkeys(rows, StoreUnavailable(f"the table is away: {code}"))
                 left = rows
+                failure = _throttled() if is_throttling(error) else StoreUnavailable(f"the table is away: {code}")
             if not left:
                 return {}
             # Full jitter: chunks that were throttled together must not come back together.
             pause = random.uniform(0, wait)  # noqa: S311
             if time.monotonic() + pause >= self._deadline:
-                return dict.fromkeys(left, StoreThrottled("the table takes less than it is given"))
+                return dict.fromkeys(left, failure)
             time.sleep(pause)
             rows, wait = left, min(wait * 2, LONGEST_WAIT)
 
@@ -147,3 +148,7 @@ class _Put:
         pairs = list(rows.items())
         half = len(pairs) // 2
         return self.write(dict(pairs[:half])) | self.write(dict(pairs[half:]))
+
+
+def _throttled() -> StoreUnavailable:
+    return StoreThrottled("the table takes less than it is given")
