@@ -32,6 +32,18 @@ VARIABLES = {
     "ReadUser": {"CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN", "SCOPE_PREFIX"},
     "DeclareTopology": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES"},
     "CheckHealth": {"BROKER_ENDPOINTS", "CACHE_ENDPOINT", "CACHE_TLS", "CHAT_MESSAGES_TABLE", "RETRY_QUEUE_URL"},
+    "SendProbes": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "CHAT_MESSAGES_TABLE", "PERSIST_QUEUES"},
+    "ReadStatus": {
+        "BROKER_ENDPOINTS",
+        "BROKER_SECRET_ARN",
+        "CACHE_ENDPOINT",
+        "CACHE_TLS",
+        "CHAT_MESSAGES_TABLE",
+        "DEAD_LETTER_QUEUE_URL",
+        "PERSIST_QUEUES",
+        "RETRY_QUEUE_URL",
+        "SCOPE_PREFIX",
+    },
 }
 # EC2 takes no narrower resource for network interfaces; the mappings' endpoints must name every resource, says AWS.
 MAY_NAME_EVERY_RESOURCE = {"InVpcPolicy", "LambdaEndpoint", "StsEndpoint"}
@@ -113,7 +125,7 @@ def test_every_function_has_a_role_of_its_own(stack: Stack) -> None:
 
 
 def test_only_code_that_publishes_or_polls_may_read_the_brokers_password(stack: Stack) -> None:
-    users = {"ReceiveFrame", "ReceiveHttp", "DeclareTopology", "PersistEvents"}
+    users = {"ReceiveFrame", "ReceiveHttp", "DeclareTopology", "PersistEvents", "SendProbes", "ReadStatus"}
 
     expected = {stack.role_of(function) for function in users} | {"SecretsManagerEndpoint"}
     assert stack.may("secretsmanager:GetSecretValue", "BrokerSecret") == expected
@@ -177,7 +189,7 @@ def test_every_table_forgets_expired_items_and_can_be_restored(stack: Stack) -> 
 
 
 def test_no_function_behind_an_api_outlives_its_caller(stack: Stack) -> None:
-    behind = set(stack.folders) - {"PersistEvents", "DeclareTopology"}
+    behind = set(stack.folders) - {"PersistEvents", "DeclareTopology", "SendProbes"}
 
     assert {name for name in behind if stack.resources[name]["Properties"]["Timeout"] > 29} == set()
     for integration in stack.of_type("AWS::ApiGatewayV2::Integration").values():
@@ -198,7 +210,7 @@ def test_no_burst_elsewhere_takes_environments_from_persisting(stack: Stack) -> 
 
 
 def test_nothing_consumes_or_publishes_before_the_topology_stands(stack: Stack) -> None:
-    for function in ("ReceiveFrame", "ReceiveHttp", "PersistEvents"):
+    for function in ("ReceiveFrame", "ReceiveHttp", "PersistEvents", "SendProbes"):
         assert "Topology" in as_list(stack.resources[function]["DependsOn"])
 
 
@@ -256,7 +268,33 @@ def test_a_stage_opens_no_more_connections_than_one_broker_node_takes(stack: Sta
     publishers = int(values["ReceiveFrameConcurrency"]) + int(values["ReceiveHttpConcurrency"])
 
     assert int(values["BrokerConnectionLimit"]) == limit
-    assert publishers + int(values["PersistQueues"]) + 1 <= limit
+    own = sum(
+        stack.resources[name]["Properties"]["ReservedConcurrentExecutions"]
+        for name in ("DeclareTopology", "SendProbes", "ReadStatus")
+    )
+    assert publishers + int(values["PersistQueues"]) + own <= limit
+
+
+def test_a_stage_that_does_not_probe_is_an_alarm_too(stack: Stack) -> None:
+    """P4: a running stage sends one probe per persist queue and minute, and alarms if it is not readable in time."""
+    alarm = stack.resources["ProbesAlarm"]["Properties"]
+    (rule,) = [one for one in stack.of_type("AWS::Events::Rule").values() if "SendProbes" in str(one["Targets"])]
+
+    assert rule["ScheduleExpression"] == "cron(* * * * ? *)"
+    assert (alarm["MetricName"], alarm["Threshold"], alarm["EvaluationPeriods"]) == ("ProbeMissing", 0, 2)
+    assert (alarm["Period"], alarm["TreatMissingData"]) == (60, "breaching")
+
+
+def test_no_alarm_has_more_metrics_than_cloudwatch_takes(stack: Stack) -> None:
+    for alarm in stack.of_type("AWS::CloudWatch::Alarm").values():
+        assert sum("MetricStat" in one for one in alarm.get("Metrics", [])) <= 10
+
+
+def test_the_functions_that_look_at_probes_can_read_nothing_else_of_the_messages(stack: Stack) -> None:
+    """P12."""
+    for role in ("SendProbesRole", "ReadStatusRole"):
+        (query,) = [one for name, one in stack.statements() if name == role and "dynamodb" in str(one["Action"])]
+        assert query["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["#probe#*"]}}
 
 
 def test_the_page_about_the_template_has_every_parameter_with_its_default(stack: Stack) -> None:

@@ -21,6 +21,14 @@ class Outgoing:
     correlation_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class QueueDepth:
+    """A queue's ``ready`` messages (delivered and unsettled ones are not among them), and its ``consumers``."""
+
+    ready: int
+    consumers: int
+
+
 class Publisher(Protocol):
     """Publishes to the exchange ``headrace.events``."""
 

@@ -1,16 +1,13 @@
-"""How much lies in queues of the broker: asked by passive declares, on a connection of its own for each question.
-
-A passive declare tells the messages that are ready; those delivered and not settled yet are not among them.
-"""
+"""How much lies in queues of the broker: asked by passive declares, over a connection made for the question."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from pika import BlockingConnection
 from pika.exceptions import ChannelClosedByBroker
 
+from headrace.broker.base import QueueDepth
 from headrace.broker.pika_errors import PIKA_ERRORS, broker_error, is_authentication
 from headrace.broker.rabbitmq import parameters
 from headrace.secrets import Credentials, Secrets, credentials
@@ -19,14 +16,6 @@ from headrace.settings import BrokerSettings
 HEARTBEAT = 1
 """Seconds. A broker that falls silent after the handshake is given up by the heartbeat, some seconds later."""
 NOT_FOUND = 404
-
-
-@dataclass(frozen=True, slots=True)
-class QueueDepth:
-    """A queue's ``ready`` messages, and its ``consumers``."""
-
-    ready: int
-    consumers: int
 
 
 def queue_depths(

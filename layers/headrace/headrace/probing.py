@@ -1,0 +1,41 @@
+"""Builds what send_probes needs, once per environment and on first use."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from headrace import keys, times
+from headrace.aws import client
+from headrace.broker.rabbitmq import RabbitPublisher
+from headrace.probes import Prober, ProbeReader
+from headrace.readers.dynamodb import DynamoReader
+from headrace.secrets import ManagedSecrets
+from headrace.settings import BrokerSettings, TableSettings
+from headrace.streams.probe import PROBE
+from headrace.times import SystemClock
+
+READ_SECONDS = 1.0
+
+
+def probe_reader() -> ProbeReader:
+    """Reads the probes that were stored; a read that gets no answer is given up after a second."""
+    table = TableSettings.of(PROBE.table_setting, PROBE.retention_setting).table
+    return ProbeReader(DynamoReader(client("dynamodb", timeout=READ_SECONDS, attempts=1)), table)
+
+
+@functools.cache
+def prober() -> Prober:
+    """Sends and checks probes. No breaker stands before its publisher: a probe is to find out."""
+    settings = BrokerSettings.read()
+    publisher = RabbitPublisher(settings, ManagedSecrets())
+    return Prober(publisher, probe_reader(), keys.persist_queues(settings.persist_queues), SystemClock())
+
+
+def send_for(event: Mapping[str, Any], correlation_id: str) -> dict[str, Any]:
+    """Run the minute of a scheduled event, or this one for whoever else invokes; says what the run saw."""
+    at = event.get("time")
+    now = times.parse_iso(at) if isinstance(at, str) else SystemClock().now()
+    return asdict(prober().run(now, correlation_id))
