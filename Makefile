@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo up token status logs reset test lint format typecheck validate unit contract e2e load bench-localstage bench-emulators invoke lock clean
+.PHONY: help setup run demo up token status logs reset test lint format typecheck validate unit model contract e2e load bench-localstage bench-emulators invoke lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -36,7 +36,7 @@ logs: setup ## follow one function's log                                 [FUNCTI
 reset: setup ## throw away the stage's data (tables, queues, broker)
 	@$(STAGE) reset
 
-test: setup lint unit contract e2e validate ## everything that must be green: lint, types, unit, contract, e2e, template
+test: setup lint unit model contract e2e validate ## everything that must be green: lint, types, unit, contract, e2e, template
 
 lint: setup ## ruff and mypy
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
@@ -46,6 +46,9 @@ format: setup ## let ruff rewrite what it can
 
 unit: setup ## tests without sockets
 	@$(PY) -m pytest -q tests/unit
+
+model: setup ## everything that may happen to an event, in any order; more than make test does with [EXAMPLES=n]
+	@MODEL_EXAMPLES='$(EXAMPLES)' $(PY) -m pytest -q tests/model
 
 contract: setup ## one suite per seam, in memory and against the real thing
 	@$(PY) -m pytest -q tests/contract

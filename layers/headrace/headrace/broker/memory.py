@@ -36,6 +36,11 @@ class MemoryPublisher:
         """Give these outcomes to the next messages, one each; ``kept`` says whether they are in their queue."""
         self._failures.extend((error, kept) for error in errors)
 
+    def recover(self) -> None:
+        """Work again, and forget the failures to come."""
+        self.down = self.silent = False
+        self._failures.clear()
+
     def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
         """One outcome per message, in order."""
         return [self._publish(message) for message in messages]
@@ -46,11 +51,15 @@ class MemoryPublisher:
             return outcome
         if self.down:
             return ConnectionLost("the broker is away")
-        queue = self.queues.get(message.routing_key)
-        if queue is None:
+        if message.routing_key not in self.queues:
             return PublishReturned("the broker routed it to no queue")
-        queue.append(Kept(message.routing_key, message.body, message.correlation_id))
+        self.keep(message)
         return outcome or (PublishUnconfirmed("the broker did not answer in time") if self.silent else None)
+
+    def keep(self, message: Outgoing) -> None:
+        """Put ``message`` into its queue."""
+        kept = Kept(message.routing_key, message.body, message.correlation_id)
+        self.queues[message.routing_key].append(kept)
 
     def deliver(self, queue: str, limit: int) -> list[Kept]:
         """The next messages of ``queue``, in flight until they are settled or given back."""

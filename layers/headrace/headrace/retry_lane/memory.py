@@ -13,10 +13,11 @@ from headrace.times import SECOND, Clock, FixedClock
 
 @dataclass(slots=True)
 class Message:
-    """A record in a queue; each receive gives it another ``receipt``."""
+    """A record in a queue; each receive gives it another ``receipt``. ``sent_at`` is when it was sent, not moved."""
 
     id: str
     record: Handover
+    sent_at: int = 0
     received: int = 0
     visible_at: int = 0
     receipt: str = ""
@@ -38,7 +39,7 @@ class MemoryQueue:
 
     def send(self, record: Handover) -> Message:
         """Keep ``record`` as a new message."""
-        self.put(message := Message(f"message-{id(self):x}-{next(self._serial)}", record))
+        self.put(message := Message(f"message-{id(self):x}-{next(self._serial)}", record, self._clock.now()))
         return message
 
     def visible(self) -> list[Message]:
@@ -98,6 +99,11 @@ class MemoryRetryLane:
     def refuse_next(self, count: int) -> None:
         """Refuse the next ``count`` records."""
         self._refusals += count
+
+    def recover(self) -> None:
+        """Work again, and forget the refusals to come."""
+        self.down = False
+        self._refusals = 0
 
     def send(self, records: Sequence[Handover]) -> list[RetryLaneUnavailable | None]:
         """One outcome per record, in order."""

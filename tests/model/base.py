@@ -1,0 +1,160 @@
+"""What every step of the model is held to, and the final drain."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from hypothesis.stateful import RuleBasedStateMachine, invariant
+
+from headrace.auth import Caller
+from headrace.errors import PoisonRecord
+from headrace.keys import persist_queue
+from headrace.records import rows_of, sqs_body
+from tests.model.ledger import SECOND, EventKey, Ledger, events_in, poison_in
+from tests.model.poison import POISON
+from tests.model.senders import Draft
+from tests.model.world import PAUSES, QUEUES, World, sqs_record
+from tests.unit.senders import TABLE
+
+BUDGET = sum(PAUSES) * SECOND
+"""The retry budget, in microseconds."""
+ROUNDS = 12
+"""Of a drain, 15 minutes apart: twice as many as the slowest record needs."""
+
+
+class Base(RuleBasedStateMachine):
+    """One world, its ledger, and what its senders and operators remember."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = self.make_world()
+        self.ledger = Ledger()
+        self.sent: list[tuple[Caller, Draft]] = []
+        self.killed: set[EventKey] = set()
+        self.outage: tuple[int, int] | None = None
+
+    def make_world(self) -> World:
+        """What a mutant replaces."""
+        return World()
+
+    @property
+    def now(self) -> int:
+        return self.world.clock.now()
+
+    @invariant()
+    def whatever_was_accepted_is_somewhere_and_whatever_is_stored_was_sent(self) -> None:
+        """P1, P2, P3, P12."""
+        self.ledger.check_kept(self.ledger.check_rows(self.world.rows()), self.world.bodies())
+
+    @invariant()
+    def a_short_outage_leaves_the_dead_lane_empty(self) -> None:
+        """P6. A record whose function was ended may die sooner: it has no say in when it comes again."""
+        if self.world.store.down or self.world.throttled:
+            start = self.outage[0] if self.outage else self.now
+            self.outage = (start, self.now)
+        start, end = self.outage or (0, 0)
+        if end - start < BUDGET:
+            dead = self.dead_events()
+            assert not dead - self.killed, f"dead after {(end - start) // SECOND} s of outage: {dead - self.killed}"
+
+    def dead_events(self) -> set[EventKey]:
+        """Events in the dead lane; those that share an envelope with poison do not count once they are stored."""
+        stored = {EventKey(row["roomId"], *row["timestampSk"].split("#")) for row in self.world.rows()}
+        dead: set[EventKey] = set()
+        for message in self.world.lane.dead.messages:
+            events = events_in(message.record.body)
+            dead |= events - stored if poison_in(message.record.body) else events
+        return dead
+
+    def drain(self) -> None:
+        """Let everything run its course, with everything at work."""
+        self.world.heal()
+        for _ in range(ROUNDS):
+            while self.world.broker.parked:
+                self.world.unpark()
+            self.run_what_is_due()
+            if not self.world.broker.bodies() and not self.world.lane.records:
+                break
+            self.world.clock.advance(900)
+        assert not self.world.broker.bodies(), "the broker's queues do not drain"
+        assert not self.world.lane.records, "the retry lane does not drain"
+        self.outage = None
+
+    def run_what_is_due(self) -> None:
+        """Deliver until nothing is left that may be delivered now."""
+        for queue in map(persist_queue, range(QUEUES)):
+            while self.world.broker.queues[queue]:
+                assert self.world.deliver(queue, 10).answered
+        while self.world.poll(10).bodies:
+            pass
+
+    def teardown(self) -> None:
+        """The end of a run in which every step was good."""
+        if sys.exc_info()[0] is None:
+            self.finish()
+
+    def finish(self) -> None:
+        """P1, P4, P11: after a drain and a whole redrive, all that was accepted is stored, and only poison is dead."""
+        self.drain()
+        self.check_account()
+        self.world.clock.advance(60)
+        self.world.redrive(len(self.world.lane.dead.messages))
+        self.drain()
+        self.check_account()
+        rows = self.ledger.check_rows(self.world.rows())
+        assert self.ledger.accepted - self.ledger.discarded <= rows, "accepted, drained, and not stored"
+        self.check_dead()
+        self.check_poison_is_quick()
+
+    def check_account(self) -> None:
+        """P4: with nothing in flight, accepted = stored + retry + dead + parked + discarded, each event once."""
+        left = set(self.ledger.accepted)
+        counted = 0
+        places: list[set[EventKey]] = [
+            self.ledger.check_rows(self.world.rows()),
+            _events(record.body for record in self.world.lane.records),
+            _events(message.record.body for message in self.world.lane.dead.messages),
+            _events(message.body for message in self.world.broker.parked),
+            {each for each in self.ledger.discarded if isinstance(each, EventKey)},
+        ]
+        for place in places:
+            counted += len(left & place)
+            left -= place
+        assert counted == len(self.ledger.accepted), f"unaccounted for: {left}"
+
+    def check_dead(self) -> None:
+        """Dead is exactly the poison, each found for its own reason by persist's own validator."""
+        found: set[str] = set()
+        for message in self.world.lane.dead.messages:
+            markers = poison_in(message.record.body)
+            assert markers, f"dead without being poison: {message.record}"
+            found |= markers
+            record = sqs_record(message)
+            expected = {self.ledger.poison[marker] for marker in markers}
+            assert reasons_of(record) == expected
+        # Of two copies (a redrive stopped between sending and deleting), one may be discarded and the other not.
+        assert found | self.ledger.discarded >= self.ledger.poison.keys()
+
+    def check_poison_is_quick(self) -> None:
+        """P5: poison is dead at once, and its neighbours are stored."""
+        before, kind = self.now, sorted(POISON)[len(self.sent) % len(POISON)]
+        marker = f"poison-{len(self.ledger.poison)}"
+        self.ledger.poison[marker] = kind
+        self.world.put(persist_queue(0), POISON[kind](marker))
+        self.run_what_is_due()
+        assert self.now == before
+        assert marker in {each for message in self.world.lane.dead.messages for each in poison_in(message.record.body)}
+
+
+def _events(bodies: Iterable[bytes]) -> set[EventKey]:
+    return {event for body in bodies for event in events_in(body)}
+
+
+def reasons_of(record: dict[str, object]) -> set[str]:
+    """Why the record's poison can never be stored, as anybody who looks at it finds out."""
+    try:
+        rows = rows_of(sqs_body(record), {"chat": TABLE}).rows
+    except PoisonRecord as error:
+        return {error.reason}
+    return {row.poison.reason for row in rows if row.poison is not None}

@@ -1,0 +1,105 @@
+"""What clients do: send, send again, send what is another's, and never hear an answer; and foreign publishers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from headrace import times
+from headrace.accept import Result
+from headrace.auth import Caller
+from headrace.errors import InvalidEvent, RetryLaneUnavailable
+from headrace.observe import Meter
+from headrace.streams import CHAT
+from headrace.streams.base import Sender
+from tests.model.base import Base
+from tests.model.poison import POISON, POISON_EVENTS, envelope
+from tests.model.senders import CALLERS, Draft, callers, complete_drafts, drafts
+from tests.model.world import Crash, calls, queues, when
+
+places = st.sampled_from(["queue", "retry lane"])
+
+
+class Clients(Base):
+    """Users, a trusted importer, and whoever else can reach a lane."""
+
+    @rule(by=callers, drafts=drafts)
+    def send(self, by: Caller, drafts: list[Draft]) -> None:
+        self._send(by, drafts)
+
+    @precondition(lambda self: self.sent)
+    @rule(number=st.integers(0, 1000), count=st.integers(1, 4))
+    def resend(self, number: int, count: int) -> None:
+        """P3: the same events under the same ids and times."""
+        by, draft = self.sent[number % len(self.sent)]
+        same = [each for sender, each in self.sent if sender is by]
+        start = same.index(draft)
+        self._send(by, same[start : start + count])
+
+    @precondition(lambda self: self.sent)
+    @rule(number=st.integers(0, 1000), by=callers, in_their_name=st.booleans())
+    def send_what_is_anothers(self, number: int, by: Caller, in_their_name: bool) -> None:
+        """P12: someone else's room, id and time, with and without their name."""
+        victim, draft = self.sent[number % len(self.sent)]
+        user = victim.subject if in_their_name else None
+        self._send(by, [Draft(draft.room, f"{by.subject} was here", draft.id, draft.time, user)])
+
+    @rule(by=callers, drafts=complete_drafts, calls=calls, when=when)
+    def send_and_crash(self, by: Caller, drafts: list[Draft], calls: int, when: str) -> None:
+        """The function ends before it answers: the client knows nothing, and the event may be there or not."""
+        good = [draft for draft in drafts if draft.valid(by, self.now)]
+        for draft in good:
+            self.ledger.attempt(draft.key(by), draft.content(by), self.now)
+        with self.world.ending(calls, when):
+            try:
+                self._send(by, drafts)
+            except Crash:
+                self.sent.extend((by, draft) for draft in good)
+
+    @rule(place=places, queue=queues, kind=st.sampled_from(sorted(POISON)))
+    def poison(self, place: str, queue: str, kind: str) -> None:
+        """A foreign publisher's record."""
+        marker = self._marker()
+        in_retry_lane = place == "retry lane" and kind != "not_base64"
+        self.world.put("" if in_retry_lane else queue, POISON[kind](marker))
+        self.ledger.poison[marker] = kind
+
+    @rule(place=places, queue=queues, kind=st.sampled_from(sorted(POISON_EVENTS)), count=st.integers(1, 3))
+    def poison_among_good_events(self, place: str, queue: str, kind: str, count: int) -> None:
+        marker, by = self._marker(), CALLERS[0]
+        drafts = [Draft(id=f"beside-{len(self.ledger.poison)}-{n}", time=times.iso(self.now)) for n in range(count)]
+        sender = Sender(by.subject, by.username, False, self.now)
+        events = [CHAT.accept(draft.raw(), sender).event for draft in drafts]
+        accepted_at = times.iso(self.now)
+        body = envelope(events[0], POISON_EVENTS[kind](marker), *events[1:], acceptedAt=accepted_at)
+        self.world.put("" if place == "retry lane" else queue, body)
+        self.ledger.poison[marker] = kind
+        for draft in drafts:
+            self.ledger.attempt(draft.key(by), draft.content(by), self.now)
+            self.ledger.accepted.add(draft.key(by))
+
+    def _marker(self) -> str:
+        return f"poison-{len(self.ledger.poison)}"
+
+    def _send(self, by: Caller, drafts: Sequence[Draft]) -> None:
+        results = self.world.acceptor.accept(CHAT, by, [draft.raw() for draft in drafts], "c", Meter())
+        for draft, result in zip(drafts, results, strict=True):
+            self._note(by, draft, result)
+
+    def _note(self, by: Caller, draft: Draft, result: Result) -> None:
+        """P2: what is valid is accepted into a lane, or refused with what a retry needs; nothing else is accepted."""
+        assert isinstance(result.error, InvalidEvent) != draft.valid(by, self.now), f"{draft} came to {result}"
+        if isinstance(result.error, InvalidEvent):
+            return
+        known = draft.sent(result.receipt)
+        assert draft.id in (None, known.id), f"{draft} was given the id {known.id}"
+        assert draft.time in (None, known.time), f"{draft} was given the time {known.time}"
+        self.ledger.attempt(known.key(by), known.content(by), self.now)
+        self.sent.append((by, known))
+        if result.error is None:
+            assert result.lane in ("main", "retry")
+            self.ledger.accepted.add(known.key(by))
+        else:
+            assert isinstance(result.error, RetryLaneUnavailable)

@@ -1,0 +1,142 @@
+"""The model: clients, triggers, operators and faults in any order.
+
+What must hold is in ``base.py``: P1 accepted means kept; P2 unknown is never "accepted"; P3 stored once in effect;
+P4 everything is accounted for; P5 a poison record delays only itself; P6 an outage shorter than the retry budget leaves
+the dead lane empty; P11 redrive may be stopped, repeated and raced; P12 nobody changes what is another's.
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from headrace.errors import (
+    BrokerUnavailable,
+    ConnectionLost,
+    PublisherBlocked,
+    PublishNacked,
+    PublishReturned,
+    PublishUnconfirmed,
+)
+from tests.model.clients import Clients
+from tests.model.ledger import events_in, key_of
+from tests.model.world import Crash, Delivery, calls, limits, queues, when
+
+REFUSED = [PublishReturned, PublishNacked, PublisherBlocked, PublishUnconfirmed, ConnectionLost]
+KEPT_ALL_THE_SAME = [PublishUnconfirmed, ConnectionLost]
+
+ids = st.sampled_from(["m-1", "m-2", "m-3", "m-4", "m-5", "ü"])
+
+
+class Triggers(Clients):
+    """The mappings: they deliver, deliver again, and their function ends at any point."""
+
+    @precondition(lambda self: self.world.broker.bodies())
+    @rule(queue=queues, limit=limits, ack_lost=st.booleans())
+    def deliver(self, queue: str, limit: int, ack_lost: bool) -> None:
+        self._check(self.world.deliver(queue, limit, ack_lost))
+
+    @precondition(lambda self: self.world.broker.bodies())
+    @rule(queue=queues, limit=limits, calls=calls, when=when)
+    def deliver_and_crash(self, queue: str, limit: int, calls: int, when: str) -> None:
+        with self.world.ending(calls, when):
+            self._check(self.world.deliver(queue, limit))
+
+    @precondition(lambda self: self.world.lane.records)
+    @rule(limit=limits, ack_lost=st.booleans())
+    def poll(self, limit: int, ack_lost: bool) -> None:
+        self._check(self.world.poll(limit, ack_lost))
+
+    @precondition(lambda self: self.world.lane.records)
+    @rule(limit=limits, calls=calls, when=when)
+    def poll_and_crash(self, limit: int, calls: int, when: str) -> None:
+        with self.world.ending(calls, when):
+            delivery = self.world.poll(limit)
+        if delivery.crashed:
+            self.killed.update(event for body in delivery.bodies for event in events_in(body))
+        self._check(delivery)
+
+    def _check(self, delivery: Delivery) -> None:
+        """P5: whatever came along, the good events that the table would take are stored by this very delivery."""
+        if delivery.crashed or self.world.store.down:
+            return
+        stored = {key_of(row) for row in self.world.rows()}
+        for body in delivery.bodies:
+            waiting = {event for event in events_in(body) - stored if event.id not in self.world.throttled}
+            assert not waiting, f"{waiting} was held up by a neighbour"
+
+
+class Faults(Triggers):
+    """What goes away, comes back, refuses, or takes only a part; and time."""
+
+    @rule(kind=st.sampled_from(REFUSED), count=st.integers(1, 3))
+    def broker_refuses_next(self, kind: type[BrokerUnavailable], count: int) -> None:
+        self.world.broker.fail_next(*[kind("no")] * count)
+
+    @rule(kind=st.sampled_from(KEPT_ALL_THE_SAME), count=st.integers(1, 3))
+    def broker_keeps_next_and_does_not_say_so(self, kind: type[BrokerUnavailable], count: int) -> None:
+        self.world.broker.fail_next(*[kind("no answer")] * count, kept=True)
+
+    @rule(count=st.integers(1, 3))
+    def retry_lane_refuses_next(self, count: int) -> None:
+        """Failed[] of a batch."""
+        self.world.lane.refuse_next(count)
+
+    @rule(down=st.booleans())
+    def broker(self, down: bool) -> None:
+        self.world.broker.down = down
+
+    @rule(down=st.booleans())
+    def retry_lane(self, down: bool) -> None:
+        self.world.lane.down = down
+
+    @rule(down=st.booleans())
+    def table(self, down: bool) -> None:
+        self.world.store.down = down
+
+    @rule(ids=st.frozensets(ids, max_size=4))
+    def throttle(self, ids: frozenset[str]) -> None:
+        self.world.throttled = ids
+
+    @rule(seconds=st.sampled_from([1, 15, 60, 240, 360, 900, 1200]))
+    def wait(self, seconds: int) -> None:
+        self.world.clock.advance(seconds)
+
+
+class Model(Faults):
+    """And operators."""
+
+    @precondition(lambda self: self.world.lane.dead.messages)
+    @rule(limit=limits)
+    def redrive(self, limit: int) -> None:
+        self.world.redrive(limit)
+
+    @precondition(lambda self: self.world.lane.dead.messages)
+    @rule(limit=limits, calls=calls, when=when)
+    def redrive_and_stop(self, limit: int, calls: int, when: str) -> None:
+        """P11."""
+        with self.world.ending(calls, when):
+            try:
+                self.world.redrive(limit)
+            except Crash:
+                return
+
+    @precondition(lambda self: self.world.lane.dead.messages)
+    @rule(limit=st.integers(1, 2))
+    def discard(self, limit: int) -> None:
+        self.ledger.discard(self.world.discard(limit))
+
+    @precondition(lambda self: self.world.broker.parked)
+    @rule(calls=st.integers(0, 2), when=when)
+    def unpark(self, calls: int, when: str) -> None:
+        with self.world.ending(calls, when):
+            try:
+                self.world.unpark()
+            except Crash:
+                return
+
+    @rule()
+    def all_is_well_for_a_while(self) -> None:
+        """P4."""
+        self.drain()
+        self.check_account()

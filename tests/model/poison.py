@@ -1,0 +1,60 @@
+"""Records that can never be stored, each with a marker that it keeps on its way, and its reason."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from tests.unit.senders import NOW
+
+NOT_BASE64 = b"%%%"
+"""What begins so is given to the function as it is, in place of base64."""
+
+
+def _event(marker: str, **fields: Any) -> dict[str, Any]:
+    return {
+        "roomId": "kitchen",
+        "messageId": marker,
+        "timestamp": NOW,
+        "userId": "mallory",
+        "username": "Mallory",
+        "message": "hello",
+        "messageType": "TEXT",
+        "sender": "a" * 12,
+        **fields,
+    }
+
+
+def envelope(*events: dict[str, Any], **head: Any) -> bytes:
+    """Events as a publisher of our own would send them."""
+    fields = {"v": 1, "stream": "chat", "correlationId": "foreign", "acceptedAt": NOW, "events": events}
+    return json.dumps(fields | head).encode()
+
+
+def _without(marker: str, name: str) -> dict[str, Any]:
+    event = _event(marker)
+    del event[name]
+    return event
+
+
+POISON_EVENTS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "missing_field": lambda marker: _without(marker, "roomId"),
+    "empty_key": lambda marker: _event(marker, roomId=""),
+    "invalid_key": lambda marker: _event(f"{marker}#1"),
+    "invalid_event": lambda marker: _event(marker, message=10**400),
+    "item_too_large": lambda marker: _event(marker, message="x" * 410_000),
+}
+"""Poison that travels in an envelope like any event."""
+
+POISON: dict[str, Callable[[str], bytes]] = {
+    "not_base64": lambda marker: NOT_BASE64 + marker.encode(),
+    "not_text": lambda marker: b"\xff\x00\xfe" + marker.encode(),
+    "not_json": lambda marker: b"\x01 hello " + marker.encode(),
+    "not_an_envelope": lambda marker: json.dumps([marker]).encode(),
+    "newer_version": lambda marker: json.dumps({"v": 2, "events": [marker]}).encode(),
+    "unknown_stream": lambda marker: envelope(_event(marker), stream="chess"),
+    "no_events": lambda marker: envelope(correlationId=marker),
+    **{kind: lambda marker, make=make: envelope(make(marker)) for kind, make in POISON_EVENTS.items()},  # type: ignore[misc]
+}
+"""Reason to a record that is refused for it."""

@@ -1,0 +1,74 @@
+"""What clients send: few rooms, ids, times and texts, so that they meet each other's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+
+from headrace import times
+from headrace.auth import Caller
+from tests.model.ledger import Content, EventKey, tag_of
+from tests.unit.senders import CLOCK, caller
+
+TRUSTED = caller("importer", "events:write")
+CALLERS = [caller("alice"), caller("bob"), caller("mallory"), TRUSTED]
+
+_START = CLOCK.now()
+MOMENTS = [times.iso(_START - ago) for ago in (0, 1, 3600 * times.SECOND)]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An event as its sender has it; what is ``None`` is left to the server."""
+
+    room: str = "kitchen"
+    text: str = "hello"
+    id: str | None = None
+    time: str | None = None
+    user: str | None = None
+
+    def raw(self) -> dict[str, Any]:
+        """As it is sent."""
+        fields = {"messageId": self.id, "timestamp": self.time, "userId": self.user}
+        named = {name: value for name, value in fields.items() if value is not None}
+        return {"roomId": self.room, "message": self.text, **named}
+
+    def valid(self, by: Caller, now: int) -> bool:
+        """Whether the platform may take it from ``by``: nobody else's name, and not too old, unless trusted."""
+        if by is TRUSTED:
+            return True
+        return self.user in (None, by.subject) and (self.time is None or times.parse_iso(self.time) >= now - times.DAY)
+
+    def content(self, by: Caller) -> Content:
+        """What its row must say."""
+        if by is TRUSTED and self.user is not None:
+            return self.user, self.user, self.text
+        return by.subject, by.username, self.text
+
+    def sent(self, receipt: dict[str, str] | Any) -> Draft:
+        """The same event with the id and time that its sender was told, to be sent again."""
+        return Draft(self.room, self.text, receipt["messageId"], receipt["timestamp"], self.user)
+
+    def key(self, by: Caller) -> EventKey:
+        """Its key, when it has an id and a time."""
+        assert self.id is not None
+        assert self.time is not None
+        return EventKey(self.room, self.time, self.id, tag_of(by.subject))
+
+
+_own = st.builds(
+    Draft,
+    room=st.sampled_from(["kitchen", "hall"]),
+    text=st.sampled_from(["hello", "hi"]),
+    id=st.sampled_from(["m-1", "m-2", "m-3", "m-4", "m-5", "ü"]),
+    time=st.sampled_from(MOMENTS),
+    user=st.sampled_from([None, None, None, "alice", "bob"]),
+)
+_stamped_here = st.builds(Draft, id=st.sampled_from([None, "m-1", "m-6"]), text=st.sampled_from(["hello", "hi"]))
+
+complete_drafts = st.lists(_own, min_size=1, max_size=8)
+"""Events with an id and a time, as the docs tell clients to send."""
+drafts = st.lists(_own | _stamped_here, min_size=1, max_size=8)
+callers = st.sampled_from(CALLERS)
