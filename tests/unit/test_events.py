@@ -40,7 +40,18 @@ def test_an_event_holds_no_real_token(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["receive_http.single", "receive_http.batch", "read_room", "read_user", "check_health", "read_status"]
+    "name",
+    [
+        "receive_http.single",
+        "receive_http.batch",
+        "read_room",
+        "read_user",
+        "check_health",
+        "read_status",
+        "manage_dead_letters.list",
+        "manage_dead_letters.redrive",
+        "manage_dead_letters.discard",
+    ],
 )
 def test_an_http_event_comes_from_a_route_of_its_function(stack: Stack, name: str) -> None:
     event = read(f"{name}.json")

@@ -18,6 +18,7 @@ ADAPTER_MODULES = {
     "aws",
     "cache",
     "checks",
+    "dead_lane.sqs",
     "secrets",
     "tokens",
     "topology",

@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 
+from headrace import retry_budget
 from localstage.template import parameters
 from tests.unit.stack import ROOT, Stack, as_list
 
@@ -32,6 +33,15 @@ VARIABLES = {
     "ReadUser": {"CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN", "SCOPE_PREFIX"},
     "DeclareTopology": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES"},
     "CheckHealth": {"BROKER_ENDPOINTS", "CACHE_ENDPOINT", "CACHE_TLS", "CHAT_MESSAGES_TABLE", "RETRY_QUEUE_URL"},
+    "ManageDeadLetters": {
+        "CHAT_MESSAGES_TABLE",
+        "CHAT_RETENTION_DAYS",
+        "DEAD_LETTER_QUEUE_URL",
+        "RETRY_QUEUE_URL",
+        "SCOPE_PREFIX",
+        "TIME_READ_SHARDS",
+        "TIME_WRITE_SHARDS",
+    },
     "SendProbes": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "CHAT_MESSAGES_TABLE", "PERSIST_QUEUES"},
     "ReadStatus": {
         "BROKER_ENDPOINTS",
@@ -47,7 +57,7 @@ VARIABLES = {
 }
 # EC2 takes no narrower resource for network interfaces; the mappings' endpoints must name every resource, says AWS.
 MAY_NAME_EVERY_RESOURCE = {"InVpcPolicy", "LambdaEndpoint", "StsEndpoint"}
-OUTSIDE_THE_VPC = {"AuthorizeConnection", "OpenConnection", "CloseConnection"}
+OUTSIDE_THE_VPC = {"AuthorizeConnection", "OpenConnection", "CloseConnection", "ManageDeadLetters"}
 # Connections that one node takes by default (single, cluster), as Amazon MQ documents them.
 CONNECTIONS = {"mq.m7g.medium": (100, 100), "mq.m7g.large": (1500, 500), "mq.m7g.xlarge": (3000, 1000)}
 
@@ -87,8 +97,21 @@ def test_only_sqs_itself_moves_records_to_the_dead_letter_queue(stack: Stack) ->
     assert len(allowed["sourceQueueArns"]) == 1
 
 
-def test_a_record_is_tried_five_times_before_it_is_dead(stack: Stack) -> None:
-    assert stack.resources["RetryQueue"]["Properties"]["RedrivePolicy"]["maxReceiveCount"] == 5
+def test_a_record_is_tried_as_often_as_the_retry_budget_counts_before_it_is_dead(stack: Stack) -> None:
+    assert stack.resources["RetryQueue"]["Properties"]["RedrivePolicy"]["maxReceiveCount"] == retry_budget.RECEIVES
+
+
+def test_dead_letters_are_validated_with_what_persist_events_validates_with(stack: Stack) -> None:
+    def settings(function: str) -> dict[str, object]:
+        declared = stack.resources[function]["Properties"]["Environment"]["Variables"]
+        return {name: value for name, value in declared.items() if name.startswith(("CHAT_", "TIME_"))}
+
+    assert settings("ManageDeadLetters") == settings("PersistEvents")
+
+
+def test_only_operators_routes_take_from_the_dead_letter_queue(stack: Stack) -> None:
+    for action in ("sqs:ReceiveMessage", "sqs:DeleteMessage"):
+        assert stack.may(action, "DeadLetterQueue") == {"ManageDeadLettersRole"}
 
 
 def test_a_dead_record_outlives_the_retry_lane(stack: Stack) -> None:

@@ -21,6 +21,7 @@ HeadraceError
 │   ├── StoreUnavailable
 │   │   └── StoreThrottled       not taken within the time given to retries
 │   ├── RetryLaneUnavailable
+│   ├── DeadLaneUnavailable
 │   ├── SecretsUnavailable
 │   └── CacheUnavailable
 ├── PoisonRecord                 a record that can never be stored; ``reason`` says why
@@ -157,6 +158,10 @@ class RetryLaneUnavailable(Unavailable):
     """The retry queue did not take it."""
 
 
+class DeadLaneUnavailable(Unavailable):
+    """The dead-letter queue did not answer."""
+
+
 class SecretsUnavailable(Unavailable):
     """A secret could not be read."""
 
@@ -233,6 +238,7 @@ TREATMENTS: dict[type[BaseException], Treatment] = {
     StoreUnavailable: Treatment("unavailable", 503, "retry", True),
     StoreThrottled: Treatment("unavailable", 503, "retry", True),
     RetryLaneUnavailable: Treatment("unavailable", 503, None, True),
+    DeadLaneUnavailable: Treatment("unavailable", 503, None, True),
     SecretsUnavailable: Treatment("unavailable", 503, "retry", True),
     CacheUnavailable: Treatment("unavailable", 503, None, True),
     PoisonRecord: Treatment("poison", 422, "dead", False),

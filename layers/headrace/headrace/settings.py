@@ -148,6 +148,16 @@ class StatusSettings(BrokerSettings, RetryLaneSettings, CacheSettings, AuthSetti
     dead_letter_queue_url: Name = Field(description="the URL of the DeadLetterQueue")
 
 
+class DeadLetterSettings(RetryLaneSettings, AuthSettings):
+    """For manage_dead_letters; tables are named per stream by :class:`TableSettings`."""
+
+    dead_letter_queue_url: Name = Field(description="the URL of the DeadLetterQueue")
+
+
+class ParkedSettings(BrokerSettings, RetryLaneSettings, AuthSettings):
+    """For return_parked."""
+
+
 class ConnectionSettings(Settings):
     """For open_connection and close_connection."""
 

@@ -1,0 +1,1 @@
+"""The dead lane: ``base`` says what is promised, ``sqs`` and ``memory`` keep it."""

@@ -1,0 +1,27 @@
+"""Builds what manage_dead_letters needs, once per environment and on first use."""
+
+from __future__ import annotations
+
+import functools
+
+from headrace.dead_lane.sqs import SqsDeadLane
+from headrace.dead_letters import DeadLetters
+from headrace.dead_routes import DeadRoutes
+from headrace.retry_lane.sqs import SqsRetryLane
+from headrace.settings import DeadLetterSettings, TableSettings
+from headrace.streams import STREAMS
+from headrace.times import SystemClock
+
+
+@functools.cache
+def dead_routes() -> DeadRoutes:
+    """Answers requests about dead letters."""
+    settings = DeadLetterSettings.read()
+    clock = SystemClock()
+    letters = DeadLetters(
+        SqsDeadLane(settings.dead_letter_queue_url),
+        SqsRetryLane(settings.retry_queue_url),
+        {name: TableSettings.of(each.table_setting, each.retention_setting) for name, each in STREAMS.items()},
+        clock,
+    )
+    return DeadRoutes(letters, clock, settings.scope_prefix)
