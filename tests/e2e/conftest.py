@@ -66,14 +66,17 @@ class RunningStage:
         return self.process.wait(30)
 
 
-def fresh_stage(name: str, template: Path, *arguments: str) -> RunningStage:
-    """A stage without data; what it once installed and built is kept, so that only the first run waits for it."""
+def fresh_stage(name: str, template: Path, *arguments: str, **more: str) -> RunningStage:
+    """A stage without data; what it once installed and built is kept, so that only the first run waits for it.
+
+    ``more`` are variables of its process.
+    """
     state_dir = ROOT / ".local" / "e2e" / name
     environ = {**os.environ, "LOCALSTAGE_STATE_DIR": str(state_dir)}
     subprocess.run(
         [sys.executable, "-m", "localstage", "reset", "--yes"], cwd=ROOT, env=environ, check=True, timeout=60
     )
-    return RunningStage(state_dir, template, "--http-port", "0", "--websocket-port", "0", *arguments)
+    return RunningStage(state_dir, template, "--http-port", "0", "--websocket-port", "0", *arguments, environ=more)
 
 
 @pytest.fixture(autouse=True)

@@ -174,3 +174,12 @@ def test_a_probe_that_is_none_is_poison(event: dict[str, Any], reason: str) -> N
         row(event)
 
     assert caught.value.reason == reason
+
+
+def test_after_a_pause_missing_probes_are_counted_but_are_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    probing = Probing()
+
+    paused = probing.run()
+
+    assert paused.missing == QUEUES
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]

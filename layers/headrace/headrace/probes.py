@@ -93,6 +93,7 @@ class Prober:
         self._clock = clock
         self._sleep = sleep
         self._monotonic = monotonic
+        self._former_run: int | None = None
 
     def run(self, at: int, correlation_id: str) -> Run:
         """Check the minute before ``at`` (microseconds), then send and watch the probes of its own minute.
@@ -105,8 +106,11 @@ class Prober:
         try:
             missing = [queue for queue in self._queues if not self._seen(queue, minute - times.MINUTE)]
             meter.measure("ProbeMissing", len(missing))
-            for queue in missing:
-                report(f"ProbeMissing {queue}", f"the last probe through {queue} is not readable", level="error")
+            if missing:
+                # After a pause (a new stack, a stage that was down) nobody sent any: worth a count, not an error.
+                level = "error" if self._former_run == minute - times.MINUTE else "info"
+                message = f"no probe of the minute before came through {', '.join(missing)}"
+                report("ProbeMissing", message, level=level)
             started = self._monotonic()
             sent = self._send(times.iso(minute), correlation_id)
             meter.count("Accepted", len(sent), stream=PROBE.name, lane="main")
@@ -114,6 +118,7 @@ class Prober:
             for queue, taken in seconds.items():
                 meter.measure("ProbeSeconds", taken, MetricUnit.Seconds, queue=queue)
         finally:
+            self._former_run = minute
             meter.flush()
         return Run(times.iso(minute), missing, sent, seconds)
 

@@ -14,7 +14,7 @@ from headrace.secrets import Credentials, Secrets, credentials
 from headrace.settings import BrokerSettings
 
 HEARTBEAT = 1
-"""Seconds. A broker that falls silent after the handshake is given up by the heartbeat, some seconds later."""
+"""Seconds. pika's blocking calls have no limit of their own: after about 12 s this ends one on a silent broker."""
 NOT_FOUND = 404
 
 

@@ -1,0 +1,121 @@
+"""What operators see of a running stage, whole and without its broker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from headrace.keys import persist_queues
+from tests.contract.rabbit import Rabbit
+from tests.contract.relay import Relay
+from tests.e2e.clients import WRITER, Client, unique, until
+from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
+
+QUEUES = persist_queues(4)
+A_MINUTE_AND_MORE = 90.0
+
+
+def status(operator: Client) -> dict[str, Any]:
+    code, body, _ = operator.http("GET", "/status")
+    assert code == 200, body
+    found: dict[str, Any] = body
+    return found
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[tuple[Rabbit, Relay]]:
+    """A broker that the stage did not start, behind a relay that can take it away."""
+    rabbit = Rabbit()
+    try:
+        rabbit.start()
+        relay = Relay(rabbit.port)
+        yield rabbit, relay
+        relay.close()
+    finally:
+        rabbit.remove()
+
+
+@pytest.fixture(scope="module")
+def stage(broker: tuple[Rabbit, Relay]) -> Iterator[RunningStage]:
+    """A stage on that broker."""
+    _, relay = broker
+    url = f"amqp://guest:guest@127.0.0.1:{relay.port}"
+    stage = fresh_stage("broker-away", ROOT / "template.yaml", LOCALSTAGE_RABBITMQ_URL=url)
+    try:
+        yield stage.wait_ready()
+    finally:
+        stage.stop()
+
+
+def test_an_operator_sees_lanes_depths_breakers_and_probes(platform: RunningStage) -> None:
+    operator = Client(platform, None, "ops")
+
+    found = until(lambda: status(operator), lambda body: body["lanes"]["main"]["state"] == "ok")
+
+    assert found["accepting"] == "main"
+    assert found["lanes"]["main"]["queues"].keys() == set(QUEUES)
+    assert all(queue["consumers"] for queue in found["lanes"]["main"]["queues"].values())
+    assert found["lanes"]["parked"] == {"state": "empty", "ready": 0}
+    assert found["lanes"]["retry"].keys() == {"state", "waiting", "inFlight", "delayed"}
+    assert found["lanes"]["dead"].keys() == {"state", "waiting", "inFlight", "delayed"}
+    assert found["breakers"]["state"] in ("ok", "open")
+    assert found["probes"]["queues"].keys() == set(QUEUES)
+
+
+def test_only_an_operator_sees_them(platform: RunningStage) -> None:
+    """P12."""
+    assert Client(platform).http("GET", "/status")[0] == 403
+    nobody = Client(platform)
+    nobody.token = ""
+    assert nobody.http("GET", "/status")[0] == 401
+
+
+@pytest.mark.timeout(180)
+def test_within_a_minute_a_probe_came_through_every_persist_queue(platform: RunningStage) -> None:
+    """P4."""
+    operator = Client(platform, None, "ops")
+
+    until(lambda: status(operator)["probes"]["state"], lambda state: state == "ok", A_MINUTE_AND_MORE)
+
+
+@pytest.mark.timeout(300)
+def test_without_a_broker_events_are_accepted_and_stored_and_the_status_says_so(
+    stage: RunningStage, broker: tuple[Rabbit, Relay]
+) -> None:
+    """P1, P6: from the first event on the broker is away; the retry lane takes its place."""
+    _, relay = broker
+    relay.to_server = lambda _: None
+    relay.cut()
+    alice, operator, room = Client(stage, None, *WRITER), Client(stage, None, "ops"), unique("room")
+
+    sent = [unique("m") for _ in range(30)]
+    for start in range(0, len(sent), 10):
+        events = [{"roomId": room, "message": "hello", "messageId": each} for each in sent[start : start + 10]]
+        code, answer, _ = alice.http("POST", "/messages/batch", {"events": events})
+        assert code == 202, answer
+        assert {result["lane"] for result in answer["results"]} == {"retry"}
+
+    assert {item["messageId"] for item in alice.wait_for(room, len(sent))} == set(sent)
+    found = until(lambda: status(operator), lambda body: body["lanes"]["main"]["state"] == "away")
+    assert found["accepting"] == "retry"
+    assert "reason" in found["lanes"]["main"]
+    assert found["lanes"]["dead"]["state"] == "empty"
+    # A frozen environment says where its breaker stands when it is used again.
+    opened = until(
+        lambda: (send_one(alice, room), status(operator)["breakers"])[1], lambda breakers: breakers["state"] == "open"
+    )
+    assert {each["breaker"] for each in opened["environments"]} == {"broker"}
+    assert stage.process.poll() is None, "a broker that went away is no reason for a stage to end"
+
+    relay.pass_all()
+
+    until(lambda: status(operator)["accepting"], lambda lane: lane == "main")
+    until(lambda: send_one(alice, room), lambda lane: lane == "main")
+
+
+def send_one(client: Client, room: str) -> str:
+    code, answer, _ = client.http("POST", f"/rooms/{room}/messages", {"message": "hello", "messageId": unique("m")})
+    assert code == 202, answer
+    return str(answer["results"][0]["lane"])
