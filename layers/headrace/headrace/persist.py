@@ -32,6 +32,9 @@ LONGEST_WAIT = 5.0
 TOUCH_MARGIN = 12.0
 """Seconds to the deadline below which no further record of the retry lane is tried: a try may take this long."""
 
+UNKNOWN_STREAM = "unknown"
+"""The stream of a record that cannot be read; dead letters name it so too."""
+
 _NOTHING: Mapping[str, str] = {}
 
 Remaining = Callable[[], float]
@@ -127,14 +130,19 @@ class Persister:
             except PoisonRecord as error:
                 meter.count("Poison", lane="retry", reason=error.reason)
                 kept[index] = error
+        unread = {index: 1 for index in group if index not in parsed}
         hopeless = self._hopeless(kept, remaining)
         if hopeless is not None:
             kept.update(dict.fromkeys(parsed, hopeless))
+            _count_dead(raws, parsed, unread | {index: len(each.rows) for index, each in parsed.items()}, meter)
             return
+        left = dict(unread)
         for failed in self._store_rows(parsed, "retry", meter):
+            left[failed.record] = left.get(failed.record, 0) + 1
             # A record with anything in it that may still succeed is not poison yet.
             if failed.record not in kept or isinstance(kept[failed.record], PoisonRecord):
                 kept[failed.record] = failed.reason
+        _count_dead(raws, parsed, left, meter)
 
     def _hopeless(self, kept: Mapping[int, Failure], remaining: Remaining) -> StoreUnavailable | None:
         """Why no further record is tried in this batch, if so: one by one, each would wait for the same table."""
@@ -244,3 +252,13 @@ class Persister:
             return Postponement(raw["receiptHandle"], 0)
         seconds = retry_budget.pause_after(retry_order.received(raw), self._first_pause)
         return Postponement(raw["receiptHandle"], seconds)
+
+
+def _count_dead(
+    raws: Sequence[Mapping[str, Any]], parsed: Mapping[int, Record], left: Mapping[int, int], meter: Meter
+) -> None:
+    """Count the events that are ``left`` unstored in each record whose last try this was: SQS moves it now."""
+    for index, events in left.items():
+        if retry_order.received(raws[index]) >= retry_budget.RECEIVES:
+            stream = parsed[index].stream.name if index in parsed else UNKNOWN_STREAM
+            meter.count("Dead", events, stream=stream)
