@@ -37,7 +37,7 @@ def http_response(payload: bytes) -> web.Response:
     headers = _headers(answer.get("headers"))
     for cookie in _cookies(answer.get("cookies")):
         headers.add("Set-Cookie", _safe(cookie))
-    body = _body(answer)
+    body = answer_body(answer)
     if body and "Content-Type" not in headers:
         headers["Content-Type"] = "text/plain;charset=UTF-8"
     return web.Response(status=status_code(answer["statusCode"]), body=body, headers=headers)
@@ -54,6 +54,25 @@ def status_code(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 200 <= value <= 599:
         raise MalformedAnswer("statusCode is not a number from 200 to 599")
     return value
+
+
+def answer_body(answer: dict[str, Any]) -> bytes:
+    """Return the body of an answer, decoded if it says that it is base64; empty if it has none.
+
+    Raises:
+        MalformedAnswer: it is not a text, or not the base64 that it is said to be.
+    """
+    body = answer.get("body")
+    if body is None:
+        return b""
+    if not isinstance(body, str):
+        raise MalformedAnswer("body is not a text")
+    if not answer.get("isBase64Encoded"):
+        return body.encode("utf-8", "replace")
+    try:
+        return base64.b64decode(body, validate=True)
+    except (binascii.Error, ValueError):
+        raise MalformedAnswer("isBase64Encoded is set, but body is not base64") from None
 
 
 def _headers(value: Any) -> CIMultiDict[str]:
@@ -86,17 +105,3 @@ def _safe(text: str) -> str:
     if "\r" in text or "\n" in text or "\0" in text:
         raise MalformedAnswer("a header has a line break in it")
     return text
-
-
-def _body(answer: dict[str, Any]) -> bytes:
-    body = answer.get("body")
-    if body is None:
-        return b""
-    if not isinstance(body, str):
-        raise MalformedAnswer("body is not a text")
-    if not answer.get("isBase64Encoded"):
-        return body.encode("utf-8", "replace")
-    try:
-        return base64.b64decode(body, validate=True)
-    except (binascii.Error, ValueError):
-        raise MalformedAnswer("isBase64Encoded is set, but body is not base64") from None

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from localstage.errors import TemplateError
-from localstage.gateway.http_answer import MalformedAnswer, status_code
+from localstage.gateway.http_answer import MalformedAnswer, answer_body, status_code
 from localstage.gateway.websocket_events import encode
 from localstage.model import WebSocketApi, WebSocketRoute
 
@@ -86,7 +84,7 @@ class ProxyAnswer:
         headers = answer.get("headers") or {}
         if not isinstance(headers, dict):
             raise MalformedAnswer("headers is not an object")
-        return cls(status_code(answer.get("statusCode")), _body(answer), headers)
+        return cls(status_code(answer.get("statusCode")), _text(answer), headers)
 
     def header(self, name: str) -> str | None:
         """Return a header's value, whatever the case of its name."""
@@ -96,17 +94,10 @@ class ProxyAnswer:
         return None
 
 
-def _body(answer: dict[str, Any]) -> bytes:
-    body = answer.get("body")
-    if body is None:
-        return b""
-    if not isinstance(body, str):
-        raise MalformedAnswer("body is not a text")
-    if not answer.get("isBase64Encoded"):
-        return body.encode("utf-8", "replace")
+def _text(answer: dict[str, Any]) -> bytes:
+    body = answer_body(answer)
     try:
-        decoded = base64.b64decode(body, validate=True)
-        decoded.decode("utf-8")
-    except (binascii.Error, ValueError):
+        body.decode("utf-8")
+    except UnicodeDecodeError:
         raise MalformedAnswer("body is not base64 of a text, and API Gateway sends no binary frames") from None
-    return decoded
+    return body
