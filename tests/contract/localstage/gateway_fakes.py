@@ -1,15 +1,17 @@
-"""What the gateway's tests share: functions in memory, and models with one API."""
+"""What the gateway's tests share: functions in memory, models with one API, and fixtures that serve them."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import aiohttp
+import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
@@ -28,7 +30,14 @@ from localstage.model import (
 )
 
 Answer = Any
+Serve = Callable[..., Any]
 AUDIENCE = CLIENT_ID
+
+CONNECT = WebSocketRoute("$connect", "Open", False)
+DISCONNECT = WebSocketRoute("$disconnect", "Close", False)
+DEFAULT = WebSocketRoute("$default", "Receive", True)
+SEND = WebSocketRoute("send", "Send", True)
+ALL = (CONNECT, DISCONNECT, DEFAULT, SEND)
 
 
 class Raises:
@@ -119,3 +128,62 @@ async def running(
         yield gateway
     finally:
         await gateway.stop()
+
+
+@pytest.fixture(name="functions")
+def echoing_functions() -> FakeFunctions:
+    made = FakeFunctions()
+    made.handlers["Echo"] = lambda event: {"statusCode": 200, "body": event["routeKey"]}
+    return made
+
+
+@pytest.fixture(name="serve")
+async def serving(functions: FakeFunctions, tmp_path: Path) -> AsyncIterator[Serve]:
+    """Serves routes to Echo (or a whole model) and returns a client session based at the API."""
+    async with AsyncExitStack() as stack:
+
+        async def start(*routes: str | HttpRoute, **api: Any) -> aiohttp.ClientSession:
+            declared = [HttpRoute(route, "Echo", None) if isinstance(route, str) else route for route in routes]
+            gateway = await stack.enter_async_context(running(http_model(*declared, **api), functions, tmp_path))
+            return await stack.enter_async_context(aiohttp.ClientSession(gateway.http_url))
+
+        yield start
+
+
+@pytest.fixture(name="functions")
+def conversing_functions() -> FakeFunctions:
+    made = FakeFunctions()
+    made.handlers["Open"] = made.handlers["Close"] = lambda event: {"statusCode": 200}
+    made.handlers["Receive"] = lambda event: {"statusCode": 200, "body": f"default {event['body']}"}
+    made.handlers["Send"] = lambda event: {"statusCode": 200, "body": f"sent {event['body']}"}
+    return made
+
+
+@pytest.fixture(name="connect")
+async def connecting(functions: FakeFunctions, tmp_path: Path) -> AsyncIterator[Serve]:
+    """Serves routes and opens a connection to them."""
+    async with AsyncExitStack() as stack:
+
+        async def start(
+            *routes: WebSocketRoute, limits: Limits | None = None, **api: Any
+        ) -> aiohttp.ClientWebSocketResponse:
+            model = websocket_model(*(routes or ALL), **api)
+            gateway = await stack.enter_async_context(running(model, functions, tmp_path, limits=limits))
+            client = await stack.enter_async_context(aiohttp.ClientSession())
+            return await stack.enter_async_context(client.ws_connect(gateway.websocket_url, max_msg_size=0))
+
+        yield start
+
+
+async def send_in_frames(socket: aiohttp.ClientWebSocketResponse, size: int, frame: int) -> None:
+    """Send one text message in several frames, which aiohttp's client does not do by itself."""
+    writer = socket._writer
+    sent = 0
+    while sent < size:
+        piece = min(frame, size - sent)
+        opcode = 0 if sent else 1
+        sent += piece
+        header = bytes([opcode | (0x80 if sent == size else 0)])
+        length = bytes([0x80 | 126]) + piece.to_bytes(2, "big") if piece < 65536 else b"\xff" + piece.to_bytes(8, "big")
+        writer.transport.write(header + length + b"\0\0\0\0" + b"x" * piece)
+    await asyncio.sleep(0)
