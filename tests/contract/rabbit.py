@@ -1,7 +1,8 @@
-"""A RabbitMQ of the tests' own: own node, ports and folders; killed by its process group."""
+"""A RabbitMQ of the tests' own: own node, ports and folders; killed by its process group. And what publishes to it."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -9,9 +10,21 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+from pika import BlockingConnection, URLParameters
+
+from headrace.broker.base import Outcome, Outgoing
+from headrace.keys import persist_queue, persist_queues
+from headrace.secrets import MemorySecrets
+from headrace.settings import TopologySettings
+from headrace.topology import declare
+
 SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server"
+QUEUES = 4
+GUEST = json.dumps({"username": "guest", "password": "guest"})
 
 
 def free_port() -> int:
@@ -103,3 +116,35 @@ class Rabbit:
             self._mapper.kill()
             self._mapper.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def settings(*urls: str, budget: float = 1.0) -> TopologySettings:
+    return TopologySettings(
+        broker_endpoints=urls, broker_secret_arn="arn", persist_queues=QUEUES, publish_budget_seconds=budget
+    )
+
+
+def outgoing(text: str = "hello", queue: int = 0) -> Outgoing:
+    return Outgoing(persist_queue(queue), text.encode(), "c-1")
+
+
+def drain(url: str) -> list[bytes]:
+    """Everything in the persist queues, taken out."""
+    connection = BlockingConnection(URLParameters(url))
+    channel = connection.channel()
+    bodies = []
+    for queue in persist_queues(QUEUES):
+        while (got := channel.basic_get(queue, auto_ack=True))[0] is not None:
+            bodies.append(got[2])
+    connection.close()
+    return bodies
+
+
+def kinds(outcomes: Sequence[Outcome]) -> list[type]:
+    return [type(outcome) for outcome in outcomes]
+
+
+@pytest.fixture(name="broker", scope="module")
+def declared_broker(rabbit: Rabbit) -> Rabbit:
+    declare(settings(rabbit.url), MemorySecrets({"arn": GUEST}), seconds=20)
+    return rabbit

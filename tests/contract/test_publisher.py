@@ -1,77 +1,36 @@
-"""One suite for every publisher, and what only a real broker can do to one."""
+"""One suite for every publisher, and how the real one finds its broker."""
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Protocol
 
 import pytest
-from pika import BlockingConnection, URLParameters
-from rabbit import Rabbit, free_port
-from relay import Relay
+from rabbit import (
+    GUEST,
+    QUEUES,
+    Rabbit,
+    declared_broker,  # noqa: F401 - a fixture
+    drain,
+    free_port,
+    kinds,
+    outgoing,
+    settings,
+)
 
-from headrace.broker.base import Outcome, Outgoing, Publisher
+from headrace.broker.base import Publisher
 from headrace.broker.memory import MemoryPublisher
 from headrace.broker.rabbitmq import RabbitPublisher
-from headrace.errors import ConnectionLost, PublisherBlocked, PublishNacked, PublishReturned, PublishUnconfirmed
-from headrace.keys import PERSIST_EXCHANGE, persist_queue, persist_queues
+from headrace.errors import ConnectionLost, PublishReturned
+from headrace.keys import persist_queues
 from headrace.secrets import MemorySecrets
-from headrace.settings import TopologySettings
-from headrace.topology import declare
 
-QUEUES = 4
-GUEST = json.dumps({"username": "guest", "password": "guest"})
 WRONG = json.dumps({"username": "guest", "password": "wrong"})
-
-
-def settings(*urls: str, budget: float = 1.0) -> TopologySettings:
-    return TopologySettings(
-        broker_endpoints=urls, broker_secret_arn="arn", persist_queues=QUEUES, publish_budget_seconds=budget
-    )
-
-
-def outgoing(text: str = "hello", queue: int = 0) -> Outgoing:
-    return Outgoing(persist_queue(queue), text.encode(), "c-1")
-
-
-def drain(url: str) -> list[bytes]:
-    """Everything in the persist queues, taken out."""
-    connection = BlockingConnection(URLParameters(url))
-    channel = connection.channel()
-    bodies = []
-    for queue in persist_queues(QUEUES):
-        while (got := channel.basic_get(queue, auto_ack=True))[0] is not None:
-            bodies.append(got[2])
-    connection.close()
-    return bodies
 
 
 class Kept(Protocol):
     def __call__(self) -> list[bytes]: ...
-
-
-@pytest.fixture(scope="module")
-def broker(rabbit: Rabbit) -> Rabbit:
-    declare(settings(rabbit.url), MemorySecrets({"arn": GUEST}), seconds=20)
-    return rabbit
-
-
-@pytest.fixture
-def relay(broker: Rabbit) -> Iterator[Relay]:
-    drain(broker.url)
-    relay = Relay(broker.port)
-    yield relay
-    relay.close()
-
-
-@pytest.fixture
-def through(relay: Relay) -> Iterator[RabbitPublisher]:
-    """A publisher whose every byte goes through the relay."""
-    publisher = RabbitPublisher(settings(f"amqp://127.0.0.1:{relay.port}"), MemorySecrets({"arn": GUEST}))
-    yield publisher
-    publisher.close()
 
 
 @pytest.fixture(params=["memory", "rabbitmq"])
@@ -85,10 +44,6 @@ def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Publisher, Kept]]:
     publisher = RabbitPublisher(settings(url), MemorySecrets({"arn": GUEST}))
     yield publisher, lambda: drain(url)
     publisher.close()
-
-
-def kinds(outcomes: Sequence[Outcome]) -> list[type]:
-    return [type(outcome) for outcome in outcomes]
 
 
 def test_a_confirmed_message_is_in_its_queue(parts: tuple[Publisher, Kept]) -> None:
@@ -131,64 +86,6 @@ def test_a_publisher_that_was_closed_opens_again(parts: tuple[Publisher, Kept]) 
     assert kept() == [b"1", b"2"]
 
 
-def test_one_connection_serves_many_publishes(relay: Relay, through: RabbitPublisher) -> None:
-    for number in range(20):
-        assert through.publish([outgoing(str(number))]) == [None]
-
-    assert relay.connections == 1
-
-
-def test_a_connection_that_died_meanwhile_is_replaced_on_first_use(
-    relay: Relay, through: RabbitPublisher, broker: Rabbit
-) -> None:
-    through.publish([outgoing("1")])
-    relay.cut()
-
-    assert through.publish([outgoing("2")]) == [None]
-
-    assert drain(broker.url) == [b"1", b"2"]
-
-
-def test_a_cut_between_the_broker_and_its_confirm_is_sent_again_over_a_fresh_connection(
-    relay: Relay, through: RabbitPublisher, broker: Rabbit
-) -> None:
-    """P2: the broker has it, we cannot know, and the same message may be there twice."""
-    through.publish([outgoing("1")])
-
-    def cut_once(_: bytes) -> None:
-        relay.to_client = bytes
-
-    relay.to_client = cut_once
-
-    assert through.publish([outgoing("2")]) == [None]
-    assert relay.connections == 2
-    assert set(drain(broker.url)) == {b"1", b"2"}
-
-
-def test_a_confirm_that_never_comes_is_unconfirmed_within_the_budget(
-    relay: Relay, through: RabbitPublisher, broker: Rabbit
-) -> None:
-    through.publish([outgoing("1")])
-    relay.to_client = lambda _: b""
-
-    start = time.monotonic()
-    outcomes = through.publish([outgoing("2"), outgoing("3")])
-
-    assert kinds(outcomes) == [PublishUnconfirmed, PublishUnconfirmed]
-    assert time.monotonic() - start < 10
-    relay.pass_all()
-    assert through.publish([outgoing("4")]) == [None]
-
-
-def test_a_black_hole_from_the_start_is_a_lost_connection(relay: Relay, through: RabbitPublisher) -> None:
-    relay.to_server = lambda _: b""
-
-    assert kinds(through.publish([outgoing()])) == [ConnectionLost]
-
-    relay.pass_all()
-    assert through.publish([outgoing()]) == [None]
-
-
 def test_no_broker_at_all_is_a_lost_connection() -> None:
     publisher = RabbitPublisher(settings(f"amqp://127.0.0.1:{free_port()}"), MemorySecrets({"arn": GUEST}))
 
@@ -229,74 +126,3 @@ def test_tls_that_the_other_side_does_not_speak_is_a_lost_connection(broker: Rab
     publisher = RabbitPublisher(settings(f"amqps://127.0.0.1:{broker.port}"), MemorySecrets({"arn": GUEST}))
 
     assert kinds(publisher.publish([outgoing()])) == [ConnectionLost]
-
-
-def test_a_full_queue_refuses_and_says_so(broker: Rabbit, through: RabbitPublisher) -> None:
-    """Fault 8 of the design: queues that drop when full."""
-    connection = BlockingConnection(URLParameters(broker.url))
-    channel = connection.channel()
-    arguments = {"x-queue-type": "quorum", "x-max-length": 1, "x-overflow": "reject-publish"}
-    channel.queue_declare("full", durable=True, arguments=arguments)
-    channel.queue_bind("full", PERSIST_EXCHANGE, "full")
-
-    outcomes: list[Outcome] = []
-    for _ in range(50):
-        outcomes += through.publish([Outgoing("full", b"x", "c")])
-
-    channel.queue_delete("full")
-    connection.close()
-    assert outcomes[0] is None
-    assert isinstance(outcomes[-1], PublishNacked)
-
-
-def test_a_missing_exchange_is_a_lost_connection_and_not_an_accepted_event(broker: Rabbit) -> None:
-    url = f"{broker.url}/empty"
-    broker.control("add_vhost", "empty")
-    broker.control("set_permissions", "-p", "empty", "guest", ".*", ".*", ".*")
-    publisher = RabbitPublisher(settings(url), MemorySecrets({"arn": GUEST}))
-
-    assert kinds(publisher.publish([outgoing()])) == [ConnectionLost]
-
-    publisher.close()
-
-
-def test_a_broker_that_takes_nothing_is_noticed_and_known_from_then_on(
-    broker: Rabbit, through: RabbitPublisher, relay: Relay
-) -> None:
-    assert through.publish([outgoing()]) == [None]
-    broker.control("eval", "vm_memory_monitor:set_vm_memory_high_watermark(0.000001).")
-    try:
-        outcomes = [through.publish([outgoing()])[0] for _ in range(3)]
-    finally:
-        broker.control("eval", "vm_memory_monitor:set_vm_memory_high_watermark(0.4).")
-
-    assert kinds(outcomes) == [PublisherBlocked] * 3
-    assert relay.connections == 1
-    deadline = time.monotonic() + 20
-    while through.publish([outgoing()]) != [None]:
-        assert time.monotonic() < deadline
-
-
-def test_a_confirmed_message_survives_the_death_of_the_broker() -> None:
-    """P1: persistent, in a durable queue."""
-    broker = Rabbit()
-    secrets = MemorySecrets({"arn": GUEST})
-    publisher = RabbitPublisher(settings(broker.url), secrets)
-    try:
-        broker.start()
-        declare(settings(broker.url), secrets, seconds=20)
-        # The broker notes a new queue's name on disk a second later; killed before, it never elects a leader for it.
-        broker.control("eval", "[dets:sync(Table) || Table <- dets:all()].")
-        assert not any(publisher.publish([outgoing(str(number)) for number in range(100)]))
-
-        broker.kill()
-        assert kinds(publisher.publish([outgoing("late")])) == [ConnectionLost]
-        broker.start()
-
-        deadline = time.monotonic() + 60
-        while publisher.publish([outgoing("after")]) != [None]:
-            assert time.monotonic() < deadline
-        assert {str(number).encode() for number in range(100)} <= set(drain(broker.url))
-    finally:
-        publisher.close()
-        broker.remove()
