@@ -7,25 +7,34 @@ the dead lane empty; P11 redrive may be stopped, repeated and raced; P12 nobody 
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
+from headrace.dead_lane.letters import STORABLE
 from headrace.errors import (
     BrokerUnavailable,
     ConnectionLost,
+    DeadLaneUnavailable,
     PublisherBlocked,
     PublishNacked,
     PublishReturned,
     PublishUnconfirmed,
 )
-from tests.model.clients import Clients
+from tests.model.clients import Clients, calls, queues, when
 from tests.model.ledger import events_in, key_of
-from tests.model.world import Crash, Delivery, calls, limits, queues, when
+from tests.model.poison import POISON
+from tests.model.process import When
+from tests.model.senders import IDS
+from tests.model.world import DELIVERY_LIMIT, PAUSES, Delivery
 
 REFUSED = [PublishReturned, PublishNacked, PublisherBlocked, PublishUnconfirmed, ConnectionLost]
 KEPT_ALL_THE_SAME = [PublishUnconfirmed, ConnectionLost]
 
-ids = st.sampled_from(["m-1", "m-2", "m-3", "m-4", "m-5", "ü"])
+ids = st.sampled_from(IDS)
+limits = st.integers(1, 6)
+reasons = st.sampled_from([None, STORABLE, *sorted(POISON)])
 
 
 class Triggers(Clients):
@@ -38,9 +47,10 @@ class Triggers(Clients):
 
     @precondition(lambda self: self.world.broker.bodies())
     @rule(queue=queues, limit=limits, calls=calls, when=when)
-    def deliver_and_crash(self, queue: str, limit: int, calls: int, when: str) -> None:
+    def deliver_and_crash(self, queue: str, limit: int, calls: int, when: When) -> None:
         with self.world.ending(calls, when):
-            self._check(self.world.deliver(queue, limit))
+            delivery = self.world.deliver(queue, limit)
+        self._check(delivery)
 
     @precondition(lambda self: self.world.lane.records)
     @rule(limit=limits, ack_lost=st.booleans())
@@ -49,16 +59,18 @@ class Triggers(Clients):
 
     @precondition(lambda self: self.world.lane.records)
     @rule(limit=limits, calls=calls, when=when)
-    def poll_and_crash(self, limit: int, calls: int, when: str) -> None:
+    def poll_and_crash(self, limit: int, calls: int, when: When) -> None:
         with self.world.ending(calls, when):
             delivery = self.world.poll(limit)
         if delivery.crashed:
-            self.killed.update(event for body in delivery.bodies for event in events_in(body))
+            self.excused.update(event for body in delivery.bodies for event in events_in(body))
         self._check(delivery)
 
     def _check(self, delivery: Delivery) -> None:
         """P5: whatever came along, the good events that the table would take are stored by this very delivery."""
-        if delivery.crashed or self.world.store.down:
+        if delivery.crashed and self.world.killer:
+            self.beside_a_killer.update(event for body in delivery.bodies for event in events_in(body))
+        if delivery.crashed or self.world.table_is_away:
             return
         stored = {key_of(row) for row in self.world.rows()}
         for body in delivery.bodies:
@@ -98,42 +110,64 @@ class Faults(Triggers):
     def throttle(self, ids: frozenset[str]) -> None:
         self.world.throttled = ids
 
+    @precondition(lambda self: self.ledger.accepted and not self.world.killer)
+    @rule(number=st.integers(0, 1000))
+    def one_event_is_a_killer(self, number: int) -> None:
+        """It ends the process that tries to store it, every time, until all is well again."""
+        self.world.killer = sorted(self.ledger.accepted)[number % len(self.ledger.accepted)]
+        self.excused.add(self.world.killer)
+
     @rule(seconds=st.sampled_from([1, 15, 60, 240, 360, 900, 1200]))
     def wait(self, seconds: int) -> None:
         self.world.clock.advance(seconds)
 
+    @rule(pauses=st.integers(1, len(PAUSES) + 1), queue=queues)
+    def table_is_away_for_long(self, pauses: int, queue: str) -> None:
+        """As long as the retry lane waits that many times; a whole budget is too long."""
+        self.world.store.down = True
+        self.a_short_outage_leaves_the_dead_lane_empty()
+        self._check(self.world.deliver(queue, 10))
+        for pause in (*PAUSES, 0)[:pauses]:
+            self._check(self.world.poll(10))
+            self.world.clock.advance(pause)
+        self.a_short_outage_leaves_the_dead_lane_empty()
+        self.world.store.down = False
+
+    @precondition(lambda self: self.world.broker.bodies())
+    @rule(queue=queues)
+    def acknowledgement_is_lost_too_often(self, queue: str) -> None:
+        """The broker parks what was stored."""
+        for _ in range(DELIVERY_LIMIT + 1):
+            self._check(self.world.deliver(queue, 10, ack_lost=True))
+
 
 class Model(Faults):
-    """And operators."""
+    """And operators, who may be stopped anywhere."""
 
     @precondition(lambda self: self.world.lane.dead.messages)
-    @rule(limit=limits)
-    def redrive(self, limit: int) -> None:
-        self.world.redrive(limit)
+    @rule(reason=reasons)
+    def redrive(self, reason: str | None) -> None:
+        with suppress(DeadLaneUnavailable):
+            self.world.redrive(reason)
 
     @precondition(lambda self: self.world.lane.dead.messages)
-    @rule(limit=limits, calls=calls, when=when)
-    def redrive_and_stop(self, limit: int, calls: int, when: str) -> None:
+    @rule(calls=calls, when=when)
+    def redrive_and_stop(self, calls: int, when: When) -> None:
         """P11."""
-        with self.world.ending(calls, when):
-            try:
-                self.world.redrive(limit)
-            except Crash:
-                return
+        with self.world.ending(calls, when), suppress(DeadLaneUnavailable):
+            self.world.redrive()
 
     @precondition(lambda self: self.world.lane.dead.messages)
-    @rule(limit=st.integers(1, 2))
-    def discard(self, limit: int) -> None:
-        self.ledger.discard(self.world.discard(limit))
+    @rule(reason=reasons)
+    def discard(self, reason: str | None) -> None:
+        with suppress(DeadLaneUnavailable):
+            self.ledger.discard(self.world.discard(reason))
 
     @precondition(lambda self: self.world.broker.parked)
     @rule(calls=st.integers(0, 2), when=when)
-    def unpark(self, calls: int, when: str) -> None:
+    def unpark(self, calls: int, when: When) -> None:
         with self.world.ending(calls, when):
-            try:
-                self.world.unpark()
-            except Crash:
-                return
+            self.world.unpark()
 
     @rule()
     def all_is_well_for_a_while(self) -> None:

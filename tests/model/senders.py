@@ -58,11 +58,13 @@ class Draft:
         return EventKey(self.room, self.time, self.id, tag_of(by.subject))
 
 
+IDS = ["m-1", "m-2", "m-3", "m-4", "m-5", "ü"]
+
 _own = st.builds(
     Draft,
     room=st.sampled_from(["kitchen", "hall"]),
     text=st.sampled_from(["hello", "hi"]),
-    id=st.sampled_from(["m-1", "m-2", "m-3", "m-4", "m-5", "ü"]),
+    id=st.sampled_from(IDS),
     time=st.sampled_from(MOMENTS),
     user=st.sampled_from([None, None, None, "alice", "bob"]),
 )

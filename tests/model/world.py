@@ -1,7 +1,4 @@
-"""The write path with its real code on memory versions of what lies around it, and the hands that move records.
-
-Any collaborator's call can be the last of its process: a :class:`Fuse` ends it before, in the middle of, or after it.
-"""
+"""The write path with its real code on memory versions of what lies around it, and the hands that move records."""
 
 from __future__ import annotations
 
@@ -9,103 +6,96 @@ import base64
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
-
-from hypothesis import strategies as st
+from typing import Any
 
 from headrace import keys
 from headrace.accept import Acceptor
+from headrace.breaker import Unwatched
 from headrace.broker.base import Outgoing
+from headrace.broker.guarded import GuardedPublisher
 from headrace.broker.memory import MemoryPublisher
+from headrace.dead_lane.letters import Filter
+from headrace.dead_lane.memory import MemoryDeadLane
+from headrace.dead_letters import DeadLetters
 from headrace.errors import RetryLaneUnavailable
+from headrace.items import Item
+from headrace.observe import Meter
 from headrace.persist import Persister
 from headrace.retry_lane.base import Handover, to_text
 from headrace.retry_lane.memory import MemoryRetryLane, Message
+from headrace.settings import BreakerSettings
+from headrace.store.guarded import GuardedStore
 from headrace.store.memory import MemoryStore
 from headrace.times import SECOND, FixedClock
+from tests.model.ledger import EventKey, key_of
 from tests.model.poison import NOT_BASE64
+from tests.model.process import Crash, Fuse, Mortal, When
 from tests.unit.senders import NOW, TABLE
 
 QUEUES = 2
 DELIVERY_LIMIT = 2
 """Fewer than on AWS, so that runs of some fifty steps reach ``parked``."""
-TIMEOUT = 60.0
+TIMEOUT = 60
 PAUSES = (15, 60, 240, 900)
 """Of the retry lane, as the template documents them: their sum is the retry budget in seconds."""
-
-When = Literal["before", "halfway", "after"]
-
-queues = st.sampled_from([keys.persist_queue(number) for number in range(QUEUES)])
-limits = st.integers(1, 6)
-calls = st.integers(1, 4)
-when = st.sampled_from(["before", "halfway", "after"])
-
-
-class Crash(BaseException):
-    """The process is gone: nothing in it can catch this."""
-
-
-@dataclass
-class Fuse:
-    """Blows at the ``calls``-th call from now; 0: never."""
-
-    calls: int = 0
-    when: When = "before"
-
-    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Do ``function``, unless the process ends here."""
-        if not self.calls:
-            return function(*arguments)
-        self.calls -= 1
-        if self.calls == 0:
-            if self.when == "after":
-                function(*arguments)
-            if self.when == "halfway":
-                *rest, items = arguments
-                function(*rest, items[: len(items) // 2])
-            raise Crash
-        return function(*arguments)
-
-
-class Mortal:
-    """``target``, called by a process that may end."""
-
-    def __init__(self, target: object, fuse: Fuse) -> None:
-        self._target = target
-        self._fuse = fuse
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        function = getattr(self._target, name)
-        return lambda *arguments: self._fuse.call(function, *arguments)
+RATE = 1000
+BREAKERS = BreakerSettings()
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """What a trigger gave to the function; ``answered`` unless the process ended or the batch was given back."""
+    """What a trigger gave to the function; ``crashed``: the process ended over it."""
 
     bodies: Sequence[bytes]
-    answered: bool
     crashed: bool = False
 
 
 class World:
-    """Broker, retry lane, table and clock, and the functions between them."""
+    """Broker, retry lane, table and clock, and the functions between them.
+
+    ``throttled`` ids are not taken by the table. The event ``killer`` ends the process that tries to store it.
+    """
 
     def __init__(self) -> None:
         self.clock = FixedClock(NOW)
         self.broker = MemoryPublisher(keys.persist_queues(QUEUES), DELIVERY_LIMIT)
         self.lane = MemoryRetryLane(self.clock)
         self.store = MemoryStore()
-        self.store.throttled = lambda row: row["messageId"] in self.throttled
+        self.store.throttled = self._throttles
         self.throttled: frozenset[str] = frozenset()
+        self.killer: EventKey | None = None
         self.fuse = Fuse()
-        lane: Any = Mortal(self.lane, self.fuse)
-        publisher: Any = Mortal(self.broker, self.fuse)
-        store: Any = Mortal(self.store, self.fuse)
-        self.acceptor = Acceptor(publisher, lane, QUEUES, self.clock)
-        self.persister = Persister(store, lane, {"chat": TABLE}, self.clock, sleep=self.clock.advance)
+        self.start()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def start(self) -> None:
+        """New processes: what the old ones had in memory is gone."""
+        lane = self.mortal(self.lane)
+        publisher = GuardedPublisher(self.mortal(self.broker), BREAKERS, Unwatched(), self)
+        self.writer = GuardedStore(self.mortal(self.store), BREAKERS, Unwatched(), self)
+        self.acceptor = Acceptor(publisher, lane, QUEUES, self.clock)
+        self.persister = Persister(self.writer, lane, {"chat": TABLE}, self.clock, sleep=self.clock.advance)
+        dead = self.mortal(MemoryDeadLane(self.lane.dead))
+        self.letters = DeadLetters(dead, lane, {"chat": TABLE}, self.clock, self.monotonic, self.clock.advance)
+
+    def mortal(self, target: object) -> Any:
+        """``target`` as a process calls it."""
+        return Mortal(target, self.fuse)
+
+    def monotonic(self) -> float:
+        """Seconds, for breakers and rates."""
+        return self.clock.now() / SECOND
+
+    def _throttles(self, row: Item) -> bool:
+        if key_of(row) == self.killer:
+            raise Crash
+        return row["messageId"] in self.throttled
+
+    @property
+    def table_is_away(self) -> bool:
+        """Whether the function finds the table away: it is, or was a moment ago."""
+        return self.store.down or self.writer.breaker(TABLE.table).state != "closed"
+
+    def rows(self) -> list[Item]:
         return self.store.rows(TABLE.table)
 
     def bodies(self) -> Iterator[bytes]:
@@ -115,73 +105,77 @@ class World:
         yield from (record.body for record in self.lane.records)
         yield from (message.record.body for message in self.lane.dead.messages)
 
+    def _remaining(self) -> Callable[[], float]:
+        deadline = self.clock.now() + TIMEOUT * SECOND
+        return lambda: (deadline - self.clock.now()) / SECOND
+
     def deliver(self, queue: str, limit: int, ack_lost: bool = False) -> Delivery:
         """What the RabbitMQ trigger does with the next batch of ``queue``."""
         batch = self.broker.deliver(queue, limit)
         bodies = [message.body for message in batch]
         try:
             self.persister.main_lane(rabbit_event(queue, bodies), self._remaining())
-        except (RetryLaneUnavailable, Crash) as error:
+        except Crash:
             self.broker.give_back(queue)
-            return Delivery(bodies, False, isinstance(error, Crash))
+            self.start()
+            return Delivery(bodies, crashed=True)
+        except RetryLaneUnavailable:
+            ack_lost = True
         (self.broker.give_back if ack_lost else self.broker.settle)(queue)
-        return Delivery(bodies, True)
-
-    def _remaining(self) -> Callable[[], float]:
-        deadline = self.clock.now() + TIMEOUT * SECOND
-        return lambda: (deadline - self.clock.now()) / SECOND
+        return Delivery(bodies)
 
     def poll(self, limit: int, ack_lost: bool = False) -> Delivery:
         """What the SQS trigger does with the next batch of the retry lane."""
         batch = self.lane.receive(limit)
         bodies = [message.record.body for message in batch]
         if not batch:
-            return Delivery(bodies, True)
+            return Delivery(bodies)
         try:
             answer = self.persister.retry_lane(sqs_event(batch), self._remaining())
         except Crash:
-            return Delivery(bodies, False, crashed=True)
+            self.start()
+            return Delivery(bodies, crashed=True)
         kept = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
         assert kept <= {message.id for message in batch}
         if not ack_lost:
             self.lane.delete([message.receipt for message in batch if message.id not in kept])
-        return Delivery(bodies, True)
+        return Delivery(bodies)
 
-    def redrive(self, limit: int) -> None:
-        """Move dead records back to the retry lane; sent before deleted, so that it may stop anywhere."""
-        for message in self.lane.dead.receive(limit, 30):
-            (refused,) = self.fuse.call(self.lane.send, [message.record])
-            if refused is None:
-                self.fuse.call(self.lane.dead.delete, message.receipt)
+    def redrive(self, reason: str | None = None) -> None:
+        """A whole redrive by the operator's own code, unless the process ends on the way."""
+        self.clock.advance(1)
+        progress = self.letters.start(Filter(reason=reason), RATE)
+        while not progress.done:
+            before, progress = progress, self.letters.redrive(progress, Meter())
+            if progress.moved == before.moved:
+                return
 
-    def discard(self, limit: int) -> list[bytes]:
-        """Throw away dead records; their bodies."""
-        thrown = self.lane.dead.receive(limit, 30)
-        for message in thrown:
-            self.lane.dead.delete(message.receipt)
-        return [message.record.body for message in thrown]
+    def discard(self, reason: str | None) -> list[bytes]:
+        """Throw away dead letters as an operator does: look, count, and type the count; the bodies thrown away."""
+        before = list(self.lane.dead.messages)
+        wanted = Filter(reason=reason)
+        self.letters.discard(wanted, RATE, len(self.letters.look(wanted).letters), Meter())
+        left = {message.id for message in self.lane.dead.messages}
+        return [message.record.body for message in before if message.id not in left]
 
     def unpark(self) -> None:
-        """Bring one parked message back to a queue; published before acknowledged."""
+        """Bring one parked message back to its queue; published before acknowledged."""
         message = self.broker.parked[0]
         outgoing = Outgoing(message.routing_key, message.body, message.correlation_id)
         (failure,) = self.fuse.call(self.broker.publish, [outgoing])
         if failure is None:
             del self.broker.parked[0]
 
-    def heal(self) -> None:
-        """Everything works again."""
-        self.broker.recover()
-        self.lane.recover()
-        self.store.down = False
-        self.throttled = frozenset()
-
     @contextmanager
     def ending(self, calls: int, when: When) -> Iterator[None]:
         """The process ends at the ``calls``-th call, if it gets there."""
         self.fuse.calls, self.fuse.when = calls, when
-        yield
-        self.fuse.calls = 0
+        try:
+            yield
+        except Crash:
+            self.start()
+        finally:
+            self.fuse.calls = 0
 
     def put(self, queue: str, body: bytes) -> None:
         """A foreign publisher's record into ``queue``, or into the retry lane if it names none."""
@@ -189,6 +183,13 @@ class World:
             self.broker.keep(Outgoing(queue, body, "foreign"))
         else:
             self.lane.queue.send(Handover(body))
+
+    def heal(self) -> None:
+        """Everything works again."""
+        self.broker.recover()
+        self.lane.recover()
+        self.store.down = False
+        self.throttled, self.killer = frozenset(), None
 
 
 def rabbit_event(queue: str, bodies: Sequence[bytes]) -> dict[str, Any]:

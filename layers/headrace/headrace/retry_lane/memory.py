@@ -39,7 +39,7 @@ class MemoryQueue:
 
     def send(self, record: Handover) -> Message:
         """Keep ``record`` as a new message."""
-        self.put(message := Message(f"message-{id(self):x}-{next(self._serial)}", record, self._clock.now()))
+        self.put(message := Message(f"message-{next(self._serial)}", record, self._clock.now()))
         return message
 
     def visible(self) -> list[Message]:

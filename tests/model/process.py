@@ -1,0 +1,47 @@
+"""Processes that end: before, in the middle of, or after any call they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+When = Literal["before", "halfway", "after"]
+
+
+class Crash(BaseException):
+    """The process is gone: nothing in it can catch this."""
+
+
+@dataclass
+class Fuse:
+    """Blows at the ``calls``-th call from now; 0: never."""
+
+    calls: int = 0
+    when: When = "before"
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Do ``function``, unless the process ends here."""
+        if not self.calls:
+            return function(*arguments)
+        self.calls -= 1
+        if self.calls:
+            return function(*arguments)
+        if self.when == "after":
+            function(*arguments)
+        if self.when == "halfway" and isinstance(arguments[-1], list):
+            *rest, items = arguments
+            function(*rest, items[: len(items) // 2])
+        raise Crash
+
+
+class Mortal:
+    """``target``, called by a process that may end."""
+
+    def __init__(self, target: object, fuse: Fuse) -> None:
+        self._target = target
+        self._fuse = fuse
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        function = getattr(self._target, name)
+        return lambda *arguments: self._fuse.call(function, *arguments)
