@@ -51,6 +51,8 @@ def test_an_event_holds_no_real_token(path: Path) -> None:
         "manage_dead_letters.list",
         "manage_dead_letters.redrive",
         "manage_dead_letters.discard",
+        "return_parked.depth",
+        "return_parked.return",
     ],
 )
 def test_an_http_event_comes_from_a_route_of_its_function(stack: Stack, name: str) -> None:

@@ -24,6 +24,7 @@ ADAPTER_MODULES = {
     "topology",
     "broker.depths",
     "broker.link",
+    "broker.parked",
     "broker.pika_errors",
     "broker.rabbitmq",
     "readers.dynamodb",

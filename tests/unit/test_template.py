@@ -42,6 +42,7 @@ VARIABLES = {
         "TIME_READ_SHARDS",
         "TIME_WRITE_SHARDS",
     },
+    "ReturnParked": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES", "RETRY_QUEUE_URL", "SCOPE_PREFIX"},
     "SendProbes": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "CHAT_MESSAGES_TABLE", "PERSIST_QUEUES"},
     "ReadStatus": {
         "BROKER_ENDPOINTS",
@@ -148,7 +149,15 @@ def test_every_function_has_a_role_of_its_own(stack: Stack) -> None:
 
 
 def test_only_code_that_publishes_or_polls_may_read_the_brokers_password(stack: Stack) -> None:
-    users = {"ReceiveFrame", "ReceiveHttp", "DeclareTopology", "PersistEvents", "SendProbes", "ReadStatus"}
+    users = {
+        "ReceiveFrame",
+        "ReceiveHttp",
+        "DeclareTopology",
+        "PersistEvents",
+        "SendProbes",
+        "ReadStatus",
+        "ReturnParked",
+    }
 
     expected = {stack.role_of(function) for function in users} | {"SecretsManagerEndpoint"}
     assert stack.may("secretsmanager:GetSecretValue", "BrokerSecret") == expected
@@ -293,7 +302,7 @@ def test_a_stage_opens_no_more_connections_than_one_broker_node_takes(stack: Sta
     assert int(values["BrokerConnectionLimit"]) == limit
     own = sum(
         stack.resources[name]["Properties"]["ReservedConcurrentExecutions"]
-        for name in ("DeclareTopology", "SendProbes", "ReadStatus")
+        for name in ("DeclareTopology", "SendProbes", "ReadStatus", "ReturnParked")
     )
     assert publishers + int(values["PersistQueues"]) + own <= limit
 
@@ -306,6 +315,14 @@ def test_a_stage_that_does_not_probe_is_an_alarm_too(stack: Stack) -> None:
     assert rule["ScheduleExpression"] == "cron(* * * * ? *)"
     assert (alarm["MetricName"], alarm["Threshold"], alarm["EvaluationPeriods"]) == ("ProbeMissing", 0, 2)
     assert (alarm["Period"], alarm["TreatMissingData"]) == (60, "breaching")
+
+
+def test_what_the_broker_parks_is_counted_and_an_alarm(stack: Stack) -> None:
+    alarm = stack.resources["ParkedAlarm"]["Properties"]
+    (rule,) = [one for one in stack.of_type("AWS::Events::Rule").values() if "DeclareTopology" in str(one["Targets"])]
+
+    assert rule["ScheduleExpression"] == "rate(5 minutes)"
+    assert (alarm["MetricName"], alarm["Threshold"], alarm["Period"]) == ("ParkedMessages", 0, 300)
 
 
 def test_no_alarm_has_more_metrics_than_cloudwatch_takes(stack: Stack) -> None:
@@ -329,3 +346,9 @@ def test_the_page_about_the_template_has_every_parameter_with_its_default(stack:
         if f"| `{name}` | {default} |" not in page:
             missing.append(name)
     assert missing == []
+
+
+def test_the_page_about_operations_explains_every_alarm(stack: Stack) -> None:
+    page = (ROOT / "docs" / "operations.md").read_text()
+
+    assert [name for name in stack.of_type("AWS::CloudWatch::Alarm") if f"`{name}`" not in page] == []

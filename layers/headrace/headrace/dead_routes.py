@@ -2,48 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from headrace import answers
-from headrace.auth import OPS, caller_from_http
 from headrace.bodies import http_body
 from headrace.dead_lane.letters import SHOWN_CHARACTERS
 from headrace.dead_letters import DeadLetters, Look, discard_limit
 from headrace.dead_requests import continuation, discard_request, list_request, redrive_request
-from headrace.errors import HeadraceError, NotFound
-from headrace.observe import Meter, report, report_unexpected
+from headrace.errors import NotFound
+from headrace.observe import Meter
+from headrace.operators import OperatorRoutes
 from headrace.times import Clock
 
 ANSWER_CHARACTERS = 3_000_000
 """Characters of bodies in one answer: Lambda takes 6 MB, and a character may become two bytes and more."""
 
 
-class DeadRoutes:
+class DeadRoutes(OperatorRoutes):
     """Answers requests of one environment."""
 
-    def __init__(self, letters: DeadLetters, clock: Clock, scope_prefix: str) -> None:
-        self._letters = letters
-        self._clock = clock
-        self._scope_prefix = scope_prefix
+    complaint = "dead letters could not be managed"
 
-    def answer(self, event: Mapping[str, Any], route: Route) -> dict[str, Any]:
-        """The answer to an HTTP API event: ``route``'s, or the error that stopped it. Never raises."""
-        meter = Meter()
-        try:
-            caller = caller_from_http(event, self._scope_prefix)
-            caller.require(OPS, now=self._clock.now())
-            return answers.http(200, route(self, event, meter))
-        except HeadraceError as error:
-            answer = answers.http_error(error)
-            if answer["statusCode"] >= 500:
-                report(type(error).__name__, f"dead letters could not be managed: {error.message}", level="error")
-            return answer
-        except Exception as error:  # noqa: BLE001 - reported, and answered as an error
-            report_unexpected(error)
-            return answers.http_error(error)
-        finally:
-            meter.flush()
+    def __init__(self, letters: DeadLetters, clock: Clock, scope_prefix: str) -> None:
+        super().__init__(clock, scope_prefix)
+        self._letters = letters
 
     def list(self, event: Mapping[str, Any], _meter: Meter) -> dict[str, Any]:
         """Some of the letters that are meant, and counts of all that were looked at."""
@@ -80,9 +62,6 @@ class DeadRoutes:
     def unknown(self, _event: Mapping[str, Any], _meter: Meter) -> dict[str, Any]:
         """Refuse a route that there is not."""
         raise NotFound("there is no such route")
-
-
-Route = Callable[[DeadRoutes, Mapping[str, Any], Meter], dict[str, Any]]
 
 
 def _counts(look: Look) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace import custom_resource
 from headrace.errors import ConfigurationError
-from headrace.observe import logger
+from headrace.observe import Meter, logger
 from headrace.secrets import ManagedSecrets
 from headrace.settings import TopologySettings
 from headrace.topology import declare
@@ -33,6 +33,10 @@ def _declare(seconds: float) -> dict[str, str]:
     report = declare(TopologySettings.read(), ManagedSecrets(), seconds=seconds)
     for difference in report.differs:
         logger.warning(difference)
+    if report.parked is not None:
+        meter = Meter()
+        meter.measure("ParkedMessages", report.parked)
+        meter.flush()
     if report.missing:
         raise ConfigurationError("; ".join(report.missing))
     return {"declared": ", ".join(report.declared), "differs": "; ".join(report.differs)}

@@ -52,11 +52,15 @@ class Queue:
 
 @dataclass
 class Report:
-    """What was declared, and in one sentence each what stands in another form and what is not there at all."""
+    """What was declared, and in one sentence each what stands in another form and what is not there at all.
+
+    ``parked`` is how many messages are parked; ``None`` if that cannot be told.
+    """
 
     declared: list[str] = field(default_factory=list)
     differs: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    parked: int | None = None
 
 
 def plan(queues: int, delivery_limit: int) -> list[Exchange | Queue]:
@@ -89,6 +93,7 @@ def declare(settings: TopologySettings, secrets: Secrets, *, seconds: float = 0.
         report = Report()
         for step in plan(settings.persist_queues, settings.persist_delivery_limit):
             _declare_one(connection, step, report)
+        _attempt(connection, lambda channel: _count_parked(channel, report))
         return report
     except PIKA_ERRORS as error:
         raise broker_error(error) from error
@@ -139,6 +144,10 @@ def _declare_one(connection: BlockingConnection, step: Exchange | Queue, report:
 def _declare_queue(channel: BlockingChannel, queue: Queue, arguments: Mapping[str, Any]) -> None:
     channel.queue_declare(queue.name, durable=True, arguments=dict(arguments))
     channel.queue_bind(queue.name, queue.exchange, queue.routing_key)
+
+
+def _count_parked(channel: BlockingChannel, report: Report) -> None:
+    report.parked = channel.queue_declare(PARKED_QUEUE, passive=True).method.message_count
 
 
 def _attempt(connection: BlockingConnection, action: Callable[[BlockingChannel], object]) -> str | None:

@@ -1,0 +1,20 @@
+"""Builds what return_parked needs, once per environment and on first use."""
+
+from __future__ import annotations
+
+import functools
+
+from headrace.broker.parked import Parked
+from headrace.parked_routes import ParkedRoutes
+from headrace.retry_lane.sqs import SqsRetryLane
+from headrace.secrets import ManagedSecrets
+from headrace.settings import ParkedSettings
+from headrace.times import SystemClock
+
+
+@functools.cache
+def parked_routes() -> ParkedRoutes:
+    """Answers requests about parked messages."""
+    settings = ParkedSettings.read()
+    parked = Parked(settings, ManagedSecrets(), SqsRetryLane(settings.retry_queue_url))
+    return ParkedRoutes(parked, SystemClock(), settings.scope_prefix)
