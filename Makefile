@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo up token status logs reset test lint format typecheck validate unit model contract e2e load bench-localstage bench-emulators invoke lock clean
+.PHONY: faults help setup run demo up token status logs reset test lint format typecheck validate unit model contract e2e load bench-localstage bench-emulators invoke lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -69,6 +69,9 @@ invoke: .local/sam/bin/sam ## one function in a container, by the SAM CLI   [FUN
 
 load: setup ## Locust: 50,000 messages in frames of 25, then single frames; both checked   [MESSAGES=n]
 	@$(PY) -m loadtest.load $(if $(MESSAGES),--messages $(MESSAGES))
+
+faults: setup ## scripted fault days on a stage of their own, a table at the end  [DAY=broker-killed]
+	@$(PY) -m faults $(DAY)
 
 bench-localstage: setup ## an echo function here and under `sam local start-api`
 	@$(PY) -m bench.echo

@@ -132,6 +132,17 @@ class Services:
             for service, healthy in zip(self._started, health, strict=True)
         ] + self._named
 
+    def started(self, name: str) -> Service:
+        """The service that was started here and whose name begins with ``name``: for those who want to break it.
+
+        Raises:
+            KeyError: none.
+        """
+        for service in self._started:
+            if service.name.startswith(name):
+                return service
+        raise KeyError(name)
+
     async def watch(self) -> None:
         """Wait until a started service ends by itself; returns without a word when the stage stops.
 

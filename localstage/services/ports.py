@@ -53,6 +53,10 @@ class Ports:
                 return self._remember(name, port, also)
         raise PortTaken(f"No port between {_FIRST} and {_LAST} is free for {name}.")
 
+    def again(self) -> Ports:
+        """The same memory for a second start: what was handed out may be handed out once more, if it is free."""
+        return Ports(self._file)
+
     def _all_free(self, port: int, also: tuple[int, ...]) -> bool:
         needed = {port, *(port + distance for distance in also)}
         return not needed & self._taken and all(is_free(each) for each in needed)

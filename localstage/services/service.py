@@ -58,6 +58,16 @@ class Service(ABC):
             "%s ready on %s in %.1f s", f"{self.name} {version}".strip(), self.address, time.perf_counter() - began
         )
 
+    async def start_again(self) -> None:
+        """Start it once more, on the same ports and data, after it was killed or stopped.
+
+        Raises:
+            ServiceError: as for :meth:`start`.
+        """
+        await self.stop()
+        self.ports = self.ports.again()
+        await self.start()
+
     @abstractmethod
     async def launch(self) -> str:
         """Start it, wait until it answers, return its version (or nothing)."""

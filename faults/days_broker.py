@@ -1,0 +1,143 @@
+"""Days on which the broker, the cache or a frozen function is the trouble."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+from faults.account import Row
+from faults.world import World
+
+SETTLED = 2.0
+"""Seconds that a new queue needs before kill -9: RabbitMQ 3.10 writes where its log is half a second later."""
+FROZEN_SECONDS = 190.0
+CUTS = 20
+
+
+def broker_killed(world: World) -> Row:
+    """The broker is killed (-9) and started again under load, twice."""
+    with world.day("broker-killed") as day:
+        day.load.start()
+        for _ in range(2):
+            day.run_for(SETTLED + 3)
+            world.backing.kill("RabbitMQ")
+            day.run_for(4)
+            world.backing.start_again("RabbitMQ")
+        day.run_for(4)
+        return day.end("twice")
+
+
+def broker_black_holed(world: World) -> Row:
+    """Nothing gets through to the broker or back for 20 s, without a word."""
+    with world.day("broker-black-holed") as day:
+        day.load.start()
+        day.run_for(3)
+        world.backing.call(world.backing.broker.stall)
+        day.run_for(20)
+        world.backing.call(world.backing.broker.flow)
+        day.run_for(4)
+        return day.end("20 s")
+
+
+def broker_alarm(world: World) -> Row:
+    """The broker's memory alarm blocks every publisher for 10 s."""
+    with world.day("broker-memory-alarm") as day:
+        day.load.start()
+        day.run_for(3)
+        world.backing.rabbitmqctl("set_vm_memory_high_watermark", "0.00001")
+        try:
+            day.run_for(10)
+            retried = day.load.checker.lanes["retry"]
+            day.expect(retried > 0, "no event took the retry lane while publishers were blocked")
+        finally:
+            world.backing.rabbitmqctl("set_vm_memory_high_watermark", "0.4")
+        day.run_for(3)
+        return day.end("10 s")
+
+
+def confirms_lost(world: World) -> Row:
+    """Connections are cut after the broker has the message and before its publisher knows, again and again."""
+    with world.day("confirms-lost") as day:
+        day.load.start()
+        day.run_for(2)
+        world.backing.broker.lost_confirms = CUTS
+        # Cuts open the breaker, which leaves the broker alone for ten seconds at a time.
+        deadline = time.monotonic() + 60
+        while world.backing.broker.lost_confirms and time.monotonic() < deadline:
+            day.run_for(0.5)
+        left = world.backing.broker.lost_confirms
+        day.expect(left == 0, f"{left} of {CUTS} confirms were not lost")
+        return day.end(f"{CUTS} cuts")
+
+
+def queue_deleted(world: World) -> Row:
+    """A persist queue is deleted while it is empty (what is in a deleted queue is gone, on any system)."""
+    with world.day("queue-deleted") as day:
+        day.load.start()
+        day.run_for(3)
+        day.load.pause()
+        world.lanes.drain(30)
+        world.lanes.delete_queue("persist.1")
+        day.load.go_on()
+        day.run_for(5)
+        returned = day.load.checker.lanes["retry"]
+        day.expect(returned > 0, "no event took the retry lane while its queue was gone")
+        # The schedule declares the topology again within a minute, and the mapping finds its queue.
+        deadline = time.monotonic() + 80
+        while not world.lanes.has_queue("persist.1") and time.monotonic() < deadline:
+            day.run_for(1)
+        day.expect(world.lanes.has_queue("persist.1"), "the queue was not declared again")
+        day.run_for(3)
+        return day.end("persist.1, healed by schedule")
+
+
+def cache_killed(world: World) -> Row:
+    """The cache is killed (-9) and comes back empty."""
+    with world.day("cache-killed") as day:
+        day.load.start()
+        day.run_for(3)
+        world.backing.kill("Redis")
+        day.run_for(6)
+        world.backing.start_again("Redis")
+        day.run_for(3)
+        return day.end()
+
+
+def cache_silent(world: World) -> Row:
+    """The cache takes connections and says nothing for 10 s."""
+    with world.day("cache-silent") as day:
+        day.load.start()
+        day.run_for(3)
+        world.backing.signal("Redis", signal.SIGSTOP)
+        try:
+            day.run_for(10)
+        finally:
+            world.backing.signal("Redis", signal.SIGCONT)
+        day.run_for(2)
+        return day.end("10 s")
+
+
+def function_frozen(world: World) -> Row:
+    """Functions are frozen for three minutes between two publishes: the broker has hung up on them meanwhile."""
+    with world.day("function-frozen") as day:
+        day.load.start()
+        day.run_for(3)
+        day.load.pause()
+        day.run_for(FROZEN_SECONDS)
+        before = day.load.checker.lanes["main"]
+        day.load.go_on()
+        day.run_for(3)
+        after = day.load.checker.lanes["main"]
+        day.expect(after > before, "nothing was published to the broker after the freeze")
+        return day.end("3 min")
+
+
+DAYS = (
+    broker_killed,
+    broker_black_holed,
+    broker_alarm,
+    confirms_lost,
+    queue_deleted,
+    cache_killed,
+    cache_silent,
+)

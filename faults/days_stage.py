@@ -1,0 +1,47 @@
+"""The day on which the whole stage dies, its services included."""
+
+from __future__ import annotations
+
+import time
+
+from faults.account import Row, judge
+from faults.lanes import Depths
+from faults.load import Load
+from faults.stage import FaultStage
+from faults.template import write_template
+from faults.world import READ_PATIENCE, World
+from loadtest.readback import drain_and_read
+
+
+def stage_killed(world: World) -> Row:
+    """A stage with its own services is killed (-9) under load, twice, and started again on the same data."""
+    began = time.monotonic()
+    folder = world.folder / "whole"
+    folder.mkdir(parents=True, exist_ok=True)
+    stage = FaultStage(folder, write_template(world.folder / "template-whole"), {})
+    stage.forget()
+    try:
+        load = Load(stage.start(), "stage-killed")
+        load.start()
+        for _ in range(2):
+            time.sleep(5)
+            stage.kill()
+            stage.start()
+        time.sleep(3)
+        load.stop()
+        # Its services are its own: what waits shows in what can be read, after the longest pause that is due.
+        drain_and_read(load.checker, load.target.reader(), patience=READ_PATIENCE + 40)
+        return judge(
+            "stage-killed",
+            time.monotonic() - began,
+            load.checker,
+            retried=load.checker.lanes["retry"],
+            refused=load.refusals["unavailable"],
+            dead=(),
+            expected_dead=(),
+            left=Depths(0, 0, 0, 0),
+            note="twice, with its services",
+            problems=load.troubles,
+        )
+    finally:
+        stage.stop()

@@ -1,0 +1,141 @@
+"""Days on which DynamoDB, SQS or a record is the trouble."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from faults import poison
+from faults.account import Row
+from faults.judges import HalfThrottled, KillsWriters, LethalRecord, down
+from faults.load import Mint
+from faults.world import World
+from loadtest.events import batches, iso
+from loadtest.sending import Sender
+
+LETHAL = "the-record-that-kills"
+REPEATED = 10_000
+SETS_OF_POISON = 4
+
+
+def dynamodb_down(world: World) -> Row:
+    """DynamoDB cuts every connection for 30 s."""
+    with world.day("dynamodb-down") as day:
+        day.load.start()
+        day.run_for(3)
+        world.backing.judge_dynamodb(down)
+        day.run_for(30)
+        world.backing.judge_dynamodb()
+        day.run_for(3)
+        return day.end("30 s")
+
+
+def dynamodb_throttled(world: World) -> Row:
+    """DynamoDB leaves half of all items unprocessed, and refuses one call in ten."""
+    judge = HalfThrottled(1)
+    with world.day("dynamodb-throttles-half") as day:
+        world.backing.judge_dynamodb(judge)
+        day.load.start()
+        day.run_for(15)
+        return day.end(f"{judge.left:,} items were left over")
+
+
+def persist_killed(world: World) -> Row:
+    """persist_events is killed (-9) in the middle of a batch, before and after its rows are written, twelve times."""
+    judge = KillsWriters(every=15, most=12)
+    with world.day("persist-killed") as day:
+        world.backing.judge_dynamodb(judge)
+        day.load.start()
+        for _ in range(60):
+            day.run_for(0.5)
+            if judge.killed >= 12:
+                break
+        day.expect(judge.killed >= 12, f"only {judge.killed} workers were killed")
+        return day.end(f"{judge.killed} kills")
+
+
+def sqs_and_dynamodb_down(world: World) -> Row:
+    """Neither DynamoDB nor SQS is there for 45 s: batches can be neither stored nor handed on, and must come again.
+
+    Twenty returns at once would pass in milliseconds and end in ``parked``: persist_events has to hold a batch back.
+    """
+    with world.day("sqs-and-dynamodb-down") as day:
+        day.load.start()
+        day.run_for(3)
+        world.backing.judge_sqs(down)
+        world.backing.judge_dynamodb(down)
+        day.run_for(45)
+        world.backing.judge_sqs()
+        world.backing.judge_dynamodb()
+        day.run_for(3)
+        return day.end("45 s")
+
+
+def poison_of_all_kinds(world: World) -> Row:
+    """One record in a hundred can never be stored, of eight kinds; its neighbours are stored at once."""
+    with world.day("poison") as day:
+        day.load.start()
+        marks = []
+        for number in range(SETS_OF_POISON):
+            made = poison.make(number, iso(datetime.now(UTC)))
+            marks += [each.mark for each in made]
+            world.lanes.publish([each.body for each in made if not each.encoding])
+            for each in made:
+                if each.encoding:
+                    world.lanes.send_to_retry(each.body.decode(), each.encoding)
+            day.run_for(2.5)
+        day.expected_dead = marks
+        seconds = world.lanes.seconds_until_dead(len(marks), 30)
+        day.expect(seconds < 30, "the poison was not dead within 30 s")
+        return day.end(f"all dead {seconds:.0f} s after the last")
+
+
+def lethal_record(world: World) -> Row:
+    """A record kills (-9) whoever writes it, in either lane; its neighbours are stored all the same."""
+    judge = LethalRecord(LETHAL)
+    with world.day("lethal-record") as day:
+        world.backing.judge_dynamodb(judge)
+        day.load.start()
+        day.run_for(2)
+        event = day.load.send_one(LETHAL)
+        day.expected_dead = [event.message_id.encode()]
+        day.run_for(4)
+        world.lanes.drain(60, lambda depths: depths.persist == 0)
+        day.load.stop()
+        parked = 0
+        for _ in range(120):
+            parked += world.lanes.unpark()
+            if world.lanes.depths().dead:
+                break
+            day.run_for(1)
+        return day.end(f"{judge.killed} kills, {parked} parked and brought back", heal=False)
+
+
+def three_times(world: World) -> Row:
+    """The same 10,000 events are sent three times."""
+    with world.day("three-times", sockets=0, posts=0) as day:
+        user = "three-times-user"
+        events = Mint("three-times", user, 0).events(REPEATED)
+        socket = world.target.websocket(user, "chat:write", timeout=30.0)
+        socket.open()
+        try:
+            for _ in range(3):
+                sender = Sender(socket, day.load.checker, window=4, single=False)
+                for part in batches(events):
+                    sender.send(part)
+                sender.finish()
+        finally:
+            socket.close()
+        accepted = day.load.accepted
+        day.expect(accepted == REPEATED, f"{accepted} of {REPEATED} were accepted")
+        return day.end("3 x 10,000")
+
+
+DAYS = (
+    dynamodb_down,
+    dynamodb_throttled,
+    persist_killed,
+    sqs_and_dynamodb_down,
+    poison_of_all_kinds,
+    lethal_record,
+    three_times,
+)

@@ -1,0 +1,122 @@
+"""What a DynamoDB or SQS proxy does on a bad day: each is a judge of calls."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from aiohttp import web
+
+from faults.http_proxy import Call, Down, Forward
+from faults.peers import kill_peer
+
+JSON = "application/x-amz-json-1.0"
+WORKER = "PersistEvents"
+"""Stands in the command line of persist_events' workers (see localstage/functions/bootstrap.py)."""
+
+
+async def down(_call: Call, _forward: Forward) -> web.Response:
+    """Every connection is cut."""
+    raise Down
+
+
+class HalfThrottled:
+    """Takes a random half of each BatchWriteItem's items and leaves the others unprocessed; one call in ten it refuses
+    whole, as DynamoDB does when no item fits."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self.left = 0
+
+    async def __call__(self, call: Call, forward: Forward) -> web.Response:
+        if call.action != "BatchWriteItem":
+            return await forward(call.body)
+        if self._random.random() < 0.1:
+            return _refused("ProvisionedThroughputExceededException")
+        wanted: dict[str, list[Any]] = json.loads(call.body)["RequestItems"]
+        taken: dict[str, list[Any]] = {}
+        left: dict[str, list[Any]] = {}
+        for table, requests in wanted.items():
+            for request in requests:
+                (taken if self._random.random() < 0.5 else left).setdefault(table, []).append(request)
+        self.left += sum(map(len, left.values()))
+        if taken:
+            answer = await forward(json.dumps({"RequestItems": taken}).encode())
+            if answer.status != 200:
+                return answer
+        return web.Response(body=json.dumps({"UnprocessedItems": left}), content_type=JSON)
+
+
+class KillsWriters:
+    """Kills the worker (-9) that writes: every ``every``-th BatchWriteItem, in turn before and after its rows are
+    written."""
+
+    def __init__(self, every: int, most: int) -> None:
+        self._every = every
+        self._most = most
+        self._calls = 0
+        self.killed = 0
+
+    async def __call__(self, call: Call, forward: Forward) -> web.Response:
+        if call.action != "BatchWriteItem" or self.killed >= self._most:
+            return await forward(call.body)
+        self._calls += 1
+        if self._calls % self._every:
+            return await forward(call.body)
+        if self.killed % 2:
+            await forward(call.body)
+        self.killed += kill_peer(call.peer[1], WORKER)
+        raise Down
+
+
+class LethalRecord:
+    """Kills the worker (-9) that would write a row with ``marker`` in it, every time."""
+
+    def __init__(self, marker: str) -> None:
+        self._marker = marker.encode()
+        self.killed = 0
+
+    async def __call__(self, call: Call, forward: Forward) -> web.Response:
+        if call.action == "BatchWriteItem" and self._marker in call.body:
+            self.killed += kill_peer(call.peer[1], WORKER)
+            raise Down
+        return await forward(call.body)
+
+
+class SqsWatch:
+    """Passes everything on and counts the events that SQS took into the retry lane."""
+
+    def __init__(self) -> None:
+        self.events = 0
+        self.records = 0
+
+    async def __call__(self, call: Call, forward: Forward) -> web.Response:
+        answer = await forward(call.body)
+        if call.action == "SendMessageBatch" and answer.status == 200:
+            self._count(call.body, answer)
+        return answer
+
+    def _count(self, body: bytes, answer: web.Response) -> None:
+        if not isinstance(answer.body, bytes):
+            return
+        taken = {each["Id"] for each in json.loads(answer.body).get("Successful", ())}
+        for entry in json.loads(body)["Entries"]:
+            if entry["Id"] in taken:
+                self.records += 1
+                self.events += events_in(entry["MessageBody"])
+
+
+def events_in(body: str) -> int:
+    """How many events the envelope holds; 1 for what is no envelope."""
+    try:
+        events: Sequence[object] = json.loads(body)["events"]
+        return len(events)
+    except (ValueError, KeyError, TypeError):
+        return 1
+
+
+def _refused(code: str) -> web.Response:
+    body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "too much"}
+    return web.Response(status=400, body=json.dumps(body), content_type=JSON)

@@ -1,0 +1,232 @@
+"""Load that goes on while things break: WebSocket frames and HTTP batches, sent again under the same ids."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from loadtest.checker import Checker
+from loadtest.client import ConnectionLost, HttpApi, HttpError, LoadTestError, WebSocket
+from loadtest.events import ChatEvent, iso, uuid7
+from loadtest.sending import Sender
+from loadtest.target import Target
+
+TEXTS = ("on my way", "who has the keys?", "それは明日です", "das Brot ist fertig 🍞", "line one\nline two", "ок " * 60)
+ROOMS = 4
+WINDOW = 2
+HTTP_ATTEMPTS = 10
+LONGEST_WAIT = 3.0
+GIVE_UP = 150.0
+"""Seconds after the end of sending until a worker stops waiting for its last answers."""
+
+
+class Mint:
+    """Makes events of one worker in the rooms of one day: ids, times and texts follow from the seed."""
+
+    def __init__(self, day: str, user: str, seed: int) -> None:
+        self._random = random.Random(f"{day}/{user}/{seed}")
+        self._rooms = [f"{day}-{number}" for number in range(ROOMS)]
+        self._user = user
+
+    def events(self, count: int) -> list[ChatEvent]:
+        """``count`` new events of now."""
+        made = []
+        for _ in range(count):
+            now = datetime.now(UTC)
+            room, text = self._random.choice(self._rooms), self._random.choice(TEXTS)
+            made.append(ChatEvent(room, uuid7(now, self._random.getrandbits(74)), iso(now), self._user, text))
+        return made
+
+
+class _Counting(WebSocket):
+    """Counts the results that say "later": a 503 in a frame."""
+
+    refusals: Counter[str]
+
+    def receive(self) -> dict[str, Any]:
+        answer = super().receive()
+        for result in answer.get("results") or [answer]:
+            error = result.get("error")
+            if error is not None:
+                self.refusals[str(error.get("code"))] += 1
+        return answer
+
+
+class Load:
+    """Workers in threads, from :meth:`start` to :meth:`stop`; ``checker`` keeps the account.
+
+    ``rate`` is events per second over all workers, each frame or request has ``size`` of them.
+    """
+
+    def __init__(
+        self, target: Target, day: str, *, sockets: int = 3, posts: int = 1, rate: float = 240, size: int = 20
+    ) -> None:
+        self.target = target
+        self.day = day
+        self.checker = Checker()
+        self.refusals: Counter[str] = Counter()
+        self.troubles: list[str] = []
+        self._size = size
+        self._pause = size * (sockets + posts) / rate
+        self._stopping = threading.Event()
+        self._going = threading.Event()
+        self._going.set()
+        self._sending: set[str] = set()
+        self._kinds = [self._send_frames] * sockets + [self._send_posts] * posts
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Begin to send."""
+        for number, kind in enumerate(self._kinds):
+            user = f"{self.day}-user-{number}"
+            thread = threading.Thread(target=self._guarded, args=(kind, user), name=user, daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def stop(self) -> None:
+        """Send nothing new, and wait until everything sent is answered or given up."""
+        self._stopping.set()
+        self._going.set()
+        for thread in self._threads:
+            thread.join(GIVE_UP + 30)
+            if thread.is_alive():
+                self.troubles.append(f"{thread.name} still waits for answers")
+
+    def pause(self) -> None:
+        """Send nothing new until :meth:`go_on`; returns when what is under way is answered."""
+        self._going.clear()
+        deadline = time.monotonic() + GIVE_UP
+        while self._sending and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    def go_on(self) -> None:
+        """End a pause."""
+        self._going.set()
+
+    def send_one(self, text: str) -> ChatEvent:
+        """Send one event with ``text`` by HTTP."""
+        user = f"{self.day}-single"
+        (event,) = Mint(self.day, user, 0).events(1)
+        event = replace(event, message=text)
+        api = HttpApi(self.target.http_url, self.target.signed_in(user, "chat:write"))
+        try:
+            self.checker.attempt(event)
+            self.post(api, [event])
+        finally:
+            api.close()
+        return event
+
+    @property
+    def accepted(self) -> int:
+        """How many events are accepted so far."""
+        return sum(self.checker.lanes.values())
+
+    def _guarded(self, kind: Any, user: str) -> None:
+        try:
+            kind(user)
+        except LoadTestError as error:
+            self.troubles.append(f"{user}: {error}")
+
+    def _send_frames(self, user: str) -> None:
+        socket = _Counting(self.target.websocket_url, self.target.signed_in(user, "chat:write"), timeout=10.0)
+        socket.refusals = self.refusals
+        sender = Sender(socket, self.checker, window=WINDOW, single=False)
+        mint = Mint(self.day, user, 0)
+        try:
+            _patiently(socket.open)
+            for _ in self._turns(user, lambda: _patiently(sender.finish)):
+                events = mint.events(self._size)
+                _patiently(lambda events=events: sender.send(events), sender.finish)
+            _patiently(sender.finish)
+        finally:
+            socket.close()
+
+    def _turns(self, user: str, settle: Callable[[], object]) -> Iterator[None]:
+        """One turn per frame or request, at the load's rate; ``settle`` is called when a pause begins."""
+        while not self._stopping.wait(self._pause):
+            if not self._going.is_set():
+                settle()
+                self._sending.discard(user)
+                while not self._going.wait(0.2) and not self._stopping.is_set():
+                    pass
+                continue
+            self._sending.add(user)
+            yield
+        self._sending.discard(user)
+
+    def _send_posts(self, user: str) -> None:
+        api = HttpApi(self.target.http_url, self.target.signed_in(user, "chat:write"))
+        mint = Mint(self.day, user, 0)
+        try:
+            for _ in self._turns(user, lambda: None):
+                events = mint.events(self._size)
+                for event in events:
+                    self.checker.attempt(event)
+                self.post(api, events)
+        finally:
+            api.close()
+
+    def post(self, api: HttpApi, events: Sequence[ChatEvent]) -> None:
+        """Send ``events`` in one request, and what was not taken again under the same ids."""
+        first_sent = time.perf_counter()
+        left = list(events)
+        for attempt in range(HTTP_ATTEMPTS):
+            if attempt:
+                time.sleep(min(0.2 * 2**attempt, LONGEST_WAIT))
+            left = self._post_once(api, left, first_sent)
+            if not left:
+                return
+        self.checker.errors["no_answer"] += len(left)
+
+    def _post_once(self, api: HttpApi, events: Sequence[ChatEvent], first_sent: float) -> list[ChatEvent]:
+        body = {"events": [_body(event) for event in events]}
+        try:
+            results = api.post("/messages/batch", body)["results"]
+        except HttpError as error:
+            if error.status:
+                self.refusals[error.code] += len(events)
+            if not error.retryable:
+                for event in events:
+                    self.checker.refuse(event, error.code)
+                return []
+            return list(events)
+        left = []
+        seconds = time.perf_counter() - first_sent
+        for event, result in zip(events, results, strict=True):
+            if "error" not in result:
+                self.checker.acknowledge(event, seconds, str(result.get("lane")))
+            elif "retryAfter" in result["error"]:
+                self.refusals[result["error"]["code"]] += 1
+                left.append(event)
+            else:
+                self.checker.refuse(event, result["error"]["code"])
+        return left
+
+
+def _body(event: ChatEvent) -> dict[str, str]:
+    return {
+        "roomId": event.room_id,
+        "messageId": event.message_id,
+        "timestamp": event.timestamp,
+        "message": event.message,
+    }
+
+
+def _patiently(action: Any, afterwards: Any = None) -> None:
+    """Do ``action``; while the stage is away, wait and do it (or what is left of it: ``afterwards``) again."""
+    deadline = time.monotonic() + GIVE_UP
+    for step in itertools.chain([action], itertools.repeat(afterwards or action)):
+        try:
+            step()
+            return
+        except (ConnectionLost, HttpError):
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)

@@ -1,0 +1,119 @@
+"""What a day has at hand: one stage, its services, and how a day ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from faults.account import Row, judge
+from faults.backing import Backing
+from faults.lanes import Lanes
+from faults.load import Load
+from faults.stage import FaultStage
+from faults.template import ROOT, write_template
+from loadtest.readback import drain_and_read
+from loadtest.target import Target
+
+FOLDER = ROOT / ".local" / "faults"
+PATIENCE = 150.0
+"""Seconds that a day may take to drain: the pauses of the retry lane before its fifth try are 2 + 8 + 32 + 128 s."""
+READ_PATIENCE = 20.0
+
+
+@dataclass
+class World:
+    """A stage between proxies. Days share it, each with rooms of its own."""
+
+    folder: Path = FOLDER
+    say: Callable[[str], object] = print
+    backing: Backing = field(init=False)
+    stage: FaultStage = field(init=False)
+    target: Target = field(init=False)
+    lanes: Lanes = field(init=False)
+
+    def start(self) -> None:
+        """Start everything, with empty data.
+
+        Raises:
+            localstage.errors.StageError, loadtest.client.LoadTestError: something did not start.
+        """
+        self.backing = Backing(self.folder / "backing")
+        self.backing.start()
+        template = write_template(self.folder / "template")
+        self.stage = FaultStage(self.folder / "stage", template, self.backing.environment())
+        self.stage.forget()
+        self.target = self.stage.start()
+        self.lanes = Lanes(self.backing)
+
+    def stop(self) -> None:
+        """Stop what was started; works half-started."""
+        if hasattr(self, "stage"):
+            self.stage.stop()
+        if hasattr(self, "backing"):
+            self.backing.stop()
+
+    def heal(self) -> None:
+        """End every fault."""
+        self.backing.judge_dynamodb()
+        self.backing.judge_sqs()
+        self.backing.call(self.backing.broker.flow)
+
+    @contextmanager
+    def day(self, name: str, **load: Any) -> Iterator[Day]:
+        """Load runs while the block breaks things; ``Day.end`` afterwards judges."""
+        day = Day(self, name, Load(self.target, name, **load))
+        try:
+            yield day
+        finally:
+            self.heal()
+
+
+@dataclass
+class Day:
+    """One scenario under way: ``load`` is started by whoever writes the day."""
+
+    world: World
+    name: str
+    load: Load
+    expected_dead: Collection[bytes] = ()
+    problems: list[str] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self._retried = self.world.backing.watch.events
+
+    def run_for(self, seconds: float) -> None:
+        """Let the load go on."""
+        time.sleep(seconds)
+
+    def expect(self, promise: bool, sentence: str) -> None:
+        """Note a problem unless ``promise`` holds."""
+        if not promise:
+            self.problems.append(sentence)
+
+    def end(self, note: str = "", *, patience: float = PATIENCE, heal: bool = True) -> Row:
+        """End faults (unless they are to last until the drain is over) and load, drain, read everything back, judge."""
+        if heal:
+            self.world.heal()
+        self.load.stop()
+        self.problems += self.load.troubles
+        left = self.world.lanes.drain(patience)
+        self.world.heal()
+        drain_and_read(self.load.checker, self.world.target.reader(), patience=READ_PATIENCE)
+        dead: Sequence[Any] = self.world.lanes.take_dead()
+        return judge(
+            self.name,
+            time.monotonic() - self.began,
+            self.load.checker,
+            retried=self.world.backing.watch.events - self._retried,
+            refused=self.load.refusals["unavailable"],
+            dead=dead,
+            expected_dead=self.expected_dead,
+            left=left,
+            note=note,
+            problems=self.problems,
+        )
