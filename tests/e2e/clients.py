@@ -6,6 +6,7 @@ import json
 import time
 import uuid
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
 import urllib3
@@ -19,6 +20,14 @@ PATIENCE = 20.0
 def unique(prefix: str) -> str:
     """An id that no other test uses."""
     return f"{prefix}-{uuid.uuid4().hex[:12]}"
+
+
+def now(**offset: float) -> str:
+    return (datetime.now(UTC) + timedelta(**offset)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def message(room: str, text: str = "hello", **more: Any) -> dict[str, Any]:
+    return {"roomId": room, "message": text, "messageId": unique("m"), "timestamp": now(), **more}
 
 
 class Client:

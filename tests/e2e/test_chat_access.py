@@ -1,0 +1,72 @@
+"""Who may connect, send and read: tokens and their scopes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from loadtest.client import ConnectionRefused
+from tests.e2e.clients import Client, message, unique, until
+from tests.e2e.conftest import RunningStage
+
+
+def forged_token(platform: RunningStage) -> str:
+    """A token with the right claims and key id, signed by someone else."""
+    good = platform.token("alice", "chat:write", "chat:read")
+    claims = jwt.decode(good, options={"verify_signature": False})
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    return jwt.encode(claims, key, algorithm="RS256", headers={"kid": jwt.get_unverified_header(good)["kid"]})
+
+
+def test_connecting_needs_a_token_that_is_ours_still_good_and_has_a_scope(platform: RunningStage) -> None:
+    expired, scopeless, forged, none = (Client(platform) for _ in range(4))
+    expired.token = platform.token("alice", "chat:write", ttl=1)
+    scopeless.token = platform.token("alice", "analytics:read")
+    forged.token = forged_token(platform)
+    none.token = "nonsense"
+    until(
+        lambda: jwt.decode(expired.token, options={"verify_signature": False})["exp"],
+        lambda exp: exp < datetime.now(UTC).timestamp(),
+    )
+
+    for client, status in ((expired, "401"), (scopeless, "403"), (forged, "401"), (none, "401")):
+        with pytest.raises(ConnectionRefused, match=status):
+            client.connect()
+
+
+def test_a_token_that_expires_while_connected_stops_frames_but_not_the_connection(platform: RunningStage) -> None:
+    alice = Client(platform, None, "chat:write", "chat:read", ttl=2)
+    socket, room = alice.connect(), unique("room")
+    assert socket.request({"action": "sendMessage", **message(room)})["type"] == "ack"
+
+    def answer() -> Any:
+        return socket.request({"action": "sendMessage", **message(room)})
+
+    refused = until(answer, lambda found: found["type"] == "error")
+
+    assert refused["error"]["code"] == "token_expired"
+    assert socket.request({"action": "ping"})["type"] in ("pong", "error")
+    assert socket.connected
+
+
+def test_a_token_without_the_scope_is_told_which_one_is_missing(platform: RunningStage) -> None:
+    reader, writer, room = Client(platform, None, "chat:read"), Client(platform, None, "chat:write"), unique("room")
+
+    frame = reader.connect().request({"action": "sendMessage", **message(room)})
+
+    assert frame["error"]["code"] == "forbidden"
+    assert reader.http("POST", f"/rooms/{room}/messages", {"message": "x"})[0] == 403
+    assert writer.http("GET", f"/rooms/{room}/messages")[0] == 403
+    assert Client(platform).room(room) == []
+
+
+def test_http_without_a_token_or_with_a_forged_one_is_401(platform: RunningStage) -> None:
+    client = Client(platform)
+
+    for token in ("", forged_token(platform), "nonsense"):
+        client.token = token
+        assert client.http("GET", "/rooms/r/messages")[0] == 401
