@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 
 import pytest
@@ -14,6 +15,7 @@ from headrace.retry_lane.base import Handover
 from headrace.streams import CHAT
 from tests.unit.lanes import Lanes
 from tests.unit.senders import NOW, caller, message, sender
+from tests.unit.stack import ROOT
 
 
 class Books:
@@ -128,3 +130,12 @@ def test_nothing_is_missing_from_the_books_whatever_became_of_an_event(books: Bo
 
     redriven = 2
     assert books.of("Accepted") == books.of("Stored") + books.of("Dead") - redriven
+
+
+def test_the_page_about_operations_explains_every_metric() -> None:
+    code = "".join(path.read_text() for path in (ROOT / "layers" / "headrace").rglob("*.py"))
+    page = (ROOT / "docs" / "operations.md").read_text()
+
+    names = set(re.findall(r'meter\.(?:count|measure)\(\s*"(\w+)"', code))
+    assert {"Accepted", "Stored", "Dead", "ProbeMissing"} <= names
+    assert [name for name in sorted(names) if f"`{name}`" not in page] == []
