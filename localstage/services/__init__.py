@@ -7,7 +7,8 @@ import logging
 import shutil
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from localstage.errors import ServiceError
@@ -76,7 +77,7 @@ class Services:
         self._guardian = Guardian(self._folder / LOCK)
         self._ports = Ports(self._folder / "ports.json")
         self._started: list[Service] = []
-        self._named: list[ServiceStatus] = []
+        self._named: list[tuple[ServiceStatus, running.Check]] = []
         self._stopping = False
 
     async def start(self) -> Endpoints:
@@ -126,11 +127,14 @@ class Services:
 
     async def status(self) -> list[ServiceStatus]:
         """Return one line for each service; takes at most about two seconds."""
-        health = await asyncio.gather(*(service.healthy() for service in self._started))
-        return [
-            ServiceStatus(service.name, service.process.pid if service.process else None, service.url, healthy)
-            for service, healthy in zip(self._started, health, strict=True)
-        ] + self._named
+        health = await asyncio.gather(
+            *(service.healthy() for service in self._started), *(running.is_there(check) for _, check in self._named)
+        )
+        lines = [
+            ServiceStatus(service.name, service.process.pid if service.process else None, service.url, healthy=True)
+            for service in self._started
+        ] + [line for line, _ in self._named]
+        return [replace(line, healthy=healthy) for line, healthy in zip(lines, health, strict=True)]
 
     def started(self, name: str) -> Service:
         """The service that was started here and whose name begins with ``name``: for those who want to break it.
@@ -145,6 +149,8 @@ class Services:
 
     async def watch(self) -> None:
         """Wait until a started service ends by itself; returns without a word when the stage stops.
+
+        Services named by URL may come and go: the stage did not start them, and does not end with them.
 
         Raises:
             ServiceError: a service went away; names it, how it ended, and its log file.
@@ -175,8 +181,9 @@ class Services:
 
     async def _broker(self, programs: Programs) -> running.BrokerAccess:
         if (url := self._urls.rabbitmq) is not None:
-            access = await running.check_rabbitmq(url, self._username, self._password)
-            self._use("RabbitMQ", access.url)
+            check = partial(running.check_rabbitmq, url, self._username, self._password)
+            access = await check()
+            self._use("RabbitMQ", access.url, check)
             return access
         broker = RabbitMq(
             self._guardian,
@@ -193,7 +200,7 @@ class Services:
     async def _cache(self, programs: Programs) -> tuple[str, int]:
         if (url := self._urls.redis) is not None:
             host, port = await running.check_redis(url)
-            self._use("Redis", f"redis://{host}:{port}")
+            self._use("Redis", f"redis://{host}:{port}", partial(running.check_redis, url))
             return host, port
         program = (await programs)[install.REDIS]
         cache = Redis(self._guardian, self._ports, self._folder / "redis", program=program, environ=self._environ)
@@ -229,12 +236,13 @@ class Services:
 
     async def _use_http(self, title: str, variable: str, url: str) -> str:
         checked = await running.check_http(title, variable, url)
-        self._use(title, checked or "the AWS account of your credentials")
+        check = partial(running.check_http, title, variable, url)
+        self._use(title, checked or "the AWS account of your credentials", check)
         return checked
 
-    def _use(self, title: str, url: str) -> None:
+    def _use(self, title: str, url: str, check: running.Check) -> None:
         log.info("%s: using %s", title, url)
-        self._named.append(ServiceStatus(title, None, url, healthy=True))
+        self._named.append((ServiceStatus(title, None, url, healthy=True), check))
 
 
 def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -15,6 +15,10 @@ from localstage.services.amqp import LoginRefused, log_in
 AWS = "aws"
 """As a URL: the real service, in the account of the user's own credentials."""
 _CONNECT_SECONDS = 5.0
+_STATUS_SECONDS = 2.0
+
+Check = Callable[[], Awaitable[object]]
+"""Asks a service whether it is there, and raises ServiceError if not."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,15 @@ async def check_http(title: str, variable: str, url: str) -> str:
         raise _unreachable(title, variable, host, port) from error
     writer.close()
     return url
+
+
+async def is_there(check: Check) -> bool:
+    """Tell whether a service that was named still answers; takes at most about two seconds."""
+    try:
+        await asyncio.wait_for(check(), _STATUS_SECONDS)
+    except (ServiceError, TimeoutError):
+        return False
+    return True
 
 
 def _unreachable(title: str, variable: str, host: str, port: int) -> ServiceError:

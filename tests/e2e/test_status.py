@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
@@ -108,11 +110,21 @@ def test_without_a_broker_events_are_accepted_and_stored_and_the_status_says_so(
     )
     assert {each["breaker"] for each in opened["environments"]} == {"broker"}
     assert stage.process.poll() is None, "a broker that went away is no reason for a stage to end"
+    assert not broker_is_healthy(stage)
 
     relay.pass_all()
 
     until(lambda: status(operator)["accepting"], lambda lane: lane == "main")
     until(lambda: send_one(alice, room), lambda lane: lane == "main")
+    assert broker_is_healthy(stage)
+
+
+def broker_is_healthy(stage: RunningStage) -> bool:
+    """What `make status` says of a broker that the stage uses and did not start."""
+    with urllib.request.urlopen(stage.where["status_url"], timeout=10) as answer:
+        services = {each["name"]: each for each in json.load(answer)["services"]}
+    assert services["RabbitMQ"]["pid"] is None
+    return bool(services["RabbitMQ"]["healthy"])
 
 
 def send_one(client: Client, room: str) -> str:
