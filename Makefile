@@ -1,11 +1,12 @@
 # Headrace. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: faults help setup run demo up token status logs reset test lint format typecheck validate unit model contract e2e load bench-localstage bench-emulators invoke lock clean
+.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format typecheck validate unit model contract e2e load bench-localstage bench-publish bench-persist bench-emulators invoke lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
 LOG ?=
 MESSAGES ?=
+OPS := PYTHONPATH=layers/headrace $(PY) -m ops
 REPLAY_ARGS = $(if $(LOG),--log '$(LOG)') $(if $(MESSAGES),--messages $(MESSAGES))
 
 help: ## list the targets
@@ -32,6 +33,21 @@ status: setup ## what runs, where, and how it is
 
 logs: setup ## follow one function's log                                 [FUNCTION=ReceiveFrame]
 	@$(STAGE) logs $(or $(FUNCTION),ReceiveFrame)
+
+dead-letters: setup ## what is dead and why                                   [ARGS='--reason not_json --bodies']
+	@$(OPS) dead-letters $(ARGS)
+
+redrive: setup ## move dead letters back to the retry lane               [ARGS='--stream chat --dry-run']
+	@$(OPS) redrive $(ARGS)
+
+discard: setup ## throw dead letters away, once their number is typed     [ARGS='--reason not_json']
+	@$(OPS) discard $(ARGS)
+
+parked: setup ## what the broker gave up to deliver; bring it back      [RETURN=main|retry]
+	@$(OPS) parked $(if $(RETURN),--return $(RETURN))
+
+retry-budget: setup ## the outage that leaves the dead lane empty            [STAGE_ENV=prod] [FIRST_PAUSE=30]
+	@$(OPS) budget $(if $(FIRST_PAUSE),--first-pause $(FIRST_PAUSE)) $(if $(STAGE_ENV),--config-env $(STAGE_ENV))
 
 reset: setup ## throw away the stage's data (tables, queues, broker)
 	@$(STAGE) reset
@@ -75,6 +91,12 @@ faults: setup ## scripted fault days on a stage of their own, a table at the end
 
 bench-localstage: setup ## an echo function here and under `sam local start-api`
 	@$(PY) -m bench.echo
+
+bench-publish: setup ## the receiving handler beside a bare publish-and-confirm
+	@$(PY) -m bench.publish
+
+bench-persist: setup ## the writing side beside boto3's batch_writer(), also with 8 ms in front
+	@$(PY) -m bench.persist
 
 bench-emulators: setup ## which DynamoDB and SQS emulators, and why
 	@$(PY) -m bench.emulators

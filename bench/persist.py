@@ -1,0 +1,136 @@
+"""What writing costs beside boto3's ``batch_writer()``: ``python -m bench.persist``.
+
+Starts a dynalite of its own, with its data in memory: on disk it takes fewer items than either side can send, and would
+be all that is measured. Writes the same chat messages into the same table (with both its indexes), once as it is and
+once with every request held for 8 ms in front of it, as a network would add. Each round gives both the same number of
+items, one after the other in turn. Processor time is this process's alone: the emulator and the proxy are others. The
+numbers are medians over the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bench.delay import delayed
+from bench.emulator_checks import CHAT_TABLE, chat_item
+from bench.emulators import candidates, client, free_port
+from bench.emulators import running as started
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "layers" / "headrace"))
+
+DELAY_MS = 8
+TABLE = "ChatMessages"
+Item = dict[str, Any]
+Write = Callable[[list[Item]], None]
+
+
+def messages(first: int, count: int) -> list[Item]:
+    """Chat messages as plain values, as both sides take them."""
+    from headrace.items import from_wire
+
+    return [from_wire(chat_item(number)) for number in range(first, first + count)]
+
+
+def batch_writer(url: str) -> Write:
+    """boto3 as its documentation shows it."""
+    import boto3
+
+    table = boto3.resource("dynamodb", endpoint_url=url).Table(TABLE)
+
+    def write(items: list[Item]) -> None:
+        with table.batch_writer() as batch:
+            for item in items:
+                batch.put_item(Item=item)
+
+    return write
+
+
+def store(url: str, parallel: int) -> Write:
+    """The store of persist_events, behind its breaker."""
+    from headrace.breaker import Unwatched
+    from headrace.settings import BreakerSettings
+    from headrace.store.base import Table
+    from headrace.store.dynamodb import DynamoStore
+    from headrace.store.guarded import GuardedStore
+
+    os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = url
+    guarded = GuardedStore(DynamoStore(parallel), BreakerSettings(), Unwatched())
+    table = Table(TABLE, ("roomId", "timestampSk"))
+
+    def write(items: list[Item]) -> None:
+        failed = [failure for failure in guarded.put_many(table, items) if failure is not None]
+        if failed:
+            raise SystemExit(f"{len(failed)} items were not stored: {failed[0]}")
+
+    return write
+
+
+def once(write: Write, items: list[Item]) -> tuple[float, float]:
+    """Items per second, and microseconds of this process's CPU per item."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    write(items)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    return len(items) / wall, cpu / len(items) * 1e6
+
+
+def compare(url: str, rounds: int, count: int, parallel: int) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """Per round: what boto3 came to, and what the store came to."""
+    sides = (batch_writer(url), store(url, parallel))
+    seen = []
+    for number in range(rounds + 1):
+        items = messages(number * count, count)
+        order = (0, 1) if number % 2 else (1, 0)
+        # The second to come writes what is there already, which costs the emulator more: they take turns.
+        result = {side: once(sides[side], items) for side in order}
+        if number:  # the first warms up
+            seen.append((result[0], result[1]))
+    return seen
+
+
+def report(title: str, seen: list[tuple[tuple[float, float], tuple[float, float]]], aims: tuple[str, str]) -> None:
+    rates = [[rate for rate, _ in side] for side in zip(*seen, strict=True)]
+    costs = [[cost for _, cost in side] for side in zip(*seen, strict=True)]
+    for what, (theirs, ours), aim, unit in (("items/s", rates, aims[0], ""), ("CPU per item", costs, aims[1], " µs")):
+        ratio = statistics.median(our / their for their, our in zip(theirs, ours, strict=True))
+        left, right = statistics.median(theirs), statistics.median(ours)
+        print(f"| {title} | {what} | {left:,.0f}{unit} | {right:,.0f}{unit} | {ratio:.2f}× | {aim} |")
+
+
+def measure(port: int, rounds: int, count: int, parallel: int) -> None:
+    url = f"http://127.0.0.1:{port}"
+    client("dynamodb", port).create_table(TableName=TABLE, **CHAT_TABLE)
+    with delayed(port, DELAY_MS) as slow:
+        print("| | | batch_writer() | headrace | ratio | aim |")
+        print("| --- | --- | --- | --- | --- | --- |")
+        report("as it is", compare(url, rounds, count, parallel), ("–", "≤ 0.5×"))
+        late = compare(f"http://127.0.0.1:{slow}", rounds, count, parallel)
+        report(f"{DELAY_MS} ms in front", late, ("≥ 3×", "≤ 0.5×"))
+
+
+def main(rounds: int, count: int, parallel: int) -> None:
+    os.environ.update(AWS_DEFAULT_REGION="us-east-1", AWS_ACCESS_KEY_ID="bench", AWS_SECRET_ACCESS_KEY="bench")
+    emulator = next(each for each in candidates() if each.name == "dynalite, memory")
+    port = free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "data"
+        data.mkdir()
+        with started(emulator, port, data):
+            print(f"Medians of {rounds} rounds of {count:,} items each, the same table; {parallel} calls at once.\n")
+            measure(port, rounds, count, parallel)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--items", type=int, default=2000)
+    parser.add_argument("--parallel", type=int, default=8, help="PERSIST_PARALLEL_WRITES")
+    options = parser.parse_args()
+    main(options.rounds, options.items, options.parallel)

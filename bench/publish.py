@@ -1,0 +1,195 @@
+"""What the whole receiving handler costs beside a bare publish-and-confirm: ``python -m bench.publish``.
+
+Starts a RabbitMQ of its own. Each round measures, in turn: a bare pika ``BlockingChannel`` that publishes
+(persistent, ``mandatory``) and waits for the confirm; the handler of receive_frame with one message, from the frame
+to the acknowledgement (token, validation, time, envelope, publish, confirm, metrics); and the handler with a batch of
+100. All publish to the same exchange and queue; the bare client sends the very body that the handler sent. The numbers
+are medians over the rounds. What the handler prints for CloudWatch is made, and goes to /dev/null.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import importlib.util
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from bench.services import running
+from localstage.services import Endpoints
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "layers" / "headrace"))
+BATCH = 100
+EVENT = {
+    "roomId": "general",
+    "messageId": "7f2c9a10-1b3d-4c5e-8f60-2f6d8e915c37",
+    "message": "message number 4711, about as long as people write in a chat",
+}
+Handler = Callable[[dict[str, Any], object], dict[str, Any]]
+
+
+def prepare(endpoints: Endpoints) -> Handler:
+    """What a deployment would do: the secret, the queues, the variables. The handler of receive_frame."""
+    import boto3
+
+    secret = boto3.client("secretsmanager").create_secret(
+        Name="broker",
+        SecretString=json.dumps({"username": endpoints.broker_username, "password": endpoints.broker_password}),
+    )
+    os.environ.update(
+        BROKER_ENDPOINTS=endpoints.amqp_url,
+        BROKER_SECRET_ARN=secret["ARN"],
+        RETRY_QUEUE_URL=boto3.client("sqs").create_queue(QueueName="retry")["QueueUrl"],
+        CACHE_ENDPOINT=f"{endpoints.redis_host}:{endpoints.redis_port}",
+        CACHE_TLS="false",
+    )
+    from headrace.declaring import declare_for
+
+    declare_for({})
+    where = ROOT / "functions" / "receive_frame" / "app.py"
+    spec = importlib.util.spec_from_file_location("receive_frame", where)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.handler
+
+
+def frame(body: dict[str, Any]) -> dict[str, Any]:
+    """A frame as API Gateway hands it over, with a token that lasts."""
+    event: dict[str, Any] = json.loads((ROOT / "events" / "receive_frame.sendMessage.json").read_text())
+    event["requestContext"]["routeKey"] = body["action"]
+    event["requestContext"]["authorizer"]["exp"] = "4102444800"
+    return event | {"body": json.dumps(body)}
+
+
+class Bare:
+    """pika as its documentation shows it: one channel with confirms, one message at a time."""
+
+    def __init__(self, endpoints: Endpoints) -> None:
+        import pika
+
+        credentials = pika.PlainCredentials(endpoints.broker_username, endpoints.broker_password)
+        url = pika.URLParameters(endpoints.amqp_url)
+        url.credentials = credentials
+        self._connection = pika.BlockingConnection(url)
+        self._channel = self._connection.channel()
+        self._channel.confirm_delivery()
+        self._properties = pika.BasicProperties(content_type="application/json", delivery_mode=2, correlation_id="c-1")
+        self.queue = ""
+        self.body = b""
+
+    def copy(self, queues: int) -> None:
+        """Take the body and the queue of what was published last."""
+        for queue in (f"persist.{number}" for number in range(queues)):
+            _, _, body = self._channel.basic_get(queue, auto_ack=True)
+            if body is not None:
+                self.queue, self.body = queue, body
+
+    def publish(self) -> None:
+        self._channel.basic_publish("headrace.events", self.queue, self.body, self._properties, mandatory=True)
+
+    def purge(self) -> None:
+        self._channel.queue_purge(self.queue)
+
+
+def timed(call: Callable[[], object]) -> float:
+    """Seconds that ``call`` takes."""
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
+        yield
+
+
+def accept(handler: Handler, event: dict[str, Any]) -> None:
+    """One invocation; every event must have taken the main lane."""
+    answer = handler(event, None)
+    if '"retry"' in answer["body"] or '"error"' in answer["body"]:
+        raise SystemExit(f"not accepted by the broker: {answer['body'][:500]}")
+
+
+def measure(endpoints: Endpoints, rounds: int, calls: int) -> list[tuple[float, float, float]]:
+    """Per round: seconds of a bare publish, of a handled message, and of a handled batch."""
+    with silence():
+        handler = prepare(endpoints)
+    single = frame({"action": "sendMessage", **EVENT})
+    # The first event's id picks the queue: the same one.
+    others = [{**EVENT, "messageId": f"{number:08d}-1b3d-4c5e-8f60-2f6d8e915c37"} for number in range(1, BATCH)]
+    batch = frame({"action": "sendBatch", "events": [EVENT, *others]})
+    bare = Bare(endpoints)
+    seen = []
+    with silence():
+        accept(handler, single)
+        bare.copy(queues=4)
+        for number in range(rounds + 1):
+            times: tuple[list[float], list[float], list[float]] = ([], [], [])
+            for call in range(calls):
+                # In turn, one call each: whatever else this machine does meanwhile, it does to both.
+                times[0].append(timed(bare.publish))
+                times[1].append(timed(lambda: accept(handler, single)))
+                if call % 10 == 0:
+                    times[2].append(timed(lambda: accept(handler, batch)))
+            bare.purge()
+            if number:  # the first warms up
+                one, handled, batched = map(statistics.median, times)
+                seen.append((one, handled, batched))
+    return seen
+
+
+def refused(calls: int) -> float:
+    """Seconds of one publish while the breaker is open, with nothing listening where the broker should be."""
+    from headrace.breaker import Unwatched
+    from headrace.broker.base import Outgoing
+    from headrace.broker.guarded import GuardedPublisher
+    from headrace.broker.rabbitmq import RabbitPublisher
+    from headrace.secrets import MemorySecrets
+    from headrace.settings import BreakerSettings, BrokerSettings
+
+    settings = BrokerSettings(broker_endpoints=("amqp://127.0.0.1:1",), broker_secret_arn="arn")
+    secrets = MemorySecrets({"arn": '{"username": "u", "password": "p"}'})
+    publisher = GuardedPublisher(RabbitPublisher(settings, secrets), BreakerSettings(), Unwatched())
+    message = [Outgoing("persist.0", b"{}", "c-1")]
+    while publisher.breaker.state == "closed":
+        publisher.publish(message)
+    return statistics.median(timed(lambda: publisher.publish(message)) for _ in range(calls))
+
+
+def report(seen: list[tuple[float, float, float]]) -> None:
+    bare, one, batch = (statistics.median(column) for column in zip(*seen, strict=True))
+    ratio = statistics.median(one / bare for bare, one, _ in seen)
+    gain = statistics.median(BATCH / batch * bare for bare, _, batch in seen)
+    print("| | bare pika, one confirm at a time | the whole handler | ratio | aim |")
+    print("| --- | --- | --- | --- | --- |")
+    print(f"| one event | {bare * 1e3:.2f} ms | {one * 1e3:.2f} ms | {ratio:.2f}× the time | ≤ 1.5× |")
+    print(
+        f"| batch of {BATCH} | {1 / bare:,.0f} events/s | {BATCH / batch:,.0f} events/s | {gain:.1f}× the rate | ≥ 6× |"
+    )
+    print(f"| one publish while the breaker is open | – | {refused(2000) * 1e6:.0f} µs | – | microseconds |")
+
+
+async def main(rounds: int, calls: int) -> None:
+    async with running() as endpoints:
+        seen = await asyncio.to_thread(measure, endpoints, rounds, calls)
+        print(f"Medians of {rounds} rounds of {calls} calls each; same broker, queue and body.\n")
+        report(seen)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--calls", type=int, default=300)
+    options = parser.parse_args()
+    asyncio.run(main(options.rounds, options.calls))
