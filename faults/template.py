@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PARAMETERS = {"RetryFirstPauseSeconds": "2", "RetryVisibilitySeconds": "20"}
 PERSIST_TIMEOUT = 20
-"""Seconds: more than persist.TOUCH_MARGIN, below which no record of the retry lane is touched any more."""
+"""Seconds: more than persist.TRY_MARGIN, below which no record of the retry lane is touched any more."""
 HEARTBEAT = 60
 """Seconds: the shortest that the platform accepts. RabbitMQ gives up on a silent peer after one to two of them."""
 
@@ -25,7 +25,7 @@ _EDITS = (
         '          BROKER_ENDPOINTS: !Join [",", !GetAtt Broker.AmqpEndpoints]\n'
         f'          BROKER_HEARTBEAT_SECONDS: "{HEARTBEAT}"\n',
     ),
-    ("Schedule: rate(1 hour)", "Schedule: rate(1 minute)"),
+    ("Schedule: rate(5 minutes)", "Schedule: rate(1 minute)"),
 )
 
 

@@ -12,9 +12,9 @@ from rabbit import free_port
 
 from headrace.aws import client
 from headrace.errors import RetryLaneUnavailable
-from headrace.retry_lane.base import Handover, Postponement, RetryLane, from_text, to_text
+from headrace.retry_lane.base import MESSAGE_BYTES, Handover, Postponement, RetryLane, from_text, to_text
 from headrace.retry_lane.memory import MemoryRetryLane
-from headrace.retry_lane.sqs import BATCH_BYTES, SqsRetryLane, batches
+from headrace.retry_lane.sqs import SqsRetryLane, batches
 
 Taken = Callable[[], list[Handover]]
 
@@ -22,7 +22,7 @@ Taken = Callable[[], list[Handover]]
 @pytest.fixture
 def queue(aws: str) -> Iterator[tuple[Any, str]]:
     sqs = client("sqs")
-    url = sqs.create_queue(QueueName="RetryQueue", Attributes={"MaximumMessageSize": str(BATCH_BYTES)})["QueueUrl"]
+    url = sqs.create_queue(QueueName="RetryQueue", Attributes={"MaximumMessageSize": str(MESSAGE_BYTES)})["QueueUrl"]
     yield sqs, url
     sqs.delete_queue(QueueUrl=url)
     sqs.close()
@@ -92,7 +92,7 @@ def test_a_call_has_at_most_ten_entries_and_a_mebibyte(sizes: list[int]) -> None
 
     assert [int(entry["Id"]) for group in groups for entry in group] == list(range(len(sizes)))
     assert all(len(group) <= 10 for group in groups)
-    assert all(sum(len(entry["MessageBody"]) for entry in group) <= BATCH_BYTES for group in groups)
+    assert all(sum(len(entry["MessageBody"]) for entry in group) <= MESSAGE_BYTES for group in groups)
 
 
 @given(st.binary(max_size=100))

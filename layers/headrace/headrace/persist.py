@@ -19,18 +19,17 @@ from headrace.envelope import Envelope, pack
 from headrace.errors import Lane, PoisonRecord, RetryLaneUnavailable, StoreThrottled, StoreUnavailable, shown
 from headrace.observe import Meter, report
 from headrace.records import Record, Row
-from headrace.retry_lane.base import BASE64, ENCODING, Handover, Postponement, RetryLane
+from headrace.retry_lane.base import BASE64, ENCODING, Handover, Postponement, RetryLane, fits
 from headrace.settings import TableSettings
 from headrace.store.base import Failure, Store, Table
 from headrace.streams import STREAMS
 from headrace.streams.base import Stream
 from headrace.times import Clock
 
-DEADLINE_MARGIN = 3.0
 FIRST_WAIT = 0.2
 LONGEST_WAIT = 5.0
-TOUCH_MARGIN = 12.0
-"""Seconds to the deadline below which no further record of the retry lane is tried: a try may take this long."""
+TRY_MARGIN = 12.0
+"""Seconds to the deadline below which nothing more is tried: one call to a silent service may take this long."""
 
 UNKNOWN_STREAM = "unknown"
 """The stream of a record that cannot be read; dead letters name it so too."""
@@ -148,7 +147,7 @@ class Persister:
         """Why no further record is tried in this batch, if so: one by one, each would wait for the same table."""
         away = (why for why in kept.values() if isinstance(why, StoreUnavailable))
         found = next((why for why in away if not isinstance(why, StoreThrottled)), None)
-        if found is None and remaining() < TOUCH_MARGIN:
+        if found is None and remaining() < TRY_MARGIN:
             return StoreThrottled("no time is left in this invocation")
         return found
 
@@ -242,7 +241,8 @@ class Persister:
             message = next(outcome.message for outcome in outcomes if outcome is not None)
             report("RetryLaneUnavailable", f"records wait for the retry lane: {message}", level="error")
             pause = random.uniform(wait / 2, wait)  # noqa: S311
-            if remaining() - pause < DEADLINE_MARGIN:
+            # A record too large for SQS is never taken: the sooner the batch goes back, the sooner the broker parks it.
+            if remaining() - pause < TRY_MARGIN or not any(fits(record) for record in left):
                 raise RetryLaneUnavailable(f"{len(left)} records could neither be stored nor handed on")
             self._sleep(pause)
             wait = min(wait * 2, LONGEST_WAIT)

@@ -11,6 +11,9 @@ from typing import Protocol
 
 from headrace.errors import PoisonRecord, RetryLaneUnavailable
 
+MESSAGE_BYTES = 1024 * 1024
+"""What one SQS message, and one batch of them, may hold: body and attributes."""
+
 ENCODING = "encoding"
 BASE64 = "base64"
 
@@ -61,6 +64,16 @@ def to_text(record: Handover) -> tuple[str, dict[str, str]]:
     if not text or _REFUSED_BY_SQS.search(text):
         return base64.b64encode(record.body).decode() or "=", {**record.attributes, ENCODING: BASE64}
     return text, dict(record.attributes)
+
+
+def message_bytes(body: str, attributes: Mapping[str, str]) -> int:
+    """What SQS counts of a message; an attribute's type, ``String``, counts too."""
+    return len(body.encode()) + sum(len(name) + len(value.encode()) + 6 for name, value in attributes.items())
+
+
+def fits(record: Handover) -> bool:
+    """Whether SQS can ever take ``record``."""
+    return message_bytes(*to_text(record)) <= MESSAGE_BYTES
 
 
 def from_text(body: str, encoding: str | None) -> bytes:

@@ -8,10 +8,9 @@ from typing import Any
 
 from headrace.aws import AWS_ERRORS, client, error_code
 from headrace.errors import RetryLaneUnavailable
-from headrace.retry_lane.base import Handover, Postponement, to_text
+from headrace.retry_lane.base import MESSAGE_BYTES, Handover, Postponement, message_bytes, to_text
 
 BATCH_ENTRIES = 10
-BATCH_BYTES = 1024 * 1024
 PARALLEL = 4
 
 Entry = dict[str, Any]
@@ -97,8 +96,8 @@ def batches(records: Sequence[Handover]) -> Iterator[list[Entry]]:
     size = 0
     for index, record in enumerate(records):
         body, attributes = to_text(record)
-        entry_size = len(body.encode()) + sum(len(name) + len(value.encode()) + 6 for name, value in attributes.items())
-        if group and (len(group) == BATCH_ENTRIES or size + entry_size > BATCH_BYTES):
+        entry_size = message_bytes(body, attributes)
+        if group and (len(group) == BATCH_ENTRIES or size + entry_size > MESSAGE_BYTES):
             yield group
             group, size = [], 0
         entry: Entry = {"Id": str(index), "MessageBody": body}
