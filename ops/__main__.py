@@ -1,0 +1,210 @@
+"""``python -m ops dead-letters | redrive | discard | parked | budget``."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from loadtest.client import HttpApi, HttpError, LoadTestError
+from ops.target import find
+
+TRIES = 5
+Command = Callable[..., Any]
+
+
+@contextmanager
+def _sentences_not_tracebacks() -> Iterator[None]:
+    try:
+        yield
+    except LoadTestError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def filtered(command: Command) -> Command:
+    """The options that say which letters are meant."""
+    options = (
+        click.option("--reason", help="Why it is dead, such as not_json; storable: it would be stored now."),
+        click.option("--stream", help="Whose event it is, such as chat; unknown: it cannot be told."),
+        click.option("--from", "from_", help="Failed first at this time or later (ISO-8601 with a zone)."),
+        click.option("--to", help="Failed first before this time."),
+        click.option("--id", "id_", help="One letter, by its id."),
+    )
+    for option in options:
+        command = option(command)
+    return command
+
+
+def _filter(
+    reason: str | None, stream: str | None, from_: str | None, to: str | None, id_: str | None
+) -> dict[str, Any]:
+    given = {"reason": reason, "stream": stream, "from": from_, "to": to, "id": id_}
+    return {name: value for name, value in given.items() if value}
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--http-url", envvar="HEADRACE_HTTP_URL", help="A stage on AWS (its token in HEADRACE_TOKEN).")
+@click.pass_context
+def cli(context: click.Context, http_url: str | None) -> None:
+    """Operate a stage: by default the local one that runs."""
+    context.obj = http_url
+
+
+@cli.command("dead-letters")
+@filtered
+@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
+@click.option("--bodies", is_flag=True, help="Show bodies, cut to 2,000 characters; whole for one --id.")
+@click.pass_obj
+def dead_letters(http_url: str | None, /, limit: int, bodies: bool, **wanted: str | None) -> None:
+    """Show what is dead, and why. Nothing is changed."""
+    with _sentences_not_tracebacks():
+        api = find(http_url)
+        answer = api.get("/dead-letters", {**_filter(**wanted), "limit": str(limit)})
+    console = Console()
+    table = Table(box=None, pad_edge=False)
+    for column in ("id", "first failed", "reason", "stream", "events", "tries", "message"):
+        table.add_column(column, overflow="fold")
+    for item in answer["items"]:
+        cells = (item["id"], item["firstFailedAt"], item["reason"], item["stream"], item["events"], item["attempts"])
+        table.add_row(*(str(cell) for cell in cells), item["message"])
+    console.print(table)
+    if bodies:
+        for item in answer["items"]:
+            console.print(f"\n{item['id']}:")
+            console.print(item["body"], markup=False, highlight=False)
+    click.echo(_summary(answer))
+
+
+def _summary(answer: dict[str, Any]) -> str:
+    reasons = ", ".join(f"{reason} {count}" for reason, count in answer["reasons"].items())
+    rest = "" if answer["complete"] else "; there are more than one look takes"
+    return f"{answer['count']} of {answer['scanned']} letters{f': {reasons}' if reasons else ''}{rest}"
+
+
+@cli.command()
+@filtered
+@click.option("--rate", type=click.IntRange(1, 500), default=100, show_default=True, help="Letters per second.")
+@click.option("--dry-run", is_flag=True, help="Only count.")
+@click.pass_obj
+def redrive(http_url: str | None, /, rate: int, dry_run: bool, **wanted: str | None) -> None:
+    """Move letters back to the retry lane. Ctrl-C stops it between two slices; it may be repeated."""
+    with _sentences_not_tracebacks():
+        api = find(http_url)
+        counted = api.post("/dead-letters/redrive", {**_filter(**wanted), "dryRun": True})
+        click.echo(_summary(counted))
+        if dry_run or not counted["count"]:
+            return
+        with Progress() as progress:
+            task = progress.add_task("moved", total=counted["count"] if counted["complete"] else None)
+            answer = _slices(
+                lambda body: api.post("/dead-letters/redrive", body),
+                {**_filter(**wanted), "rate": rate},
+                lambda moved: progress.update(task, completed=moved),
+            )
+    click.echo(f"moved {answer['moved']}{_failed(answer)}")
+    sys.exit(1 if answer["failed"] or not answer["done"] else 0)
+
+
+def _slices(
+    post: Callable[[dict[str, Any]], dict[str, Any]], body: dict[str, Any], show: Callable[[int], None]
+) -> dict[str, Any]:
+    """Ask for one slice after the other until all is done, or nothing moves any more."""
+    moved, idle = 0, 0
+    while True:
+        answer = post(body)
+        show(answer["moved"])
+        idle = 0 if answer["moved"] > moved or not answer["failed"] else idle + 1
+        moved = answer["moved"]
+        if answer["done"] or idle == TRIES:
+            return answer
+        if idle:
+            time.sleep(1)
+        body = {"continuation": answer["continuation"]}
+
+
+def _failed(answer: dict[str, Any]) -> str:
+    return f"; {answer['failed']} stay dead, the retry lane does not take them" if answer["failed"] else ""
+
+
+@cli.command()
+@filtered
+@click.option("--confirm", type=click.IntRange(0), help="The number of letters to discard; asked for when not given.")
+@click.option("--dry-run", is_flag=True, help="Only count.")
+@click.pass_obj
+def discard(http_url: str | None, /, confirm: int | None, dry_run: bool, **wanted: str | None) -> None:
+    """Throw letters away for good, at most 2,000 at a time, once their number is typed back."""
+    with _sentences_not_tracebacks():
+        api = find(http_url)
+        counted = api.post("/dead-letters/discard", {**_filter(**wanted), "dryRun": True})
+        click.echo(_summary(counted))
+        if dry_run or not counted["count"]:
+            return
+        if confirm is None:
+            confirm = click.prompt("Type their number to discard them", type=int)
+        answer = api.post("/dead-letters/discard", {**_filter(**wanted), "confirm": confirm})
+    click.echo(f"discarded {answer['discarded']}{'' if answer['complete'] else '; run it again for the rest'}")
+    sys.exit(1 if answer["failed"] else 0)
+
+
+@cli.command()
+@click.option("--return", "lane", type=click.Choice(["main", "retry"]), help="Bring all back to this lane, one by one.")
+@click.option("--rate", type=click.IntRange(1, 100), default=10, show_default=True, help="Messages per second.")
+@click.pass_obj
+def parked(http_url: str | None, /, lane: str | None, rate: int) -> None:
+    """Show how many messages the broker parked, or bring them back."""
+    with _sentences_not_tracebacks():
+        api = find(http_url)
+        count = int(api.get("/parked")["parked"])
+        click.echo(f"{count} parked")
+        if lane is None or not count:
+            return
+        failure = _bring_back(api, lane, rate, count)
+    if failure:
+        raise click.ClickException(failure)
+
+
+def _bring_back(api: HttpApi, lane: str, rate: int, count: int) -> str:
+    """Bring back the ``count`` messages that are parked now; why it stopped early, if so."""
+    done, failures = 0, 0
+    with Progress() as progress:
+        task = progress.add_task("brought back", total=count)
+        while done < count:
+            try:
+                answer = api.post("/parked/return", {"lane": lane, "rate": rate, "limit": min(1000, count - done)})
+            except HttpError as error:
+                failures += 1
+                if not error.retryable or failures == TRIES:
+                    raise
+                time.sleep(error.retry_after or 1)
+                continue
+            done += answer["returned"]
+            progress.update(task, completed=done)
+            if "failure" in answer:
+                return f"{answer['failure']}; {answer['left']} are parked"
+    return ""
+
+
+@cli.command()
+@click.option("--first-pause", type=click.IntRange(1, 900), help="In place of RetryFirstPauseSeconds.")
+@click.option("--config-env", default="default", show_default=True, help="A section of samconfig.toml.")
+def budget(first_pause: int | None, config_env: str) -> None:
+    """Print the retry budget: the outage that leaves the dead lane empty."""
+    from localstage.errors import TemplateError
+    from ops.budget import Budget
+
+    try:
+        lines = Budget.of_stage(config_env, first_pause).lines()
+    except TemplateError as error:
+        raise click.ClickException(str(error)) from None
+    click.echo("\n".join(lines))
+
+
+if __name__ == "__main__":
+    cli()

@@ -1,0 +1,33 @@
+"""Which stage the commands talk to, and as whom."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from loadtest.client import HttpApi, StageNotFound
+from loadtest.target import Target, running_stage
+
+OPERATOR = "operator"
+ANSWER_SECONDS = 40.0
+"""A slice of work takes up to 28 s."""
+
+
+def find(http_url: str | None) -> HttpApi:
+    """The HTTP API at ``http_url``, with the token in ``HEADRACE_TOKEN``; else of the local stage.
+
+    Raises:
+        StageNotFound: no URL and no stage, or a URL and no token.
+    """
+    if http_url:
+        token = os.environ.get("HEADRACE_TOKEN", "")
+        if not token:
+            raise StageNotFound("give a token with the scope ops in the variable HEADRACE_TOKEN")
+        target = Target(http_url, "", token=token)
+    else:
+        state_dir = Path(os.environ.get("LOCALSTAGE_STATE_DIR") or ".local")
+        stage = running_stage(state_dir / "stage.json")
+        if stage is None:
+            raise StageNotFound(f"no stage runs in {state_dir}; start one with: make up, or give --http-url")
+        target = stage
+    return HttpApi(target.http_url, target.signed_in(OPERATOR, "ops"), timeout=ANSWER_SECONDS)
