@@ -10,7 +10,8 @@ from headrace import times
 from headrace.breaker_board import BreakerRecord
 from headrace.broker.base import QueueDepth
 from headrace.errors import CacheUnavailable, ConnectionLost, RetryLaneUnavailable, StoreUnavailable
-from headrace.status import KEPT_SECONDS, PROBE_LATE_SECONDS, Asks, Status
+from headrace.status import ASK_SECONDS, KEPT_SECONDS, PROBE_LATE_SECONDS, Asks, Status
+from headrace.times import Clock, FixedClock
 from tests.unit.senders import CLOCK, NOW
 
 CONSUMED = QueueDepth(ready=3, consumers=1)
@@ -30,7 +31,7 @@ def fails(error: Exception) -> Callable[[], Any]:
     return ask
 
 
-def status(**asks: Any) -> Status:
+def status(clock: Clock = CLOCK, seconds: float = ASK_SECONDS, **asks: Any) -> Status:
     """A status whose parts are well, but for those named: a value, or how to ask for it."""
     well: Mapping[str, Any] = {
         "queues": QUEUES,
@@ -40,7 +41,8 @@ def status(**asks: Any) -> Status:
         "probes": {"persist.0": RECENT, "persist.1": RECENT},
     }
     each = {name: asks.get(name, value) for name, value in well.items()}
-    return Status(Asks(**{name: ask if callable(ask) else lambda ask=ask: ask for name, ask in each.items()}), CLOCK)
+    ways = {name: ask if callable(ask) else lambda ask=ask: ask for name, ask in each.items()}
+    return Status(Asks(**ways), clock, seconds)
 
 
 def body(**asks: Any) -> dict[str, Any]:
@@ -149,36 +151,49 @@ def test_what_cannot_be_learned_is_unknown_with_the_reason_and_hides_nothing_els
 
 
 def test_a_part_that_hangs_is_unknown_and_is_not_asked_again_until_it_answers() -> None:
-    """The work of a status is bounded, however often it is asked for."""
-    go_on, asked = threading.Event(), []
+    """However often it is asked for, its work is bounded; and a late answer is never taken for a new one."""
+    go_on = threading.Event()
+    asked: list[threading.Event] = []
 
-    def hangs() -> list[BreakerRecord]:
-        asked.append(1)
-        go_on.wait(30)
-        return []
+    def hangs_at_first() -> list[BreakerRecord]:
+        asked.append(threading.Event())
+        if len(asked) == 1:
+            go_on.wait(30)
+        asked[-1].set()
+        return [breaker("open")] if len(asked) == 1 else []
 
-    ticks = [0.0]
-    hanging = status(breakers=hangs)
-    hanging._seconds, hanging._monotonic = 0.05, lambda: ticks[0]
-    found = []
+    clock = FixedClock(NOW)
+    hanging = status(clock, 0.5, breakers=hangs_at_first)
+    states = []
     for _ in range(3):
-        found.append(hanging.body()["breakers"])
-        ticks[0] += KEPT_SECONDS + 1
-    go_on.set()
+        states.append(hanging.body()["breakers"])
+        clock.advance(KEPT_SECONDS + 1)
 
-    assert found == [{"state": "unknown", "reason": "no answer within 0.05 s"}] * 3
+    assert states == [
+        {"state": "unknown", "reason": "no answer within 0.5 s"},
+        {"state": "unknown", "reason": "an earlier question is not answered yet"},
+        {"state": "unknown", "reason": "an earlier question is not answered yet"},
+    ]
     assert len(asked) == 1
     assert hanging.body()["accepting"] == "main"
 
+    go_on.set()
+    while hanging._hanging["breakers"].running():
+        asked[0].wait(30)
+    clock.advance(KEPT_SECONDS + 1)
+    assert hanging.body()["breakers"] == {"state": "ok", "environments": []}
 
-def test_an_answer_is_kept_for_two_seconds() -> None:
-    asked = []
-    kept = status(breakers=lambda: asked.append(1) or [])
-    ticks = [0.0]
-    kept._monotonic = lambda: ticks[0]
 
-    for at in (0.0, 1.9, 2.1):
-        ticks[0] = at
-        kept.body()
+@pytest.mark.parametrize(("seconds", "times_asked"), [(KEPT_SECONDS, 1), (KEPT_SECONDS + 0.1, 2), (-60, 2)])
+def test_an_answer_is_kept_for_two_seconds_and_for_no_time_that_a_clock_runs_back(
+    seconds: float, times_asked: int
+) -> None:
+    asked: list[int] = []
+    clock = FixedClock(NOW)
+    kept = status(clock, breakers=lambda: asked.append(1) or [])
 
-    assert len(asked) == 2
+    kept.body()
+    clock.advance(seconds)
+    kept.body()
+
+    assert len(asked) == times_asked

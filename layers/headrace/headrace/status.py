@@ -6,7 +6,6 @@ reason, and never guessed; a part that hangs is not asked again until it has ans
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
@@ -60,42 +59,47 @@ class Asks:
 class Status:
     """Asks every part, and keeps the answer for ``KEPT_SECONDS``."""
 
-    def __init__(
-        self, asks: Asks, clock: Clock, seconds: float = ASK_SECONDS, monotonic: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, asks: Asks, clock: Clock, seconds: float = ASK_SECONDS) -> None:
         self._asks: dict[str, Ask] = vars(asks).copy()
         self._clock = clock
         self._seconds = seconds
-        self._monotonic = monotonic
         self._pool = ThreadPoolExecutor(len(self._asks), "status")
-        self._asked: dict[str, Future[Any]] = {}
-        self._kept: tuple[float, dict[str, Any]] | None = None
+        self._hanging: dict[str, Future[Any]] = {}
+        self._kept: tuple[int, dict[str, Any]] | None = None
 
     def body(self) -> dict[str, Any]:
-        """The answer's body, at most ``KEPT_SECONDS`` old."""
-        now = self._monotonic()
-        if self._kept is None or now - self._kept[0] > KEPT_SECONDS:
-            self._kept = (now, describe(self._clock.now(), **self._learn()))
+        """The answer's body, at most ``KEPT_SECONDS`` old.
+
+        By the wall clock: whether the other one runs on while an environment is frozen, nobody promises.
+        """
+        now = self._clock.now()
+        if self._kept is None or not 0 <= now - self._kept[0] <= KEPT_SECONDS * times.SECOND:
+            learned = self._learn()
+            self._kept = (now, describe(self._clock.now(), **learned))
         return self._kept[1]
 
     def _learn(self) -> dict[str, Any]:
-        for name, ask in self._asks.items():
-            if name not in self._asked:
-                self._asked[name] = self._pool.submit(ask)
-        wait(self._asked.values(), self._seconds)
-        return {name: self._result(name) for name in self._asks}
+        # What a question that hung brings in the end is as old as the question, perhaps from before a freeze: not used.
+        self._hanging = {name: asked for name, asked in self._hanging.items() if not asked.done()}
+        asked = {name: self._pool.submit(ask) for name, ask in self._asks.items() if name not in self._hanging}
+        wait(asked.values(), self._seconds)
+        learned: dict[str, Any] = dict.fromkeys(self._hanging, Unknown("an earlier question is not answered yet"))
+        for name, future in asked.items():
+            if future.done():
+                learned[name] = _result(future)
+            else:
+                self._hanging[name] = future
+                learned[name] = Unknown(f"no answer within {self._seconds:g} s")
+        return learned
 
-    def _result(self, name: str) -> Any:
-        asked = self._asked[name]
-        if not asked.done():
-            return Unknown(f"no answer within {self._seconds:g} s")
-        del self._asked[name]
-        try:
-            return asked.result()
-        except HeadraceError as error:
-            return Unknown(error.message, away=isinstance(error, BrokerUnavailable))
-        except Exception as error:  # noqa: BLE001 - one part's trouble must not hide the others
-            return Unknown(type(error).__name__)
+
+def _result(asked: Future[Any]) -> Any:
+    try:
+        return asked.result()
+    except HeadraceError as error:
+        return Unknown(error.message, away=isinstance(error, BrokerUnavailable))
+    except Exception as error:  # noqa: BLE001 - one part's trouble must not hide the others
+        return Unknown(type(error).__name__)
 
 
 def describe(now: int, queues: Any, retry: Any, dead: Any, breakers: Any, probes: Any) -> dict[str, Any]:
