@@ -88,6 +88,8 @@ def test_only_settings_reads_the_environment() -> None:
         ("receive_http", {"boto3", "redis", "requests", "aws_lambda_powertools.event_handler"}),
         ("persist_events", {"boto3", "pika", "redis", "aws_lambda_powertools.event_handler"}),
         ("declare_topology", {"boto3", "redis", "aws_lambda_powertools.event_handler"}),
+        ("send_probes", {"boto3", "redis", "interlock", "aws_lambda_powertools.event_handler"}),
+        ("read_status", {"boto3", "redis", "aws_lambda_powertools.event_handler"}),
     ],
 )
 def test_a_cold_start_imports_nothing_that_the_function_does_not_use(function: str, never: set[str]) -> None:
