@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from headrace.breaker_board import KEPT_SECONDS, KEY, BreakerBoard, BreakerRecord, read_board
+from headrace.breaker_board import FRESH_SECONDS, KEPT_SECONDS, KEY, BreakerBoard, BreakerRecord, read_board
 from headrace.errors import CacheUnavailable
 from headrace.settings import EnvironmentSettings
 from headrace.times import FixedClock
@@ -112,12 +112,25 @@ def test_a_breaker_that_stays_open_is_open_since_it_opened(board: Board) -> None
     assert record.at > NOW
 
 
-def test_an_environment_that_says_nothing_any_more_leaves_the_board(board: Board) -> None:
+def test_an_open_breaker_that_nobody_uses_leaves_the_board_after_a_minute(board: Board) -> None:
     board.board.seen("broker", "open")
-    board.clock.advance(KEPT_SECONDS + 1)
+    board.clock.advance(FRESH_SECONDS)
+    assert len(board.read()) == 1
+
+    board.clock.advance(1)
 
     assert board.read() == []
     assert board.hash.fields == {}
+
+
+def test_a_breaker_that_closed_stays_on_the_board_for_a_while(board: Board) -> None:
+    board.board.seen("broker", "closed")
+    board.clock.advance(KEPT_SECONDS)
+    assert len(board.read()) == 1
+
+    board.clock.advance(1)
+
+    assert board.read() == []
 
 
 def test_a_cache_that_is_away_fails_no_request_and_is_no_empty_board(board: Board) -> None:

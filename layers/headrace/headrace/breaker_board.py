@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from headrace import times
-from headrace.breaker import OPEN, State
+from headrace.breaker import CLOSED, OPEN, State
 from headrace.errors import CacheUnavailable, ConfigurationError
 from headrace.observe import Meter, report
 from headrace.settings import CacheSettings, EnvironmentSettings
@@ -25,8 +25,10 @@ from headrace.times import Clock, SystemClock
 KEY = "breakers"
 """A hash: a field for each breaker of each environment."""
 REFRESH_SECONDS = 10.0
+FRESH_SECONDS = 60
+"""A breaker that is used says every 10 s that it is not closed; one that was silent for longer refuses nobody."""
 KEPT_SECONDS = 900
-"""An environment that has not said anything for so long is taken for gone."""
+"""How long the board remembers."""
 WAIT_SECONDS = 0.05
 CACHE_SECONDS = 0.2
 
@@ -117,9 +119,9 @@ class BreakerBoard:
 
 
 def read_board(connect: Connect | None = None, clock: Clock | None = None) -> list[BreakerRecord]:
-    """Every breaker that ever opened in an environment heard of in the last 15 minutes, those not closed first.
+    """The breakers that are not closed and in use, and then those that closed in the last 15 minutes.
 
-    An environment whose breakers never opened says nothing.
+    An environment whose breakers never opened says nothing; one that is idle or gone is left out after a minute.
 
     Raises:
         CacheUnavailable: the cache does not say.
@@ -129,8 +131,11 @@ def read_board(connect: Connect | None = None, clock: Clock | None = None) -> li
         try:
             fields = cache.hgetall(KEY)
             records = {field: BreakerRecord(**json.loads(value)) for field, value in fields.items()}
-            oldest = times.iso((clock or SystemClock()).now() - KEPT_SECONDS * 1_000_000)
-            gone = [field for field, record in records.items() if record.at < oldest]
+            now = (clock or SystemClock()).now()
+            fresh, oldest = (times.iso(now - seconds * 1_000_000) for seconds in (FRESH_SECONDS, KEPT_SECONDS))
+            gone = [
+                field for field, record in records.items() if record.at < (oldest if record.state == CLOSED else fresh)
+            ]
             if gone:
                 cache.hdel(KEY, *gone)
         finally:
@@ -140,7 +145,7 @@ def read_board(connect: Connect | None = None, clock: Clock | None = None) -> li
     except Exception as error:
         raise CacheUnavailable(f"the cache does not say: {type(error).__name__}") from error
     kept = [record for field, record in records.items() if field not in gone]
-    return sorted(kept, key=lambda record: (record.state == "closed", record.breaker, record.environment))
+    return sorted(kept, key=lambda record: (record.state == CLOSED, record.breaker, record.environment))
 
 
 def cache_client() -> Any:
