@@ -11,14 +11,15 @@ from headrace.auth import Caller
 from headrace.errors import PoisonRecord
 from headrace.keys import persist_queue
 from headrace.records import rows_of, sqs_body
-from tests.model.ledger import SECOND, EventKey, Ledger, events_in, poison_in
+from tests.model.ledger import SECOND, EventKey, Ledger, events_in, key_of, poison_in
 from tests.model.poison import POISON
 from tests.model.senders import Draft
-from tests.model.world import BREAKERS, PAUSES, QUEUES, World, sqs_record
+from tests.model.world import BREAKERS, PAUSES, QUEUES, Delivery, World, sqs_record
 from tests.unit.senders import TABLE
 
 BUDGET = sum(PAUSES) * SECOND
 """The retry budget, in microseconds."""
+RECEIVES = len(PAUSES) + 1
 ROUNDS = 12
 """Of a drain, 15 minutes apart: twice as many as the slowest record needs."""
 
@@ -64,12 +65,28 @@ class Base(RuleBasedStateMachine):
 
     def dead_events(self) -> set[EventKey]:
         """Events in the dead lane; those that share an envelope with poison do not count once they are stored."""
-        stored = {EventKey(row["roomId"], *row["timestampSk"].split("#")) for row in self.world.rows()}
+        stored = {key_of(row) for row in self.world.rows()}
         dead: set[EventKey] = set()
         for message in self.world.lane.dead.messages:
             events = events_in(message.record.body)
             dead |= events - stored if poison_in(message.record.body) else events
         return dead
+
+    def check_neighbours(self, delivery: Delivery) -> None:
+        """P5: whatever came along, the good events that the table would take are stored by this very delivery."""
+        if delivery.crashed and self.world.killer:
+            self.beside_a_killer.update(event for body in delivery.bodies for event in events_in(body))
+        if delivery.crashed or self.world.table_is_away:
+            return
+        stored = {key_of(row) for row in self.world.rows()}
+        for body in delivery.bodies:
+            waiting = {event for event in events_in(body) - stored if event.id not in self.world.throttled}
+            assert not waiting, f"{waiting} was held up by a neighbour"
+
+    def become_a_killer(self, event: EventKey) -> None:
+        """Let ``event`` end whatever process tries to store it, until all is well again."""
+        self.world.killer = event
+        self.excused.add(event)
 
     def drain(self) -> None:
         """Let everything run its course, with everything at work."""
@@ -93,6 +110,10 @@ class Base(RuleBasedStateMachine):
         for queue in map(persist_queue, range(QUEUES)):
             while self.world.broker.queues[queue]:
                 self.world.deliver(queue, 10)
+        self.poll_all()
+
+    def poll_all(self) -> None:
+        """What the retry lane's trigger does by itself."""
         while self.world.poll(10).bodies:
             pass
 
@@ -139,9 +160,9 @@ class Base(RuleBasedStateMachine):
             found |= markers
             record = sqs_record(message)
             expected = {self.ledger.poison[marker] for marker in markers}
-            assert reasons_of(record) == expected
+            assert reasons_of(record) == expected, f"poison is dead for another reason than {expected}"
         # Of two copies (a redrive stopped between sending and deleting), one may be discarded and the other not.
-        assert found | self.ledger.discarded >= self.ledger.poison.keys()
+        assert found | self.ledger.discarded >= self.ledger.poison.keys(), "poison is not dead"
 
     def check_poison_is_quick(self) -> None:
         """P5: poison is dead at once, and its neighbours are stored."""
@@ -150,8 +171,9 @@ class Base(RuleBasedStateMachine):
         self.ledger.poison[marker] = kind
         self.world.put(persist_queue(0), POISON[kind](marker))
         self.run_what_is_due()
-        assert self.now == before
-        assert marker in {each for message in self.world.lane.dead.messages for each in poison_in(message.record.body)}
+        dead = {each for message in self.world.lane.dead.messages for each in poison_in(message.record.body)}
+        assert self.now == before, "poison was waited for"
+        assert marker in dead, f"poison is not dead at once: {kind}"
 
 
 def _events(bodies: Iterable[bytes]) -> set[EventKey]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import precondition, rule
+from hypothesis.stateful import initialize, precondition, rule
 
 from headrace import keys, times
 from headrace.accept import Result
@@ -14,7 +15,8 @@ from headrace.errors import InvalidEvent, RetryLaneUnavailable
 from headrace.observe import Meter
 from headrace.streams import CHAT
 from headrace.streams.base import Sender
-from tests.model.base import Base
+from tests.model.base import RECEIVES, Base
+from tests.model.ledger import EventKey
 from tests.model.poison import POISON, POISON_EVENTS, envelope
 from tests.model.process import When
 from tests.model.senders import CALLERS, Draft, callers, complete_drafts, drafts
@@ -28,6 +30,10 @@ places = st.sampled_from(["queue", "retry lane"])
 
 class Clients(Base):
     """Users, a trusted importer, and whoever else can reach a lane."""
+
+    @initialize(by=callers, drafts=drafts)
+    def begin(self, by: Caller, drafts: list[Draft]) -> None:
+        self._send(by, drafts)
 
     @rule(by=callers, drafts=drafts)
     def send(self, by: Caller, drafts: list[Draft]) -> None:
@@ -71,17 +77,35 @@ class Clients(Base):
 
     @rule(place=places, queue=queues, kind=st.sampled_from(sorted(POISON_EVENTS)), count=st.integers(1, 3))
     def poison_among_good_events(self, place: str, queue: str, kind: str, count: int) -> None:
-        marker, by = self._marker(), CALLERS[0]
-        drafts = [Draft(id=f"beside-{len(self.ledger.poison)}-{n}", time=times.iso(self.now)) for n in range(count)]
-        sender = Sender(by.subject, by.username, False, self.now)
-        events = [CHAT.accept(draft.raw(), sender).event for draft in drafts]
-        accepted_at = times.iso(self.now)
-        body = envelope(events[0], POISON_EVENTS[kind](marker), *events[1:], acceptedAt=accepted_at)
+        marker = self._marker()
+        events = self._foreign_events(count)
+        body = envelope(events[0], POISON_EVENTS[kind](marker), *events[1:], acceptedAt=times.iso(self.now))
         self.world.put("" if place == "retry lane" else queue, body)
         self.ledger.poison[marker] = kind
+
+    @precondition(lambda self: not self.world.killer)
+    @rule(count=st.integers(1, 4), which=st.integers(0, 3), seconds=st.sampled_from([60, 360]))
+    def a_killer_among_others_in_the_retry_lane(self, count: int, which: int, seconds: int) -> None:
+        """P5: it dies alone."""
+        events = self._foreign_events(count)
+        for event in events:
+            self.world.put("", envelope(event, acceptedAt=times.iso(self.now)))
+        killer = events[which % count]
+        self.become_a_killer(EventKey(*(killer[name] for name in ("roomId", "timestamp", "messageId", "sender"))))
+        for _ in range(2 * RECEIVES):
+            self.check_neighbours(self.world.poll(10))
+            self.world.clock.advance(seconds)
+            self.a_short_outage_leaves_the_dead_lane_empty()
+
+    def _foreign_events(self, count: int) -> list[dict[str, Any]]:
+        """New events as another publisher stamps them; whoever puts them into a lane has them accepted."""
+        by = CALLERS[0]
+        drafts = [Draft(id=f"foreign-{len(self.ledger.attempted)}-{n}", time=times.iso(self.now)) for n in range(count)]
         for draft in drafts:
             self.ledger.attempt(draft.key(by), draft.content(by), self.now)
             self.ledger.accepted.add(draft.key(by))
+        sender = Sender(by.subject, by.username, False, self.now)
+        return [CHAT.accept(draft.raw(), sender).event for draft in drafts]
 
     def _marker(self) -> str:
         return f"poison-{len(self.ledger.poison)}"

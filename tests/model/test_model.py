@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
-from hypothesis import HealthCheck, settings
-from hypothesis.stateful import run_state_machine_as_test
 
-from headrace import envelope
 from tests.model.machine import Model
+from tests.model.running import ASKED, run
 
-EXAMPLES = int(os.environ.get("MODEL_EXAMPLES") or 0)
+EXAMPLES = 120
 
 
-@pytest.mark.timeout(0 if EXAMPLES else 120)
-def test_nothing_is_lost_whatever_happens_in_whatever_order(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.timeout(0 if ASKED else 120)
+def test_nothing_is_lost_whatever_happens_in_whatever_order() -> None:
     """P1, P2, P3, P4, P5, P6, P11, P12."""
-    monkeypatch.setattr(envelope, "MAX_EVENTS", 3)  # so that a request of eight is several messages
-    run_state_machine_as_test(
-        Model,
-        settings=settings(
-            max_examples=EXAMPLES or 100,
-            stateful_step_count=50,
-            derandomize=not EXAMPLES,
-            database=None,
-            deadline=None,
-            print_blob=True,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    if not ASKED:
+        print(f"{EXAMPLES} runs, always the same; more, and others: make model EXAMPLES=5000")
+
+    run(Model, ASKED or EXAMPLES, derandomize=not ASKED)

@@ -121,6 +121,8 @@ class World:
             return Delivery(bodies, crashed=True)
         except RetryLaneUnavailable:
             ack_lost = True
+        except Exception as error:
+            raise AssertionError("the function raised for what lies in a lane") from error
         (self.broker.give_back if ack_lost else self.broker.settle)(queue)
         return Delivery(bodies)
 

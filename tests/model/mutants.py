@@ -1,0 +1,254 @@
+"""What earlier systems of this kind got wrong (design, section 9), built into the code one at a time.
+
+Each takes pytest's ``monkeypatch``; the docstring says what the code does then.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from headrace import keys, persist, retry_budget, times
+from headrace.accept import Acceptor
+from headrace.broker.memory import MemoryPublisher
+from headrace.dead_letters import DeadLetters
+from headrace.errors import PoisonRecord
+from headrace.persist import Persister
+from headrace.retry_lane.memory import MemoryRetryLane
+from headrace.store.guarded import GuardedStore
+from headrace.streams import chat
+from tests.model.world import World
+
+Mutant = Callable[[pytest.MonkeyPatch], None]
+
+MUTANTS: dict[Mutant, str] = {}
+"""Each with what the model says when it finds it."""
+
+
+def found_as(message: str) -> Callable[[Mutant], Mutant]:
+    """The decorated mutant is one that the model finds, saying so."""
+
+    def register(mutant: Mutant) -> Mutant:
+        MUTANTS[mutant] = message
+        return mutant
+
+    return register
+
+
+@found_as(r"lost")
+def acknowledged_before_it_is_stored(patch: pytest.MonkeyPatch) -> None:
+    """Faults 1 and 15: acknowledged when it is only in memory, or in ``finally``."""
+    patch.setattr(MemoryPublisher, "give_back", MemoryPublisher.settle)
+
+
+@found_as(r"was given the id")
+def a_fresh_id_per_send(patch: pytest.MonkeyPatch) -> None:
+    """Fault 5: the server makes the id, so that a client's retry is a new row."""
+    patch.setattr(chat.IncomingMessage, "__getattribute__", _without_an_id)
+    patch.setattr(times, "new_message_id", lambda _now: random.randbytes(8).hex())
+
+
+def _without_an_id(self: Any, name: str) -> Any:
+    return None if name == "message_id" else object.__getattribute__(self, name)
+
+
+@found_as(r"lost|held up")
+def unprocessed_items_are_dropped(patch: pytest.MonkeyPatch) -> None:
+    """Fault 3: what the table did not take is logged."""
+    put_many = GuardedStore.put_many
+
+    def put_and_forget(self: GuardedStore, *arguments: Any) -> Any:
+        return [each if isinstance(each, PoisonRecord) else None for each in put_many(self, *arguments)]
+
+    patch.setattr(GuardedStore, "put_many", put_and_forget)
+
+
+@found_as(r"lost|held up|poison is not dead")
+def marked_before_the_work_is_done(patch: pytest.MonkeyPatch) -> None:
+    """Fault 2: an id counts as processed before it is stored, so that the retry is dropped as a duplicate."""
+    start = World.start
+    rows_of = persist.records.rows_of
+
+    def start_with_marks(self: World) -> None:
+        start(self)
+        marks: set[bytes] = self.__dict__.setdefault("marks", set())
+
+        def mark(body: bytes, tables: Any) -> Any:
+            record = rows_of(body, tables)
+            new = record.rows if body not in marks else ()
+            marks.add(body)
+            return type(record)(record.stream, record.envelope, new)
+
+        patch.setattr(persist.records, "rows_of", mark)
+
+    patch.setattr(World, "start", start_with_marks)
+
+
+@found_as(r"lost")
+def a_dead_letter_is_deleted_before_it_is_sent(patch: pytest.MonkeyPatch) -> None:
+    """Fault 4: the dead-letter queue is drained by looking at it."""
+    move = DeadLetters._move
+
+    def delete_first(self: DeadLetters, letters: Sequence[Any], *arguments: Any) -> Any:
+        self._lane.delete([letter.held for letter in letters])
+        return move(self, letters, *arguments)
+
+    patch.setattr(DeadLetters, "_move", delete_first)
+
+
+@found_as(r"moved")
+def a_random_shard_per_write(patch: pytest.MonkeyPatch) -> None:
+    """Fault 6: a replay moves the item."""
+    patch.setattr(keys, "bucket_id", lambda _id, shards: keys.shard_name(random.randrange(shards)))
+
+
+@found_as(r"lost")
+def accepted_without_a_confirm(patch: pytest.MonkeyPatch) -> None:
+    """Fault 7: the publisher's failure is swallowed."""
+    publish = MemoryPublisher.publish
+    patch.setattr(MemoryPublisher, "publish", lambda self, messages: [None] * len(publish(self, messages)))
+
+
+@found_as(r"lost")
+def accepted_though_the_retry_lane_refused(patch: pytest.MonkeyPatch) -> None:
+    """Fault 7 again: the last resort's refusal is swallowed."""
+    hand_over = Acceptor._hand_over
+    patch.setattr(Acceptor, "_hand_over", lambda self, parts: hand_over(self, parts) and {})
+
+
+@found_as(r"lost|unexpected")
+def a_lost_confirm_is_a_failure(patch: pytest.MonkeyPatch) -> None:
+    """An event gets a new id on its way into the retry lane: it is stored twice."""
+    hand_over = Acceptor._hand_over
+
+    def renamed(self: Acceptor, parts: Sequence[Any]) -> Any:
+        for part, _ in parts:
+            object.__setattr__(part, "body", part.body.replace(b'"messageId":"m-', b'"messageId":"new-'))
+        return hand_over(self, parts)
+
+    patch.setattr(Acceptor, "_hand_over", renamed)
+
+
+@found_as(r"lost")
+def parts_of_a_hand_over_that_failed_are_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """Failed[] of SendMessageBatch is not read."""
+    send = MemoryRetryLane.send
+    patch.setattr(MemoryRetryLane, "send", lambda self, records: [None for _ in send(self, records)])
+
+
+@found_as(r"lost")
+def queues_drop_their_head(patch: pytest.MonkeyPatch) -> None:
+    """Fault 8: a full queue drops what it holds."""
+    keep = MemoryPublisher.keep
+
+    def keep_two(self: MemoryPublisher, message: Any) -> None:
+        keep(self, message)
+        del self.queues[message.routing_key][:-2]
+
+    patch.setattr(MemoryPublisher, "keep", keep_two)
+
+
+@found_as(r"lost")
+def nothing_is_parked(patch: pytest.MonkeyPatch) -> None:
+    """Fault 8: what came back too often has no dead-letter exchange."""
+    give_back = MemoryPublisher.give_back
+
+    def give_back_or_drop(self: MemoryPublisher, queue: str) -> None:
+        give_back(self, queue)
+        self.parked.clear()
+
+    patch.setattr(MemoryPublisher, "give_back", give_back_or_drop)
+
+
+@found_as(r"raised")
+def the_function_raises_for_a_bad_record(patch: pytest.MonkeyPatch) -> None:
+    """One bad record gives the whole batch back, again and again."""
+
+    def raise_it(self: Persister, raw: Mapping[str, Any], meter: Any) -> Any:
+        return persist.records.rows_of(persist.records.rabbit_body(raw), self._tables)
+
+    patch.setattr(Persister, "_read", raise_it)
+
+
+@found_as(r"held up|dead after|not stored")
+def one_bad_event_holds_up_its_envelope(patch: pytest.MonkeyPatch) -> None:
+    """A record with any poison in it is handed on whole."""
+    rows_of = persist.records.rows_of
+
+    def all_or_nothing(body: bytes, tables: Any) -> Any:
+        record = rows_of(body, tables)
+        for row in record.rows:
+            if row.poison is not None:
+                raise row.poison
+        return record
+
+    patch.setattr(persist.records, "rows_of", all_or_nothing)
+
+
+@found_as(r"lost|poison is not dead")
+def every_record_of_the_retry_lane_counts_as_done(patch: pytest.MonkeyPatch) -> None:
+    """The answer names no failures: SQS deletes everything."""
+    retry_lane = Persister.retry_lane
+
+    def none_failed(self: Persister, *arguments: Any) -> Any:
+        retry_lane(self, *arguments)
+        return {"batchItemFailures": []}
+
+    patch.setattr(Persister, "retry_lane", none_failed)
+
+
+@found_as(r"dead after .* of outage")
+def no_pauses_between_tries(patch: pytest.MonkeyPatch) -> None:
+    """Five tries are over in a second: any outage kills."""
+    patch.setattr(retry_budget, "pause_after", lambda _received, _first: 0)
+
+
+@found_as(r"poison")
+def poison_waits_like_any_other(patch: pytest.MonkeyPatch) -> None:
+    """It takes as long as an outage may take to reach the dead lane."""
+    patch.setattr(persist, "PoisonRecord", type("Nothing", (PoisonRecord,), {}))
+
+
+@found_as(r"dead after 0 s of outage")
+def a_killer_takes_its_neighbours_along(patch: pytest.MonkeyPatch) -> None:
+    """The whole batch of the retry lane is stored at once."""
+    patch.setattr(persist.retry_order, "groups", lambda raws: [list(range(len(raws)))])
+
+
+@found_as(r"unexpected|lost")
+def the_sender_is_not_in_the_key(patch: pytest.MonkeyPatch) -> None:
+    """Fault 19: anyone overwrites anyone's message."""
+    patch.setattr(chat.keys, "sender_tag", lambda _subject: "a" * 12)
+
+
+@found_as(r"came to")
+def anyone_may_name_the_user(patch: pytest.MonkeyPatch) -> None:
+    """Fault 19: the body says who sent it."""
+    choose = chat.choose_user
+    trust = {"trusted": True}
+
+    def trusting(sender: Any, *arguments: Any) -> Any:
+        return choose(type(sender)(sender.subject, sender.username, now=sender.now, **trust), *arguments)
+
+    patch.setattr(chat, "choose_user", trusting)
+
+
+@found_as(r"another time")
+def expiry_is_counted_from_the_last_write(patch: pytest.MonkeyPatch) -> None:
+    """A redelivered event lives longer than it should."""
+    start = World.start
+
+    def start_with_clock(self: World) -> None:
+        start(self)
+        patch.setattr(persist.records.times, "micros_of", lambda _accepted_at: self.clock.now())
+
+    patch.setattr(World, "start", start_with_clock)
+
+
+@found_as(r"not drain|not stored")
+def the_breaker_never_closes(patch: pytest.MonkeyPatch) -> None:
+    """After one outage the table is away for good."""
+    patch.setattr(World, "monotonic", lambda _self: 0.0)

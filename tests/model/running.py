@@ -1,0 +1,52 @@
+"""Runs of the model: how many, how long, and whether the same ones every time."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from headrace import envelope, times
+from tests.model.machine import Model
+
+ASKED = int(os.environ.get("MODEL_EXAMPLES") or 0)
+"""Runs that somebody asked for (``make model EXAMPLES=n``); 0: the same few every time."""
+STEPS = 50
+
+
+def run(machine: type[Model], examples: int, **more: Any) -> None:
+    """Run ``machine`` that many times; raises what the first bad run raises, shrunk unless ``phases`` says no."""
+    with _small_envelopes(), _repeatable_ids():
+        run_state_machine_as_test(
+            machine,
+            settings=settings(
+                max_examples=examples,
+                stateful_step_count=STEPS,
+                database=None,
+                deadline=None,
+                print_blob=True,
+                suppress_health_check=list(HealthCheck),
+                **{"derandomize": True} | more,
+            ),
+        )
+
+
+@contextmanager
+def _repeatable_ids() -> Iterator[None]:
+    """Ids that the server makes come from the random numbers that Hypothesis seeds for every run."""
+    with patch.object(times, "os", SimpleNamespace(urandom=random.randbytes)):
+        yield
+
+
+@contextmanager
+def _small_envelopes() -> Iterator[None]:
+    """A request of eight events is several messages then, as one of hundreds is."""
+    with patch.object(envelope, "MAX_EVENTS", 3):
+        yield

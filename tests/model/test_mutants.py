@@ -1,0 +1,20 @@
+"""The model can fail: it finds every mistake of :mod:`tests.model.mutants`, each within a few seconds."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import Phase
+
+from tests.model.machine import Model
+from tests.model.mutants import MUTANTS, Mutant
+from tests.model.running import run
+
+EXAMPLES = 400
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+def test_the_model_finds(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutant(monkeypatch)
+
+    with pytest.raises(AssertionError, match=MUTANTS[mutant]):
+        run(Model, EXAMPLES, phases=[Phase.generate], report_multiple_bugs=False)
