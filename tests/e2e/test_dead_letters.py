@@ -1,0 +1,226 @@
+"""Poison from the queue to the dead lane, and what operators do about it, on a whole stage."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from typing import Any
+
+import boto3
+import pika
+import pytest
+
+from faults.poison import Poison, make
+from headrace.envelope import Envelope
+from localstage.template.attributes import ACCOUNT
+from tests.e2e.clients import Client, now, unique, until
+from tests.e2e.conftest import ROOT, RunningStage
+from tests.e2e.test_lifecycle import status
+
+SECONDS = 30.0
+
+
+class Behind:
+    """The lanes of a stage from behind: what no client may do."""
+
+    def __init__(self, stage: RunningStage) -> None:
+        urls = {row["name"].split()[0]: row["url"] for row in status(stage)["services"]}
+        secret = json.loads((stage.state_dir / "secrets.json").read_text())["BrokerSecret"]["value"]
+        known = json.loads(secret)
+        host, port = urls["RabbitMQ"].removeprefix("amqp://").split(":")
+        self._broker = pika.ConnectionParameters(
+            host, int(port), credentials=pika.PlainCredentials(known["username"], known["password"])
+        )
+        self.sqs = boto3.client(
+            "sqs",
+            endpoint_url=urls["SQS"],
+            region_name="us-east-1",
+            aws_access_key_id=ACCOUNT,
+            aws_secret_access_key="local",
+        )
+        found = self.sqs.list_queues()["QueueUrls"]
+        self.retry = next(url for url in found if url.endswith("-retry"))
+        self.dead = next(url for url in found if url != self.retry)
+
+    def publish(self, queue: str, *bodies: bytes, exchange: str = "") -> None:
+        with pika.BlockingConnection(self._broker) as connection:
+            channel = connection.channel()
+            channel.confirm_delivery()
+            for body in bodies:
+                channel.basic_publish(exchange, queue, body, pika.BasicProperties(delivery_mode=2), mandatory=True)
+
+    def send(self, queue: str, body: str, **attributes: str) -> None:
+        given = {name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()}
+        self.sqs.send_message(QueueUrl=queue, MessageBody=body, MessageAttributes=given)
+
+
+@pytest.fixture
+def behind(platform: RunningStage) -> Behind:
+    return Behind(platform)
+
+
+@pytest.fixture
+def operator(platform: RunningStage) -> Client:
+    return Client(platform, None, "ops")
+
+
+def letters(operator: Client, **query: str) -> dict[str, Any]:
+    code, answer, _ = operator.http("GET", "/dead-letters", limit="200", **query)
+    assert code == 200, answer
+    found: dict[str, Any] = answer
+    return found
+
+
+def good(room: str, message_id: str, user: str = "alice") -> bytes:
+    """A record as receive_* publishes it."""
+    event = {
+        "roomId": room,
+        "messageId": message_id,
+        "timestamp": now(),
+        "userId": user,
+        "username": user,
+        "message": "a neighbour",
+        "messageType": "TEXT",
+        "sender": "a" * 12,
+    }
+    return Envelope("chat", "c-1", now(), [event]).encode()
+
+
+def marks(found: dict[str, Any], poison: list[Poison]) -> dict[str, str]:
+    """The reason under which each kind of poison is found."""
+    return {
+        one.mark.decode(): item["reason"]
+        for one in poison
+        for item in found["items"]
+        if one.mark.decode() in item["body"] or one.mark.decode() == item.get("correlationId")
+    }
+
+
+def test_eight_kinds_of_poison_are_dead_in_seconds_with_their_reasons_and_their_neighbours_are_stored(
+    platform: RunningStage, behind: Behind, operator: Client
+) -> None:
+    """P5."""
+    began, room, reader = now(), unique("room"), Client(platform)
+    poison = make(uuid.uuid4().int % 10**9, began)
+    neighbours = [unique("m") for _ in range(len(poison) + 1)]
+
+    bodies = [good(room, neighbours[0])]
+    for one, neighbour in zip(poison, neighbours[1:], strict=True):
+        # What claims to be base64 and is not can only come by SQS: RabbitMQ's mapping encodes by itself.
+        if one.encoding:
+            behind.send(behind.retry, one.body.decode(), encoding=one.encoding)
+        else:
+            bodies.append(one.body)
+        bodies.append(good(room, neighbour))
+    behind.publish("persist.0", *bodies)
+
+    stored = reader.wait_for(room, len(neighbours))
+    expected = {one.mark.decode(): one.reason for one in poison}
+    found = until(lambda: letters(operator), lambda answer: marks(answer, poison) == expected, SECONDS)
+    assert {item["messageId"] for item in stored} == set(neighbours)
+    assert found["complete"] is True
+    assert all(item["firstFailedAt"] and item["attempts"] >= 5 for item in found["items"])
+
+    filtered = letters(operator, reason="newer_version")
+    assert marks(filtered, poison).keys() == {one.mark.decode() for one in poison if one.reason == "newer_version"}
+    assert letters(operator, to=began)["count"] == 0
+
+
+def test_what_is_mended_is_stored_by_a_redrive_and_nothing_else_is_moved(
+    platform: RunningStage, behind: Behind, operator: Client
+) -> None:
+    """P11: as if an older version of the code had refused it, and SQS had moved it."""
+    room, mended = unique("room"), [unique("m") for _ in range(12)]
+    for each in mended:
+        behind.send(behind.dead, good(room, each).decode(), firstFailedAt="2025-01-01T00:00:00.000000Z", attempts="1")
+    others = letters(operator, reason="newer_version")["count"]
+    query = {"reason": "storable", "to": "2025-01-01T00:00:00.000001Z"}
+    assert letters(operator, **query)["count"] == len(mended)
+
+    code, dry, _ = operator.http("POST", "/dead-letters/redrive", {**query, "dryRun": True})
+    assert (code, dry["count"]) == (200, len(mended))
+    code, answer, _ = operator.http("POST", "/dead-letters/redrive", query)
+
+    assert (code, answer["moved"], answer["done"], answer["continuation"]) == (200, len(mended), True, None)
+    assert {item["messageId"] for item in Client(platform).wait_for(room, len(mended))} == set(mended)
+    assert letters(operator, **query)["count"] == 0
+    assert letters(operator, reason="newer_version")["count"] == others
+
+
+def test_a_discard_wants_the_exact_count_and_then_discards_it(behind: Behind, operator: Client) -> None:
+    for _ in range(3):
+        behind.send(behind.dead, "not json", firstFailedAt="2001-01-01T00:00:00.000000Z")
+    query = {"reason": "not_json", "to": "2001-01-01T00:00:00.000001Z"}
+
+    for wrong in ({}, {"confirm": 2}, {"confirm": 4}):
+        code, answer, _ = operator.http("POST", "/dead-letters/discard", {**query, **wrong})
+        assert (code, answer["error"]["message"]) == (400, "3 letters would be discarded; confirm must be 3")
+    assert letters(operator, **query)["count"] == 3
+
+    code, answer, _ = operator.http("POST", "/dead-letters/discard", {**query, "confirm": 3})
+    assert (code, answer["discarded"]) == (200, 3)
+    assert letters(operator, **query)["count"] == 0
+
+
+def test_only_operators_see_dead_letters_and_parked_messages(platform: RunningStage) -> None:
+    """P12."""
+    alice = Client(platform)
+    for method, path in (
+        ("GET", "/dead-letters"),
+        ("POST", "/dead-letters/redrive"),
+        ("POST", "/dead-letters/discard"),
+        ("GET", "/parked"),
+        ("POST", "/parked/return"),
+    ):
+        assert alice.http(method, path, {} if method == "POST" else None)[0] == 403
+
+
+def test_parked_messages_are_brought_back_and_stored(platform: RunningStage, behind: Behind, operator: Client) -> None:
+    room, sent = unique("room"), [unique("m") for _ in range(5)]
+    behind.publish("", *(good(room, each) for each in sent), exchange="headrace.parked")
+    until(lambda: operator.http("GET", "/parked")[1], lambda answer: answer == {"parked": len(sent)})
+
+    code, answer, _ = operator.http("POST", "/parked/return", {"rate": 100})
+
+    assert (code, answer) == (200, {"returned": len(sent), "left": 0})
+    assert {item["messageId"] for item in Client(platform).wait_for(room, len(sent))} == set(sent)
+
+
+def ops(stage: RunningStage, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, "LOCALSTAGE_STATE_DIR": str(stage.state_dir), "COLUMNS": "300"}
+    environ["PYTHONPATH"] = str(ROOT / "layers" / "headrace")
+    command = [sys.executable, "-m", "ops", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=100)
+
+
+def test_the_command_line_shows_redrives_discards_and_brings_back(platform: RunningStage, behind: Behind) -> None:
+    at, to = "2002-01-01T00:00:00.000000Z", "2002-01-01T00:00:00.000001Z"
+    room, mended, reader = unique("room"), unique("m"), Client(platform)
+    behind.send(behind.dead, good(room, mended).decode(), firstFailedAt=at)
+    for _ in range(2):
+        behind.send(behind.dead, "not json either", firstFailedAt=at)
+
+    shown = ops(platform, "dead-letters", "--to", to, "--from", at, "--bodies")
+    assert shown.returncode == 0, shown.stderr
+    assert "storable" in shown.stdout
+    assert "3 of " in shown.stdout
+    assert "not json either" in shown.stdout
+
+    moved = ops(platform, "redrive", "--to", to, "--from", at, "--reason", "storable")
+    assert (moved.returncode, moved.stdout.splitlines()[-1]) == (0, "moved 1"), moved.stderr
+    assert [item["messageId"] for item in reader.wait_for(room, 1)] == [mended]
+
+    wrong = ops(platform, "discard", "--to", to, "--from", at, "--confirm", "3")
+    assert wrong.returncode == 1
+    assert "confirm must be 2" in wrong.stderr
+    right = ops(platform, "discard", "--to", to, "--from", at, "--confirm", "2")
+    assert (right.returncode, right.stdout.splitlines()[-1]) == (0, "discarded 2"), right.stderr
+
+    behind.publish("", good(room, unique("m")), exchange="headrace.parked")
+    assert "parked" in ops(platform, "parked").stdout
+    brought = ops(platform, "parked", "--return", "retry")
+    assert brought.returncode == 0, brought.stderr
+    assert len(reader.wait_for(room, 2)) == 2
