@@ -316,6 +316,16 @@ def test_a_table_that_is_away_is_not_asked_again_for_every_record_of_the_batch()
     assert len(asked) == 1
 
 
+def test_poison_is_visible_at_once_also_while_the_table_is_away() -> None:
+    lanes = Lanes()
+    lanes.store.down = True
+    bodies = [envelope(event("1")), envelope(event("2", roomId="")), b"not json", envelope(event("4"))]
+
+    lanes.persist_retry(*(Handover(body) for body in bodies), received=2)
+
+    assert sorted(each.seconds for each in lanes.retry.postponed) == [0, 0, 60, 60]
+
+
 def test_no_further_record_is_tried_when_the_invocations_time_runs_out() -> None:
     lanes = Lanes()
     records = sqs_event([Handover(envelope(event(str(number)))) for number in range(3)], received=2)

@@ -129,14 +129,15 @@ class Persister:
             except PoisonRecord as error:
                 meter.count("Poison", lane="retry", reason=error.reason)
                 kept[index] = error
-        unread = {index: 1 for index in group if index not in parsed}
+        left = {index: 1 for index in group if index not in parsed}
         hopeless = self._hopeless(kept, remaining)
         if hopeless is not None:
-            kept.update(dict.fromkeys(parsed, hopeless))
-            _count_dead(raws, parsed, unread | {index: len(each.rows) for index, each in parsed.items()}, meter)
-            return
-        left = dict(unread)
-        for failed in self._store_rows(parsed, "retry", meter):
+            # What no try can store need not wait for the table.
+            waiting = [index for index, each in parsed.items() if any(row.poison is None for row in each.rows)]
+            kept.update(dict.fromkeys(waiting, hopeless))
+            left.update({index: len(parsed[index].rows) for index in waiting})
+        tried = {index: each for index, each in parsed.items() if index not in kept}
+        for failed in self._store_rows(tried, "retry", meter):
             left[failed.record] = left.get(failed.record, 0) + 1
             # A record with anything in it that may still succeed is not poison yet.
             if failed.record not in kept or isinstance(kept[failed.record], PoisonRecord):
