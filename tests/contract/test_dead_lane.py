@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 import time
@@ -25,6 +26,7 @@ from headrace.retry_lane.memory import MemoryRetryLane
 from headrace.retry_lane.sqs import SqsRetryLane
 from headrace.settings import TableSettings
 from headrace.times import SystemClock
+from localstage.triggers.sqs_queue import SqsQueue, make_client
 
 TABLES = {"chat": TableSettings(table="table"), "probe": TableSettings(table="table")}
 ALL = Filter()
@@ -228,3 +230,22 @@ def test_no_queue_or_no_service_is_unavailable(sqs: Any, ministack: str, monkeyp
     held = Held("id", "receipt", "{}", {}, 0, 1)
     assert away.delete([held] * 11) == [False] * 11
     away.release([held])
+
+
+def test_a_mapping_takes_no_offence_at_what_the_function_has_deleted_already(
+    sqs: Any, queues: tuple[str, str], ministack: str
+) -> None:
+    """persist_events deletes what is stored before it touches what may kill it; the answer then names failures only."""
+    retry, _ = queues
+    SqsRetryLane(retry).send([Handover(str(number).encode()) for number in range(3)])
+    mapping = SqsQueue(retry, lambda: make_client(ministack, "us-east-1", (ACCOUNT, "test")))
+
+    async def one_batch() -> tuple[int, int]:
+        messages = await mapping.receive(10, 1)
+        SqsRetryLane(retry).delete([message["ReceiptHandle"] for message in messages[:2]])
+        SqsRetryLane(retry).postpone([Postponement(messages[2]["ReceiptHandle"], 0)])
+        kept = await mapping.delete(messages[:2])
+        return kept, len(await mapping.receive(10, 1))
+
+    assert asyncio.run(one_batch()) == (0, 1)
+    mapping.close()
