@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from faults.lanes import DeadLetter, Depths
@@ -42,12 +42,13 @@ def judge(
     retried: int,
     refused: int,
     dead: Sequence[DeadLetter],
-    expected_dead: Collection[bytes],
+    expected_dead: Mapping[bytes, str],
     left: Depths,
     note: str = "",
     problems: Sequence[str] = (),
 ) -> Row:
-    """The day's row, after the rooms were walked. ``expected_dead`` are texts, each in the body of one dead letter.
+    """The day's row, after the rooms were walked. ``expected_dead`` are texts, each in the body of one dead letter,
+    with the reason that was given for it (none for what nobody could judge).
 
     An accepted event in the dead lane is not lost, but it must be one of those that were expected there.
     """
@@ -57,6 +58,10 @@ def judge(
     found = list(problems)
     surplus = [letter for letter in dead if not any(text in letter.body for text in expected_dead)]
     absent = [text for text in expected_dead if not any(text in letter.body for letter in dead)]
+    for letter in dead:
+        wanted = next((reason for text, reason in expected_dead.items() if text in letter.body), "")
+        if wanted and letter.reason and wanted != letter.reason:
+            found.append(f"dead for {letter.reason} instead of {wanted}")
     if lost:
         found.append(f"lost {len(lost)}: {sorted(lost)[:3]}")
     for kind, count in (

@@ -6,10 +6,9 @@ import signal
 import time
 
 from faults.account import Row
-from faults.world import World
+from faults.judges import down
+from faults.world import SETTLED, World
 
-SETTLED = 2.0
-"""Seconds that a new queue needs before kill -9: RabbitMQ 3.10 writes where its log is half a second later."""
 FROZEN_SECONDS = 190.0
 CUTS = 20
 
@@ -19,12 +18,47 @@ def broker_killed(world: World) -> Row:
     with world.day("broker-killed") as day:
         day.load.start()
         for _ in range(2):
-            day.run_for(SETTLED + 3)
+            day.run_for(5)
             world.backing.kill("RabbitMQ")
             day.run_for(4)
             world.backing.start_again("RabbitMQ")
         day.run_for(4)
         return day.end("twice")
+
+
+def broker_down_from_start(world: World) -> Row:
+    """The broker is down before the first event: the platform takes and stores events all the same, and says so."""
+    with world.day("broker-down-from-start") as day:
+        world.backing.kill("RabbitMQ")
+        try:
+            day.load.start()
+            day.run_for(12)
+            said = world.operator.status()
+            day.expect(said["accepting"] == "retry", f"GET /status says accepting={said['accepting']!r}")
+            day.expect(said["breakers"]["state"] == "open", f"GET /status says breakers={said['breakers']!r}")
+            day.expect(day.load.checker.lanes["main"] == 0, "an event took the main lane without a broker")
+            seen = day.walk().stored
+            day.expect(seen > 0, "nothing was stored while the broker was down")
+        finally:
+            world.backing.start_again("RabbitMQ")
+        return day.end(f"{seen:,} stored meanwhile")
+
+
+def broker_and_sqs_down(world: World) -> Row:
+    """Neither the broker nor SQS is there for 10 s: nothing can be kept, so nothing is accepted (503)."""
+    with world.day("broker-and-sqs-down") as day:
+        day.load.start()
+        day.run_for(3)
+        world.backing.judge_sqs(down)
+        world.backing.broker.refusing = True
+        world.backing.call(world.backing.broker.cut)
+        day.run_for(10)
+        refused = day.load.refusals["unavailable"]
+        world.backing.judge_sqs()
+        world.backing.call(world.backing.broker.flow)
+        day.expect(refused > 0, "no event was refused although nothing could keep it")
+        day.run_for(3)
+        return day.end("10 s")
 
 
 def broker_black_holed(world: World) -> Row:
@@ -87,7 +121,7 @@ def queue_deleted(world: World) -> Row:
         while not world.lanes.has_queue("persist.1") and time.monotonic() < deadline:
             day.run_for(1)
         day.expect(world.lanes.has_queue("persist.1"), "the queue was not declared again")
-        day.run_for(3)
+        day.run_for(SETTLED)
         return day.end("persist.1, healed by schedule")
 
 
@@ -123,7 +157,10 @@ def function_frozen(world: World) -> Row:
         day.load.start()
         day.run_for(3)
         day.load.pause()
+        before_freeze = world.backing.broker.connections
         day.run_for(FROZEN_SECONDS)
+        left = world.backing.broker.connections
+        day.expect(left < before_freeze, f"the broker hung up on nobody ({before_freeze} connections, then {left})")
         before = day.load.checker.lanes["main"]
         day.load.go_on()
         day.run_for(3)
@@ -133,9 +170,11 @@ def function_frozen(world: World) -> Row:
 
 
 DAYS = (
+    broker_down_from_start,
     broker_killed,
     broker_black_holed,
     broker_alarm,
+    broker_and_sqs_down,
     confirms_lost,
     queue_deleted,
     cache_killed,

@@ -24,7 +24,7 @@ def stage_killed(world: World) -> Row:
         load = Load(stage.start(), "stage-killed")
         load.start()
         for _ in range(2):
-            time.sleep(5)
+            time.sleep(8)
             stage.kill()
             stage.start()
         time.sleep(3)
@@ -38,7 +38,7 @@ def stage_killed(world: World) -> Row:
             retried=load.checker.lanes["retry"],
             refused=load.refusals["unavailable"],
             dead=(),
-            expected_dead=(),
+            expected_dead={},
             left=Depths(0, 0, 0, 0),
             note="twice, with its services",
             problems=load.troubles,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import UTC, datetime
 
 from faults import poison
 from faults.account import Row
-from faults.judges import HalfThrottled, KillsWriters, LethalRecord, down
+from faults.judges import HalfThrottled, KillsWriters, LethalRecord, RefusesSome, down
 from faults.load import Mint
 from faults.world import World
 from loadtest.events import batches, iso
@@ -15,6 +16,7 @@ from loadtest.sending import Sender
 LETHAL = "the-record-that-kills"
 REPEATED = 10_000
 SETS_OF_POISON = 4
+REDRIVES = 5
 
 
 def dynamodb_down(world: World) -> Row:
@@ -74,19 +76,41 @@ def poison_of_all_kinds(world: World) -> Row:
     """One record in a hundred can never be stored, of eight kinds; its neighbours are stored at once."""
     with world.day("poison") as day:
         day.load.start()
-        marks = []
+        reasons: dict[bytes, str] = {}
         for number in range(SETS_OF_POISON):
             made = poison.make(number, iso(datetime.now(UTC)))
-            marks += [each.mark for each in made]
+            reasons.update({each.mark: each.reason for each in made})
             world.lanes.publish([each.body for each in made if not each.encoding])
             for each in made:
                 if each.encoding:
                     world.lanes.send_to_retry(each.body.decode(), each.encoding)
             day.run_for(2.5)
-        day.expected_dead = marks
-        seconds = world.lanes.seconds_until_dead(len(marks), 30)
+        day.expected_dead = reasons
+        seconds = world.lanes.seconds_until_dead(len(reasons), 30)
         day.expect(seconds < 30, "the poison was not dead within 30 s")
         return day.end(f"all dead {seconds:.0f} s after the last")
+
+
+def redrive_under_failures(world: World) -> Row:
+    """Dead letters are redriven, by two operators at once, one of whom gives up half-way, while new ones arrive."""
+    with world.day("redrive-under-failures") as day:
+        world.backing.judge_dynamodb(RefusesSome("01"))
+        day.load.start()
+        day.run_for(6)
+        world.backing.judge_dynamodb(RefusesSome("12"))
+        impatient = threading.Thread(target=world.operator.redrive_slice, daemon=True)
+        impatient.start()
+        moved = world.operator.redrive()
+        impatient.join()
+        day.run_for(4)
+        world.backing.judge_dynamodb()
+        day.load.stop()
+        for _ in range(REDRIVES):
+            if not world.lanes.drain(60).dead:
+                break
+            moved += world.operator.redrive()
+        day.expect(moved > 50, f"only {moved} records were redriven")
+        return day.end(f"{moved} redriven")
 
 
 def lethal_record(world: World) -> Row:
@@ -97,16 +121,12 @@ def lethal_record(world: World) -> Row:
         day.load.start()
         day.run_for(2)
         event = day.load.send_one(LETHAL)
-        day.expected_dead = [event.message_id.encode()]
+        day.expected_dead = {event.message_id.encode(): ""}
         day.run_for(4)
-        world.lanes.drain(60, lambda depths: depths.persist == 0)
-        day.load.stop()
-        parked = 0
-        for _ in range(120):
-            parked += world.lanes.unpark()
-            if world.lanes.depths().dead:
-                break
-            day.run_for(1)
+        # Twenty deliveries later the broker parks it with its batch; an operator brings all of them back.
+        world.lanes.drain(150, lambda depths: depths.parked > 0 and depths.persist == 0)
+        parked = world.operator.return_parked()
+        day.expect(parked > 0, "nothing was parked")
         return day.end(f"{judge.killed} kills, {parked} parked and brought back", heal=False)
 
 
@@ -136,6 +156,7 @@ DAYS = (
     persist_killed,
     sqs_and_dynamodb_down,
     poison_of_all_kinds,
+    redrive_under_failures,
     lethal_record,
     three_times,
 )

@@ -132,19 +132,6 @@ class Lanes:
             time.sleep(POLL)
         return passed
 
-    def unpark(self) -> int:
-        """Bring what is parked back, one record at a time, through the retry lane; answers how many."""
-        count = 0
-        with pika.BlockingConnection(pika.URLParameters(self._backing.amqp_url)) as connection:
-            channel = connection.channel()
-            while True:
-                method, _, body = channel.basic_get(PARKED)
-                if method is None or body is None:
-                    return count
-                self.send_to_retry(body.decode())
-                channel.basic_ack(method.delivery_tag or 0)
-                count += 1
-
     def _count(self, url: str) -> int:
         names: Any = [
             "ApproximateNumberOfMessages",

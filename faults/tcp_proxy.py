@@ -47,6 +47,11 @@ class TcpProxy:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    @property
+    def connections(self) -> int:
+        """How many connections there are."""
+        return len(self._tasks)
+
     def stall(self) -> None:
         """Let nothing through any more, in either direction, without a word: a black hole."""
         self._flowing.clear()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,15 +13,20 @@ from faults.account import Row, judge
 from faults.backing import Backing
 from faults.lanes import Lanes
 from faults.load import Load
+from faults.operator import Operator
 from faults.stage import FaultStage
 from faults.template import ROOT, write_template
-from loadtest.readback import drain_and_read
+from loadtest.checker import Verdict
+from loadtest.readback import drain_and_read, walk_all
 from loadtest.target import Target
 
 FOLDER = ROOT / ".local" / "faults"
 PATIENCE = 150.0
 """Seconds that a day may take to drain: the pauses of the retry lane before its fifth try are 2 + 8 + 32 + 128 s."""
 READ_PATIENCE = 20.0
+SETTLED = 3.0
+"""Seconds that new queues get before anything is broken: RabbitMQ 3.10 writes half a second after a queue was declared
+where its log is, and a kill -9 before that loses the queue's leader."""
 
 
 @dataclass
@@ -34,6 +39,7 @@ class World:
     stage: FaultStage = field(init=False)
     target: Target = field(init=False)
     lanes: Lanes = field(init=False)
+    operator: Operator = field(init=False)
 
     def start(self) -> None:
         """Start everything, with empty data.
@@ -48,6 +54,8 @@ class World:
         self.stage.forget()
         self.target = self.stage.start()
         self.lanes = Lanes(self.backing)
+        self.operator = Operator(self.target)
+        time.sleep(SETTLED)
 
     def stop(self) -> None:
         """Stop what was started; works half-started."""
@@ -79,7 +87,7 @@ class Day:
     world: World
     name: str
     load: Load
-    expected_dead: Collection[bytes] = ()
+    expected_dead: Mapping[bytes, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
 
@@ -94,6 +102,11 @@ class Day:
         """Note a problem unless ``promise`` holds."""
         if not promise:
             self.problems.append(sentence)
+
+    def walk(self) -> Verdict:
+        """Read back what is there now, while the load goes on."""
+        walk_all(self.load.checker, self.world.target.reader())
+        return self.load.checker.verdict()
 
     def end(self, note: str = "", *, patience: float = PATIENCE, heal: bool = True) -> Row:
         """End faults (unless they are to last until the drain is over) and load, drain, read everything back, judge."""

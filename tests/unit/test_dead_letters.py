@@ -265,6 +265,29 @@ def test_a_redrive_ends_although_its_letters_die_again_and_new_ones_arrive(dead:
     assert left == 6 + seconds
 
 
+def test_a_redrive_ends_although_something_new_dies_at_every_look(dead: Dead) -> None:
+    """P11."""
+    dead.die(*POISON.values())
+    receive = dead.lane.receive
+
+    def die_and_receive(hold: int) -> Any:
+        dead.sleep(0.1)
+        CLOCK.advance(1)
+        dead.bury(Handover(POISON["empty_key"]))
+        CLOCK.advance(-1)
+        return receive(hold)
+
+    dead.lane.receive = die_and_receive  # type: ignore[method-assign]
+
+    _, answer = dead.call(DeadRoutes.redrive, {})
+    slices = 1
+    while answer["continuation"]:
+        _, answer = dead.call(DeadRoutes.redrive, {"continuation": answer["continuation"]})
+        slices += 1
+
+    assert (answer["moved"], answer["done"], slices) == (len(POISON), True, 3)
+
+
 def test_letters_that_the_retry_lane_refuses_stay_dead(dead: Dead) -> None:
     dead.die(POISON["not_json"], POISON["empty_key"])
     dead.retry.refuse_next(1)

@@ -27,6 +27,7 @@ LOOK_LIMIT = 2000
 
 SLICE_SECONDS = 15.0
 SLICE_HOLD = 60
+IDLE_SLICES = 2
 DISCARD_SECONDS = 10
 
 
@@ -46,13 +47,17 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a redrive is: ``started_at`` marks its letters, so that one that dies again is not moved again."""
+    """How far a redrive is: ``started_at`` marks its letters, so that one that dies again is not moved again.
+
+    ``idle`` counts the last slices that met none of its letters, only ever new ones.
+    """
 
     started_at: str
     wanted: Filter
     rate: int
     moved: int = 0
     failed: int = 0
+    idle: int = 0
     done: bool = False
 
 
@@ -90,7 +95,7 @@ class DeadLetters:
         return Progress(times.iso(self._clock.now()), wanted, rate)
 
     def redrive(self, progress: Progress, meter: Meter) -> Progress:
-        """Move letters to the retry lane for one slice of time; ``done`` when none is left.
+        """Move letters to the retry lane for one slice of time; ``done`` when none is left to be met.
 
         Each is sent first and deleted then: what is interrupted in between is there twice and stored once.
 
@@ -109,10 +114,13 @@ class DeadLetters:
             if meant and not gone:
                 break
             self._pace(began, moved, progress.rate, began + SLICE_SECONDS)
-        # A slice that met none of its letters leaves the others hidden, so that the next one meets the rest.
-        if moved or failed or scan.complete:
+        # A slice that met none of its letters leaves the others hidden, so that the next one meets the rest. While new
+        # ones arrive faster than they are read, no slice sees the end of the queue: two of them are then enough.
+        idle = 0 if moved or failed else progress.idle + 1
+        done = scan.complete or idle >= IDLE_SLICES
+        if moved or failed or done:
             self._lane.release(scan.held)
-        return replace(progress, moved=progress.moved + moved, failed=failed, done=scan.complete)
+        return replace(progress, moved=progress.moved + moved, failed=failed, idle=idle, done=done)
 
     def discard(self, wanted: Filter, rate: int, confirm: int | None, meter: Meter) -> tuple[Look, int]:
         """Throw away the letters that are meant, if they are ``confirm`` in number; what was found, and how many

@@ -130,7 +130,7 @@ def read_continuation(text: object) -> Progress | None:
     except (binascii.Error, ValueError, TypeError, KeyError, RecursionError):
         return None
     filters = [each for each in asdict(progress.wanted).values() if each is not None]
-    numbers = (progress.rate, progress.moved, progress.failed)
+    numbers = (progress.rate, progress.moved, progress.failed, progress.idle)
     sound = (
         all(isinstance(each, str) for each in (progress.started_at, *filters))
         and all(isinstance(each, int) for each in numbers)

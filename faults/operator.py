@@ -1,0 +1,56 @@
+"""What an operator does on a bad day, over the platform's own routes."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from loadtest.client import HttpApi, HttpError
+from loadtest.target import Target
+
+SCOPE = "ops"
+TIMEOUT = 40.0
+
+
+class Operator:
+    """Someone with the scope ``ops``."""
+
+    def __init__(self, target: Target) -> None:
+        self._api = HttpApi(target.http_url, target.signed_in("operator", SCOPE), timeout=TIMEOUT)
+
+    def status(self) -> dict[str, Any]:
+        """GET /status."""
+        return self._api.get("/status")
+
+    def redrive_slice(self, continuation: str | None = None) -> dict[str, Any]:
+        """One slice of a redrive of everything that is dead."""
+        body = {"rate": 500} if continuation is None else {"continuation": continuation}
+        return self._api.post("/dead-letters/redrive", body)
+
+    def redrive(self) -> int:
+        """Redrive to the end; answers how many records moved."""
+        continuation = None
+        while True:
+            try:
+                answer = self.redrive_slice(continuation)
+            except HttpError as error:
+                if not error.retryable:
+                    raise
+                time.sleep(1)
+                continue
+            if answer["done"]:
+                return int(answer["moved"])
+            continuation = answer["continuation"]
+
+    def return_parked(self) -> int:
+        """Bring back what is parked, through the retry lane; answers how many records."""
+        returned = 0
+        while True:
+            answer = self._api.post("/parked/return", {"lane": "retry", "rate": 100})
+            returned += int(answer["returned"])
+            if not answer["left"]:
+                return returned
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._api.close()
