@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -19,8 +20,19 @@ from headrace.retry_lane.sqs import SqsRetryLane, batches
 Taken = Callable[[], list[Handover]]
 
 
-@pytest.fixture
-def queue(aws: str) -> Iterator[tuple[Any, str]]:
+PLAYED_BY = {"moto": "aws", "ministack": "ministack"}
+"""The service and the fixture that makes it a function's AWS."""
+
+
+@pytest.fixture(params=PLAYED_BY)
+def queue(request: pytest.FixtureRequest) -> Iterator[tuple[Any, str]]:
+    request.getfixturevalue(PLAYED_BY[request.param])
+    with made_queue() as made:
+        yield made
+
+
+@contextmanager
+def made_queue() -> Iterator[tuple[Any, str]]:
     sqs = client("sqs")
     url = sqs.create_queue(QueueName="RetryQueue", Attributes={"MaximumMessageSize": str(MESSAGE_BYTES)})["QueueUrl"]
     yield sqs, url
@@ -42,13 +54,15 @@ def as_handover(message: dict[str, Any]) -> Handover:
     return Handover(from_text(message["Body"], attributes.pop("encoding", None)), attributes)
 
 
-@pytest.fixture(params=["memory", "sqs"])
-def parts(request: pytest.FixtureRequest) -> tuple[RetryLane, Taken]:
+@pytest.fixture(params=["memory", *PLAYED_BY])
+def parts(request: pytest.FixtureRequest) -> Iterator[tuple[RetryLane, Taken]]:
     if request.param == "memory":
         memory = MemoryRetryLane()
-        return memory, lambda: memory.records
-    sqs, url = request.getfixturevalue("queue")
-    return SqsRetryLane(url), lambda: [as_handover(message) for message in receive(sqs, url)]
+        yield memory, lambda: memory.records
+        return
+    request.getfixturevalue(PLAYED_BY[request.param])
+    with made_queue() as (sqs, url):
+        yield SqsRetryLane(url), lambda: [as_handover(message) for message in receive(sqs, url)]
 
 
 def test_what_is_sent_is_kept_with_its_attributes(parts: tuple[RetryLane, Taken]) -> None:

@@ -1,7 +1,7 @@
 """One suite for every store, and what only a service behind a network can do to one.
 
-The emulator takes what AWS does not (26 items, equal keys in one call) and never leaves anything unprocessed: those
-answers are played by hooks on the real client, so that botocore's own parts stay in between.
+No emulator throttles or leaves anything unprocessed: those answers are played by hooks on the real client, so that
+botocore's own parts stay in between. What else emulators let pass is in ``test_store_lenience.py``.
 """
 
 from __future__ import annotations
@@ -14,56 +14,35 @@ from typing import Any
 import pytest
 from botocore.awsrequest import AWSResponse
 from rabbit import free_port
+from tables import TABLE, item, made_table, scan
 
-from headrace.aws import client
 from headrace.errors import PoisonRecord, StoreThrottled, StoreUnavailable
-from headrace.items import Item, from_wire
+from headrace.items import Item
 from headrace.store.base import Store, Table
 from headrace.store.dynamodb import CHUNK_ITEMS, DynamoStore, chunks, dynamodb_client
 from headrace.store.memory import MemoryStore
 
-TABLE = Table("Messages", ("roomId", "timestampSk"))
 Rows = Callable[[], list[Item]]
-
-
-def item(number: int, **more: Any) -> Item:
-    return {"roomId": f"room-{number % 7}", "timestampSk": f"{number:05d}", "text": "hello", **more}
 
 
 @pytest.fixture
 def table(aws: str) -> Iterator[Any]:
-    """An empty table in the emulator; the client that made it."""
-    dynamodb = client("dynamodb", timeout=30, attempts=1)  # a first call loads much of the emulator
-    dynamodb.create_table(
-        TableName=TABLE.name,
-        KeySchema=[
-            {"AttributeName": "roomId", "KeyType": "HASH"},
-            {"AttributeName": "timestampSk", "KeyType": "RANGE"},
-        ],
-        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in TABLE.key],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    yield dynamodb
-    dynamodb.delete_table(TableName=TABLE.name)
-    dynamodb.close()
+    """An empty table in moto; the client that made it."""
+    with made_table() as dynamodb:
+        yield dynamodb
 
 
-def scan(dynamodb: Any) -> list[Item]:
-    pages = dynamodb.get_paginator("scan").paginate(TableName=TABLE.name)
-    rows = [from_wire(row) for page in pages for row in page["Items"]]
-    return sorted(rows, key=TABLE.key_of)
-
-
-@pytest.fixture(params=["memory", "dynamodb"])
+@pytest.fixture(params=["memory", "moto", "dynalite"])
 def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Rows]]:
     if request.param == "memory":
         memory = MemoryStore()
         yield memory, lambda: memory.rows(TABLE.name)
         return
-    dynamodb = request.getfixturevalue("table")
-    store = DynamoStore()
-    yield store, lambda: scan(dynamodb)
-    store.close()
+    request.getfixturevalue({"moto": "aws", "dynalite": "dynalite"}[request.param])
+    with made_table() as dynamodb:
+        store = DynamoStore()
+        yield store, lambda: scan(dynamodb)
+        store.close()
 
 
 def test_what_is_put_is_there(parts: tuple[Store, Rows]) -> None:

@@ -1,0 +1,63 @@
+"""The emulators of the local stage, started as the stage starts them: dynalite plays DynamoDB, MiniStack SQS."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Coroutine
+from pathlib import Path
+from threading import Thread
+from typing import Any, TypeVar
+
+from localstage.services import install
+from localstage.services.aws import Aws
+from localstage.services.dynamodb import DynamoDb
+from localstage.services.guardian import Guardian
+from localstage.services.ports import Ports
+
+INSTALLED = Path(__file__).resolve().parents[2] / ".local"
+"""What has to be downloaded is shared with the clone's own stage."""
+
+T = TypeVar("T")
+
+
+class Emulators:
+    """Both, with data in ``folder``; they run under a guardian, on a thread with an event loop of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, name="emulators", daemon=True)
+        self.dynamodb_url = ""
+        self.sqs_url = ""
+
+    def start(self) -> None:
+        self._thread.start()
+        self._do(self._start())
+
+    async def _start(self) -> None:
+        packages = await install.ensure_node_packages(INSTALLED)
+        python = await install.ensure_ministack(INSTALLED)
+        self._guardian = Guardian()
+        await self._guardian.start()
+        ports = Ports(self._folder / "ports.json")
+        dynamodb = DynamoDb(
+            self._guardian, ports, self._folder / "dynamodb", packages=packages, environ=dict(os.environ)
+        )
+        aws = Aws(self._guardian, ports, self._folder / "aws", python=python, environ=dict(os.environ))
+        await asyncio.gather(dynamodb.start(), aws.start())
+        self.dynamodb_url, self.sqs_url = dynamodb.url, aws.url
+        self._services = (dynamodb, aws)
+
+    def stop(self) -> None:
+        self._do(self._stop())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _stop(self) -> None:
+        await asyncio.gather(*(service.stop() for service in self._services))
+        await self._guardian.stop()
+
+    def _do(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(120)
