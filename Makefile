@@ -64,6 +64,7 @@ unit: setup ## tests without sockets
 	@$(PY) -m pytest -q tests/unit
 
 model: setup ## everything that may happen to an event, in any order; more than make test does with [EXAMPLES=n]
+	@$(if $(EXAMPLES),,echo "model: the same runs every time; for others, and more: make model EXAMPLES=5000")
 	@MODEL_EXAMPLES='$(EXAMPLES)' $(PY) -m pytest -q tests/model
 
 contract: setup ## one suite per seam, in memory and against the real thing

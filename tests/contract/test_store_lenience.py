@@ -1,6 +1,6 @@
 """What an emulator lets pass and AWS does not, one entry each; and that nothing of it ever gets that far.
 
-AWS answers each with a ValidationException (aws-facts and DynamoDB's documented limits; not tried on AWS by us). The
+AWS answers each with a ValidationException (its documented limits; not tried on AWS by us). The
 first test fails when an emulator learns to refuse one (take its name out of the entry), or turns out to be lenient in
 another. What both let pass besides: more than a table's throughput; that is played in ``test_store.py``.
 """

@@ -13,7 +13,4 @@ EXAMPLES = 120
 @pytest.mark.timeout(0 if ASKED else 120)
 def test_nothing_is_lost_whatever_happens_in_whatever_order() -> None:
     """P1, P2, P3, P4, P5, P6, P11, P12."""
-    if not ASKED:
-        print(f"{EXAMPLES} runs, always the same; more, and others: make model EXAMPLES=5000")
-
     run(Model, ASKED or EXAMPLES, derandomize=not ASKED)

@@ -78,7 +78,7 @@ class MemoryRetryLane:
         self.queue = MemoryQueue(clock)
         self.dead = MemoryQueue(clock)
         self.postponed: list[Postponement] = []
-        self._visibility = visibility
+        self.visibility = visibility
         self._receives = receives
         self._refusals = 0
 
@@ -124,7 +124,7 @@ class MemoryRetryLane:
             if message.received >= self._receives:
                 self.queue.messages.remove(message)
                 self.dead.put(message)
-        return self.queue.receive(limit, self._visibility)
+        return self.queue.receive(limit, self.visibility)
 
     def postpone(self, postponements: Sequence[Postponement]) -> None:
         """Change when records are seen again; also remembered."""
