@@ -90,6 +90,9 @@ load: setup ## Locust: 50,000 messages in frames of 25, then single frames; both
 faults: setup ## scripted fault days on a stage of their own, a table at the end  [DAY=broker-killed]
 	@$(PY) -m faults $(DAY)
 
+soak: setup ## random faults under load, from a printed seed                      [SECONDS=600] [SEED=n]
+	@$(PY) -m faults.soak --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
+
 bench-localstage: setup ## an echo function here and under `sam local start-api`
 	@$(PY) -m bench.echo
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -30,6 +30,8 @@ DAYS: dict[str, Day] = {
         days_broker.function_frozen,
     )
 }
+LETHAL, FROZEN = "lethal-record", "function-frozen"
+Keep = Callable[[Row], object]
 COLUMNS = ("accepted", "stored", "retried", "dead", "lost", "unexpected", "duplicated", "refused")
 
 
@@ -45,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(highlight=False, width=150)
     with interruptible():
         try:
-            return run([DAYS[name] for name in chosen], console)
+            return run(chosen, console)
         except (LoadTestError, StageError) as error:
             print(f"headrace: {error}", file=sys.stderr)
             return 1
@@ -54,20 +56,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 130
 
 
-def run(days: Sequence[Day], console: Console) -> int:
-    """Run ``days`` on one stage."""
+def run(names: Sequence[str], console: Console) -> int:
+    """Run the days of these names on one stage."""
     world = World()
     rows: list[Row] = []
+
+    def keep(row: Row) -> None:
+        rows.append(row)
+        console.print(line(row), markup=False, soft_wrap=True)
+
     try:
         world.start()
-        for day in days:
-            row = day(world)
-            rows.append(row)
-            console.print(line(row), markup=False, soft_wrap=True)
+        for day in _days(names, world):
+            keep(day(keep))
     finally:
         world.stop()
     console.print(table(rows))
     return 0 if rows and all(row.good for row in rows) else 1
+
+
+def _days(names: Sequence[str], world: World) -> Iterator[Callable[[Keep], Row]]:
+    """The days, each told who keeps rows: one that mostly waits has another done meanwhile."""
+    both = LETHAL in names and FROZEN in names
+    for name in names:
+        if both and name == LETHAL:
+            continue
+        if both and name == FROZEN:
+            yield lambda keep: days_broker.function_frozen(world, lambda: keep(DAYS[LETHAL](world)))
+        else:
+            yield lambda _keep, day=DAYS[name]: day(world)  # type: ignore[misc]
 
 
 def line(row: Row) -> str:

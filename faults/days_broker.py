@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Callable
 
 from faults.account import Row
 from faults.judges import down
@@ -151,14 +152,19 @@ def cache_silent(world: World) -> Row:
         return day.end("10 s")
 
 
-def function_frozen(world: World) -> Row:
-    """Functions are frozen for three minutes between two publishes: the broker has hung up on them meanwhile."""
-    with world.day("function-frozen") as day:
+def function_frozen(world: World, meanwhile: Callable[[], object] = lambda: None) -> Row:
+    """receive_frame is frozen for three minutes between two publishes: the broker has hung up on it meanwhile.
+
+    ``meanwhile`` may do anything that sends no frames.
+    """
+    with world.day("function-frozen", posts=0) as day:
         day.load.start()
         day.run_for(3)
         day.load.pause()
         before_freeze = world.backing.broker.connections
-        day.run_for(FROZEN_SECONDS)
+        frozen = time.monotonic()
+        meanwhile()
+        day.run_for(max(0.0, frozen + FROZEN_SECONDS - time.monotonic()))
         left = world.backing.broker.connections
         day.expect(left < before_freeze, f"the broker hung up on nobody ({before_freeze} connections, then {left})")
         before = day.load.checker.lanes["main"]
@@ -166,7 +172,7 @@ def function_frozen(world: World) -> Row:
         day.run_for(3)
         after = day.load.checker.lanes["main"]
         day.expect(after > before, "nothing was published to the broker after the freeze")
-        return day.end("3 min")
+        return day.end(f"{(time.monotonic() - frozen) / 60:.0f} min")
 
 
 DAYS = (

@@ -16,7 +16,6 @@ from loadtest.sending import Sender
 LETHAL = "the-record-that-kills"
 REPEATED = 10_000
 SETS_OF_POISON = 4
-REDRIVES = 5
 
 
 def dynamodb_down(world: World) -> Row:
@@ -105,10 +104,7 @@ def redrive_under_failures(world: World) -> Row:
         day.run_for(4)
         world.backing.judge_dynamodb()
         day.load.stop()
-        for _ in range(REDRIVES):
-            if not world.lanes.drain(60).dead:
-                break
-            moved += world.operator.redrive()
+        moved += world.redrive_all()
         day.expect(moved > 50, f"only {moved} records were redriven")
         return day.end(f"{moved} redriven")
 
@@ -116,7 +112,7 @@ def redrive_under_failures(world: World) -> Row:
 def lethal_record(world: World) -> Row:
     """A record kills (-9) whoever writes it, in either lane; its neighbours are stored all the same."""
     judge = LethalRecord(LETHAL)
-    with world.day("lethal-record") as day:
+    with world.day("lethal-record", sockets=0, posts=4, rate=120) as day:
         world.backing.judge_dynamodb(judge)
         day.load.start()
         day.run_for(2)
@@ -124,10 +120,10 @@ def lethal_record(world: World) -> Row:
         day.expected_dead = {event.message_id.encode(): ""}
         day.run_for(4)
         # Twenty deliveries later the broker parks it with its batch; an operator brings all of them back.
-        world.lanes.drain(150, lambda depths: depths.parked > 0 and depths.persist == 0)
+        world.lanes.drain(150, lambda depths: depths.parked > 0 or depths.dead > 0)
         parked = world.operator.return_parked()
         day.expect(parked > 0, "nothing was parked")
-        return day.end(f"{judge.killed} kills, {parked} parked and brought back", heal=False)
+        return day.end(lambda: f"{judge.killed} kills, {parked} parked and brought back", heal=False)
 
 
 def three_times(world: World) -> Row:

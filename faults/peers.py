@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -25,8 +26,24 @@ def kill_peer(port: int, words: str) -> bool:
     return False
 
 
+def kill_worker(stage: int, words: str) -> bool:
+    """Kill (-9) one worker process of the stage with the id ``stage`` whose command line holds ``words``."""
+    children = Path(f"/proc/{stage}/task/{stage}/children").read_text().split()
+    for pid in children:
+        with contextlib.suppress(OSError):
+            if words.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(int(pid), signal.SIGKILL)
+                return True
+    return False
+
+
 def _holds(process: Path, socket: str) -> bool:
-    return any(str(descriptor.readlink()) == socket for descriptor in (process / "fd").iterdir())
+    for descriptor in (process / "fd").iterdir():
+        # Threads open and close others meanwhile.
+        with contextlib.suppress(FileNotFoundError):
+            if str(descriptor.readlink()) == socket:
+                return True
+    return False
 
 
 def _inode(port: int) -> str:

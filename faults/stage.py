@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import shutil
 import signal
@@ -73,9 +72,9 @@ class FaultStage:
         raise StageFailed(f"the fault stage did not start: {' / '.join(said)}")
 
     @property
-    def status_url(self) -> str:
-        """Where the stage says what runs."""
-        return str(json.loads((self.folder / "stage.json").read_text(encoding="utf-8"))["status_url"])
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid if self._process is not None else 0
 
     def kill(self) -> None:
         """Kill it (-9). Its workers and services notice by themselves."""

@@ -70,6 +70,18 @@ class World:
         self.backing.judge_sqs()
         self.backing.call(self.backing.broker.flow)
 
+    def redrive_all(self, patience: float = PATIENCE) -> int:
+        """Redrive until nothing is dead any more; answers how many records moved.
+
+        What an earlier redrive met and left is hidden from the next one for up to a minute.
+        """
+        moved = 0
+        deadline = time.monotonic() + patience
+        while self.lanes.drain(PATIENCE).dead and time.monotonic() < deadline:
+            moved += self.operator.redrive()
+            time.sleep(2)
+        return moved
+
     @contextmanager
     def day(self, name: str, **load: Any) -> Iterator[Day]:
         """Load runs while the block breaks things; ``Day.end`` afterwards judges."""
@@ -108,7 +120,7 @@ class Day:
         walk_all(self.load.checker, self.world.target.reader())
         return self.load.checker.verdict()
 
-    def end(self, note: str = "", *, patience: float = PATIENCE, heal: bool = True) -> Row:
+    def end(self, note: str | Callable[[], str] = "", *, patience: float = PATIENCE, heal: bool = True) -> Row:
         """End faults (unless they are to last until the drain is over) and load, drain, read everything back, judge."""
         if heal:
             self.world.heal()
@@ -127,6 +139,6 @@ class Day:
             dead=dead,
             expected_dead=self.expected_dead,
             left=left,
-            note=note,
+            note=note if isinstance(note, str) else note(),
             problems=self.problems,
         )
