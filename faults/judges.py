@@ -47,7 +47,7 @@ class HalfThrottled:
             answer = await forward(json.dumps({"RequestItems": taken}).encode())
             if answer.status != 200:
                 return answer
-        return web.Response(body=json.dumps({"UnprocessedItems": left}), content_type=JSON)
+        return web.Response(body=json.dumps({"UnprocessedItems": left}).encode(), content_type=JSON)
 
 
 class KillsWriters:
@@ -135,4 +135,4 @@ def events_in(body: str) -> int:
 
 def _refused(code: str) -> web.Response:
     body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "too much"}
-    return web.Response(status=400, body=json.dumps(body), content_type=JSON)
+    return web.Response(status=400, body=json.dumps(body).encode(), content_type=JSON)

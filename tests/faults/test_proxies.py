@@ -1,0 +1,166 @@
+"""The proxies do what a bad network and a bad service do, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from faults.http_proxy import Call, HttpProxy
+from faults.judges import HalfThrottled, RefusesSome, down
+from faults.peers import kill_peer
+from faults.tcp_proxy import BASIC_ACK, TcpProxy
+
+Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(1000):
+        writer.write(data)
+        await writer.drain()
+    writer.close()
+
+
+@asynccontextmanager
+async def proxied() -> AsyncIterator[TcpProxy]:
+    """A proxy in front of an echo server."""
+    server = await asyncio.start_server(echo, "127.0.0.1", 0)
+    proxy = TcpProxy(lambda: server.sockets[0].getsockname()[:2])
+    await proxy.start()
+    try:
+        yield proxy
+    finally:
+        await proxy.stop()
+        server.close()
+
+
+async def test_a_stalled_proxy_holds_everything_back_and_loses_nothing() -> None:
+    async with proxied() as proxy:
+        reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+        writer.write(b"one")
+        assert await reader.readexactly(3) == b"one"
+
+        proxy.stall()
+        writer.write(b"two")
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(reader.readexactly(3), 0.2)
+
+        proxy.flow()
+        assert await reader.readexactly(3) == b"two"
+        writer.close()
+
+
+async def test_a_lost_confirm_is_swallowed_and_cuts_its_connection_only() -> None:
+    async with proxied() as proxy:
+        unlucky, unlucky_writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+        lucky, lucky_writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+        proxy.lost_confirms = 1
+
+        unlucky_writer.write(b"\x01" + BASIC_ACK)
+        with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
+            await unlucky.readexactly(1)
+
+        lucky_writer.write(BASIC_ACK)
+        assert await lucky.readexactly(4) == BASIC_ACK
+        assert proxy.lost_confirms == 0
+        unlucky_writer.close()
+        lucky_writer.close()
+
+
+async def test_a_refusing_proxy_hangs_up_at_once() -> None:
+    async with proxied() as proxy:
+        proxy.refusing = True
+        reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+
+        with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
+            await reader.readexactly(1)
+        writer.close()
+
+
+async def test_a_proxy_that_is_down_answers_nobody_and_then_everybody_again() -> None:
+    async def greet(_request: web.BaseRequest) -> web.Response:
+        return web.Response(text="hello")
+
+    runner = web.ServerRunner(web.Server(greet))
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    host, port = runner.addresses[0]
+    proxy = HttpProxy(lambda: f"http://{host}:{port}")
+    await proxy.start()
+    try:
+        async with aiohttp.ClientSession() as session:
+            proxy.judge = down
+            with pytest.raises(aiohttp.ClientError):
+                await session.post(proxy.url, data=b"{}")
+
+            proxy.judge = HalfThrottled(1)
+            async with session.post(proxy.url, data=b"{}") as answer:
+                assert await answer.text() == "hello"
+    finally:
+        await proxy.stop()
+        await runner.cleanup()
+
+
+def batch(count: int) -> Call:
+    requests = [{"PutRequest": {"Item": {"messageId": {"S": f"id-{number}"}}}} for number in range(count)]
+    return Call("BatchWriteItem", json.dumps({"RequestItems": {"table": requests}}).encode(), ("127.0.0.1", 1))
+
+
+async def test_what_a_throttling_table_takes_and_leaves_is_what_it_was_given() -> None:
+    taken: list[str] = []
+
+    async def forward(body: bytes) -> web.Response:
+        taken.extend(json.dumps(each) for each in json.loads(body)["RequestItems"]["table"])
+        return web.Response(body=b"{}")
+
+    judge, call = HalfThrottled(2), batch(25)
+    for _ in range(20):
+        taken.clear()
+        answer = await judge(call, forward)
+        assert isinstance(answer.body, bytes)
+        if answer.status == 400:
+            assert not taken
+            continue
+        left = [json.dumps(each) for each in json.loads(answer.body)["UnprocessedItems"].get("table", ())]
+        given = [json.dumps(each) for each in json.loads(call.body)["RequestItems"]["table"]]
+        assert sorted(taken + left) == sorted(given)
+    assert judge.left > 0
+
+
+async def test_a_table_that_refuses_some_refuses_calls_with_one_of_them() -> None:
+    async def forward(_body: bytes) -> web.Response:
+        return web.Response(body=b"{}")
+
+    judge = RefusesSome("7")
+
+    assert (await judge(batch(7), forward)).status == 200
+    assert (await judge(batch(8), forward)).status == 400
+
+
+HOLD = "import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); s.recv(1)"
+
+
+async def test_only_a_process_of_that_name_is_killed_for_its_connection() -> None:
+    connected: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connected.set_result(writer.get_extra_info("peername")[1])
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    port = str(server.sockets[0].getsockname()[1])
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", HOLD, port, "ThatWorker")
+    peer = await asyncio.wait_for(connected, 10)
+
+    assert not kill_peer(peer, "AnotherWorker")
+    assert process.returncode is None
+    assert kill_peer(peer, "ThatWorker")
+    assert await process.wait() == -9
+    server.close()
