@@ -70,8 +70,9 @@ model: setup ## everything that may happen to an event, in any order; more than 
 contract: setup ## one suite per seam, in memory and against the real thing
 	@$(PY) -m pytest -q tests/contract
 
-e2e: setup ## the local stage whole, with a real broker
+e2e: setup ## the local stage whole, with a real broker, and a selection of fault days
 	@$(PY) -m pytest -q tests/e2e
+	@$(PY) -m pytest -q tests/faults
 
 validate: .local/sam/bin/sam ## sam validate --lint
 	@AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 $< validate --lint
