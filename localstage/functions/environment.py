@@ -19,6 +19,10 @@ from localstage.model import Function
 # After a process has ended, what it wrote last may still wait in its socket; a child of it may hold the socket open.
 _LAST_WORDS = 1.0
 
+# Stopping a process and waking it again costs two switches to it: not worth it for the few milliseconds to the next
+# event of a busy function.
+_FREEZE_AFTER = 0.05
+
 
 class State(enum.Enum):
     """STARTING → IDLE ⇄ BUSY → RETURNING → IDLE …, and DEAD from anywhere.
@@ -142,6 +146,7 @@ class Environment:
         limit = self.function.timeout
         if self.second_start and self._first:
             limit = max(limit - self._init_seconds, 0.0)
+        self._cancel_timer()
         event.began, event.cold = now, self._first
         self.event, self.state = event, State.BUSY
         self._timer = self._loop.call_later(limit, self._timed_out)
@@ -153,8 +158,12 @@ class Environment:
         # After the write, so that the process wakes up once.
         self.thaw()
 
-    def freeze(self) -> None:
-        """Stop the process and its children where they are; only when IDLE."""
+    def rest(self) -> None:
+        """Stop the process and its children where they are unless an event comes at once; only when IDLE."""
+        self._timer = self._loop.call_later(_FREEZE_AFTER, self._freeze)
+
+    def _freeze(self) -> None:
+        self._timer = None
         self.frozen = True
         self._signal(signal.SIGSTOP)
 

@@ -131,7 +131,7 @@ class Group:
             environment.run(self.waiting.popleft())
         else:
             self._idle.append(environment)
-            environment.freeze()
+            environment.rest()
 
     def answered(self, environment: Environment, event: Event, payload: bytes, error: str | None) -> None:
         self.cold_starts += event.cold

@@ -70,6 +70,7 @@ def test_every_persist_queue_has_one_mapping(stack: Stack) -> None:
     count = int(stack.parameters["PersistQueues"]["Default"])
     assert queues == {f"persist.{number}": 1 for number in range(count)}
     assert stack.parameters["PersistQueues"]["AllowedValues"] == [str(count)]
+    assert stack.parameters["PersistQueuesInUse"]["MaxValue"] == count
 
 
 def test_no_mapping_on_the_broker_relies_on_what_lambda_does_not_do_there(stack: Stack) -> None:
