@@ -12,11 +12,12 @@ import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from headrace import records, retry_budget, retry_order, times
 from headrace.envelope import Envelope, pack
 from headrace.errors import Lane, PoisonRecord, RetryLaneUnavailable, StoreThrottled, StoreUnavailable, shown
+from headrace.items import Item
 from headrace.observe import Meter, report
 from headrace.records import Record, Row
 from headrace.retry_lane.base import BASE64, ENCODING, Handover, Postponement, RetryLane, fits
@@ -49,8 +50,20 @@ class _Failed:
     reason: Failure
 
 
+class AfterStore(Protocol):
+    """What else follows from rows that are in the table now: a live copy, a fresher cache."""
+
+    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
+        """One outcome per item, in order. Must not raise, and may be told of the same item again.
+
+        A failure sends the item's event through the retry lane, where it is stored and told again. So only what
+        answers depend on may fail; what is best effort reports its trouble itself and returns no failure.
+        """
+        ...
+
+
 class Persister:
-    """Stores the records of both lanes; ``tables`` are by stream name."""
+    """Stores the records of both lanes; ``tables`` are by stream name, ``after`` hears of every stored row in turn."""
 
     def __init__(
         self,
@@ -60,7 +73,9 @@ class Persister:
         clock: Clock,
         first_pause: int = 15,
         sleep: Callable[[float], None] = time.sleep,
+        after: Sequence[AfterStore] = (),
     ) -> None:
+        self._after = after
         self._store = store
         self._retry_lane = retry_lane
         self._tables = tables
@@ -197,11 +212,25 @@ class Persister:
         good = [(index, row.event, row.item) for index, row in rows if row.item is not None]
         if good:
             table = Table(self._tables[stream.name].table, (stream.partition_key, stream.sort_key))
-            outcomes = self._store.put_many(table, [item for _, _, item in good])
+            outcomes = self._tell(stream, good, self._store.put_many(table, [item for _, _, item in good]))
             for (index, event, _), reason in zip(good, outcomes, strict=True):
                 if reason is not None:
                     failed.append(_Failed(index, event, reason))
         return failed
+
+    def _tell(
+        self, stream: Stream, rows: Sequence[tuple[int, dict[str, Any], Item]], outcomes: Sequence[Failure | None]
+    ) -> Sequence[Failure | None]:
+        """``outcomes`` with what went wrong after storing."""
+        reasons = list(outcomes)
+        for listener in self._after:
+            stored = [at for at, reason in enumerate(reasons) if reason is None]
+            if not stored:
+                break
+            heard = listener.stored(stream, [rows[at][2] for at in stored])
+            for at, reason in zip(stored, heard, strict=True):
+                reasons[at] = reason
+        return reasons
 
     def _repacked(self, parsed: Mapping[int, Record], failed: Sequence[_Failed]) -> Iterable[Handover]:
         """Failed events in envelopes of their own: those of one record together, poison alone."""
