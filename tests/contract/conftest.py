@@ -9,6 +9,7 @@ import pytest
 from emulators import Emulators
 from moto.server import ThreadedMotoServer
 from rabbit import Rabbit
+from redis_node import RedisNode
 
 
 @pytest.fixture(scope="session")
@@ -39,6 +40,16 @@ def emulators(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulators]:
         yield emulators
     finally:
         emulators.stop()
+
+
+@pytest.fixture(scope="session")
+def redis_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisNode]:
+    """A cache; a test starts it, and may kill it."""
+    node = RedisNode(tmp_path_factory.mktemp("redis"))
+    try:
+        yield node
+    finally:
+        node.kill()
 
 
 def _function_environment(monkeypatch: pytest.MonkeyPatch, url: str) -> str:

@@ -1,0 +1,57 @@
+"""A Redis or Valkey of the tests' own: a cluster of one node, as the local stage starts it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from rabbit import free_port
+
+from headrace.settings import CacheSettings
+from localstage.services import install
+from localstage.services.redis import SLOTS, command
+
+
+class RedisNode:
+    """A cache on loopback that can be stopped and started again, empty."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.settings = CacheSettings(cache_endpoint=f"127.0.0.1:{self._port}", cache_tls=False)
+
+    def start(self) -> None:
+        if self._process is not None:
+            return
+        program = asyncio.run(install.ensure_programs([install.REDIS], os.environ))[install.REDIS]
+        options = ["--port", str(self._port), "--bind", "127.0.0.1", "--dir", str(self._folder), "--save", ""]
+        (self._folder / "nodes.conf").unlink(missing_ok=True)
+        self._process = subprocess.Popen(
+            [program, *options, "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"],
+            stdout=subprocess.DEVNULL,
+        )
+        asyncio.run(self._until_ready(time.monotonic() + 10))
+
+    async def _until_ready(self, deadline: float) -> None:
+        while time.monotonic() < deadline:
+            try:
+                info = await command("127.0.0.1", self._port, "CLUSTER INFO")
+            except OSError:
+                info = ""
+            if "cluster_state:ok" in info:
+                return
+            if "cluster_slots_assigned:0" in info:
+                await command("127.0.0.1", self._port, f"CLUSTER ADDSLOTSRANGE 0 {SLOTS - 1}")
+            await asyncio.sleep(0.02)
+        raise RuntimeError("Redis did not start")
+
+    def kill(self) -> None:
+        """End it as a power cut would; everything in it is gone."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
