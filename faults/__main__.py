@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Console
@@ -17,7 +18,7 @@ from faults import days_broker, days_stage, days_store
 from faults.account import Row
 from faults.world import World
 from loadtest.client import LoadTestError
-from loadtest.stage_process import interruptible
+from loadtest.stage_process import interruptible, uninterrupted
 from localstage.errors import StageError
 
 Day = Callable[[World], Row]
@@ -31,8 +32,32 @@ DAYS: dict[str, Day] = {
     )
 }
 LETHAL, FROZEN = "lethal-record", "function-frozen"
+ABOUT = {
+    "broker-down-from-start": 20,
+    "broker-killed": 60,
+    "broker-black-holed": 60,
+    "broker-memory-alarm": 20,
+    "broker-and-sqs-down": 25,
+    "confirms-lost": 60,
+    "queue-deleted": 70,
+    "cache-killed": 15,
+    "cache-silent": 20,
+    "dynamodb-down": 60,
+    "dynamodb-throttles-half": 20,
+    "persist-killed": 90,
+    "sqs-and-dynamodb-down": 80,
+    "poison-of-all-kinds": 20,
+    "redrive-under-failures": 60,
+    LETHAL: 120,
+    "three-times": 30,
+    "stage-killed": 90,
+    FROZEN: 200,
+}
+"""Seconds that each day took on two cores."""
+START_SECONDS = 30
 Keep = Callable[[Row], object]
 COLUMNS = ("accepted", "stored", "retried", "dead", "lost", "unexpected", "duplicated", "refused")
+COUNTS = {**{name: name for name in COLUMNS}, "refused": "503s"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,7 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments).days or list(DAYS)
     unknown = [name for name in chosen if name not in DAYS]
     if unknown:
-        parser.error(f"no such day: {', '.join(unknown)} (there are: {', '.join(DAYS)})")
+        print(f"headrace: no such day: {', '.join(unknown)}. There are:", file=sys.stderr)
+        print("\n".join(f"  {name:24} {said(name)}" for name in DAYS), file=sys.stderr)
+        return 2
     logging.getLogger("pika").setLevel(logging.CRITICAL)
     console = Console(highlight=False, width=150)
     with interruptible():
@@ -57,7 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(names: Sequence[str], console: Console) -> int:
-    """Run the days of these names on one stage."""
+    """Run the days of these names on one stage; whatever ends it early, the days until then are shown."""
+    began = time.monotonic()
     world = World()
     rows: list[Row] = []
 
@@ -65,31 +93,72 @@ def run(names: Sequence[str], console: Console) -> int:
         rows.append(row)
         console.print(line(row), markup=False, soft_wrap=True)
 
+    console.print(f"{counted(len(names))}, {minutes(expected_seconds(names))}; Ctrl-C ends it and cleans up")
+    console.print("starting RabbitMQ, Redis, DynamoDB, SQS, proxies in front of them, and a stage")
     try:
         world.start()
-        for day in _days(names, world):
+        for day in _days(names, world, console):
             keep(day(keep))
     finally:
-        world.stop()
-    console.print(table(rows))
+        with uninterrupted():
+            world.stop()
+        if rows:
+            console.print(table(rows))
+            console.print(total(rows, len(names), time.monotonic() - began), markup=False, soft_wrap=True)
     return 0 if rows and all(row.good for row in rows) else 1
 
 
-def _days(names: Sequence[str], world: World) -> Iterator[Callable[[Keep], Row]]:
+def _days(names: Sequence[str], world: World, console: Console) -> Iterator[Callable[[Keep], Row]]:
     """The days, each told who keeps rows: one that mostly waits has another done meanwhile."""
-    both = LETHAL in names and FROZEN in names
-    for name in names:
-        if both and name == LETHAL:
-            continue
-        if both and name == FROZEN:
+    together = together_in(names)
+    alone = [name for name in names if not (together and name == LETHAL)]
+    for number, name in enumerate(alone, 1):
+        also = f", with {LETHAL} inside" if together and name == FROZEN else ""
+        announced = f"{number}/{len(alone)} {name} (about {ABOUT[name]} s{also}): {said(name)}"
+        console.print(announced, markup=False, soft_wrap=True)
+        if also:
             yield lambda keep: days_broker.function_frozen(world, lambda: keep(DAYS[LETHAL](world)))
         else:
             yield lambda _keep, day=DAYS[name]: day(world)  # type: ignore[misc]
 
 
+def together_in(names: Sequence[str]) -> bool:
+    """Whether both days are wanted of which one fits into the other's wait."""
+    return LETHAL in names and FROZEN in names
+
+
+def expected_seconds(names: Sequence[str]) -> int:
+    """How long these days take, about."""
+    return START_SECONDS + sum(ABOUT[name] for name in names) - ABOUT[LETHAL] * together_in(names)
+
+
+def said(name: str) -> str:
+    """What happens on the day, in one sentence."""
+    return (DAYS[name].__doc__ or "").splitlines()[0]
+
+
+def counted(days: int) -> str:
+    """How many days that is."""
+    return "1 fault day" if days == 1 else f"{days} fault days"
+
+
+def minutes(seconds: float) -> str:
+    """Roughly how long that is."""
+    return f"about {seconds:.0f} s" if seconds < 100 else f"about {seconds / 60:.0f} minutes"
+
+
+def total(rows: Sequence[Row], wanted: int, seconds: float) -> str:
+    """The last line: everything together, and how long it took."""
+    counts = " ".join(f"{COUNTS[name]}={sum(getattr(row, name) for row in rows)}" for name in COLUMNS)
+    failed = [row.day for row in rows if not row.good]
+    verdict = f"{len(failed)} FAILED ({', '.join(failed)})" if failed else "every promise kept"
+    of = f" of {wanted}" if len(rows) != wanted else ""
+    return f"{len(rows)}{of} days in {int(seconds) // 60} min {int(seconds) % 60:02d} s: {counts}: {verdict}"
+
+
 def line(row: Row) -> str:
     """One day in one line, its problems below."""
-    counts = " ".join(f"{name}={getattr(row, name)}" for name in COLUMNS)
+    counts = " ".join(f"{COUNTS[name]}={getattr(row, name)}" for name in COLUMNS)
     head = f"{'ok  ' if row.good else 'FAIL'} {row.day:24} {row.seconds:5.0f} s  {counts}  {row.note}"
     return "\n".join([head, *(f"       {problem}" for problem in row.problems)])
 
@@ -99,8 +168,8 @@ def table(rows: Sequence[Row]) -> Table:
     made = Table(box=None, pad_edge=False)
     made.add_column("day")
     made.add_column("what")
-    for name in ("seconds", *COLUMNS):
-        made.add_column("503s" if name == "refused" else name, justify="right")
+    for name in ("seconds", *COUNTS.values()):
+        made.add_column(name, justify="right")
     for row in rows:
         counts = [f"{getattr(row, name):,}" for name in COLUMNS]
         made.add_row(row.day, row.note, f"{row.seconds:.0f}", *counts, style="" if row.good else "bold red")

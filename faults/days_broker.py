@@ -74,7 +74,7 @@ def broker_black_holed(world: World) -> Row:
         return day.end("20 s")
 
 
-def broker_alarm(world: World) -> Row:
+def broker_memory_alarm(world: World) -> Row:
     """The broker's memory alarm blocks every publisher for 10 s."""
     with world.day("broker-memory-alarm") as day:
         day.load.start()
@@ -179,7 +179,7 @@ DAYS = (
     broker_down_from_start,
     broker_killed,
     broker_black_holed,
-    broker_alarm,
+    broker_memory_alarm,
     broker_and_sqs_down,
     confirms_lost,
     queue_deleted,

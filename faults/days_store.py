@@ -30,7 +30,7 @@ def dynamodb_down(world: World) -> Row:
         return day.end("30 s")
 
 
-def dynamodb_throttled(world: World) -> Row:
+def dynamodb_throttles_half(world: World) -> Row:
     """DynamoDB leaves half of all items unprocessed, and refuses one call in ten."""
     judge = HalfThrottled(1)
     with world.day("dynamodb-throttles-half") as day:
@@ -73,7 +73,7 @@ def sqs_and_dynamodb_down(world: World) -> Row:
 
 def poison_of_all_kinds(world: World) -> Row:
     """One record in a hundred can never be stored, of eight kinds; its neighbours are stored at once."""
-    with world.day("poison") as day:
+    with world.day("poison-of-all-kinds") as day:
         day.load.start()
         reasons: dict[bytes, str] = {}
         for number in range(SETS_OF_POISON):
@@ -148,7 +148,7 @@ def three_times(world: World) -> Row:
 
 DAYS = (
     dynamodb_down,
-    dynamodb_throttled,
+    dynamodb_throttles_half,
     persist_killed,
     sqs_and_dynamodb_down,
     poison_of_all_kinds,

@@ -20,7 +20,7 @@ from faults.judges import HalfThrottled, KillsWriters, RefusesSome, down
 from faults.peers import kill_worker
 from faults.world import SETTLED, World
 from loadtest.client import LoadTestError
-from loadtest.stage_process import interruptible
+from loadtest.stage_process import interruptible, uninterrupted
 from localstage.errors import StageError
 
 LOAD = {"sockets": 5, "posts": 2, "rate": 900.0, "size": 50}
@@ -224,7 +224,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print("\nheadrace: interrupted", file=sys.stderr)
             return 130
         finally:
-            world.stop()
+            with uninterrupted():
+                world.stop()
 
 
 if __name__ == "__main__":

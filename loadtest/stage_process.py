@@ -97,7 +97,7 @@ class StageProcess:
         """Ask the stage to stop, wait for it, and kill what is left after 25 s. Ctrl-C does not cut this short."""
         if self._process is None or self._process.poll() is not None:
             return
-        with _handling(signal.SIG_IGN):
+        with uninterrupted():
             self._process.send_signal(signal.SIGTERM)
             try:
                 self._process.wait(STOPPED_WITHIN)
@@ -150,6 +150,13 @@ def interruptible() -> Iterator[None]:
         raise KeyboardInterrupt
 
     with _handling(interrupt):
+        yield
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let nothing cut the block short that asks this process to end: it cleans up."""
+    with _handling(signal.SIG_IGN):
         yield
 
 
