@@ -248,6 +248,16 @@ def expiry_is_counted_from_the_last_write(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(World, "start", start_with_clock)
 
 
+@found_as(r"another time")
+def whoever_sends_an_event_again_prolongs_it(patch: pytest.MonkeyPatch) -> None:
+    """Its life is counted from when it was accepted last."""
+
+    def from_acceptance(_timestamp: str, accepted_at: int, retention_days: int) -> int:
+        return (accepted_at + retention_days * times.DAY) // times.SECOND
+
+    patch.setattr(chat, "expires_at", from_acceptance)
+
+
 @found_as(r"not drain|not stored")
 def the_breaker_never_closes(patch: pytest.MonkeyPatch) -> None:
     """After one outage the table is away for good."""

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from headrace.accept import Result
@@ -172,3 +174,12 @@ def test_what_became_of_events_is_counted() -> None:
         ("Accepted", (("lane", "retry"), ("stream", "chat"))): 1,
         ("Refused", (("code", "invalid_event"), ("stream", "chat"))): 1,
     }
+
+
+def test_a_refused_event_is_named_by_the_id_of_its_own_stream() -> None:
+    rides = replace(CHAT, id_field="rideId")
+
+    (result,) = Lanes().acceptor.accept(rides, caller(), [{"rideId": "r-1", "messageId": "m-1"}], "c-1", Meter())
+
+    assert result.to_body().keys() == {"rideId", "error"}
+    assert result.receipt == {"rideId": "r-1"}

@@ -166,14 +166,31 @@ def test_any_text_up_to_the_limit_arrives_as_it_was_sent(text: str) -> None:
     assert CHAT.item(stamped.event, CLOCK.now(), TABLE)["message"] == text
 
 
-def test_a_row_has_the_keys_of_all_indexes_and_expires_after_acceptance() -> None:
+def test_an_event_that_was_old_when_it_was_accepted_is_kept_from_then_on() -> None:
+    old = CHAT.accept(message(timestamp="2004-11-15T03:00:00Z"), sender(trusted=True))
+
+    assert CHAT.item(old.event, CLOCK.now(), TABLE)["expiresAt"] == CLOCK.now() // times.SECOND + 30 * 86400
+
+
+@pytest.mark.parametrize("age", [0, 3600, 86_399, 86_400])
+def test_a_client_that_sends_an_event_again_does_not_change_when_it_expires(age: int) -> None:
+    """P3: and never is it kept for less than the retention, nor for more than a day longer."""
+    timestamp = times.iso(CLOCK.now() - age * times.SECOND)
+    event = CHAT.accept(message(timestamp=timestamp), sender()).event
+
+    first = CHAT.item(event, CLOCK.now() - age * times.SECOND, TABLE)
+
+    assert CHAT.item(event, CLOCK.now(), TABLE) == first
+    assert 30 * 86400 <= first["expiresAt"] - CLOCK.now() // times.SECOND <= 31 * 86400
+
+
+def test_a_row_has_the_keys_of_all_indexes() -> None:
     old = CHAT.accept(message(timestamp="2004-11-15T03:00:00Z"), sender(trusted=True))
 
     row = CHAT.item(old.event, CLOCK.now(), TABLE)
 
     assert row["timestampSk"] == f"2004-11-15T03:00:00.000000Z#m-1#{keys.sender_tag('alice')}"
     assert row["bucketId"] == keys.bucket_id("m-1", 8)
-    assert row["expiresAt"] == CLOCK.now() // times.SECOND + 30 * 86400
     assert {CHAT.partition_key, CHAT.sort_key} <= row.keys()
     assert all({index.partition_key, index.sort_key} <= row.keys() for index in CHAT.indexes)
 

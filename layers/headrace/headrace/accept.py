@@ -126,14 +126,14 @@ def _validate(stream: Stream, sender: Sender, raws: Sequence[object]) -> tuple[l
             results.append(Result({}))
         except InvalidEvent as error:
             stamped.append(None)
-            results.append(Result(_sent_id(raw), error=error))
+            results.append(Result(_sent_id(stream, raw), error=error))
     return stamped, results
 
 
-def _sent_id(raw: object) -> dict[str, str]:
+def _sent_id(stream: Stream, raw: object) -> dict[str, str]:
     """The id of a refused event, so that its sender can tell which it was."""
-    sent = raw.get("messageId") if isinstance(raw, dict) else None
-    return {"messageId": cast(str, shown(sent, keys.ID_LIMIT))} if isinstance(sent, str) else {}
+    sent = raw.get(stream.id_field) if isinstance(raw, dict) else None
+    return {stream.id_field: cast(str, shown(sent, keys.ID_LIMIT))} if isinstance(sent, str) else {}
 
 
 def _measure(stream: Stream, results: Sequence[Result], meter: Meter) -> None:

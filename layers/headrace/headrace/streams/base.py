@@ -70,10 +70,12 @@ class Stream:
     ``accept(raw, sender)`` validates what a client sent and stamps it, or raises InvalidEvent.
     ``item(event, accepted_at, table)`` validates a stamped event again (a record may come from anywhere) and makes
     its row, or raises PoisonRecord; ``accepted_at`` is in microseconds.
+    ``id_field`` is where an event has its id, in what clients send and are told.
     ``table_setting`` and ``retention_setting`` name the variables with its table and its days to keep.
     """
 
     name: str
+    id_field: str
     write_scope: str
     accept: Callable[[object, Sender], Stamped]
     item: Callable[[dict[str, Any], int, TableSettings], Item]
@@ -135,7 +137,7 @@ CanonicalTime = Annotated[str, AfterValidator(_canonical)]
 SenderTag = Annotated[str, AfterValidator(_tag)]
 
 
-def choose_time(sender: Sender, message_id: str | None, timestamp: str | None) -> str:
+def choose_time(sender: Sender, id_field: str, event_id: str | None, timestamp: str | None) -> str:
     """The time of an event: the client's own, else the one inside a UUIDv7, else the server's clock.
 
     The first two may be at most 5 minutes ahead, and at most 24 hours old unless the sender is trusted.
@@ -146,15 +148,24 @@ def choose_time(sender: Sender, message_id: str | None, timestamp: str | None) -
     if timestamp is not None:
         _check_bounds(sender, "timestamp", timestamp)
         return timestamp
-    inside = times.uuid7_micros(message_id) if message_id is not None else None
+    inside = times.uuid7_micros(event_id) if event_id is not None else None
     if inside is None:
-        return sender.server_time(message_id)
+        return sender.server_time(event_id)
     try:
         chosen = times.iso(inside)
     except ValueError:
-        raise _outside("messageId", str(message_id), "holds a time that is no time", sender) from None
-    _check_bounds(sender, "messageId", chosen)
+        raise _outside(id_field, str(event_id), "holds a time that is no time", sender) from None
+    _check_bounds(sender, id_field, chosen)
     return chosen
+
+
+def expires_at(timestamp: str, accepted_at: int, retention_days: int) -> int:
+    """The second in which the row of an event may go: ``retention_days`` after it was accepted, or up to a day later.
+
+    Counted from the end of the day in which it may be sent: so whoever sends it again changes nothing (P3). An event
+    that was older than that when it was accepted (replayed logs) is kept from then on, and is not born expired.
+    """
+    return (max(times.micros_of(timestamp) + AGE_LIMIT, accepted_at) + retention_days * times.DAY) // times.SECOND
 
 
 def _check_bounds(sender: Sender, field_name: str, timestamp: str) -> None:

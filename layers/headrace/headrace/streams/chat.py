@@ -24,11 +24,13 @@ from headrace.streams.base import (
     Time,
     choose_time,
     choose_user,
+    expires_at,
     invalid_event,
     poison,
 )
 
 TEXT_BYTES = 4096
+ID_FIELD = "messageId"
 
 MessageType = Literal["TEXT", "JOIN", "LEAVE"]
 _TYPES = "one of TEXT, JOIN, LEAVE"
@@ -79,7 +81,7 @@ def accept(raw: object, sender: Sender) -> Stamped:
         message: IncomingMessage = _incoming(raw)
     except ValidationError as error:
         raise invalid_event(IncomingMessage, error) from None
-    timestamp = choose_time(sender, message.message_id, message.timestamp)
+    timestamp = choose_time(sender, ID_FIELD, message.message_id, message.timestamp)
     message_id = message.message_id or times.new_message_id(sender.now)
     user_id, username = choose_user(sender, message.user_id, message.username)
     tag = keys.sender_tag(sender.subject)
@@ -96,7 +98,7 @@ def accept(raw: object, sender: Sender) -> Stamped:
 
 
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
-    """The row of a stamped message; it expires ``table.retention_days`` after it was accepted.
+    """The row of a stamped message; it is kept for ``table.retention_days``, if that is not 0.
 
     Raises:
         PoisonRecord: missing_field, empty_key, invalid_key or invalid_event.
@@ -117,12 +119,13 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
         "bucketId": keys.bucket_id(message.message_id, table.time_write_shards),
     }
     if table.retention_days:
-        row["expiresAt"] = (accepted_at + table.retention_days * times.DAY) // times.SECOND
+        row["expiresAt"] = expires_at(message.timestamp, accepted_at, table.retention_days)
     return row
 
 
 CHAT = Stream(
     name="chat",
+    id_field=ID_FIELD,
     write_scope=CHAT_WRITE,
     accept=accept,
     item=item,

@@ -75,6 +75,7 @@ def item(event: dict[str, Any], accepted_at: int, _table: TableSettings) -> Item
 
 PROBE = Stream(
     name="probe",
+    id_field="minute",
     write_scope=OPS,
     accept=accept,
     item=item,
