@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from faults.template import ROOT, write_template
 from loadtest.checker import Verdict
 from loadtest.readback import drain_and_read, walk_all
 from loadtest.target import Target
+from localstage.errors import AlreadyRunning
 
 FOLDER = ROOT / ".local" / "faults"
 PATIENCE = 150.0
@@ -45,8 +47,10 @@ class World:
         """Start everything, with empty data.
 
         Raises:
+            localstage.errors.AlreadyRunning: another run uses this folder.
             localstage.errors.StageError, loadtest.client.LoadTestError: something did not start.
         """
+        self._lock()
         self.backing = Backing(self.folder / "backing")
         self.backing.start()
         template = write_template(self.folder / "template")
@@ -57,12 +61,23 @@ class World:
         self.operator = Operator(self.target)
         time.sleep(SETTLED)
 
+    def _lock(self) -> None:
+        """Hold the folder until this process is gone: starting throws away its data."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._held = (self.folder / "run.lock").open("a", encoding="utf-8")
+        try:
+            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise AlreadyRunning(f"fault days or a soak already run in {self.folder}; one at a time") from None
+
     def stop(self) -> None:
         """Stop what was started; works half-started."""
         if hasattr(self, "stage"):
             self.stage.stop()
         if hasattr(self, "backing"):
             self.backing.stop()
+        if hasattr(self, "_held"):
+            self._held.close()
 
     def heal(self) -> None:
         """End every fault."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import inspect
+from pathlib import Path
 
 import pytest
 
 from faults.__main__ import ABOUT, DAYS, expected_seconds, main, said, total
 from faults.account import Row
+from faults.world import World
+from localstage.errors import AlreadyRunning
 
 
 def test_every_day_has_a_sentence_a_duration_and_one_name() -> None:
@@ -45,3 +49,17 @@ def test_the_last_line_names_the_days_that_broke_a_promise_and_how_long_all_took
 
 def test_the_last_line_of_a_good_run_says_so() -> None:
     assert total([row("a")], 1, 5.0).endswith(": every promise kept")
+
+
+def test_a_second_run_in_the_same_folder_touches_nothing_of_the_first(tmp_path: Path) -> None:
+    data = tmp_path / "backing" / "services"
+    data.mkdir(parents=True)
+    with (tmp_path / "run.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        second = World(tmp_path)
+
+        with pytest.raises(AlreadyRunning, match="one at a time"):
+            second.start()
+        second.stop()
+
+    assert data.exists()
