@@ -28,7 +28,9 @@ class RedisNode:
         if self._process is not None:
             return
         program = asyncio.run(install.ensure_programs([install.REDIS], os.environ))[install.REDIS]
-        options = ["--port", str(self._port), "--bind", "127.0.0.1", "--dir", str(self._folder), "--save", ""]
+        # By itself it would listen 10,000 above its port, where there may be none.
+        bus = ["--cluster-port", str(free_port())]
+        options = [*bus, "--port", str(self._port), "--bind", "127.0.0.1", "--dir", str(self._folder), "--save", ""]
         (self._folder / "nodes.conf").unlink(missing_ok=True)
         self._process = subprocess.Popen(
             [program, *options, "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"],
