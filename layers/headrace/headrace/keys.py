@@ -20,11 +20,15 @@ ID_LIMIT = 128
 PARTITION_KEY_BYTES = 2048
 SORT_KEY_BYTES = 1024
 SENDER_TAG_LENGTH = 12
+MEMBERSHIP_ID_LENGTH = 26
 ID_FORM = f"1 to {ID_LIMIT} characters of any script, without '#' and control characters"
 
 PERSIST_EXCHANGE = "headrace.events"
 PARKED_EXCHANGE = "headrace.parked"
 PARKED_QUEUE = "parked"
+LIVE_EXCHANGE = "headrace.live"
+LIVE_QUEUES = 2
+"""Fixed, since each has its own event source mapping in the template (PushLive)."""
 
 
 class TimestampSk(NamedTuple):
@@ -133,6 +137,21 @@ def persist_queues(queues: int) -> list[str]:
     return [persist_queue(number) for number in range(queues)]
 
 
+def live_queue(room_id: str) -> str:
+    """The live queue of a room, which is also its routing key: one for each room, so that a room's order stays."""
+    return live_queues()[zlib.crc32(room_id.encode()) % LIVE_QUEUES]
+
+
+def live_queues() -> list[str]:
+    """The names of all live queues."""
+    return [f"live.{number}" for number in range(LIVE_QUEUES)]
+
+
+def live_marker(room_id: str) -> str:
+    """The cache key under which stands whether anybody listens to a room."""
+    return f"live:{room_id}"
+
+
 def connection_room(connection_id: str) -> str:
     """The partition key of a connection's own row in Connections.
 
@@ -144,6 +163,29 @@ def connection_room(connection_id: str) -> str:
 def probe_room(queue: str) -> str:
     """The partition key of the probes of one persist queue: ``#`` keeps it apart from every room."""
     return f"#probe#{queue}"
+
+
+def membership_event(timestamp: str, event_id: str) -> str:
+    """A join or leave as it stands in a membership's sets: ordered by time, then id."""
+    return f"{timestamp}#{event_id}"
+
+
+def parse_membership_event(member: str) -> tuple[str, str]:
+    """The time and id of a join or leave.
+
+    Raises:
+        ValueError: not such a member.
+    """
+    timestamp, _, event_id = member.partition(SEPARATOR)
+    if not is_canonical(timestamp) or not event_id or SEPARATOR in event_id:
+        raise ValueError("not a join or leave")
+    return timestamp, event_id
+
+
+def membership_event_id(kind: str, user_id: str, room_id: str, timestamp: str) -> str:
+    """The id of a join or leave that brings none: the same for the same user, room and time."""
+    told = SEPARATOR.join((kind, user_id, room_id, timestamp))
+    return base64.b32encode(sha256(told.encode()).digest()).decode()[:MEMBERSHIP_ID_LENGTH].lower()
 
 
 def fits(partition_key: str, sort_key: str | None = None) -> bool:
