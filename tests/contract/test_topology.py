@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
@@ -15,7 +16,7 @@ from rabbit import Rabbit, free_port
 
 from headrace import custom_resource, topology
 from headrace.errors import BrokerUnavailable, SecretsUnavailable
-from headrace.keys import PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
+from headrace.keys import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
 from headrace.secrets import MemorySecrets
 from headrace.settings import TopologySettings
 from headrace.topology import declare
@@ -60,6 +61,9 @@ def test_everything_is_declared_and_declaring_again_changes_nothing(vhost: str, 
         "exchange headrace.events",
         "queue persist.0",
         "queue persist.1",
+        "exchange headrace.live",
+        "queue live.0",
+        "queue live.1",
     ]
     assert channel.basic_get("persist.1")[2] == b"kept"
 
@@ -132,6 +136,27 @@ def test_what_came_back_too_often_is_parked_and_not_lost(vhost: str, channel: Bl
     assert deliveries == 4
     parked = next(body for _, _, body in channel.consume(PARKED_QUEUE, auto_ack=True, inactivity_timeout=20))
     assert parked == b"poison"
+
+
+def test_live_copies_go_when_they_are_old_and_the_oldest_first_when_there_are_too_many(
+    vhost: str, channel: BlockingChannel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(topology, "LIVE_SECONDS", 1)
+    monkeypatch.setattr(topology, "LIVE_LENGTH", 2)
+    declare(settings(vhost), SECRETS)
+    channel.confirm_delivery()
+
+    for body in (b"1", b"2", b"3"):
+        channel.basic_publish(LIVE_EXCHANGE, "live.0", body, mandatory=True)
+
+    first = channel.basic_get("live.0")
+    assert first[2] == b"2"
+    channel.basic_nack(first[0].delivery_tag)
+    deadline = time.monotonic() + 30
+    while channel.queue_declare("live.0", passive=True).method.message_count and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert channel.basic_get("live.0")[0] is None
+    assert channel.basic_get(PARKED_QUEUE)[0] is None
 
 
 def test_a_broker_that_is_away_is_said_to_be() -> None:

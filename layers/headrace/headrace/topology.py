@@ -18,7 +18,14 @@ from pika.exceptions import ChannelClosedByBroker
 from headrace.broker.pika_errors import PIKA_ERRORS, broker_error, is_authentication
 from headrace.broker.rabbitmq import parameters
 from headrace.errors import SecretsUnavailable
-from headrace.keys import PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
+from headrace.keys import (
+    LIVE_EXCHANGE,
+    PARKED_EXCHANGE,
+    PARKED_QUEUE,
+    PERSIST_EXCHANGE,
+    live_queues,
+    persist_queues,
+)
 from headrace.secrets import Secrets, credentials
 from headrace.settings import TopologySettings
 
@@ -28,6 +35,10 @@ HEARTBEAT_SECONDS = 15
 """Short: pika's blocking calls have no time limit of their own, so this is what ends one on a silent broker."""
 NEVER_DROPPED = 1_000_000
 """A delivery limit that means none on every version; ``-1`` drops at once on 3.10 and means none on 4.x."""
+LIVE_SECONDS = 5
+LIVE_LENGTH = 2_000
+LIVE_BYTES = 32 * 1024 * 1024
+"""How old, how many and how large live copies may get in a queue. Then the oldest go: they are in the history."""
 
 _STRATEGY = "x-dead-letter-strategy"
 
@@ -73,11 +84,22 @@ def plan(queues: int, delivery_limit: int) -> list[Exchange | Queue]:
         "x-dead-letter-exchange": PARKED_EXCHANGE,
         _STRATEGY: "at-least-once",
     }
+    # Classic, because nothing here is worth a write to three disks, and without a dead-letter exchange: a late live copy
+    # is useless.
+    live = {
+        "x-queue-type": "classic",
+        "x-message-ttl": LIVE_SECONDS * 1000,
+        "x-max-length": LIVE_LENGTH,
+        "x-max-length-bytes": LIVE_BYTES,
+        "x-overflow": "drop-head",
+    }
     return [
         Exchange(PARKED_EXCHANGE, "fanout"),
         Queue(PARKED_QUEUE, PARKED_EXCHANGE, "", parked),
         Exchange(PERSIST_EXCHANGE, "direct"),
         *(Queue(name, PERSIST_EXCHANGE, name, persist) for name in persist_queues(queues)),
+        Exchange(LIVE_EXCHANGE, "direct"),
+        *(Queue(name, LIVE_EXCHANGE, name, live) for name in live_queues()),
     ]
 
 
