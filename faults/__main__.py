@@ -34,23 +34,23 @@ DAYS: dict[str, Day] = {
 LETHAL, FROZEN = "lethal-record", "function-frozen"
 ABOUT = {
     "broker-down-from-start": 20,
-    "broker-killed": 60,
-    "broker-black-holed": 60,
+    "broker-killed": 40,
+    "broker-black-holed": 30,
     "broker-memory-alarm": 20,
-    "broker-and-sqs-down": 25,
-    "confirms-lost": 60,
+    "broker-and-sqs-down": 35,
+    "confirms-lost": 10,
     "queue-deleted": 70,
     "cache-killed": 15,
     "cache-silent": 20,
-    "dynamodb-down": 60,
+    "dynamodb-down": 75,
     "dynamodb-throttles-half": 20,
-    "persist-killed": 90,
-    "sqs-and-dynamodb-down": 80,
-    "poison-of-all-kinds": 20,
-    "redrive-under-failures": 60,
+    "persist-killed": 25,
+    "sqs-and-dynamodb-down": 60,
+    "poison-of-all-kinds": 15,
+    "redrive-under-failures": 25,
     LETHAL: 120,
-    "three-times": 30,
-    "stage-killed": 90,
+    "three-times": 15,
+    "stage-killed": 60,
     FROZEN: 200,
 }
 """Seconds that each day took on two cores."""
@@ -152,8 +152,8 @@ def total(rows: Sequence[Row], wanted: int, seconds: float) -> str:
     counts = " ".join(f"{COUNTS[name]}={sum(getattr(row, name) for row in rows)}" for name in COLUMNS)
     failed = [row.day for row in rows if not row.good]
     verdict = f"{len(failed)} FAILED ({', '.join(failed)})" if failed else "every promise kept"
-    of = f" of {wanted}" if len(rows) != wanted else ""
-    return f"{len(rows)}{of} days in {int(seconds) // 60} min {int(seconds) % 60:02d} s: {counts}: {verdict}"
+    days = f"{len(rows)} of {wanted} days" if len(rows) != wanted else "1 day" if wanted == 1 else f"{wanted} days"
+    return f"{days} in {int(seconds) // 60} min {int(seconds) % 60:02d} s: {counts}: {verdict}"
 
 
 def line(row: Row) -> str:

@@ -39,6 +39,7 @@ class Backing:
         self._password = secrets.token_urlsafe(18)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="backing", daemon=True)
+        self._under_way: set[asyncio.Task[Any] | None] = set()
         self._services: Services | None = None
         self._endpoints: Endpoints | None = None
         self.broker = TcpProxy(lambda: ("127.0.0.1", self.service("RabbitMQ").port))
@@ -75,6 +76,11 @@ class Backing:
         self._loop.close()
 
     async def _stop(self) -> None:
+        # Whoever waited for these was interrupted.
+        given_up = [task for task in self._under_way if task is not None and task is not asyncio.current_task()]
+        for task in given_up:
+            task.cancel()
+        await asyncio.gather(*given_up, return_exceptions=True)
         for proxy in self._proxies:
             await proxy.stop()
         if self._services is not None:
@@ -82,8 +88,16 @@ class Backing:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run ``work`` in the loop and wait for it."""
-        future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future: Future[T] = asyncio.run_coroutine_threadsafe(self._noted(work), self._loop)
         return future.result()
+
+    async def _noted(self, work: Coroutine[Any, Any, T]) -> T:
+        task = asyncio.current_task()
+        self._under_way.add(task)
+        try:
+            return await work
+        finally:
+            self._under_way.discard(task)
 
     def call(self, action: Callable[[], object]) -> None:
         """Run ``action`` in the loop and wait for it."""
