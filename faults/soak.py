@@ -183,13 +183,16 @@ def soak(world: World, seconds: float, seed: int) -> int:
             time.sleep(min(calm, max(0.0, seconds - LAST_CALM - (time.monotonic() - day.began))))
         time.sleep(max(0.0, seconds - (time.monotonic() - day.began)))
         day.load.stop()
+        world.say(
+            f"{time.monotonic() - day.began:5.0f} s  {day.load.accepted:9,} accepted  draining, then reading all back"
+        )
         redriven = world.redrive_all()
         row = day.end(f"{sum(met.values())} faults, {redriven} redriven", patience=200)
-    world.say(", ".join(f"{name} {count}" for name, count in sorted(met.items())))
+    world.say("faults: " + ", ".join(f"{name} {count}" for name, count in sorted(met.items())))
     world.say(
         f"seed={seed} accepted={row.accepted} stored={row.stored} retried={row.retried} dead={row.dead} "
         f"parked={row.parked} lost={row.lost} unexpected={row.unexpected} duplicated={row.duplicated} "
-        f"503s={row.refused} redriven={redriven}"
+        f"503s={row.refused} redriven={redriven} in {row.seconds:.0f} s: {'every promise kept' if row.good else 'FAILED'}"
     )
     for problem in row.problems:
         world.say(f"  {problem}")
@@ -211,7 +214,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, help="default: another one each time")
     parsed = parser.parse_args(arguments)
     seed = secrets.randbelow(1_000_000) if parsed.seed is None else parsed.seed
-    print(f"soak of {parsed.seconds:.0f} s, seed {seed}", flush=True)
+    print(f"soak of {parsed.seconds:.0f} s, seed {seed} (again: make soak SEED={seed}); Ctrl-C ends it and cleans up")
+    print("starting RabbitMQ, Redis, DynamoDB, SQS, proxies in front of them, and a stage", flush=True)
     world = World(say=lambda line: print(line, flush=True))
     with interruptible():
         try:
