@@ -192,7 +192,8 @@ def soak(world: World, seconds: float, seed: int) -> int:
     world.say(
         f"seed={seed} accepted={row.accepted} stored={row.stored} retried={row.retried} dead={row.dead} "
         f"parked={row.parked} lost={row.lost} unexpected={row.unexpected} duplicated={row.duplicated} "
-        f"503s={row.refused} redriven={redriven} in {row.seconds:.0f} s: {'every promise kept' if row.good else 'FAILED'}"
+        f"503s={row.refused} redriven={redriven} in {row.seconds:.0f} s: "
+        + ("every promise kept" if row.good else "FAILED")
     )
     for problem in row.problems:
         world.say(f"  {problem}")
