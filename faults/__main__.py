@@ -48,13 +48,14 @@ ABOUT = {
     "sqs-and-dynamodb-down": 60,
     "poison-of-all-kinds": 15,
     "redrive-under-failures": 25,
-    LETHAL: 120,
+    LETHAL: 220,
     "three-times": 15,
     "stage-killed": 60,
     FROZEN: 200,
 }
 """Seconds that each day took on two cores."""
 START_SECONDS = 30
+TOGETHER = max(ABOUT[LETHAL], ABOUT[FROZEN]) + 10
 Keep = Callable[[Row], object]
 COLUMNS = ("accepted", "stored", "retried", "dead", "lost", "unexpected", "duplicated", "refused")
 COUNTS = {**{name: name for name in COLUMNS}, "refused": "503s"}
@@ -110,13 +111,18 @@ def run(names: Sequence[str], console: Console) -> int:
 
 def _days(names: Sequence[str], world: World, console: Console) -> Iterator[Callable[[Keep], Row]]:
     """The days, each told who keeps rows: one that mostly waits has another done meanwhile."""
-    together = together_in(names)
-    alone = [name for name in names if not (together and name == LETHAL)]
-    for number, name in enumerate(alone, 1):
-        also = f", with {LETHAL} inside" if together and name == FROZEN else ""
-        announced = f"{number}/{len(alone)} {name} (about {ABOUT[name]} s{also}): {said(name)}"
-        console.print(announced, markup=False, soft_wrap=True)
-        if also:
+    number = 0
+    for name in names:
+        inside = together_in(names) and name == FROZEN
+        if together_in(names) and name == LETHAL:
+            continue
+        number += 1
+        head = f"{number} of {len(names)}  {name}, {minutes(ABOUT[name])}"
+        if inside:
+            head = f"{number} and {number + 1} of {len(names)}  {name}, with {LETHAL} in its wait, {minutes(TOGETHER)}"
+            number += 1
+        console.print(f"{head}: {said(name)}", markup=False, soft_wrap=True)
+        if inside:
             yield lambda keep: days_broker.function_frozen(world, lambda: keep(DAYS[LETHAL](world)))
         else:
             yield lambda _keep, day=DAYS[name]: day(world)  # type: ignore[misc]
@@ -129,7 +135,8 @@ def together_in(names: Sequence[str]) -> bool:
 
 def expected_seconds(names: Sequence[str]) -> int:
     """How long these days take, about."""
-    return START_SECONDS + sum(ABOUT[name] for name in names) - ABOUT[LETHAL] * together_in(names)
+    saved = ABOUT[LETHAL] + ABOUT[FROZEN] - TOGETHER if together_in(names) else 0
+    return START_SECONDS + sum(ABOUT[name] for name in names) - saved
 
 
 def said(name: str) -> str:

@@ -163,7 +163,8 @@ def function_frozen(world: World, meanwhile: Callable[[], object] = lambda: None
         day.load.pause()
         before_freeze = world.backing.broker.connections
         frozen = time.monotonic()
-        meanwhile()
+        with day.without():
+            meanwhile()
         day.run_for(max(0.0, frozen + FROZEN_SECONDS - time.monotonic()))
         left = world.backing.broker.connections
         day.expect(left < before_freeze, f"the broker hung up on nobody ({before_freeze} connections, then {left})")
