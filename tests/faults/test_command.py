@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import fcntl
 import inspect
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import faults.__main__ as command
 from faults.__main__ import ABOUT, DAYS, expected_seconds, main, said, total
 from faults.account import Row
+from faults.template import ROOT
 from faults.world import World
+from loadtest.client import LoadTestError
 from localstage.errors import AlreadyRunning
 
 
@@ -65,3 +69,67 @@ def test_a_second_run_in_the_same_folder_touches_nothing_of_the_first(tmp_path: 
         second.stop()
 
     assert data.exists()
+
+
+def test_every_day_is_on_the_page_about_them() -> None:
+    page = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
+
+    assert [name for name in DAYS if f"`{name}`" not in page] == []
+
+
+class IdleWorld:
+    """Starts nothing."""
+
+    stopped = 0
+
+    def start(self) -> None:
+        pass
+
+    def stop(self) -> None:
+        IdleWorld.stopped += 1
+
+
+def play(monkeypatch: pytest.MonkeyPatch, **days: Callable[[World], Row]) -> int:
+    """The command's exit code on these days."""
+    monkeypatch.setattr(command, "World", IdleWorld)
+    monkeypatch.setattr(command, "DAYS", days)
+    monkeypatch.setattr(command, "ABOUT", {**ABOUT, **dict.fromkeys(days, 1)})
+    IdleWorld.stopped = 0
+    return main(list(days))
+
+
+def good(_world: World) -> Row:
+    """All went well."""
+    return row("good")
+
+
+def bad(_world: World) -> Row:
+    """Something was lost."""
+    return row("bad", "lost 1: ['id']")
+
+
+def broken(_world: World) -> Row:
+    """The day itself fails."""
+    raise LoadTestError("the history cannot be read")
+
+
+def test_a_broken_promise_ends_with_1_after_all_other_days(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert play(monkeypatch, good=good) == 0
+    assert play(monkeypatch, bad=bad, good=good) == 1
+
+    shown = capsys.readouterr().out
+    assert "lost 1: ['id']" in shown
+    assert "2 of 2  good, about 1 s: All went well." in shown
+
+
+def test_a_run_that_cannot_go_on_shows_the_days_until_then_and_cleans_up(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert play(monkeypatch, good=good, broken=broken, bad=bad) == 1
+
+    shown = capsys.readouterr()
+    assert "1 of 3 days in 0 min" in shown.out
+    assert "the history cannot be read" in shown.err
+    assert IdleWorld.stopped == 1

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+from aiohttp import web
+
 from faults import days_broker, days_store
+from faults import world as worlds
+from faults.http_proxy import Call, Forward
+from faults.judges import JSON
 from faults.world import World
 
 
@@ -26,3 +32,25 @@ def test_poison_of_eight_kinds_is_dead_in_seconds_and_delays_nobody(world: World
 
     assert row.good, row
     assert row.dead == 8 * days_store.SETS_OF_POISON
+
+
+async def forgets(call: Call, forward: Forward) -> web.Response:
+    """Says that it stored, and did not."""
+    if call.action == "BatchWriteItem":
+        return web.Response(body=b'{"UnprocessedItems": {}}', content_type=JSON)
+    return await forward(call.body)
+
+
+def test_a_table_that_stores_nothing_and_says_it_did_is_found_out(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worlds, "READ_PATIENCE", 1.0)
+
+    with world.day("forgotten", sockets=1, posts=0) as day:
+        world.backing.judge_dynamodb(forgets)
+        day.load.start()
+        day.run_for(1)
+        row = day.end()
+
+    assert row.lost == row.accepted > 0
+    assert not row.good
