@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
-from headrace import keys, persist, retry_budget, times
+from headrace import keys, persist, persist_retry, retry_budget, times
 from headrace.accept import Acceptor
 from headrace.broker.memory import MemoryPublisher
 from headrace.dead_letters import DeadLetters
 from headrace.errors import PoisonRecord
 from headrace.persist import Persister
+from headrace.persist_retry import RetryBatch
+from headrace.retry_lane.base import Postponement
 from headrace.retry_lane.memory import MemoryRetryLane
 from headrace.store.guarded import GuardedStore
 from headrace.streams import chat
@@ -206,16 +208,21 @@ def no_pauses_between_tries(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(retry_budget, "pause_after", lambda _received, _first: 0)
 
 
-@found_as(r"poison")
+@found_as(r"poison is not dead at once|poison was waited for")
 def poison_waits_like_any_other(patch: pytest.MonkeyPatch) -> None:
     """It takes as long as an outage may take to reach the dead lane."""
-    patch.setattr(persist, "PoisonRecord", type("Nothing", (PoisonRecord,), {}))
+
+    def waiting(self: RetryBatch, index: int) -> Postponement:
+        received = persist_retry.retry_order.received(self.raws[index])
+        return Postponement(self.raws[index]["receiptHandle"], retry_budget.pause_after(received, self.first_pause))
+
+    patch.setattr(RetryBatch, "_postponement", waiting)
 
 
 @found_as(r"dead after 0 s of outage")
 def a_killer_takes_its_neighbours_along(patch: pytest.MonkeyPatch) -> None:
     """The whole batch of the retry lane is stored at once."""
-    patch.setattr(persist.retry_order, "groups", lambda raws: [list(range(len(raws)))])
+    patch.setattr(persist_retry.retry_order, "groups", lambda raws: [list(range(len(raws)))])
 
 
 @found_as(r"unexpected|lost")

@@ -7,7 +7,9 @@ import functools
 from headrace.breaker_board import BreakerBoard
 from headrace.persist import Persister
 from headrace.retry_lane.sqs import SqsRetryLane
+from headrace.rights import memberships, rooms
 from headrace.settings import EnvironmentSettings, PersistSettings, TableSettings
+from headrace.store.checked import CheckedStore
 from headrace.store.dynamodb import DynamoStore
 from headrace.store.guarded import GuardedStore
 from headrace.streams import STREAMS
@@ -19,10 +21,12 @@ def persister() -> Persister:
     """Stores the records of both lanes."""
     settings = PersistSettings.read()
     store = DynamoStore(settings.persist_parallel_writes, settings.persist_retry_seconds)
+    guarded = GuardedStore(store, settings, BreakerBoard(EnvironmentSettings.read()))
     return Persister(
-        GuardedStore(store, settings, BreakerBoard(EnvironmentSettings.read())),
+        CheckedStore(guarded, rooms(), memberships()),
         SqsRetryLane(settings.retry_queue_url),
         {name: TableSettings.of(each.table_setting, each.retention_setting) for name, each in STREAMS.items()},
         SystemClock(),
         settings.retry_first_pause_seconds,
+        settings.retry_visibility_seconds,
     )

@@ -10,6 +10,8 @@ RECEIVES = 5
 
 FACTOR = 4
 LONGEST_PAUSE = 900
+LONGEST_HIDDEN = 43_200
+"""Seconds: the longest that SQS hides a message."""
 
 
 def pause_after(received: int, first_pause: int) -> int:
@@ -21,6 +23,17 @@ def pause_after(received: int, first_pause: int) -> int:
     if received >= RECEIVES:
         return 0
     return min(first_pause * int(FACTOR ** (max(1, received) - 1)), LONGEST_PAUSE)
+
+
+def apart(count: int, visibility: int, chance: float) -> list[int]:
+    """Seconds until each of ``count`` records of a batch is seen again, should one of them end the function.
+
+    None sooner than by the queue's own ``visibility``, and one after the other by as much as an invocation may take (a
+    sixth of that, as the template has it), so that they meet no more. ``chance``, from 0 to 1, moves them all a little,
+    so that they do not meet those of another batch either.
+    """
+    gap = visibility / 6
+    return [min(int(visibility + gap * (place + chance)), LONGEST_HIDDEN) for place in range(count)]
 
 
 def pauses(first_pause: int) -> tuple[int, ...]:

@@ -120,6 +120,14 @@ class PersistSettings(RetryLaneSettings, BreakerSettings):
     persist_parallel_writes: int = Field(default=8, ge=1, le=64, description="a whole number from 1 to 64")
     persist_retry_seconds: float = Field(default=3.0, ge=0, le=60, description="seconds from 0 to 60")
     retry_first_pause_seconds: int = Field(default=15, ge=1, le=900, description="whole seconds from 1 to 900")
+    retry_visibility_seconds: int = Field(default=360, ge=1, le=43200, description="whole seconds from 1 to 43200")
+
+
+class RoomSettings(Settings):
+    """Where rooms and memberships are."""
+
+    rooms_table: Name = Field(description="the name of the Rooms table")
+    memberships_table: Name = Field(description="the name of the Memberships table")
 
 
 class TopologySettings(BrokerSettings):

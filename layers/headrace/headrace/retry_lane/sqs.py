@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from botocore.exceptions import ClientError
+
 from headrace.aws import AWS_ERRORS, client, error_code
 from headrace.errors import RetryLaneUnavailable
 from headrace.retry_lane.base import MESSAGE_BYTES, Handover, Postponement, message_bytes, to_text
@@ -28,7 +30,8 @@ class SqsRetryLane:
     def send(self, records: Sequence[Handover]) -> list[RetryLaneUnavailable | None]:
         """One outcome per record, in order."""
         outcomes: list[RetryLaneUnavailable | None] = [None] * len(records)
-        for failures in self._at_once(self._send_batch, list(batches(records))):
+        silent: list[RetryLaneUnavailable] = []
+        for failures in self._at_once(lambda entries: self._send_batch(entries, silent), list(batches(records))):
             for index, failure in failures.items():
                 outcomes[index] = failure
         return outcomes
@@ -57,11 +60,16 @@ class SqsRetryLane:
             self._pool = ThreadPoolExecutor(PARALLEL, "retry-lane")
         return list(self._pool.map(call, groups))
 
-    def _send_batch(self, entries: list[Entry]) -> dict[int, RetryLaneUnavailable]:
+    def _send_batch(self, entries: list[Entry], silent: list[RetryLaneUnavailable]) -> dict[int, RetryLaneUnavailable]:
+        if silent:
+            # Each batch would wait as long as the first, and whoever sends has a deadline.
+            return {int(entry["Id"]): silent[0] for entry in entries}
         try:
             answer = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
         except AWS_ERRORS as error:
             failure = RetryLaneUnavailable(f"the retry queue is away: {error_code(error)}")
+            if not isinstance(error, ClientError):
+                silent.append(failure)
             return {int(entry["Id"]): failure for entry in entries}
         taken = {entry["Id"] for entry in answer.get("Successful", ())}
         codes = {entry["Id"]: entry.get("Code", "Unknown") for entry in answer.get("Failed", ())}
