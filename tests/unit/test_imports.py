@@ -22,6 +22,7 @@ ADAPTER_MODULES = {
     "secrets",
     "tokens",
     "topology",
+    "broker.cast",
     "broker.depths",
     "broker.link",
     "broker.parked",

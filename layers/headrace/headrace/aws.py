@@ -6,12 +6,13 @@ botocore alone, without boto3 on top: the same clients for less of a cold start.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import botocore
 import botocore.session
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
 AWS_ERRORS = (BotoCoreError, ClientError)
 """Every exception that a client raises for what the service or the network did."""
@@ -54,6 +55,20 @@ def client(service: str, *, timeout: float = 2.0, attempts: int = 2, connections
 @functools.cache
 def _session() -> botocore.session.Session:
     return botocore.session.get_session()
+
+
+def signing() -> tuple[Callable[[], Any], str]:
+    """What signs requests of this process: a function that gives the credentials as they are now, and the region.
+
+    Raises:
+        NoCredentialsError: there are none.
+    """
+    session = _session()
+    # Resolved once; a role's temporary credentials renew themselves behind it.
+    known = session.get_credentials()
+    if known is None:
+        raise NoCredentialsError
+    return known.get_frozen_credentials, str(session.get_config_variable("region"))
 
 
 def error_code(error: BaseException) -> str:

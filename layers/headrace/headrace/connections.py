@@ -5,18 +5,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headrace.auth import Caller
 from headrace.aws import AWS_ERRORS
 from headrace.errors import StoreUnavailable
-from headrace.items import to_wire
+from headrace.items import from_wire, to_wire
 from headrace.keys import connection_room
 from headrace.times import SECOND, Clock, SystemClock
 
 CONNECTION_SECONDS = 2 * 3600
 GRACE_SECONDS = 600
 BATCH = 25
+LOOK = 25
+"""Rows looked at for a living one, before a room is taken to have listeners."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """One connection in one room; ``since`` is the first time (canonical) that it may hear of, ``None`` for all."""
+
+    connection_id: str
+    user_id: str
+    since: str | None = None
 
 
 class Connections(Protocol):
@@ -38,6 +51,46 @@ class Connections(Protocol):
         """
         ...
 
+    def subscribe(self, room_id: str, connection_id: str, caller: Caller, connected_at: int, since: str | None) -> None:
+        """Put a connection (opened at ``connected_at``, epoch seconds) into a room, until it or its token ends.
+
+        Raises:
+            headrace.errors.StoreUnavailable: it could not be stored.
+        """
+        ...
+
+    def unsubscribe(self, room_id: str, connection_ids: Iterable[str]) -> None:
+        """Take connections out of a room; what is not there is harmless.
+
+        Raises:
+            headrace.errors.StoreUnavailable: some may be left.
+        """
+        ...
+
+    def unsubscribe_user(self, room_id: str, user_id: str) -> int:
+        """Take all connections of a user out of a room, as when a membership ends; returns how many there were.
+
+        Raises:
+            headrace.errors.StoreUnavailable: some may be left: the caller has to try again.
+        """
+        ...
+
+    def subscriptions(self, room_id: str) -> list[Subscription]:
+        """Who listens to a room now: what was subscribed before the call is in it, what has expired is not.
+
+        Raises:
+            headrace.errors.StoreUnavailable: it could not be read.
+        """
+        ...
+
+    def has_subscriptions(self, room_id: str) -> bool:
+        """Whether anybody may listen to a room; in doubt, yes. Cheaper than :meth:`subscriptions`.
+
+        Raises:
+            headrace.errors.StoreUnavailable: it could not be read.
+        """
+        ...
+
 
 def connection_row(connection_id: str, caller: Caller, now: int) -> dict[str, Any]:
     """The row of a connection; ``now`` in microseconds."""
@@ -49,6 +102,29 @@ def connection_row(connection_id: str, caller: Caller, now: int) -> dict[str, An
         "tokenExpiresAt": caller.expires_at,
         "expiresAt": now // SECOND + CONNECTION_SECONDS + GRACE_SECONDS,
     }
+
+
+def subscription_row(
+    room_id: str, connection_id: str, caller: Caller, connected_at: int, since: str | None
+) -> dict[str, Any]:
+    """The row of a connection in a room."""
+    row = {
+        "roomId": room_id,
+        "connectionId": connection_id,
+        "userId": caller.subject,
+        "tokenExpiresAt": caller.expires_at,
+        "expiresAt": connected_at + CONNECTION_SECONDS + GRACE_SECONDS,
+    }
+    return row if since is None else row | {"since": since}
+
+
+def _living(rows: Iterable[Mapping[str, Any]], now: int) -> list[Subscription]:
+    """The subscriptions among ``rows`` that have not expired at ``now`` (microseconds): TTL deletes days later."""
+    return [
+        Subscription(row["connectionId"], row["userId"], row.get("since"))
+        for row in rows
+        if min(row["expiresAt"], row["tokenExpiresAt"]) > now // SECOND
+    ]
 
 
 class DynamoConnections:
@@ -67,36 +143,63 @@ class DynamoConnections:
     def close(self, connection_id: str) -> int:
         """Forget a connection and its subscriptions."""
         # The index may not show the connection's own row yet; its key is known without it.
-        rooms = {connection_room(connection_id), *self._rooms(connection_id)}
-        keys = [{"roomId": {"S": room}, "connectionId": {"S": connection_id}} for room in sorted(rooms)]
+        index = {"IndexName": "ByConnection", "ProjectionExpression": "roomId"}
+        rooms = {row["roomId"] for page in self._query("connectionId", connection_id, **index) for row in page}
+        return self._delete((room, connection_id) for room in sorted({connection_room(connection_id), *rooms}))
+
+    def subscribe(self, room_id: str, connection_id: str, caller: Caller, connected_at: int, since: str | None) -> None:
+        """Put a connection into a room."""
+        row = subscription_row(room_id, connection_id, caller, connected_at, since)
+        self._call("put_item", TableName=self._table, Item=to_wire(row))
+
+    def unsubscribe(self, room_id: str, connection_ids: Iterable[str]) -> None:
+        """Take connections out of a room."""
+        self._delete((room_id, connection_id) for connection_id in sorted(set(connection_ids)))
+
+    def unsubscribe_user(self, room_id: str, user_id: str) -> int:
+        """Take all connections of a user out of a room."""
+        rows = (row for page in self._query("roomId", room_id, ConsistentRead=True) for row in page)
+        return self._delete((room_id, row["connectionId"]) for row in rows if row["userId"] == user_id)
+
+    def subscriptions(self, room_id: str) -> list[Subscription]:
+        """Who listens to a room now."""
+        pages = self._query("roomId", room_id, ConsistentRead=True)
+        return _living((row for page in pages for row in page), self._clock.now())
+
+    def has_subscriptions(self, room_id: str) -> bool:
+        """Whether anybody may listen to a room."""
+        page = next(self._query("roomId", room_id, ConsistentRead=True, Limit=LOOK))
+        return len(page) == LOOK or bool(_living(page, self._clock.now()))
+
+    def _query(self, name: str, value: str, **more: Any) -> Iterator[list[dict[str, Any]]]:
+        """Pages of the rows whose attribute ``name`` (a key) is ``value``."""
+        arguments: dict[str, Any] = {
+            "TableName": self._table,
+            "KeyConditionExpression": f"{name} = :v",
+            "ExpressionAttributeValues": {":v": {"S": value}},
+            **more,
+        }
+        while True:
+            answer = self._call("query", **arguments)
+            yield [from_wire(item) for item in answer["Items"]]
+            if "LastEvaluatedKey" not in answer:
+                return
+            arguments["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+
+    def _delete(self, rows: Iterable[tuple[str, str]]) -> int:
+        keys = [{"roomId": {"S": room_id}, "connectionId": {"S": connection_id}} for room_id, connection_id in rows]
         for at in range(0, len(keys), BATCH):
             requests = [{"DeleteRequest": {"Key": key}} for key in keys[at : at + BATCH]]
             left = self._call("batch_write_item", RequestItems={self._table: requests})["UnprocessedItems"]
             if left:
-                raise StoreUnavailable("some of the connection's rows could not be removed now")
+                raise StoreUnavailable("some rows of connections could not be removed now")
         return len(keys)
-
-    def _rooms(self, connection_id: str) -> list[str]:
-        arguments: dict[str, Any] = {
-            "TableName": self._table,
-            "IndexName": "ByConnection",
-            "KeyConditionExpression": "connectionId = :c",
-            "ExpressionAttributeValues": {":c": {"S": connection_id}},
-            "ProjectionExpression": "roomId",
-        }
-        rooms: list[str] = []
-        while True:
-            answer = self._call("query", **arguments)
-            rooms += [item["roomId"]["S"] for item in answer["Items"]]
-            if "LastEvaluatedKey" not in answer:
-                return rooms
-            arguments["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
     def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:
         try:
             answer: dict[str, Any] = getattr(self._client, operation)(**arguments)
         except AWS_ERRORS as error:
-            raise StoreUnavailable("the connection cannot be recorded right now") from error
+            raise StoreUnavailable("connections cannot be recorded or read right now") from error
         return answer
 
 
@@ -118,3 +221,30 @@ class MemoryConnections:
         for key in keys:
             self.rows.pop(key, None)
         return len(keys)
+
+    def subscribe(self, room_id: str, connection_id: str, caller: Caller, connected_at: int, since: str | None) -> None:
+        """Put a connection into a room."""
+        row = subscription_row(room_id, connection_id, caller, connected_at, since)
+        self.rows[room_id, connection_id] = row
+
+    def unsubscribe(self, room_id: str, connection_ids: Iterable[str]) -> None:
+        """Take connections out of a room."""
+        for connection_id in connection_ids:
+            self.rows.pop((room_id, connection_id), None)
+
+    def unsubscribe_user(self, room_id: str, user_id: str) -> int:
+        """Take all connections of a user out of a room."""
+        found = [row["connectionId"] for row in self._room(room_id) if row["userId"] == user_id]
+        self.unsubscribe(room_id, found)
+        return len(found)
+
+    def subscriptions(self, room_id: str) -> list[Subscription]:
+        """Who listens to a room now."""
+        return _living(self._room(room_id), self._clock.now())
+
+    def has_subscriptions(self, room_id: str) -> bool:
+        """Whether anybody may listen to a room."""
+        return bool(self.subscriptions(room_id))
+
+    def _room(self, room_id: str) -> list[dict[str, Any]]:
+        return [row for (room, _), row in sorted(self.rows.items()) if room == room_id]

@@ -84,8 +84,7 @@ def plan(queues: int, delivery_limit: int) -> list[Exchange | Queue]:
         "x-dead-letter-exchange": PARKED_EXCHANGE,
         _STRATEGY: "at-least-once",
     }
-    # Classic, because nothing here is worth a write to three disks, and without a dead-letter exchange: a late live copy
-    # is useless.
+    # Classic: nothing here is worth a write to three disks. No dead-letter exchange: a late live copy is useless.
     live = {
         "x-queue-type": "classic",
         "x-message-ttl": LIVE_SECONDS * 1000,

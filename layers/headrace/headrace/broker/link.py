@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 from pika import BasicProperties, DeliveryMode
 from pika.adapters.select_connection import IOLoop, SelectConnection
@@ -42,6 +42,11 @@ class _Connection(SelectConnection):
         """Write a message's frames (method, header, body) at once: pika makes a system call of each."""
         super()._output_marshaled_frames([b"".join(marshaled_frames)])  # type: ignore[misc]
 
+    @property
+    def unsent(self) -> int:
+        """Bytes written that the socket has not taken yet."""
+        return int(self._transport.get_write_buffer_size())  # type: ignore[attr-defined]
+
     def abort(self) -> None:
         """Let the socket go without a farewell, which a dead peer would never answer."""
         self._terminate_stream(AMQPConnectionError("given up"))  # type: ignore[attr-defined]
@@ -64,7 +69,7 @@ class Link:
         self._unsettled: set[int] = set()
 
     @classmethod
-    def open(cls, endpoints: Sequence[Parameters], deadline: float) -> Link:
+    def open(cls, endpoints: Sequence[Parameters], deadline: float) -> Self:
         """A link to the first of ``endpoints`` that answers; they share the time until ``deadline`` (monotonic).
 
         Raises:

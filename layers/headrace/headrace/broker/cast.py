@@ -1,0 +1,48 @@
+"""A connection to RabbitMQ whose channel asks for no confirms: what is written is forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pika import BasicProperties, DeliveryMode
+
+from headrace.broker.base import Outgoing
+from headrace.broker.link import Link
+from headrace.broker.pika_errors import PIKA_ERRORS, broker_error
+from headrace.errors import ConnectionLost, PublisherBlocked
+from headrace.keys import LIVE_EXCHANGE
+
+
+class CastLink(Link):
+    """See the module. A message for a queue that is not there is dropped by the broker."""
+
+    def _on_channel(self, channel: Any) -> None:
+        channel.add_on_close_callback(self._on_closed)
+        self._ready = True
+
+    def cast(self, messages: Sequence[Outgoing], deadline: float) -> None:
+        """Write ``messages``, and wait until they have left the process.
+
+        Raises:
+            PublisherBlocked: the broker takes nothing from publishers now; nothing was written.
+            ConnectionLost: the connection broke, or does not take them before ``deadline`` (monotonic).
+        """
+        if self._blocked:
+            raise PublisherBlocked("the broker takes no messages now")
+        try:
+            for message in messages:
+                self._channel.basic_publish(LIVE_EXCHANGE, message.routing_key, message.body, _properties(message))
+            self._turn_until(lambda: self._error is not None or not self._connection.unsent, deadline)
+        except PIKA_ERRORS as error:
+            raise broker_error(error) from error
+        if self._error is not None or self._connection.unsent:
+            raise ConnectionLost("the broker does not take live copies")
+
+
+def _properties(message: Outgoing) -> BasicProperties:
+    return BasicProperties(
+        content_type="application/json",
+        delivery_mode=DeliveryMode.Transient.value,
+        correlation_id=message.correlation_id,
+    )

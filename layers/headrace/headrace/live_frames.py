@@ -1,0 +1,70 @@
+"""The frame that brings messages of a room to whoever listens: ``{"type": "messages", "roomId", "items"}``.
+
+On the exchange ``headrace.live`` a message's body is such a frame too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+FRAME_BYTES = 32 * 1024
+"""The longest frame that API Gateway sends in one piece, and bills as one message."""
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+
+
+def frames(room_id: str, items: Iterable[Mapping[str, Any]], *, missed: bool = False) -> list[bytes]:
+    """``items`` (as history shows them) in as few frames as hold them, in order; none is longer than 32 KB.
+
+    ``missed`` says in the first frame that the listener was not sent all that came before it. An item that is too long
+    for any frame is left out, which the next frame says: only history has it.
+    """
+    head = _head(room_id)
+    made: list[bytes] = []
+    parts: list[bytes] = []
+    size = 0
+    for item in items:
+        part = _encode(item).encode()
+        if len(head) + len(_MISSED) + len(part) + len(_END) > FRAME_BYTES:
+            missed = True
+            continue
+        if parts and size + 1 + len(part) > FRAME_BYTES:
+            made.append(_frame(head, parts, missed))
+            parts, missed = [], False
+        size = size + 1 + len(part) if parts else len(head) + len(_MISSED) + len(_END) + len(part)
+        parts.append(part)
+    return [*made, _frame(head, parts, missed)] if parts or missed else made
+
+
+_END = b"]}"
+_MISSED = b'"missed":true,'
+
+
+def _head(room_id: str) -> bytes:
+    return b'{"type":"messages","roomId":' + _encode(room_id).encode() + b","
+
+
+def _frame(head: bytes, parts: Sequence[bytes], missed: bool) -> bytes:
+    return head + (_MISSED if missed else b"") + b'"items":[' + b",".join(parts) + _END
+
+
+def parse(body: bytes) -> tuple[str, list[dict[str, Any]]]:
+    """The room and the items of a frame.
+
+    Raises:
+        ValueError: not such a frame.
+    """
+    try:
+        content = json.loads(body)
+        room_id, items = content["roomId"], content["items"]
+        if not isinstance(room_id, str) or not isinstance(items, list) or not all(map(_is_item, items)):
+            raise ValueError("not a frame of messages")
+    except (KeyError, TypeError, RecursionError) as error:
+        raise ValueError("not a frame of messages") from error
+    return room_id, items
+
+
+def _is_item(item: object) -> bool:
+    return isinstance(item, dict) and all(isinstance(item.get(name), str) for name in ("key", "timestamp"))
