@@ -53,6 +53,10 @@ def test_an_event_holds_no_real_token(path: Path) -> None:
         "manage_dead_letters.discard",
         "return_parked.depth",
         "return_parked.return",
+        "manage_rooms.create",
+        "manage_rooms.join",
+        "manage_rooms.leave",
+        "manage_rooms.members",
     ],
 )
 def test_an_http_event_comes_from_a_route_of_its_function(stack: Stack, name: str) -> None:

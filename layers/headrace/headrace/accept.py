@@ -24,10 +24,16 @@ from headrace.errors import (
     to_body,
     treatment,
 )
+from headrace.gates import Gate
 from headrace.observe import Meter, report
 from headrace.retry_lane.base import Handover, RetryLane
 from headrace.streams.base import Sender, Stamped, Stream
 from headrace.times import Clock
+
+Key = tuple[str, str]
+Outcome = tuple[Lane | None, HeadraceError | None]
+
+_NO_GATES: Mapping[str, Gate] = {}
 
 
 @dataclass(slots=True)
@@ -49,9 +55,20 @@ class Result:
 
 
 class Acceptor:
-    """Accepts events of any stream: published to one of ``queues`` persist queues, or taken by the retry lane."""
+    """Accepts events of any stream: published to one of ``queues`` persist queues, or taken by the retry lane.
 
-    def __init__(self, publisher: Publisher, retry_lane: RetryLane, queues: int, clock: Clock) -> None:
+    ``gates`` say, by stream name, what may be written; a stream without one takes what its scope allows.
+    """
+
+    def __init__(
+        self,
+        publisher: Publisher,
+        retry_lane: RetryLane,
+        queues: int,
+        clock: Clock,
+        gates: Mapping[str, Gate] = _NO_GATES,
+    ) -> None:
+        self._gates = gates
         self._publisher = publisher
         self._retry_lane = retry_lane
         self._queues = queues
@@ -72,18 +89,28 @@ class Acceptor:
         stamped, results = _validate(stream, sender, raws)
         # Events with equal keys are one event: published once, and all of their results say what became of it.
         unique = {each.key: each for each in stamped if each is not None}
-        if unique:
-            events = [each.event for each in unique.values()]
-            envelope = Envelope(stream.name, correlation_id, times.iso(now), events)
-            outcomes = dict(zip(unique, self._carry(envelope, list(unique.values())), strict=True))
-            for index, each in enumerate(stamped):
-                if each is not None:
-                    lane, error = outcomes[each.key]
-                    results[index] = Result(each.receipt, lane, error)
+        outcomes = self._refused(stream, caller, unique, now)
+        admitted = [each for key, each in unique.items() if key not in outcomes]
+        if admitted:
+            envelope = Envelope(stream.name, correlation_id, times.iso(now), [each.event for each in admitted])
+            carried = self._carry(envelope, admitted)
+            outcomes.update((each.key, outcome) for each, outcome in zip(admitted, carried, strict=True))
+        for index, each in enumerate(stamped):
+            if each is not None:
+                lane, error = outcomes[each.key]
+                results[index] = Result(each.receipt, lane, error)
         _measure(stream, results, meter)
         return results
 
-    def _carry(self, envelope: Envelope, events: Sequence[Stamped]) -> list[tuple[Lane | None, Unavailable | None]]:
+    def _refused(self, stream: Stream, caller: Caller, events: Mapping[Key, Stamped], now: int) -> dict[Key, Outcome]:
+        """What the stream's gate does not let in, by key."""
+        gate = self._gates.get(stream.name)
+        if gate is None or not events:
+            return {}
+        errors = gate.admit(caller, list(events.values()), now)
+        return {key: (None, error) for key, error in zip(events, errors, strict=True) if error is not None}
+
+    def _carry(self, envelope: Envelope, events: Sequence[Stamped]) -> list[Outcome]:
         """Bring the envelope's events into a lane: the lane or the error of each, in order."""
         packed = pack(envelope)
         outgoing = [
@@ -94,7 +121,7 @@ class Acceptor:
         refused = self._hand_over(
             [(part, failure) for part, failure in zip(packed, failures, strict=True) if failure is not None]
         )
-        outcomes: list[tuple[Lane | None, Unavailable | None]] = []
+        outcomes: list[Outcome] = []
         for part, failure in zip(packed, failures, strict=True):
             error = refused.get(part.indexes[0]) if failure is not None else None
             lane: Lane | None = None if error is not None else "main" if failure is None else "retry"

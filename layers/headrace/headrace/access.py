@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from headrace.auth import Caller
-from headrace.memberships import Interval
+from headrace.auth import EVENTS_WRITE, Caller
+from headrace.errors import FieldError, Forbidden, shown
+from headrace.memberships import Interval, Memberships
+from headrace.rooms import OPEN, Rooms
 
-__all__ = ["Access", "Interval", "Reach"]
+__all__ = ["Access", "Interval", "Reach", "RoomAccess", "not_in_room"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +48,37 @@ class Access(Protocol):
             StoreUnavailable: it cannot be told right now.
         """
         ...
+
+
+class RoomAccess:
+    """:class:`Access` by rooms and memberships: an open room is remembered, a membership is read every time."""
+
+    def __init__(self, rooms: Rooms, memberships: Memberships) -> None:
+        self._rooms = rooms
+        self._memberships = memberships
+
+    def reach(self, caller: Caller, room_id: str) -> Reach:
+        """How much of the room ``caller`` may read."""
+        room = self._rooms.get(room_id)
+        if room is None or room.kind == OPEN:
+            return Reach(None)
+        intervals = self._memberships.get(caller.subject, room_id).intervals
+        if not intervals:
+            raise not_in_room(room_id)
+        return Reach(intervals)
+
+    def check_write(self, caller: Caller, room_id: str) -> None:
+        """Pass if ``caller`` may write to the room now."""
+        if caller.has(EVENTS_WRITE):
+            return
+        room = self._rooms.get(room_id)
+        if room is None or room.kind == OPEN:
+            return
+        if not self._memberships.get(caller.subject, room_id).is_open:
+            raise not_in_room(room_id)
+
+
+def not_in_room(room_id: str) -> Forbidden:
+    """The refusal of whoever is not in a ``members`` room."""
+    detail = FieldError("roomId", "is a room that you are not in", shown(room_id), "a room that you are a member of")
+    return Forbidden("you are not in this room", details=[detail])

@@ -10,6 +10,7 @@ HeadraceError
 │   ├── TokenExpired             the token was good once
 │   ├── Forbidden                the token does not allow this
 │   ├── NotFound
+│   ├── Conflict                 something there already stands against it
 │   └── RateLimited
 ├── Unavailable                  not the caller's fault; the same request may succeed later
 │   ├── BrokerUnavailable        not known to be kept by the broker
@@ -106,6 +107,10 @@ class NotFound(UserError):
     """There is no such thing."""
 
 
+class Conflict(UserError):
+    """Something that is there already stands against it: the same request cannot succeed later."""
+
+
 class RateLimited(UserError):
     """Too many requests; the same one may succeed after ``retry_after`` seconds."""
 
@@ -197,6 +202,7 @@ POISON_REASONS: dict[str, str] = {
     "invalid_event": "a field is not of its declared form",
     "item_too_large": "the item is over 400 KB",
     "refused_by_store": "the table refuses the item as invalid",
+    "not_allowed": "its sender was not in the room, which could not be checked when it was accepted",
 }
 """Why a record can never be stored: code to one plain sentence."""
 
@@ -227,6 +233,7 @@ TREATMENTS: dict[type[BaseException], Treatment] = {
     TokenExpired: Treatment("token_expired", 401, None, False),
     Forbidden: Treatment("forbidden", 403, None, False),
     NotFound: Treatment("not_found", 404, None, False),
+    Conflict: Treatment("conflict", 409, None, False),
     RateLimited: Treatment("rate_limited", 429, None, True),
     Unavailable: Treatment("unavailable", 503, "retry", True),
     BrokerUnavailable: Treatment("unavailable", 503, "retry", True),

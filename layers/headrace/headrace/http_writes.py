@@ -9,7 +9,7 @@ from headrace import answers
 from headrace.accept import Acceptor, Result
 from headrace.auth import Caller, caller_from_http
 from headrace.bodies import event_list, http_body
-from headrace.errors import FieldError, HeadraceError, InvalidEvent, NotFound, Unavailable, shown
+from headrace.errors import FieldError, Forbidden, HeadraceError, InvalidEvent, NotFound, Unavailable, shown
 from headrace.observe import Meter, correlate, report_unexpected
 from headrace.streams.chat import CHAT
 
@@ -63,12 +63,12 @@ Route = Callable[[HttpWrites, Mapping[str, Any], Caller, str, Meter], dict[str, 
 
 
 def _answer(results: Sequence[Result]) -> dict[str, Any]:
-    """202 if anything was accepted; else 503 if anything could be later; else 400."""
+    """202 if anything was accepted; else 503 if anything could be later; else 403 if nothing is allowed; else 400."""
     bodies = [result.to_body() for result in results]
     errors = [result.error for result in results if result.error is not None]
     if len(errors) < len(results):
         return answers.http(202, {"results": bodies})
     error = next((error for error in errors if isinstance(error, Unavailable)), errors[0])
-    if len(errors) > 1 and not isinstance(error, Unavailable):
+    if len(errors) > 1 and not isinstance(error, Unavailable) and not all(isinstance(e, Forbidden) for e in errors):
         error = InvalidEvent(f"none of the {len(errors)} events is valid; see results")
     return answers.http_error(error, results=bodies)

@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from headrace import keys, times
 from headrace.auth import CHAT_WRITE
+from headrace.errors import FieldError, InvalidEvent
 from headrace.items import Item
 from headrace.settings import TableSettings
 from headrace.streams.base import (
@@ -30,10 +31,15 @@ from headrace.streams.base import (
 )
 
 TEXT_BYTES = 4096
+TEXT = "TEXT"
+
+UNCHECKED = "uncheckedAt"
+"""The mark of a message whose sender's right could not be checked when it was accepted: the time of that."""
 ID_FIELD = "messageId"
 
 MessageType = Literal["TEXT", "JOIN", "LEAVE"]
 _TYPES = "one of TEXT, JOIN, LEAVE"
+_CLIENTS_TYPES = "TEXT; JOIN and LEAVE come from joining and leaving, or with the scope events:write"
 
 
 def _bounded(value: str) -> str:
@@ -49,7 +55,7 @@ class IncomingMessage(EventModel):
     message: Annotated[Text, AfterValidator(_bounded)] = Field(description="a text of at most 4096 bytes in UTF-8")
     message_id: Id | None = Field(default=None, description=keys.ID_FORM)
     timestamp: Time | None = Field(default=None, description=times.ACCEPTED_FORM)
-    message_type: MessageType = Field(default="TEXT", description=_TYPES)
+    message_type: MessageType = Field(default="TEXT", description=_CLIENTS_TYPES)
     user_id: Id | None = Field(default=None, description=keys.ID_FORM)
     username: Id | None = Field(default=None, description=keys.ID_FORM)
 
@@ -65,6 +71,7 @@ class StampedMessage(EventModel):
     message: Text = Field(description="a text")
     message_type: MessageType = Field(description=_TYPES)
     sender: SenderTag = Field(description="12 characters of base32")
+    unchecked_at: CanonicalTime | None = Field(default=None, description="a canonical UTC time with six digits")
 
 
 _incoming = IncomingMessage.__pydantic_validator__.validate_python
@@ -81,6 +88,9 @@ def accept(raw: object, sender: Sender) -> Stamped:
         message: IncomingMessage = _incoming(raw)
     except ValidationError as error:
         raise invalid_event(IncomingMessage, error) from None
+    if message.message_type != TEXT and not sender.trusted:
+        detail = FieldError("messageType", "is not one that clients send", message.message_type, _CLIENTS_TYPES)
+        raise InvalidEvent("messageType is not one that clients send", details=[detail])
     timestamp = choose_time(sender, ID_FIELD, message.message_id, message.timestamp)
     message_id = message.message_id or times.new_message_id(sender.now)
     user_id, username = choose_user(sender, message.user_id, message.username)
@@ -118,6 +128,8 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
         "timestamp": message.timestamp,
         "bucketId": keys.bucket_id(message.message_id, table.time_write_shards),
     }
+    if message.unchecked_at is not None:
+        row[UNCHECKED] = message.unchecked_at
     if table.retention_days:
         row["expiresAt"] = expires_at(message.timestamp, accepted_at, table.retention_days)
     return row

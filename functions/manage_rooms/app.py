@@ -1,0 +1,20 @@
+"""PUT /rooms/{roomId}; PUT, DELETE /rooms/{roomId}/members/{userId}; GET /rooms/{roomId}/members."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.keeping import room_routes
+from headrace.room_routes import RoomRoutes
+
+ROUTES = {
+    "PUT /rooms/{roomId}": RoomRoutes.create,
+    "PUT /rooms/{roomId}/members/{userId}": RoomRoutes.join,
+    "DELETE /rooms/{roomId}/members/{userId}": RoomRoutes.leave,
+    "GET /rooms/{roomId}/members": RoomRoutes.members,
+}
+
+
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
+    """Answer the request; what it changed is in force when the answer comes."""
+    return room_routes().answer(event, ROUTES.get(event["routeKey"], RoomRoutes.unknown))
