@@ -33,24 +33,28 @@ class DeadLetter:
 
 @dataclass(frozen=True)
 class Depths:
-    """Records that wait: in the persist queues, in ``parked``, in the RetryQueue (in flight included), dead."""
+    """Records that wait: in the persist queues, in ``parked``, in the RetryQueue (in flight included), dead; and
+    batches at work, whose records the broker does not count."""
 
     persist: int
     parked: int
     retry: int
     dead: int
+    working: int = 0
 
     @property
     def moving(self) -> int:
         """What will still change by itself."""
-        return self.persist + self.retry
+        return self.persist + self.retry + self.working
 
 
 class Lanes:
     """The lanes of one stage. Not shared between threads."""
 
-    def __init__(self, backing: Backing) -> None:
+    def __init__(self, backing: Backing, working: Callable[[], int]) -> None:
+        """``working`` tells how many batches are being persisted."""
         self._backing = backing
+        self._working = working
         config = Config(retries={"total_max_attempts": 2}, read_timeout=10)
         session = boto3.session.Session(
             aws_access_key_id=ACCOUNT,
@@ -69,7 +73,7 @@ class Lanes:
             pika.exceptions.AMQPError: the broker is away.
         """
         persist, parked = self._broker_depths()
-        return Depths(persist, parked, self._count(self.retry_url), self._count(self.dead_url))
+        return Depths(persist, parked, self._count(self.retry_url), self._count(self.dead_url), self._working())
 
     def drain(self, patience: float, done: Callable[[Depths], bool] = lambda depths: not depths.moving) -> Depths:
         """Wait until nothing moves any more, or for ``patience`` seconds; answers what was found last."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -75,6 +77,17 @@ class FaultStage:
     def pid(self) -> int:
         """Its process id."""
         return self._process.pid if self._process is not None else 0
+
+    def working(self, function: str) -> int:
+        """How many events of this function are under way or wait for an environment, by the stage's own word.
+
+        Raises:
+            OSError: the stage does not answer.
+        """
+        url = json.loads((self.folder / "stage.json").read_text())["status_url"]
+        with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310 - our own loopback URL
+            counts = json.load(answer)["functions"][function]
+        return int(counts["busy"] + counts["waiting"])
 
     def kill(self) -> None:
         """Kill it (-9). Its workers and services notice by themselves."""

@@ -57,7 +57,7 @@ class World:
         self.stage = FaultStage(self.folder / "stage", template, self.backing.environment())
         self.stage.forget()
         self.target = self.stage.start()
-        self.lanes = Lanes(self.backing)
+        self.lanes = Lanes(self.backing, lambda: self.stage.working("PersistEvents"))
         self.operator = Operator(self.target)
         time.sleep(SETTLED)
 
