@@ -10,6 +10,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from rich.console import Console
 from rich.table import Table
@@ -31,7 +32,9 @@ DAYS: dict[str, Day] = {
         days_broker.function_frozen,
     )
 }
-LETHAL, FROZEN = "lethal-record", "function-frozen"
+FROZEN = "function-frozen"
+INSIDE = ("lethal-record", "parked-batch")
+"""Days that send no frames, and so fit into the wait of the frozen function."""
 ABOUT = {
     "broker-down-from-start": 20,
     "broker-killed": 40,
@@ -48,14 +51,14 @@ ABOUT = {
     "sqs-and-dynamodb-down": 60,
     "poison-of-all-kinds": 15,
     "redrive-under-failures": 25,
-    LETHAL: 220,
+    "lethal-record": 130,
+    "parked-batch": 120,
     "three-times": 15,
     "stage-killed": 60,
     FROZEN: 200,
 }
 """Seconds that each day took on two cores."""
 START_SECONDS = 30
-TOGETHER = max(ABOUT[LETHAL], ABOUT[FROZEN]) + 10
 Keep = Callable[[Row], object]
 COLUMNS = ("accepted", "stored", "retried", "dead", "lost", "unexpected", "duplicated", "refused")
 COUNTS = {**{name: name for name in COLUMNS}, "refused": "503s"}
@@ -94,7 +97,9 @@ def run(names: Sequence[str], console: Console) -> int:
         rows.append(row)
         console.print(line(row), markup=False, soft_wrap=True)
 
-    console.print(f"{counted(len(names))}, {minutes(expected_seconds(names))}; Ctrl-C ends it and cleans up")
+    console.print(
+        f"{counted(len(names))}, {minutes(START_SECONDS + expected_seconds(names))}; Ctrl-C ends it and cleans up"
+    )
     console.print("starting RabbitMQ, Redis, DynamoDB, SQS, proxies in front of them, and a stage")
     try:
         world.start()
@@ -110,33 +115,38 @@ def run(names: Sequence[str], console: Console) -> int:
 
 
 def _days(names: Sequence[str], world: World, console: Console) -> Iterator[Callable[[Keep], Row]]:
-    """The days, each told who keeps rows: one that mostly waits has another done meanwhile."""
+    """The days, each told who keeps rows: while one mostly waits others are done."""
+    inside = inside_of(names)
     number = 0
-    for name in names:
-        inside = together_in(names) and name == FROZEN
-        if together_in(names) and name == LETHAL:
-            continue
+    for name in (name for name in names if name not in inside):
         number += 1
-        head = f"{number} of {len(names)}  {name}, {minutes(ABOUT[name])}"
-        if inside:
-            head = f"{number} and {number + 1} of {len(names)}  {name}, with {LETHAL} in its wait, {minutes(TOGETHER)}"
-            number += 1
-        console.print(f"{head}: {said(name)}", markup=False, soft_wrap=True)
-        if inside:
-            yield lambda keep: days_broker.function_frozen(world, lambda: keep(DAYS[LETHAL](world)))
-        else:
-            yield lambda _keep, day=DAYS[name]: day(world)  # type: ignore[misc]
+        among = inside if name == FROZEN else ()
+        last = number + len(among)
+        numbers = f"{number}-{last}" if among else str(number)
+        more = f" with {' and '.join(among)} in its wait" if among else ""
+        seconds = minutes(expected_seconds([name, *among]))
+        console.print(f"{numbers} of {len(names)}  {name}{more}, {seconds}: {said(name)}", markup=False, soft_wrap=True)
+        number = last
+        yield partial(_frozen, world, among) if among else lambda _keep, day=DAYS[name]: day(world)  # type: ignore[misc]
 
 
-def together_in(names: Sequence[str]) -> bool:
-    """Whether both days are wanted of which one fits into the other's wait."""
-    return LETHAL in names and FROZEN in names
+def _frozen(world: World, among: Sequence[str], keep: Keep) -> Row:
+    def others() -> None:
+        for name in among:
+            keep(DAYS[name](world))
+
+    return days_broker.function_frozen(world, others)
+
+
+def inside_of(names: Sequence[str]) -> tuple[str, ...]:
+    """Which of these days are done while another waits."""
+    return tuple(name for name in names if name in INSIDE and FROZEN in names)
 
 
 def expected_seconds(names: Sequence[str]) -> int:
     """How long these days take, about."""
-    saved = ABOUT[LETHAL] + ABOUT[FROZEN] - TOGETHER if together_in(names) else 0
-    return START_SECONDS + sum(ABOUT[name] for name in names) - saved
+    inside = sum(ABOUT[name] for name in inside_of(names))
+    return sum(map(ABOUT.__getitem__, names)) - min(inside, ABOUT[FROZEN] - 10)
 
 
 def said(name: str) -> str:
