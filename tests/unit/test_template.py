@@ -6,21 +6,39 @@ from collections import Counter
 import pytest
 
 from headrace import retry_budget
+from headrace.keys import live_queues
 from localstage.template import parameters
 from tests.unit.stack import ROOT, Stack, as_list
 
 # What a breaker needs: when it opens, and the cache where it says so.
 BREAKERS = {"BREAKER_FAILURE_PERCENT", "BREAKER_WINDOW", "BREAKER_PROBE_SECONDS", "CACHE_ENDPOINT", "CACHE_TLS"}
+# What rights are decided by.
+RIGHTS = {"MEMBERSHIPS_TABLE", "ROOMS_TABLE"}
 # Each function knows this and nothing else.
 VARIABLES = {
     "AuthorizeConnection": {"JWT_ISSUER", "JWT_AUDIENCE", "SCOPE_PREFIX"},
     "OpenConnection": {"CONNECTIONS_TABLE"},
     "CloseConnection": {"CONNECTIONS_TABLE"},
     "ReceiveFrame": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES", "RETRY_QUEUE_URL", "SCOPE_PREFIX"}
-    | BREAKERS,
+    | BREAKERS
+    | RIGHTS,
     "ReceiveHttp": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES", "RETRY_QUEUE_URL", "SCOPE_PREFIX"}
-    | BREAKERS,
+    | BREAKERS
+    | RIGHTS,
+    "ManageRooms": {
+        "BROKER_ENDPOINTS",
+        "BROKER_SECRET_ARN",
+        "CURSOR_SECRET_ARN",
+        "PERSIST_QUEUES",
+        "RETRY_QUEUE_URL",
+        "SCOPE_PREFIX",
+    }
+    | BREAKERS
+    | RIGHTS,
     "PersistEvents": {
+        "BROKER_ENDPOINTS",
+        "BROKER_SECRET_ARN",
+        "CONNECTIONS_TABLE",
         "CHAT_MESSAGES_TABLE",
         "CHAT_RETENTION_DAYS",
         "RETRY_FIRST_PAUSE_SECONDS",
@@ -29,9 +47,20 @@ VARIABLES = {
         "TIME_READ_SHARDS",
         "TIME_WRITE_SHARDS",
     }
-    | BREAKERS,
-    "ReadRoom": {"CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN", "SCOPE_PREFIX"},
-    "ReadUser": {"CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN", "SCOPE_PREFIX"},
+    | BREAKERS
+    | RIGHTS,
+    "ReadFrame": {
+        "CACHE_ENDPOINT",
+        "CACHE_TLS",
+        "CHAT_MESSAGES_TABLE",
+        "CONNECTIONS_TABLE",
+        "CURSOR_SECRET_ARN",
+        "SCOPE_PREFIX",
+    }
+    | RIGHTS,
+    "PushLive": {"CONNECTIONS_TABLE", "MANAGEMENT_URL"},
+    "ReadRoom": {"CACHE_ENDPOINT", "CACHE_TLS", "CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN", "SCOPE_PREFIX"} | RIGHTS,
+    "ReadUser": {"CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN", "SCOPE_PREFIX"} | RIGHTS,
     "DeclareTopology": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES"},
     "CheckHealth": {"BROKER_ENDPOINTS", "CACHE_ENDPOINT", "CACHE_TLS", "CHAT_MESSAGES_TABLE", "RETRY_QUEUE_URL"},
     "ManageDeadLetters": {
@@ -59,17 +88,17 @@ VARIABLES = {
 }
 # EC2 takes no narrower resource for network interfaces; the mappings' endpoints must name every resource, says AWS.
 MAY_NAME_EVERY_RESOURCE = {"InVpcPolicy", "LambdaEndpoint", "StsEndpoint"}
-OUTSIDE_THE_VPC = {"AuthorizeConnection", "OpenConnection", "CloseConnection", "ManageDeadLetters"}
+OUTSIDE_THE_VPC = {"AuthorizeConnection", "OpenConnection", "CloseConnection", "ManageDeadLetters", "PushLive"}
 # Connections that one node takes by default (single, cluster), as Amazon MQ documents them.
 CONNECTIONS = {"mq.m7g.medium": (100, 100), "mq.m7g.large": (1500, 500), "mq.m7g.xlarge": (3000, 1000)}
 
 
-def test_every_persist_queue_has_one_mapping(stack: Stack) -> None:
+def test_every_persist_queue_and_every_live_queue_has_one_mapping(stack: Stack) -> None:
     mappings = stack.of_type("AWS::Lambda::EventSourceMapping").values()
     queues = Counter(queue for one in mappings for queue in one.get("Queues", []))
 
     count = int(stack.parameters["PersistQueues"]["Default"])
-    assert queues == {f"persist.{number}": 1 for number in range(count)}
+    assert queues == dict.fromkeys([*(f"persist.{number}" for number in range(count)), *live_queues()], 1)
     assert stack.parameters["PersistQueues"]["AllowedValues"] == [str(count)]
     assert stack.parameters["PersistQueuesInUse"]["MaxValue"] == count
 
@@ -154,8 +183,10 @@ def test_only_code_that_publishes_or_polls_may_read_the_brokers_password(stack: 
     users = {
         "ReceiveFrame",
         "ReceiveHttp",
+        "ManageRooms",
         "DeclareTopology",
         "PersistEvents",
+        "PushLive",
         "SendProbes",
         "ReadStatus",
         "ReturnParked",
@@ -167,6 +198,13 @@ def test_only_code_that_publishes_or_polls_may_read_the_brokers_password(stack: 
 
 def test_only_persist_events_writes_messages(stack: Stack) -> None:
     assert stack.may("dynamodb:BatchWriteItem", "ChatMessagesTable") == {"PersistEventsRole", "DynamoDbEndpoint"}
+
+
+def test_only_what_manages_rooms_lets_people_in_and_out(stack: Stack) -> None:
+    """P12: a sender can create an open room, and change nothing of any room or membership there is."""
+    for action in ("dynamodb:UpdateItem", "dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"):
+        assert stack.may(action, "MembershipsTable") <= {"ManageRoomsRole", "DynamoDbEndpoint"}
+    assert stack.may("dynamodb:UpdateItem", "RoomsTable") == {"ManageRoomsRole", "DynamoDbEndpoint"}
 
 
 @pytest.mark.parametrize("function", sorted(VARIABLES))
@@ -185,6 +223,7 @@ def test_endpoints_are_declared_empty_so_that_a_stage_can_fill_them_in(stack: St
             "AWS_ENDPOINT_URL_DYNAMODB": "",
             "AWS_ENDPOINT_URL_SQS": "",
             "AWS_ENDPOINT_URL_SECRETS_MANAGER": "",
+            **({"AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI": ""} if function == "PushLive" else {}),
         }
 
 
@@ -226,7 +265,7 @@ def test_every_table_can_be_restored_and_all_but_those_that_rights_hang_on_forge
 
 
 def test_no_function_behind_an_api_outlives_its_caller(stack: Stack) -> None:
-    behind = set(stack.folders) - {"PersistEvents", "DeclareTopology", "SendProbes"}
+    behind = set(stack.folders) - {"PersistEvents", "PushLive", "DeclareTopology", "SendProbes"}
 
     assert {name for name in behind if stack.resources[name]["Properties"]["Timeout"] > 29} == set()
     for integration in stack.of_type("AWS::ApiGatewayV2::Integration").values():
@@ -247,7 +286,7 @@ def test_no_burst_elsewhere_takes_environments_from_persisting(stack: Stack) -> 
 
 
 def test_nothing_consumes_or_publishes_before_the_topology_stands(stack: Stack) -> None:
-    for function in ("ReceiveFrame", "ReceiveHttp", "PersistEvents", "SendProbes"):
+    for function in ("ReceiveFrame", "ReceiveHttp", "ManageRooms", "PersistEvents", "SendProbes"):
         assert "Topology" in as_list(stack.resources[function]["DependsOn"])
 
 
@@ -302,14 +341,17 @@ def test_a_stage_opens_no_more_connections_than_one_broker_node_takes(stack: Sta
     values = parameters.values(stack.parameters, parameters.from_samconfig(ROOT / "samconfig.toml", stage))
     alone, in_a_cluster = CONNECTIONS[values["BrokerInstanceType"]]
     limit = in_a_cluster if values["BrokerDeploymentMode"] == "CLUSTER_MULTI_AZ" else alone
-    publishers = int(values["ReceiveFrameConcurrency"]) + int(values["ReceiveHttpConcurrency"])
+    publishers = sum(int(values[f"{name}Concurrency"]) for name in ("ReceiveFrame", "ReceiveHttp", "ManageRooms"))
 
     assert int(values["BrokerConnectionLimit"]) == limit
     own = sum(
         stack.resources[name]["Properties"]["ReservedConcurrentExecutions"]
         for name in ("DeclareTopology", "SendProbes", "ReadStatus", "ReturnParked")
     )
-    assert publishers + int(values["PersistQueues"]) + own <= limit
+    mappings = int(values["PersistQueues"]) + len(live_queues())
+    # persist_events publishes live copies: from the mappings' environments, and from those of the retry lane.
+    persisting = int(values["PersistQueues"]) + int(values["RetryMaxConcurrency"])
+    assert publishers + mappings + persisting + own <= limit
 
 
 def test_a_stage_that_does_not_probe_is_an_alarm_too(stack: Stack) -> None:
