@@ -119,7 +119,9 @@ class SqsTrigger:
 
     async def _collect(self, messages: list[Message]) -> None:
         """Append what one receive returns, or with a window all that comes until the batch closes."""
-        messages += await self._queue.receive(self._mapping.batch_size, LONG_POLL)
+        # The first receive does not wait: that the queue answers is worth knowing before the first record comes.
+        seconds = LONG_POLL if self._status.state == "running" else 0
+        messages += await self._queue.receive(self._mapping.batch_size, seconds)
         self._running()
         if not messages or not self._mapping.window:
             return

@@ -29,6 +29,10 @@ class Probing:
         self.now = 0.0
         self.away = False
         self.reader = ProbeReader(self, TABLE.table)
+        self.start()
+
+    def start(self) -> None:
+        """A new environment."""
         broker: MemoryPublisher = self.lanes.broker
         self.prober = Prober(broker, self.reader, QUEUES, CLOCK, self.sleep, lambda: self.now)
 
@@ -71,6 +75,28 @@ def test_a_probe_that_is_not_readable_a_minute_later_is_missing() -> None:
 
     assert (late.missing, sorted(late.seconds)) == ([], ["persist.0", "persist.1", "persist.3"])
     assert probing.run(2).missing == ["persist.2"]
+
+
+def test_nothing_is_missing_in_the_first_minute_of_a_stage_or_after_a_pause(caplog: pytest.LogCaptureFixture) -> None:
+    probing = Probing()
+
+    assert probing.run().missing == []
+    assert probing.run(60).missing == []
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+def test_an_environment_that_takes_over_finds_what_is_missing() -> None:
+    """P4: at once, if the run before it got anything through; else a minute later."""
+    probing = Probing()
+    probing.stuck = {"persist.2"}
+    probing.run()
+    probing.start()
+    assert probing.run(1).missing == ["persist.2"]
+
+    probing.stuck = set(QUEUES)
+    probing.run(2)
+    probing.start()
+    assert [probing.run(3).missing, probing.run(4).missing] == [[], QUEUES]
 
 
 def test_a_probe_that_the_broker_did_not_take_is_missing_and_takes_no_other_lane() -> None:
@@ -174,12 +200,3 @@ def test_a_probe_that_is_none_is_poison(event: dict[str, Any], reason: str) -> N
         row(event)
 
     assert caught.value.reason == reason
-
-
-def test_after_a_pause_missing_probes_are_counted_but_are_no_error(caplog: pytest.LogCaptureFixture) -> None:
-    probing = Probing()
-
-    paused = probing.run()
-
-    assert paused.missing == QUEUES
-    assert not [record for record in caplog.records if record.levelname == "ERROR"]

@@ -104,13 +104,11 @@ class Prober:
         meter = Meter()
         minute = at - at % times.MINUTE
         try:
-            missing = [queue for queue in self._queues if not self._seen(queue, minute - times.MINUTE)]
+            missing = self._missing(minute - times.MINUTE)
             meter.measure("ProbeMissing", len(missing))
             if missing:
-                # After a pause (a new stack, a stage that was down) nobody sent any: worth a count, not an error.
-                level = "error" if self._former_run == minute - times.MINUTE else "info"
                 message = f"no probe of the minute before came through {', '.join(missing)}"
-                report("ProbeMissing", message, level=level)
+                report("ProbeMissing", message, level="error")
             started = self._monotonic()
             sent = self._send(times.iso(minute), correlation_id)
             meter.count("Accepted", len(sent), stream=PROBE.name, lane="main")
@@ -121,6 +119,17 @@ class Prober:
             self._former_run = minute
             meter.flush()
         return Run(times.iso(minute), missing, sent, seconds)
+
+    def _missing(self, minute: int) -> list[str]:
+        """The queues without a readable probe of ``minute``; none if, for all one can tell, nobody sent any.
+
+        That is so after a pause (a new stack, a stage that was down), when this environment did not run then either.
+        If all are missing although another one ran, that is said a minute later.
+        """
+        seen = {queue: self._seen(queue, minute) for queue in self._queues}
+        if self._former_run != minute and all(each is False for each in seen.values()):
+            return []
+        return [queue for queue, each in seen.items() if not each]
 
     def _send(self, minute: str, correlation_id: str) -> list[str]:
         """Publish one probe to each queue; the queues whose probe was confirmed.
@@ -153,10 +162,10 @@ class Prober:
             self._sleep(wait)
             wait = min(wait * 2, LONGEST_WAIT)
 
-    def _seen(self, queue: str, minute: int) -> bool:
-        """Whether the probe is readable; while the table cannot be read, it is not."""
+    def _seen(self, queue: str, minute: int) -> bool | None:
+        """Whether the probe is there; ``None`` while the table cannot be read."""
         try:
             return self._reader.is_readable(queue, minute)
         except StoreUnavailable as error:
             report("probe StoreUnavailable", f"probes cannot be read: {error.message}")
-            return False
+            return None
