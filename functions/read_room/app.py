@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace.auth import Caller
-from headrace.history import History, parse_page_request, path_id
-from headrace.reading import answer_page
+from headrace.page_requests import parse_page_request, path_id
+from headrace.pages import Page
+from headrace.reading import answer_page, room_history
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
@@ -15,6 +16,6 @@ def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     return answer_page(event, room_page)
 
 
-def room_page(history: History, caller: Caller, event: Mapping[str, Any]) -> dict[str, Any]:
+def room_page(caller: Caller, event: Mapping[str, Any]) -> Page:
     room_id = path_id("roomId", event["pathParameters"]["roomId"])
-    return history.room_page(caller, room_id, parse_page_request(event.get("queryStringParameters")))
+    return room_history().room(caller, room_id, parse_page_request(event.get("queryStringParameters")))

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace.auth import Caller
-from headrace.history import History, parse_page_request, path_id
-from headrace.reading import answer_page
+from headrace.page_requests import parse_page_request, path_id
+from headrace.pages import Page
+from headrace.reading import answer_page, user_history
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
@@ -15,6 +16,6 @@ def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     return answer_page(event, user_page)
 
 
-def user_page(history: History, caller: Caller, event: Mapping[str, Any]) -> dict[str, Any]:
+def user_page(caller: Caller, event: Mapping[str, Any]) -> Page:
     user_id = path_id("userId", event["pathParameters"]["userId"])
-    return history.user_page(caller, user_id, parse_page_request(event.get("queryStringParameters")))
+    return user_history().user(caller, user_id, parse_page_request(event.get("queryStringParameters")))

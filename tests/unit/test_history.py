@@ -1,58 +1,14 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace import keys, times
+from headrace import times
 from headrace.auth import Caller
-from headrace.cursors import CursorSigner
 from headrace.errors import Forbidden, InvalidCursor, InvalidRequest, TokenExpired
-from headrace.history import History, PageRequest, parse_page_request, path_id
-from headrace.readers.memory import MemoryReader
-
-START = times.parse_iso("2025-11-21T10:00:00Z")
-ALICE = Caller("alice", "Alice", frozenset({"chat:read"}), START // times.SECOND + 3600)
-TAG = keys.sender_tag("alice")
-
-
-def row(second: float, message_id: str, *, room: str = "lobby", user: str = "alice", **more: Any) -> dict[str, Any]:
-    timestamp = times.iso(START + round(second * times.SECOND))
-    return {
-        "roomId": room,
-        "timestampSk": keys.timestamp_sk(timestamp, message_id, TAG),
-        "messageId": message_id,
-        "timestamp": timestamp,
-        "userId": user,
-        "username": user.title(),
-        "message": f"text of {message_id}",
-        "messageType": "TEXT",
-        "bucketId": "001",
-        **more,
-    }
-
-
-def history(rows: list[dict[str, Any]], clock: times.Clock | None = None) -> History:
-    reader = MemoryReader(lambda _: rows)
-    return History(reader, CursorSigner(b"k" * 32), "messages", clock or times.FixedClock(START))
-
-
-def ids(page: dict[str, Any]) -> list[str]:
-    return [item["messageId"] for item in page["items"]]
-
-
-def walk(pages: History, *, limit: int, direction: str, at: str | None = None, **bounds: Any) -> list[list[str]]:
-    """All pages from ``at`` in one direction, as ids."""
-    seen, cursor = [], at
-    for _ in range(1000):
-        page = pages.room_page(ALICE, "lobby", PageRequest(limit=limit, **{direction: cursor}, **bounds))
-        seen.append(ids(page))
-        cursor = page["next"] if direction == "before" else page["previous"]
-        if not page["hasMore"]:
-            return seen
-    raise AssertionError("the walk does not end")
+from headrace.history import PageRequest, parse_page_request, path_id
+from tests.unit.histories import ALICE, START, TAG, history, ids, row, walk
 
 
 def test_the_newest_messages_come_first_twenty_by_default() -> None:
@@ -64,11 +20,12 @@ def test_the_newest_messages_come_first_twenty_by_default() -> None:
     assert page["hasMore"]
 
 
-def test_an_item_shows_what_was_said_and_none_of_our_keys() -> None:
+def test_an_item_shows_what_was_said_and_its_place_in_the_room() -> None:
     page = history([row(1, "m1")]).room_page(ALICE, "lobby", PageRequest())
 
     assert page["items"] == [
         {
+            "key": f"2025-11-21T10:00:01.000000Z#m1#{TAG}",
             "roomId": "lobby",
             "messageId": "m1",
             "timestamp": "2025-11-21T10:00:01.000000Z",

@@ -16,7 +16,6 @@ from tests.unit.stack import Stack
 
 @pytest.fixture(autouse=True)
 def parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "history", lambda: None)
     monkeypatch.setattr(reading, "scope_prefix", lambda: "")
     monkeypatch.setattr("headrace.observe._quiet", Quiet())
 

@@ -15,12 +15,12 @@ FRAME_BYTES = 128 * 1024
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
-def http(status: int, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """An HTTP API answer (payload 2.0) with a JSON body."""
+def http(status: int, body: Mapping[str, Any] | str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """An HTTP API answer (payload 2.0) with a JSON body; a text is JSON already."""
     return {
         "statusCode": status,
         "headers": {"content-type": "application/json", **(headers or {})},
-        "body": _encode(body),
+        "body": body if isinstance(body, str) else _encode(body),
     }
 
 

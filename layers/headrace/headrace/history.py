@@ -1,187 +1,138 @@
 """History: pages of a room's messages, and of a user's, newest first, in (time, id) order.
 
 A page says ``items``, ``next``, ``previous`` and ``hasMore``. ``next`` goes into ``before`` and leads to older
-messages, ``previous`` into ``after`` and leads to newer ones. ``hasMore`` speaks of the direction that was walked.
-Fewer items than ``limit`` does not mean the end; ``hasMore`` does.
+messages, ``previous`` into ``after`` and leads to newer ones. ``hasMore`` speaks of the direction that was walked (of
+both, around a message). Fewer items than ``limit`` does not mean the end; ``hasMore`` does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace import times
+from headrace.access import Access, Reach
 from headrace.auth import CHAT_READ, Caller
 from headrace.cursors import CursorSigner, Query
-from headrace.errors import FieldError, InvalidRequest, shown
-from headrace.keys import ID_FORM, normalize_id, time_bound
-from headrace.readers import RangeQuery, RangeReader, Rows
+from headrace.errors import Forbidden
+from headrace.newest_pages import ROWS, NewestPages
+from headrace.page_requests import PageRequest, parse_page_request, path_id
+from headrace.pages import ITEM_FIELDS, Page
+from headrace.paging import Paging
+from headrace.readers import RangeQuery, RangeReader
+from headrace.walks import Effort, spans_of
 
-DEFAULT_LIMIT = 20
-LIMIT = 200
-READS_PER_PAGE = 4
-"""Queries one page may cost: only rows that have expired, but are not yet deleted, make it more than one."""
+__all__ = ["ITEM_FIELDS", "History", "PageRequest", "parse_page_request", "path_id"]
 
-PARAMETERS = ("limit", "before", "after", "from", "to")
-ITEM_FIELDS = ("roomId", "messageId", "timestamp", "userId", "username", "message", "messageType")
-
-
-@dataclass(frozen=True, slots=True)
-class PageRequest:
-    """``start`` (inclusive) and ``end`` (exclusive) are canonical times; at most one of the cursors is set."""
-
-    limit: int = DEFAULT_LIMIT
-    before: str | None = None
-    after: str | None = None
-    start: str | None = None
-    end: str | None = None
-
-
-def parse_page_request(query: Mapping[str, str] | None) -> PageRequest:
-    """The page that a query string asks for.
-
-    Raises:
-        InvalidRequest: names every parameter that is wrong, what came, and what is allowed.
-    """
-    given = dict(query or {})
-    wrong = [
-        FieldError(shown_name(name), "is not a parameter of this route", shown(given[name]), ", ".join(PARAMETERS))
-        for name in given
-        if name not in PARAMETERS
-    ]
-    limit = given.get("limit", str(DEFAULT_LIMIT))
-    if not (limit.isascii() and limit.isdigit() and 0 < int(limit[:9]) <= LIMIT):
-        wrong.append(FieldError("limit", "is out of range", shown(limit), f"a whole number from 1 to {LIMIT}"))
-    bounds: dict[str, str | None] = {"from": None, "to": None}
-    for name in bounds:
-        if name in given:
-            try:
-                bounds[name] = times.parse_query(given[name])
-            except ValueError:
-                wrong.append(FieldError(name, "is not a time", shown(given[name]), times.ACCEPTED_FORM))
-    if "before" in given and "after" in given:
-        wrong.append(FieldError("after", "cannot stand beside before", None, "one of before and after"))
-    if bounds["from"] is not None and bounds["to"] is not None and bounds["from"] > bounds["to"]:
-        wrong.append(FieldError("to", "is before from", shown(given["to"]), "a time not before from"))
-    if wrong:
-        raise InvalidRequest("the query cannot be answered as it stands", details=wrong)
-    return PageRequest(int(limit), given.get("before"), given.get("after"), bounds["from"], bounds["to"])
-
-
-def shown_name(name: str) -> str:
-    """A parameter's name as it may be sent back."""
-    return str(shown(name))
-
-
-def path_id(field: str, value: str | None) -> str:
-    """An id from a path, normalized.
-
-    Raises:
-        InvalidRequest: names the field and what is allowed.
-    """
-    try:
-        return normalize_id(value or "")
-    except ValueError as error:
-        detail = FieldError(field, str(error), shown(value), ID_FORM)
-        raise InvalidRequest(f"{field} is not a usable id", details=[detail]) from None
+ROOM_EFFORT = Effort(reads=64, rows=4000)
+"""Reads that a page may spend on expired rows which are not deleted yet: each passes over 1 MB of them, so that
+``hasMore`` is exact unless there are some 100,000 in a row."""
+USER_EFFORT = Effort(reads=6, rows=500)
+ROOMS_PER_PAGE = 50
+"""Rooms whose reach one page of somebody else's words may ask for."""
 
 
 class History:
     """Answers pages of history for one caller at a time.
 
-    ``table`` is the messages' table; rows whose ``expiresAt`` has passed are never shown.
+    ``table`` is the messages' table; rows whose ``expiresAt`` has passed are never shown. Without ``newest`` every page
+    comes from the table.
     """
 
-    def __init__(self, reader: RangeReader, cursors: CursorSigner, table: str, clock: times.Clock) -> None:
+    def __init__(
+        self,
+        reader: RangeReader,
+        cursors: CursorSigner,
+        table: str,
+        clock: times.Clock,
+        access: Access,
+        newest: NewestPages | None = None,
+    ) -> None:
         self._reader = reader
         self._cursors = cursors
         self._table = table
         self._clock = clock
+        self._access = access
+        self._newest = newest
 
     def room_page(self, caller: Caller, room_id: str, request: PageRequest) -> dict[str, Any]:
-        """A page of one room. What was stored before the read began is in it: the read is consistent.
-
-        Raises:
-            Forbidden, TokenExpired: the caller may not read; InvalidCursor; StoreUnavailable.
-        """
-        query = Query("room", room_id, caller.subject, request.start, request.end)
-        rows = RangeQuery(self._table, "roomId", room_id, "timestampSk", consistent=True)
-        return self._page(caller, query, rows, request, ("timestampSk",))
+        """:meth:`room` as plain values."""
+        return self.room(caller, room_id, request).body()
 
     def user_page(self, caller: Caller, user_id: str, request: PageRequest) -> dict[str, Any]:
-        """A page of what one user said, in all rooms that the caller may read. The index may lag by some ms.
+        """:meth:`user` as plain values."""
+        return self.user(caller, user_id, request).body()
+
+    def room(self, caller: Caller, room_id: str, request: PageRequest) -> Page:
+        """A page of one room, as far as the caller's intervals reach.
+
+        What was stored before the read began is in it, since the read is consistent; but the newest page may come from
+        the cache, and be 2 s old. ``has_more`` is exact.
 
         Raises:
-            Forbidden, TokenExpired: the caller may not read; InvalidCursor; StoreUnavailable.
+            Forbidden, TokenExpired: the caller may not read; InvalidRequest; StoreUnavailable.
         """
-        query = Query("user", user_id, caller.subject, request.start, request.end)
-        rows = RangeQuery(self._table, "userId", user_id, "timestampSk", index="UserIndex")
-        return self._page(caller, query, rows, request, ("timestampSk", "roomId"))
-
-    def _page(
-        self, caller: Caller, query: Query, rows: RangeQuery, request: PageRequest, position: tuple[str, ...]
-    ) -> dict[str, Any]:
         now = self._clock.now()
         caller.require(CHAT_READ, now=now)
-        newest_first = request.after is None
-        start: dict[str, str] | None = None
-        given, direction = (request.before, "before") if newest_first else (request.after, "after")
-        if given is not None:
-            values = self._cursors.verify(given, query, direction, parts=len(position))
-            start = {rows.partition_attribute: rows.partition, **dict(zip(position, values, strict=True))}
-        ranged = replace(
-            rows,
-            lower=time_bound(request.start) if request.start else None,
-            upper=time_bound(request.end) if request.end else None,
-            start=start,
-            newest_first=newest_first,
+        reach = self._access.reach(caller, room_id)
+        query = Query("room", room_id, caller.subject, request.start, request.end)
+        rows = RangeQuery(self._table, "roomId", room_id, "timestampSk", consistent=True)
+        spans = spans_of(reach.intervals, request.start, request.end)
+        paging = Paging(
+            self._reader, self._cursors, query, rows, spans, ("timestampSk",), ROOM_EFFORT, now // times.SECOND
         )
-        found = self._fill(ranged, request.limit, now // times.SECOND)
-        items = found.items if newest_first else found.items[::-1]
-        older, newer = self._ends(query, position, items, found, newest_first, request)
-        return {
-            "items": [{name: row[name] for name in ITEM_FIELDS if name in row} for row in items],
-            "next": older,
-            "previous": newer,
-            "hasMore": found.more is not None,
-        }
+        if self._newest is None or not request.is_newest or request.limit > ROWS:
+            return paging.page(request)
+        kept, may_keep = self._newest.find(room_id)
+        if kept is not None and (page := paging.kept(kept, request)) is not None:
+            return page
+        page, newest = paging.newest(request)
+        if newest is not None and may_keep:
+            self._newest.keep(room_id, newest, now)
+        return page
 
-    def _fill(self, query: RangeQuery, limit: int, now: int) -> Rows:
-        """Up to ``limit`` rows that have not expired; ``more`` only if there is another one, or reads ran out."""
-        items: list[dict[str, Any]] = []
-        for _ in range(READS_PER_PAGE):
-            rows = self._reader.read(replace(query, limit=limit + 1 - len(items)))
-            items += [row for row in rows.items if row.get("expiresAt", now + 1) > now]
-            if len(items) > limit:
-                return Rows(items[:limit], items[limit - 1])
-            if rows.more is None:
-                return Rows(items, None)
-            query = replace(query, start=rows.more)
-        return Rows(items, query.start)
+    def user(self, caller: Caller, user_id: str, request: PageRequest) -> Page:
+        """A page of what one user said, in all rooms: all of it for that user, for others what they may read now.
 
-    def _ends(
-        self,
-        query: Query,
-        position: tuple[str, ...],
-        items: list[dict[str, Any]],
-        found: Rows,
-        newest_first: bool,
-        request: PageRequest,
-    ) -> tuple[str | None, str | None]:
-        """The cursors to older and newer messages.
+        The work is bounded: ``has_more`` is also true when the page stopped early. The index may lag by some ms.
 
-        The way back is open wherever there are items; the way ahead only while there is more, except towards newer
-        messages: those may still come, so ``previous`` always leads on from the newest one seen.
+        Raises:
+            Forbidden, TokenExpired: the caller may not read; InvalidRequest; StoreUnavailable.
         """
+        now = self._clock.now()
+        caller.require(CHAT_READ, now=now)
+        query = Query("user", user_id, caller.subject, request.start, request.end)
+        rows = RangeQuery(self._table, "userId", user_id, "timestampSk", index="UserIndex")
+        spans = spans_of(None, request.start, request.end)
+        sees = None if user_id == caller.subject else _Sight(self._access, caller)
+        position = ("timestampSk", "roomId")
+        seconds = now // times.SECOND
+        paging = Paging(self._reader, self._cursors, query, rows, spans, position, USER_EFFORT, seconds, sees)
+        return paging.page(request)
 
-        def sign(direction: str, row: Mapping[str, Any]) -> str:
-            return self._cursors.sign(query, direction, [row[name] for name in position])
 
-        if newest_first:
-            older = sign("before", found.more) if found.more is not None else None
-            newer = sign("after", items[0]) if items else None
-            return older, newer
-        older = sign("before", items[-1]) if items else None
-        ahead = found.more if found.more is not None else (items[0] if items else None)
-        return older, sign("after", ahead) if ahead is not None else request.after
+class _Sight:
+    """Which of somebody else's words ``caller`` may read; each room is asked for once."""
+
+    def __init__(self, access: Access, caller: Caller) -> None:
+        self._access = access
+        self._caller = caller
+        self._reaches: dict[str, Reach | None] = {}
+
+    def __call__(self, row: Mapping[str, Any]) -> bool | None:
+        """Whether the row may be shown; ``None`` once too many rooms were asked for."""
+        room_id = row["roomId"]
+        if room_id not in self._reaches:
+            if len(self._reaches) >= ROOMS_PER_PAGE:
+                return None
+            self._reaches[room_id] = self._reach(room_id)
+        reach = self._reaches[room_id]
+        if reach is None or reach.intervals is None:
+            return reach is not None
+        return any(interval.covers(row["timestamp"]) for interval in reach.intervals)
+
+    def _reach(self, room_id: str) -> Reach | None:
+        try:
+            return self._access.reach(self._caller, room_id)
+        except Forbidden:
+            return None

@@ -13,7 +13,7 @@ import zlib
 from hashlib import blake2b, sha256
 from typing import NamedTuple
 
-from headrace.times import is_canonical
+from headrace.times import is_canonical, parse_query
 
 SEPARATOR = "#"
 ID_LIMIT = 128
@@ -95,6 +95,44 @@ def parse_timestamp_sk(key: str) -> TimestampSk:
     return TimestampSk(*parts)
 
 
+class MessageKey(NamedTuple):
+    """What a client calls a message by: an item's ``key``; or its time and id, which several senders may share."""
+
+    timestamp: str
+    message_id: str
+    sender_tag: str | None = None
+
+
+MESSAGE_KEY_FORM = "the key of an item, or timestamp#messageId"
+
+
+def parse_message_key(text: str) -> MessageKey:
+    """The parts of a message key; its time may be of any accepted form.
+
+    Raises:
+        ValueError: not of ``MESSAGE_KEY_FORM``.
+    """
+    timestamp, *rest = text.split(SEPARATOR)
+    if len(rest) not in (1, 2) or (len(rest) == 2 and not is_sender_tag(rest[1])):
+        raise ValueError(f"must be {MESSAGE_KEY_FORM}")
+    return MessageKey(parse_query(timestamp), normalize_id(rest[0]), *rest[1:])
+
+
+def before_message(timestamp: str, message_id: str) -> str:
+    """A position in a room or index just before every message of that time and id."""
+    return f"{timestamp}#{message_id}#"
+
+
+def after_message(timestamp: str, message_id: str) -> str:
+    """A position just after every message of that time and id: ``$`` follows ``#``."""
+    return f"{timestamp}#{message_id}$"
+
+
+def after_position(position: str) -> str:
+    """A position after ``position``, with no other sort key in between: none begins with another."""
+    return f"{position}#"
+
+
 def time_bound(timestamp: str) -> str:
     """A bound on sort keys at ``timestamp``: below every event of that time, above every earlier one.
 
@@ -150,6 +188,11 @@ def live_queues() -> list[str]:
 def live_marker(room_id: str) -> str:
     """The cache key under which stands whether anybody listens to a room."""
     return f"live:{room_id}"
+
+
+def newest_page(room_id: str) -> str:
+    """The cache key of a room's newest messages."""
+    return f"newest:{room_id}"
 
 
 def connection_room(connection_id: str) -> str:

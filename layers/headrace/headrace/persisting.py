@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 
 from headrace.breaker_board import BreakerBoard
+from headrace.cache import RedisCache
+from headrace.newest_pages import ForgetNewestPages
 from headrace.persist import Persister
 from headrace.retry_lane.sqs import SqsRetryLane
 from headrace.rights import memberships, rooms
-from headrace.settings import EnvironmentSettings, PersistSettings, TableSettings
+from headrace.settings import CacheSettings, EnvironmentSettings, PersistSettings, TableSettings
 from headrace.store.checked import CheckedStore
 from headrace.store.dynamodb import DynamoStore
 from headrace.store.guarded import GuardedStore
@@ -20,6 +22,7 @@ from headrace.times import SystemClock
 def persister() -> Persister:
     """Stores the records of both lanes."""
     settings = PersistSettings.read()
+    cache = RedisCache.of(CacheSettings.read())
     store = DynamoStore(settings.persist_parallel_writes, settings.persist_retry_seconds)
     guarded = GuardedStore(store, settings, BreakerBoard(EnvironmentSettings.read()))
     return Persister(
@@ -29,4 +32,5 @@ def persister() -> Persister:
         SystemClock(),
         settings.retry_first_pause_seconds,
         settings.retry_visibility_seconds,
+        after=(ForgetNewestPages(cache),),
     )

@@ -9,27 +9,41 @@ from typing import Any
 from headrace import answers
 from headrace.auth import Caller, caller_from_http
 from headrace.aws import client
+from headrace.cache import RedisCache
 from headrace.connections import Connections, DynamoConnections
 from headrace.cursors import CursorSigner
 from headrace.errors import HeadraceError
 from headrace.history import History
+from headrace.newest_pages import NewestPages
 from headrace.observe import correlate, report, report_unexpected
+from headrace.pages import Page
 from headrace.readers.dynamodb import DynamoReader
+from headrace.rights import access
 from headrace.secrets import ManagedSecrets
-from headrace.settings import ConnectionSettings, ReadSettings, TableSettings
+from headrace.settings import CacheSettings, ConnectionSettings, ReadSettings, TableSettings
 from headrace.streams.chat import CHAT
 from headrace.times import SystemClock
 
-Page = Callable[[History, Caller, Mapping[str, Any]], dict[str, Any]]
+ReadPage = Callable[[Caller, Mapping[str, Any]], Page]
 
 
 @functools.cache
-def history() -> History:
-    """The history of chat messages."""
-    settings = ReadSettings.read()
+def room_history() -> History:
+    """The history of rooms, whose newest pages the cache holds."""
+    return _history(NewestPages(RedisCache.of(CacheSettings.read()), SystemClock()))
+
+
+@functools.cache
+def user_history() -> History:
+    """The history of users, of which nothing is cached."""
+    return _history(None)
+
+
+def _history(newest: NewestPages | None) -> History:
     table = TableSettings.of(CHAT.table_setting, CHAT.retention_setting)
-    key = ManagedSecrets().text(settings.cursor_secret_arn).encode()
-    return History(DynamoReader(client("dynamodb")), CursorSigner(key), table.table, SystemClock())
+    key = ManagedSecrets().text(ReadSettings.read().cursor_secret_arn).encode()
+    reader = DynamoReader(client("dynamodb"))
+    return History(reader, CursorSigner(key), table.table, SystemClock(), access(), newest)
 
 
 @functools.cache
@@ -44,12 +58,12 @@ def scope_prefix() -> str:
     return ReadSettings.read().scope_prefix
 
 
-def answer_page(event: Mapping[str, Any], page: Page) -> dict[str, Any]:
-    """The HTTP answer with the page that ``page(history, caller, event)`` gives, or with the error that stopped it."""
+def answer_page(event: Mapping[str, Any], read: ReadPage) -> dict[str, Any]:
+    """The HTTP answer with the page that ``read(caller, event)`` gives, or with the error that stopped it."""
     correlate(event)
     try:
         caller = caller_from_http(event, scope_prefix())
-        return answers.http(200, page(history(), caller, event))
+        return answers.http(200, read(caller, event).text())
     except HeadraceError as error:
         answer = answers.http_error(error)
         if answer["statusCode"] >= 500:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,7 +12,9 @@ class RangeQuery:
     """Rows of one partition of a table, or of its ``index``, in the order of ``sort_attribute``.
 
     ``lower`` is inclusive, ``upper`` exclusive: no sort key equals an upper bound (``keys.time_bound``).
-    ``start`` is the key after which to go on: all key attributes of table and index. ``limit`` counts rows read.
+    ``start`` is the key after which to go on: all key attributes of table and index; it lies within the bounds, but
+    need not be the key of a row. ``limit`` counts rows read; of these, rows whose ``expiresAt`` (epoch seconds) is not
+    above ``unexpired_at`` are left out.
     """
 
     table: str
@@ -26,6 +28,7 @@ class RangeQuery:
     newest_first: bool = True
     limit: int = 20
     consistent: bool = False
+    unexpired_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,5 +47,13 @@ class RangeReader(Protocol):
 
         Raises:
             headrace.errors.StoreUnavailable: the table did not answer in time.
+        """
+        ...
+
+    def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
+        """What :meth:`read` gives for each of ``queries``, in order; they are read at the same time.
+
+        Raises:
+            headrace.errors.StoreUnavailable: the table did not answer one of them in time.
         """
         ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from headrace.readers.base import RangeQuery, Rows
@@ -43,4 +43,9 @@ class MemoryReader:
         page = found[: query.limit]
         names = {query.partition_attribute, query.sort_attribute, *self._keys}
         more = {name: page[-1][name] for name in names} if len(found) > len(page) and page else None
-        return Rows([dict(row) for row in page], more)
+        at = query.unexpired_at
+        return Rows([dict(row) for row in page if at is None or row.get("expiresAt", at + 1) > at], more)
+
+    def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
+        """What :meth:`read` gives for each."""
+        return [self.read(query) for query in queries]

@@ -1,0 +1,102 @@
+"""The newest messages of a room, kept in the cache for those who look at what has just been said.
+
+What is kept is at most 2 s old, counted from before the table was read: it carries that time, and whoever reads it
+checks it by their own clock, since a cache that was stopped for a while would keep it longer than it was told to. (The
+bound is as good as the clocks of two environments agree; AWS keeps them within milliseconds.) A writer in either lane
+deletes it once a message is stored. Without the cache every page comes from the table, and is the same.
+
+Form: a line ``1 time is_complete``, then one line of JSON for each item, newest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headrace.cache import Cache
+from headrace.errors import CacheUnavailable
+from headrace.items import Item
+from headrace.keys import newest_page
+from headrace.observe import report
+from headrace.store.base import Failure
+from headrace.streams.base import Stream
+from headrace.streams.chat import CHAT
+from headrace.times import SECOND, Clock
+
+AGE_SECONDS = 2.0
+ROWS = 20
+"""The longest page that comes from the cache: the default one. One item more is kept, to tell that there is more."""
+
+SLOW_SECONDS = 0.05
+"""A cache that took this long to say it has nothing is not asked to keep something: one wait per request is enough."""
+
+_FORM = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """A room's newest ``items`` as JSON, newest first; ``is_complete``: the room has no others."""
+
+    items: Sequence[str]
+    is_complete: bool
+
+
+class NewestPages:
+    """Finds and keeps the newest messages of rooms; nothing it does can fail a request."""
+
+    def __init__(self, cache: Cache, clock: Clock) -> None:
+        self._cache = cache
+        self._clock = clock
+
+    def find(self, room_id: str) -> tuple[Newest | None, bool]:
+        """What is kept, if it is there and fresh; and whether something may be kept now."""
+        asked = self._clock.now()
+        try:
+            (value,) = self._cache.get_many([newest_page(room_id)])
+        except CacheUnavailable as error:
+            report("newest pages", f"pages are read from the table: {error.message}")
+            return None, False
+        now = self._clock.now()
+        found = _decoded(value, now) if value is not None else None
+        return found, now - asked < SLOW_SECONDS * SECOND
+
+    def keep(self, room_id: str, newest: Newest, read_at: int) -> None:
+        """Keep ``newest``, which the table held at ``read_at`` (microseconds) or later."""
+        left = AGE_SECONDS - (self._clock.now() - read_at) / SECOND
+        if left <= 0:
+            return
+        head = f"{_FORM} {read_at} {int(newest.is_complete)}"
+        try:
+            self._cache.set(newest_page(room_id), "\n".join((head, *newest.items)).encode(), left)
+        except CacheUnavailable as error:
+            report("newest pages", f"pages are read from the table: {error.message}")
+
+
+def _decoded(value: bytes, now: int) -> Newest | None:
+    try:
+        head, *items = value.decode().split("\n")
+        form, read_at, is_complete = head.split(" ")
+        is_fresh = form == _FORM and 0 <= now - int(read_at) <= AGE_SECONDS * SECOND
+    except ValueError:
+        return None
+    return Newest(items, is_complete == "1") if is_fresh else None
+
+
+class ForgetNewestPages:
+    """Deletes what is kept of the rooms that new messages are in: an :class:`~headrace.persist.AfterStore`.
+
+    Best effort, in one round trip. Where it fails, a page is old for as long as it is kept.
+    """
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+
+    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
+        """Nothing that goes wrong here concerns the stored rows."""
+        if stream is CHAT:
+            rooms = dict.fromkeys(item["roomId"] for item in items)
+            try:
+                self._cache.delete_many([newest_page(room_id) for room_id in rooms])
+            except CacheUnavailable as error:
+                report("newest pages", f"pages of rooms with new messages may be 2 s old: {error.message}")
+        return [None] * len(items)

@@ -1,0 +1,169 @@
+"""History beside a brute-force model of it: messages as tuples in a list, membership replayed event by event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace import keys, times
+from headrace.access import RoomAccess
+from headrace.auth import Caller
+from headrace.cache import MemoryCache
+from headrace.cursors import CursorSigner
+from headrace.history import History
+from headrace.memberships import Change, MemoryMemberships
+from headrace.newest_pages import AGE_SECONDS, ForgetNewestPages, NewestPages
+from headrace.readers.memory import MemoryReader
+from headrace.rooms import MemoryRooms, RememberedRooms, Room
+from headrace.streams.chat import CHAT
+from headrace.times import FixedClock
+
+START = times.parse_iso("2025-11-21T10:00:00Z")
+USERS = ("alice", "bob", "carol")
+ROOMS = {"hall": "open", "club": "members", "nowhere": None}
+IDS = ("a", "a!", "a b", "b", "я")
+Place = tuple[str, str, str]
+"""Time, id and sender: what orders messages, compared without the texts that keys are made of."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """One message of the model."""
+
+    room: str
+    user: str
+    at: str
+    id: str
+    tag: str
+    expires: int
+
+    @property
+    def place(self) -> Place:
+        """Where it stands in its room; ids compare as texts that end in ``#``."""
+        return (self.at, self.id + "#", self.tag)
+
+    @property
+    def key(self) -> str:
+        """Its key, as its item should have it."""
+        return f"{self.at}#{self.id}#{self.tag}"
+
+    def row(self) -> dict[str, Any]:
+        """Its row in the table."""
+        return {
+            "roomId": self.room,
+            "timestampSk": self.key,
+            "userId": self.user,
+            "username": self.user,
+            "message": "text",
+            "messageType": "TEXT",
+            "messageId": self.id,
+            "timestamp": self.at,
+            "expiresAt": self.expires,
+        }
+
+
+def time_of(tick: int) -> str:
+    return times.iso(START + tick * times.SECOND)
+
+
+class Platform:
+    """The real reading code on memory versions of table, rooms, memberships and cache."""
+
+    def __init__(self) -> None:
+        self.clock = FixedClock(START)
+        self.said: list[Said] = []
+        self.cache = MemoryCache(self.clock)
+        self.memberships = MemoryMemberships()
+        rooms = MemoryRooms()
+        for name, kind in ROOMS.items():
+            if kind is not None:
+                rooms.create(Room(name, kind, "group", time_of(0), "alice"))  # type: ignore[arg-type]
+        access = RoomAccess(RememberedRooms(rooms), self.memberships)
+        reader = MemoryReader(lambda _: [said.row() for said in self.said])
+        newest = NewestPages(self.cache, self.clock)
+        self.history = History(reader, CursorSigner(b"k" * 32), "messages", self.clock, access, newest)
+
+    def store(self, said: Said, *, tells: bool) -> None:
+        """Put a message into the table; the writer may end before it tells the cache."""
+        if said not in self.said:
+            self.said.append(said)
+        if tells:
+            ForgetNewestPages(self.cache).stored(CHAT, [said.row()])
+
+    def move(self, kind: Any, user: str, tick: int, event_id: str) -> None:
+        """Add a join or leave."""
+        event = keys.membership_event(time_of(tick), event_id)
+        self.memberships.add(Change(user_id=user, room_id="club", kind=kind, event=event))
+
+    @staticmethod
+    def caller(user: str) -> Caller:
+        return Caller(user, user, frozenset({"chat:read"}), START // times.SECOND + 10**6)
+
+
+class Model:
+    """What may be read, found by looking at everything."""
+
+    def __init__(self) -> None:
+        self.said: list[Said] = []
+        self.moves: set[tuple[str, str, int]] = set()
+        """(user, time, 0 for a join and 1 for a leave): a set, since repeats change nothing."""
+        self.moments: list[tuple[int, tuple[Said, ...]]] = []
+
+    def remember(self, now: int) -> None:
+        """Note what was there at this moment: a page out of the cache may be as old as that."""
+        oldest = now - round(AGE_SECONDS * times.SECOND)
+        self.moments = [each for each in self.moments if each[0] >= oldest] + [(now, tuple(self.said))]
+
+    def is_in(self, user: str, at: str) -> bool:
+        """Whether ``user`` is in the club at that time: every move until then, replayed."""
+        inside = False
+        for _, leaves in sorted((when, leaves) for who, when, leaves in self.moves if who == user and when <= at):
+            inside = not leaves
+        return inside
+
+    def was_ever_in(self, user: str) -> bool:
+        """Whether ``user`` was in the club for any time at all."""
+        return any(self.is_in(user, when) for who, when, leaves in self.moves if who == user and not leaves)
+
+    def may_read(self, user: str, said: Said) -> bool:
+        """Whether ``user`` may read it now."""
+        return ROOMS[said.room] != "members" or self.is_in(user, said.at)
+
+    def room(self, user: str, room: str, now: int, said: Iterable[Said] | None = None) -> list[Said]:
+        """All that ``user`` may read in ``room``, newest first."""
+        seconds = now // times.SECOND
+        found = [
+            each
+            for each in (self.said if said is None else said)
+            if each.room == room and each.expires > seconds and self.may_read(user, each)
+        ]
+        return sorted(found, key=lambda each: each.place, reverse=True)
+
+    def words(self, caller: str, user: str, now: int) -> list[Said]:
+        """All of ``user``'s words that ``caller`` may read, newest first."""
+        seconds = now // times.SECOND
+        found = [
+            each
+            for each in self.said
+            if each.user == user and each.expires > seconds and (caller == user or self.may_read(caller, each))
+        ]
+        return sorted(found, key=lambda each: (each.place, each.room), reverse=True)
+
+
+Before = Callable[[Said], bool]
+
+
+def one_way(all_of_them: Sequence[Said], limit: int, *, newest_first: bool, ahead: Before) -> tuple[list[str], bool]:
+    """The keys on a page, and whether there is more, of ``all_of_them`` (newest first) that lie ``ahead``."""
+    left = [each for each in (all_of_them if newest_first else all_of_them[::-1]) if ahead(each)]
+    page = left[:limit] if newest_first else left[:limit][::-1]
+    return [each.key for each in page], len(left) > limit
+
+
+def around(all_of_them: Sequence[Said], limit: int, *, is_newer: Before) -> tuple[list[str], bool]:
+    """The same around a place: a window whose newer half is ``limit // 2``, moved to where there is something."""
+    newer = sum(1 for each in all_of_them if is_newer(each))
+    start = min(max(newer - limit // 2, 0), max(len(all_of_them) - limit, 0))
+    page = all_of_them[start : start + limit]
+    return [each.key for each in page], len(page) < len(all_of_them)

@@ -1,0 +1,231 @@
+"""Every page beside a brute-force model, while people join, leave and write, and the cache comes and goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from headrace import keys, times
+from headrace.errors import Forbidden
+from headrace.history import PageRequest
+from headrace.keys import newest_page
+from tests.model.reading import IDS, ROOMS, START, USERS, Model, Platform, Said, around, one_way, time_of
+from tests.model.running import ASKED, run
+
+EXAMPLES = 60
+TICKS = 8
+LIMITS = st.integers(1, 6)
+
+users = st.sampled_from(USERS)
+rooms = st.sampled_from(list(ROOMS))
+ticks = st.integers(0, TICKS)
+bounds = st.tuples(st.none() | ticks, st.none() | ticks).filter(lambda two: None in two or two[0] <= two[1])
+
+
+@dataclass
+class Walk:
+    """A walk under way: ``must`` were there before it began and could be read ever since."""
+
+    user: str
+    room: str
+    newest_first: bool
+    cursor: str | None
+    must: set[str]
+    seen: list[str] = field(default_factory=list)
+    has_more: bool = True
+
+
+class Reading(RuleBasedStateMachine):
+    """P7, P10 and P12 of histories."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.platform = Platform()
+        self.model = Model()
+        self.walks: list[Walk] = []
+        self.captured: dict[str, bytes] = {}
+        self.model.remember(self.now)
+
+    @property
+    def now(self) -> int:
+        return self.platform.clock.now()
+
+    def changed(self) -> None:
+        self.model.remember(self.now)
+        for walk in self.walks:
+            walk.must &= {each.key for each in self.model.room(walk.user, walk.room, self.now)}
+
+    @rule(
+        room=rooms,
+        user=users,
+        tick=ticks,
+        id_=st.sampled_from(IDS),
+        days=st.sampled_from([3, 3, 10**6]),
+        tells=st.booleans(),
+    )
+    def say(self, room: str, user: str, tick: int, id_: str, days: int, tells: bool) -> None:
+        said = Said(room, user, time_of(tick), id_, keys.sender_tag(user), START // times.SECOND + days)
+        known = {(each.room, each.key) for each in self.model.said}
+        if (said.room, said.key) not in known:
+            self.model.said.append(said)
+            self.platform.store(said, tells=tells)
+            self.changed()
+
+    @rule(user=users, tick=ticks, leaves=st.booleans(), event_id=st.sampled_from("xy"))
+    def move(self, user: str, tick: int, leaves: bool, event_id: str) -> None:
+        self.model.moves.add((user, time_of(tick), int(leaves)))
+        self.platform.move("leave" if leaves else "join", user, tick, event_id)
+        self.changed()
+
+    @rule(seconds=st.sampled_from([0.3, 1.0, 1.7, 2.1]))
+    def wait(self, seconds: float) -> None:
+        self.model.remember(self.now)
+        self.platform.clock.advance(seconds)
+        self.changed()
+
+    @rule(down=st.booleans())
+    def cache_goes_or_comes(self, down: bool) -> None:
+        self.platform.cache.down = down
+
+    @rule()
+    def cache_is_emptied(self) -> None:
+        self.platform.cache.clear()
+
+    @rule()
+    def cache_stops(self) -> None:
+        """What it was told to keep reaches it later: ``cache_goes_on``."""
+        for room in ROOMS:
+            if not self.platform.cache.down and (value := self.platform.cache.get_many([newest_page(room)])[0]):
+                self.captured[room] = value
+
+    @rule()
+    def cache_goes_on(self) -> None:
+        if not self.platform.cache.down:
+            for room, value in self.captured.items():
+                self.platform.cache.set(newest_page(room), value, 2)
+
+    @rule(user=users, room=rooms, limit=LIMITS)
+    def newest_page_of_a_room(self, user: str, room: str, limit: int) -> None:
+        """P10: as it was at some moment of the last 2 s, by the rights of now."""
+        page = self.room_page(user, room, PageRequest(limit=limit))
+        if page is not None:
+            allowed = [
+                one_way(self.model.room(user, room, when, said), limit, newest_first=True, ahead=lambda _: True)
+                for when, said in self.model.moments
+            ]
+            assert self.shown(page) in allowed
+
+    @rule(user=users, room=rooms, limit=st.integers(21, 200), two=bounds)
+    def any_other_page_of_a_room(self, user: str, room: str, limit: int, two: Any) -> None:
+        start, end = self.times_of(two)
+        page = self.room_page(user, room, PageRequest(limit=limit, start=start, end=end))
+        if page is not None:
+            within = self.within(self.model.room(user, room, self.now), start, end)
+            assert self.shown(page) == one_way(within, limit, newest_first=True, ahead=lambda _: True)
+
+    @rule(user=users, room=rooms, limit=LIMITS, two=bounds, tick=ticks, id_=st.sampled_from(IDS),
+          tag=st.none() | users, field=st.sampled_from(["before", "after", "around"]))  # fmt: skip
+    def a_page_at_a_key(
+        self, user: str, room: str, limit: int, two: Any, tick: int, id_: str, tag: str | None, field: str
+    ) -> None:
+        start, end = self.times_of(two)
+        key = f"{time_of(tick)}#{id_}" + (f"#{keys.sender_tag(tag)}" if tag else "")
+        page = self.room_page(user, room, PageRequest(limit=limit, start=start, end=end, **{field: key}))
+        if page is None:
+            return
+        within = self.within(self.model.room(user, room, self.now), start, end)
+        place = (time_of(tick), id_ + "#", keys.sender_tag(tag) if tag else "")
+        size = 3 if tag else 2
+        if field == "around":
+            expected = around(within, limit, is_newer=lambda each: each.place[:2] > place[:2])
+        elif field == "before":
+            expected = one_way(within, limit, newest_first=True, ahead=lambda each: each.place[:size] < place[:size])
+        else:
+            expected = one_way(within, limit, newest_first=False, ahead=lambda each: each.place[:size] > place[:size])
+        assert self.shown(page) == expected
+
+    @rule(caller=users, user=users, limit=LIMITS, two=bounds)
+    def a_users_words(self, caller: str, user: str, limit: int, two: Any) -> None:
+        """P12: page by page to the end."""
+        start, end = self.times_of(two)
+        expected = self.within(self.model.words(caller, user, self.now), start, end)
+        seen: list[tuple[str, str]] = []
+        cursor: str | None = None
+        while True:
+            request = PageRequest(limit=limit, before=cursor, start=start, end=end)
+            page = self.platform.history.user_page(self.platform.caller(caller), user, request)
+            seen += [(item["roomId"], item["key"]) for item in page["items"]]
+            cursor = page["next"]
+            assert page["hasMore"] == (len(seen) < len(expected))
+            if not page["hasMore"]:
+                break
+        assert seen == [(each.room, each.key) for each in expected]
+
+    @precondition(lambda self: len(self.walks) < 3)
+    @rule(user=users, room=rooms, limit=LIMITS, newest_first=st.booleans())
+    def begin_a_walk(self, user: str, room: str, limit: int, newest_first: bool) -> None:
+        """P7: from the newest to the oldest, or the other way; the newest page may be 2 s old."""
+        readable = {each.key for each in self.model.room(user, room, self.now)}
+        for when, said in self.model.moments:
+            if newest_first:
+                readable &= {each.key for each in self.model.room(user, room, when, said)}
+        cursor = None if newest_first else f"{time_of(0)}# "
+        self.walks.append(Walk(user, room, newest_first, cursor, readable))
+
+    @precondition(lambda self: self.walks)
+    @rule(which=st.integers(0, 2), limit=LIMITS)
+    def go_on(self, which: int, limit: int) -> None:
+        walk = self.walks[which % len(self.walks)]
+        place = {"before" if walk.newest_first else "after": walk.cursor}
+        page = self.room_page(walk.user, walk.room, PageRequest(limit=limit, **place))
+        if page is None:
+            self.walks.remove(walk)
+            return
+        found = [item["key"] for item in page["items"]]
+        walk.seen += found if walk.newest_first else found[::-1]
+        walk.cursor = page["next"] if walk.newest_first else page["previous"]
+        ordered = sorted(walk.seen, key=lambda key: (key[:27], key[28:]), reverse=walk.newest_first)
+        assert walk.seen == ordered
+        assert len(set(walk.seen)) == len(walk.seen)
+        if not page["hasMore"]:
+            assert walk.must <= set(walk.seen)
+            self.walks.remove(walk)
+
+    @invariant()
+    def a_stranger_sees_nothing_of_the_club(self) -> None:
+        if not self.model.was_ever_in("carol"):
+            assert self.room_page("carol", "club", PageRequest()) is None
+
+    def room_page(self, user: str, room: str, request: PageRequest) -> dict[str, Any] | None:
+        """The page; ``None`` if it is forbidden, as it must be to whoever was never in."""
+        forbidden = ROOMS[room] == "members" and not self.model.was_ever_in(user)
+        try:
+            page = self.platform.history.room_page(self.platform.caller(user), room, request)
+        except Forbidden:
+            assert forbidden
+            return None
+        assert not forbidden
+        return page
+
+    @staticmethod
+    def shown(page: dict[str, Any]) -> tuple[list[str], bool]:
+        return [item["key"] for item in page["items"]], page["hasMore"]
+
+    @staticmethod
+    def times_of(two: Any) -> tuple[str | None, str | None]:
+        start, end = (None if tick is None else time_of(tick) for tick in two)
+        return start, end
+
+    @staticmethod
+    def within(said: list[Said], start: str | None, end: str | None) -> list[Said]:
+        return [each for each in said if (start is None or each.at >= start) and (end is None or each.at < end)]
+
+
+@pytest.mark.timeout(0 if ASKED else 120)
+def test_every_page_is_the_models_page_whoever_reads_whatever_happens() -> None:
+    """P7, P10, P12."""
+    run(Reading, ASKED or EXAMPLES, derandomize=not ASKED)

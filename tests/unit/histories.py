@@ -1,0 +1,89 @@
+"""Rooms of messages in memory, who may read them, and walks through their pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace import keys, times
+from headrace.access import Access, Interval, Reach, not_in_room
+from headrace.auth import Caller
+from headrace.cursors import CursorSigner
+from headrace.history import History, PageRequest
+from headrace.newest_pages import NewestPages
+from headrace.readers.memory import MemoryReader
+
+START = times.parse_iso("2025-11-21T10:00:00Z")
+ALICE = Caller("alice", "Alice", frozenset({"chat:read"}), START // times.SECOND + 3600)
+TAG = keys.sender_tag("alice")
+
+
+def row(
+    second: float, message_id: str, *, room: str = "lobby", user: str = "alice", tag: str = TAG, **more: Any
+) -> dict[str, Any]:
+    timestamp = at(second)
+    return {
+        "roomId": room,
+        "timestampSk": keys.timestamp_sk(timestamp, message_id, tag),
+        "messageId": message_id,
+        "timestamp": timestamp,
+        "userId": user,
+        "username": user.title(),
+        "message": f"text of {message_id}",
+        "messageType": "TEXT",
+        "bucketId": "001",
+        **more,
+    }
+
+
+class Rights:
+    """Access in memory: ``reaches`` by room; a room that is not among them is open. ``None``: never in it."""
+
+    def __init__(self, **reaches: tuple[Interval, ...] | None) -> None:
+        self.reaches = reaches
+        self.asked: list[str] = []
+
+    def reach(self, caller: Caller, room_id: str) -> Reach:
+        self.asked.append(room_id)
+        if room_id not in self.reaches:
+            return Reach(None)
+        intervals = self.reaches[room_id]
+        if intervals is None:
+            raise not_in_room(room_id)
+        return Reach(intervals)
+
+    def check_write(self, caller: Caller, room_id: str) -> None:
+        self.reach(caller, room_id)
+
+
+def history(
+    rows: list[dict[str, Any]],
+    clock: times.Clock | None = None,
+    access: Access | None = None,
+    newest: NewestPages | None = None,
+) -> History:
+    reader, clock = MemoryReader(lambda _: rows), clock or times.FixedClock(START)
+    return History(reader, CursorSigner(b"k" * 32), "messages", clock, access or Rights(), newest)
+
+
+def at(second: float) -> str:
+    return times.iso(START + round(second * times.SECOND))
+
+
+def stay(joined: float, left: float | None = None) -> Interval:
+    return Interval(at(joined), None if left is None else at(left))
+
+
+def ids(page: dict[str, Any]) -> list[str]:
+    return [item["messageId"] for item in page["items"]]
+
+
+def walk(pages: History, *, limit: int, direction: str, at: str | None = None, **bounds: Any) -> list[list[str]]:
+    """All pages from ``at`` in one direction, as ids."""
+    seen, cursor = [], at
+    for _ in range(1000):
+        page = pages.room_page(ALICE, "lobby", PageRequest(limit=limit, **{direction: cursor}, **bounds))
+        seen.append(ids(page))
+        cursor = page["next"] if direction == "before" else page["previous"]
+        if not page["hasMore"]:
+            return seen
+    raise AssertionError("the walk does not end")
