@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -69,6 +69,14 @@ class Connections(Protocol):
 
     def unsubscribe_user(self, room_id: str, user_id: str) -> int:
         """Take all connections of a user out of a room, as when a membership ends; returns how many there were.
+
+        Raises:
+            headrace.errors.StoreUnavailable: some may be left: the caller has to try again.
+        """
+        ...
+
+    def unsubscribe_all(self, room_id: str) -> int:
+        """Take everybody out of a room, as when it becomes one that only members may read; how many there were.
 
         Raises:
             headrace.errors.StoreUnavailable: some may be left: the caller has to try again.
@@ -158,8 +166,15 @@ class DynamoConnections:
 
     def unsubscribe_user(self, room_id: str, user_id: str) -> int:
         """Take all connections of a user out of a room."""
+        return self._take_out(room_id, lambda row: row["userId"] == user_id)
+
+    def unsubscribe_all(self, room_id: str) -> int:
+        """Take everybody out of a room."""
+        return self._take_out(room_id, lambda _row: True)
+
+    def _take_out(self, room_id: str, chosen: Callable[[Mapping[str, Any]], bool]) -> int:
         rows = (row for page in self._query("roomId", room_id, ConsistentRead=True) for row in page)
-        return self._delete((room_id, row["connectionId"]) for row in rows if row["userId"] == user_id)
+        return self._delete((room_id, row["connectionId"]) for row in rows if chosen(row))
 
     def subscriptions(self, room_id: str) -> list[Subscription]:
         """Who listens to a room now."""
@@ -235,6 +250,12 @@ class MemoryConnections:
     def unsubscribe_user(self, room_id: str, user_id: str) -> int:
         """Take all connections of a user out of a room."""
         found = [row["connectionId"] for row in self._room(room_id) if row["userId"] == user_id]
+        self.unsubscribe(room_id, found)
+        return len(found)
+
+    def unsubscribe_all(self, room_id: str) -> int:
+        """Take everybody out of a room."""
+        found = [row["connectionId"] for row in self._room(room_id)]
         self.unsubscribe(room_id, found)
         return len(found)
 

@@ -15,7 +15,7 @@ from headrace.streams.chat import CHAT
 from headrace.times import Clock
 
 BATCH_LIMIT = 100
-ACTIONS = "sendMessage, sendBatch, ping"
+ACTIONS = "sendMessage, sendBatch, subscribe, unsubscribe, history, ping"
 
 
 class Frames:
@@ -28,22 +28,11 @@ class Frames:
 
     def answer(self, event: Mapping[str, Any], action: Action) -> dict[str, Any]:
         """The answer to a MESSAGE event: ``action``'s, or the error that stopped it. Never raises."""
-        meter = Meter()
-        request_id = None
-        correlation_id = correlate(event)
-        try:
-            frame = parse_object(event.get("body"), "frame")
-            request_id = answers.request_id_of(frame)
-            caller = caller_from_frame(event, self._scope_prefix)
-            caller.require_unexpired(self._clock.now())
+
+        def act(frame: dict[str, Any], caller: Caller, correlation_id: str, meter: Meter) -> dict[str, Any]:
             return action(self, frame, caller, correlation_id, meter)
-        except HeadraceError as error:
-            return answers.frame_error(request_id, to_body(error))
-        except Exception as error:  # noqa: BLE001 - reported, and answered as an error: the client must not wait
-            report_unexpected(error)
-            return answers.frame_error(request_id, to_body(error))
-        finally:
-            meter.flush()
+
+        return answer_frame(event, self._clock, self._scope_prefix, act)
 
     def send_message(self, frame: dict[str, Any], caller: Caller, correlation_id: str, meter: Meter) -> dict[str, Any]:
         """Accept the one event that the frame itself is."""
@@ -70,3 +59,27 @@ class Frames:
 
 
 Action = Callable[[Frames, dict[str, Any], Caller, str, Meter], dict[str, Any]]
+Act = Callable[[dict[str, Any], Caller, str, Meter], dict[str, Any]]
+
+
+def answer_frame(event: Mapping[str, Any], clock: Clock, scope_prefix: str, act: Act) -> dict[str, Any]:
+    """What ``act(frame, caller, correlation_id, meter)`` answers to a MESSAGE event, or the error that stopped it.
+
+    Never raises.
+    """
+    meter = Meter()
+    request_id = None
+    correlation_id = correlate(event)
+    try:
+        frame = parse_object(event.get("body"), "frame")
+        request_id = answers.request_id_of(frame)
+        caller = caller_from_frame(event, scope_prefix)
+        caller.require_unexpired(clock.now())
+        return act(frame, caller, correlation_id, meter)
+    except HeadraceError as error:
+        return answers.frame_error(request_id, to_body(error))
+    except Exception as error:  # noqa: BLE001 - reported, and answered as an error: the client must not wait
+        report_unexpected(error)
+        return answers.frame_error(request_id, to_body(error))
+    finally:
+        meter.flush()

@@ -1,0 +1,23 @@
+"""Builds what read_frame needs, once per environment and on first use."""
+
+from __future__ import annotations
+
+import functools
+
+from headrace.aws import client
+from headrace.listening import audience
+from headrace.readers.dynamodb import DynamoReader
+from headrace.reading import connections, room_history, scope_prefix
+from headrace.rights import access
+from headrace.room_frames import RoomFrames
+from headrace.settings import TableSettings
+from headrace.streams.chat import CHAT
+from headrace.times import SystemClock
+
+
+@functools.cache
+def room_frames() -> RoomFrames:
+    """Answers frames about rooms."""
+    table = TableSettings.of(CHAT.table_setting, CHAT.retention_setting).table
+    reader = DynamoReader(client("dynamodb"))
+    return RoomFrames(connections(), audience(), access(), room_history(), reader, table, SystemClock(), scope_prefix())
