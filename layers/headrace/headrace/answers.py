@@ -58,6 +58,22 @@ def pong(request_id: str | None, time: str) -> dict[str, Any]:
     return frame({**_with_request_id({"type": "pong"}, request_id), "time": time})
 
 
+def subscribed(request_id: str | None, room_id: str, newest: str | None) -> dict[str, Any]:
+    """A frame that says that a room is listened to; ``newest`` is the key of its newest message within reach."""
+    return frame({**_with_request_id({"type": "subscribed"}, request_id), "roomId": room_id, "newest": newest})
+
+
+def unsubscribed(request_id: str | None, room_id: str) -> dict[str, Any]:
+    """A frame that says that a room is no longer listened to."""
+    return frame({**_with_request_id({"type": "unsubscribed"}, request_id), "roomId": room_id})
+
+
+def history(request_id: str | None, room_id: str, page: str) -> dict[str, Any]:
+    """A frame with a page of a room; ``page`` is a JSON object."""
+    head = _encode({**_with_request_id({"type": "history"}, request_id), "roomId": room_id})
+    return {"statusCode": 200, "body": f"{head[:-1]},{page[1:]}"}
+
+
 def frame_error(request_id: str | None, error: Mapping[str, Any], **extra: Any) -> dict[str, Any]:
     """A frame that refuses; ``error`` is a body of the one error shape, ``extra`` such as the message's id."""
     return frame({**_with_request_id({"type": "error"}, request_id), **extra, "error": error})

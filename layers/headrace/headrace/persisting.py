@@ -6,6 +6,7 @@ import functools
 
 from headrace.breaker_board import BreakerBoard
 from headrace.cache import RedisCache
+from headrace.listening import live_listener
 from headrace.newest_pages import ForgetNewestPages
 from headrace.persist import Persister
 from headrace.retry_lane.sqs import SqsRetryLane
@@ -32,5 +33,5 @@ def persister() -> Persister:
         SystemClock(),
         settings.retry_first_pause_seconds,
         settings.retry_visibility_seconds,
-        after=(ForgetNewestPages(cache),),
+        after=(ForgetNewestPages(cache), live_listener(cache)),
     )

@@ -172,6 +172,22 @@ class ConnectionSettings(Settings):
     connections_table: Name = Field(description="the name of the Connections table")
 
 
+class LiveSettings(BrokerSettings, CacheSettings, ConnectionSettings):
+    """For persist_events, which publishes live copies of what it stored."""
+
+
+class PushSettings(ConnectionSettings):
+    """For push_live."""
+
+    management_url: Name = Field(description="the URL of a WebSocket API's stage, such as https://host/stage")
+    aws_endpoint_url_apigatewaymanagementapi: str = Field(default="", description="a URL, or nothing")
+
+    @property
+    def connections_url(self) -> str:
+        """Where connections are pushed to: as for AWS's own clients, an endpoint of a stage goes first."""
+        return self.aws_endpoint_url_apigatewaymanagementapi or self.management_url
+
+
 class ReadSettings(AuthSettings):
     """For read_room and read_user; tables are named per stream by :class:`TableSettings`."""
 
