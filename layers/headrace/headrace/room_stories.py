@@ -5,9 +5,10 @@ from __future__ import annotations
 from headrace import times
 from headrace.accept import Acceptor
 from headrace.auth import EVENTS_WRITE, Caller
+from headrace.errors import Unavailable
 from headrace.keys import normalize_id
 from headrace.memberships import EventKind, Membership
-from headrace.observe import Meter
+from headrace.observe import Meter, report
 from headrace.streams.chat import CHAT
 from headrace.times import Clock
 
@@ -49,8 +50,10 @@ class RoomStories:
             "username": shown_name(membership),
         }
         (result,) = self._acceptor.accept(CHAT, _TELLER, [message], correlation_id, meter)
-        if result.error is not None:
+        if isinstance(result.error, Unavailable):
             raise result.error
+        if result.error is not None:
+            report("UntoldMembership", f"a {kind} is in force, but not in the history: {result.error.message}")
 
 
 def shown_name(membership: Membership) -> str:
