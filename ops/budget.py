@@ -18,6 +18,7 @@ class Budget:
 
     first_pause: int
     visibility: int
+    probe_seconds: float
 
     @classmethod
     def of_stage(cls, config_env: str, first_pause: int | None = None) -> Budget:
@@ -30,7 +31,11 @@ class Budget:
         declared = parse(template.read_text(encoding="utf-8"), template)["Parameters"]
         overrides = parameters.from_samconfig(ROOT / "samconfig.toml", config_env)
         found = parameters.values(declared, overrides)
-        return cls(first_pause or int(found["RetryFirstPauseSeconds"]), int(found["RetryVisibilitySeconds"]))
+        return cls(
+            first_pause or int(found["RetryFirstPauseSeconds"]),
+            int(found["RetryVisibilitySeconds"]),
+            float(found["BreakerProbeSeconds"]),
+        )
 
     @property
     def pauses(self) -> str:
@@ -39,15 +44,25 @@ class Budget:
 
     @property
     def total(self) -> str:
-        """The budget, in seconds and minutes."""
-        seconds = retry_budget.budget_seconds(self.first_pause)
-        return f"{seconds} s ({seconds / 60:.1f} minutes)"
+        """The budget, in seconds and minutes: from a record's first try to its last."""
+        return _said(retry_budget.budget_seconds(self.first_pause))
+
+    @property
+    def outage(self) -> str:
+        """The outage that leaves the dead lane empty: the last try must not meet a breaker that is still open."""
+        return _said(retry_budget.outage_seconds(self.first_pause, self.probe_seconds))
 
     def lines(self) -> list[str]:
         """The budget for people."""
         return [
             f"tries          {retry_budget.RECEIVES}, then SQS moves the record to the dead lane",
             f"pauses         {self.pauses}",
-            f"retry budget   {self.total}: a shorter outage leaves the dead lane empty",
+            f"retry budget   {self.total}, from the first try to the last",
+            f"breaker        may go on refusing for {self.probe_seconds:g} s when the outage is over",
+            f"outage         shorter than {self.outage}: the dead lane stays empty",
             f"after a crash  {self.visibility} s, in place of the pause that the function could not ask for",
         ]
+
+
+def _said(seconds: float) -> str:
+    return f"{seconds:g} s ({seconds / 60:.1f} minutes)"

@@ -8,8 +8,20 @@ import pytest
 from click.testing import CliRunner
 
 from headrace import retry_budget
+from headrace.breaker import Unwatched
+from headrace.envelope import Envelope
+from headrace.persist import Persister
+from headrace.retry_lane.base import Handover
+from headrace.retry_lane.memory import MemoryRetryLane
+from headrace.settings import BreakerSettings
+from headrace.store.base import Table
+from headrace.store.guarded import GuardedStore
+from headrace.streams import CHAT
+from headrace.times import SECOND, FixedClock
 from ops.__main__ import cli
 from ops.budget import Budget
+from tests.unit.lanes import Lanes, received_event
+from tests.unit.senders import CLOCK, NOW, TABLE, message, sender
 from tests.unit.stack import ROOT, Stack
 
 
@@ -18,6 +30,7 @@ def test_the_command_prints_the_budget_of_the_defaults() -> None:
 
     assert "15 + 60 + 240 + 900 s" in printed
     assert "1215 s (20.2 minutes)" in printed
+    assert "shorter than 1205 s (20.1 minutes): the dead lane stays empty" in printed
 
 
 def test_the_command_prints_the_budget_of_any_parameter() -> None:
@@ -34,17 +47,60 @@ def test_the_docs_state_the_computed_budget(page: str) -> None:
     budget = Budget.of_stage("default")
     assert budget.pauses in text
     assert budget.total in text
+    assert f"an outage shorter than {budget.outage} leaves the dead lane empty" in " ".join(
+        text.replace("**", "").split()
+    )
+    assert f"{budget.probe_seconds:g} s (`BreakerProbeSeconds`)" in text
 
 
 def test_the_template_describes_the_computed_budget(stack: Stack) -> None:
     parameter = stack.parameters["RetryFirstPauseSeconds"]
 
-    assert Budget(int(parameter["Default"]), 0).pauses in parameter["Description"]
+    assert Budget(int(parameter["Default"]), 0, 0).pauses in parameter["Description"]
 
 
 def test_a_record_is_dead_at_once_after_its_last_try() -> None:
     assert retry_budget.pause_after(retry_budget.RECEIVES, 15) == 0
     assert retry_budget.pause_after(retry_budget.RECEIVES - 1, 15) == retry_budget.LONGEST_PAUSE
+
+
+@pytest.mark.parametrize(("longer", "dead"), [(-1, 0), (1, 1)])
+def test_the_stated_outage_is_the_longest_that_leaves_the_dead_lane_empty(longer: int, dead: int) -> None:
+    """P6 in the worst case: it begins with a record's first try, and ends just after the breaker's probe."""
+    lanes, breaking = Lanes(), BreakerSettings()
+    clock = FixedClock(CLOCK.now())
+    lane = MemoryRetryLane(clock)
+    store = GuardedStore(lanes.store, breaking, Unwatched(), Seconds(clock))
+    persister = Persister(store, lane, {"chat": TABLE}, clock)
+    event = CHAT.accept(message(), sender()).event
+    lane.send([Handover(Envelope("chat", "c", NOW, [event]).encode())])
+    end = retry_budget.outage_seconds(15, breaking.breaker_probe_seconds) + longer
+    moments = [0, 15, 75, 315, end - 0.001, end, 1215]
+
+    for before, moment in zip([0, *moments], moments, strict=False):
+        clock.advance(moment - before)
+        lanes.store.down = moment < end
+        if moment == end - 0.001:
+            store.put_many(
+                Table(TABLE.table, (CHAT.partition_key, CHAT.sort_key)), [{"roomId": "r", "timestampSk": "t"}]
+            )
+        batch = lane.receive()
+        kept = persister.retry_lane(received_event(batch))["batchItemFailures"]
+        lane.delete([each.receipt for each in batch if {"itemIdentifier": each.id} not in kept])
+    lane.receive()
+
+    assert len(lane.dead.messages) == dead
+    assert len(lanes.rows()) == 1 - dead
+
+
+class Seconds:
+    """A clock for breakers."""
+
+    def __init__(self, clock: FixedClock) -> None:
+        self._clock = clock
+
+    def monotonic(self) -> float:
+        return self._clock.now() / SECOND
 
 
 @pytest.mark.parametrize("first_pause", [1, 15, 900])

@@ -1,4 +1,4 @@
-"""How long the retry lane waits between its tries: the outage that it outlasts with the dead lane empty (P6).
+"""How long the retry lane waits between its tries, and so the outage that it outlasts with the dead lane empty (P6).
 
 Nothing else decides about pauses, so that what ``make retry-budget`` prints and the docs state is what happens.
 """
@@ -44,3 +44,11 @@ def pauses(first_pause: int) -> tuple[int, ...]:
 def budget_seconds(first_pause: int) -> int:
     """The retry budget: from a record's first try in the retry lane to its last."""
     return sum(pauses(first_pause))
+
+
+def outage_seconds(first_pause: int, probe_seconds: float) -> float:
+    """The outage, and any shorter one, that leaves the dead lane empty.
+
+    A breaker that met it last just before its end refuses for ``probe_seconds`` more, and a last try must come later.
+    """
+    return budget_seconds(first_pause) - probe_seconds
