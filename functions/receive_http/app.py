@@ -1,16 +1,26 @@
-"""POST /rooms/{roomId}/messages and POST /messages/batch: accept events, answer 202 with one result each."""
+"""The routes that take events: one, or a batch, with one result for each event."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from headrace.http_writes import HttpWrites
+from headrace.http_writes import HttpWrites, batch, single
+from headrace.latencies import timed
+from headrace.streams.chat import CHAT
+from headrace.streams.ski import SKI
 from headrace.writing import http_writes
 
-ROUTES = {"POST /rooms/{roomId}/messages": HttpWrites.post_message, "POST /messages/batch": HttpWrites.post_batch}
+ROUTES = {
+    "POST /rooms/{roomId}/messages": single(CHAT, "roomId"),
+    "POST /messages/batch": batch(CHAT),
+    "POST /skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}": single(
+        SKI, "resortID", "seasonID", "dayID", "skierID", status=201
+    ),
+    "POST /lift-rides/batch": batch(SKI),
+}
 
 
+@timed
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Answer the request; one that is refused is an answer too."""
-    route = ROUTES.get(event["routeKey"], HttpWrites.unknown)
-    return http_writes().answer(event, route)
+    return http_writes().answer(event, ROUTES.get(event["routeKey"], HttpWrites.unknown))

@@ -44,6 +44,11 @@ def test_an_event_holds_no_real_token(path: Path) -> None:
     [
         "receive_http.single",
         "receive_http.batch",
+        "receive_http.ride",
+        "receive_http.rides",
+        "read_ski.vertical",
+        "read_ski.skiers",
+        "read_ski.season",
         "read_room",
         "read_user",
         "check_health",

@@ -8,8 +8,9 @@ from aws_lambda_powertools.metrics import MetricUnit
 from headrace import observe
 from headrace.envelope import decode
 from headrace.frames import Frames
-from headrace.http_writes import HttpWrites
+from headrace.http_writes import single
 from headrace.observe import Meter, Quiet, logger
+from headrace.streams import CHAT
 from tests.unit.lanes import Lanes, frame_event, http_event
 
 
@@ -53,7 +54,7 @@ def test_log_lines_have_the_id_that_travels_with_the_event(protocol: str) -> Non
     if protocol == "frame":
         lanes.frames.answer(frame_event({"roomId": "kitchen", "message": "hello"}), Frames.send_message)
     else:
-        lanes.http.answer(http_event({"message": "hello"}, room="kitchen"), HttpWrites.post_message)
+        lanes.http.answer(http_event({"message": "hello"}, room="kitchen"), single(CHAT, "roomId"))
 
     (body,) = lanes.broker.bodies()
     assert logger.get_correlation_id() == decode(body).correlation_id == "r-1"

@@ -6,29 +6,31 @@ from typing import Any
 
 import pytest
 
-from headrace.http_writes import HttpWrites, Route
+from headrace.http_writes import HttpWrites, Route, batch, single
+from headrace.streams import CHAT
 from tests.unit.lanes import Lanes, http_event
 from tests.unit.senders import NOW, message
 
+BATCH = batch(CHAT)
 TEXT = {"message": "hello", "messageId": "m-1", "timestamp": NOW}
 
 
 def answered(
-    lanes: Lanes, body: object, route: Route = HttpWrites.post_batch, **event: Any
+    lanes: Lanes, body: object, route: Route = BATCH, **event: Any
 ) -> tuple[int, dict[str, Any], dict[str, str]]:
     answer = lanes.http.answer(http_event(body, **event), route)
     return answer["statusCode"], json.loads(answer["body"]), answer["headers"]
 
 
 def test_a_message_is_accepted_for_the_room_in_the_path() -> None:
-    status, body, _ = answered(Lanes(), TEXT, HttpWrites.post_message, room="kitchen")
+    status, body, _ = answered(Lanes(), TEXT, single(CHAT, "roomId"), room="kitchen")
 
     assert status == 202
     assert body == {"results": [{"roomId": "kitchen", "messageId": "m-1", "timestamp": NOW, "lane": "main"}]}
 
 
 def test_a_body_may_not_name_another_room_than_the_path() -> None:
-    status, body, _ = answered(Lanes(), TEXT | {"roomId": "cellar"}, HttpWrites.post_message, room="kitchen")
+    status, body, _ = answered(Lanes(), TEXT | {"roomId": "cellar"}, single(CHAT, "roomId"), room="kitchen")
 
     assert status == 400
     assert body["error"]["details"] == [
@@ -37,7 +39,7 @@ def test_a_body_may_not_name_another_room_than_the_path() -> None:
 
 
 def test_an_invalid_message_is_a_400_that_names_the_field() -> None:
-    status, body, _ = answered(Lanes(), {}, HttpWrites.post_message, room="kitchen")
+    status, body, _ = answered(Lanes(), {}, single(CHAT, "roomId"), room="kitchen")
 
     assert status == 400
     assert body["error"]["code"] == "invalid_event"
@@ -99,17 +101,15 @@ def test_five_hundred_events_are_taken_at_once() -> None:
 def test_a_body_may_come_as_base64() -> None:
     event = http_event(base64.b64encode(json.dumps({"events": [message()]}).encode()).decode())
 
-    assert Lanes().http.answer(event | {"isBase64Encoded": True}, HttpWrites.post_batch)["statusCode"] == 202
-    assert (
-        Lanes().http.answer(event | {"body": "%", "isBase64Encoded": True}, HttpWrites.post_batch)["statusCode"] == 400
-    )
+    assert Lanes().http.answer(event | {"isBase64Encoded": True}, batch(CHAT))["statusCode"] == 202
+    assert Lanes().http.answer(event | {"body": "%", "isBase64Encoded": True}, batch(CHAT))["statusCode"] == 400
 
 
 def test_a_request_without_a_token_or_scope_is_refused() -> None:
     event = http_event({"events": [message()]}, scope="chat:read")
 
-    assert Lanes().http.answer(event, HttpWrites.post_batch)["statusCode"] == 403
-    assert Lanes().http.answer({**event, "requestContext": {}}, HttpWrites.post_batch)["statusCode"] == 401
+    assert Lanes().http.answer(event, batch(CHAT))["statusCode"] == 403
+    assert Lanes().http.answer({**event, "requestContext": {}}, batch(CHAT))["statusCode"] == 401
 
 
 def test_an_unknown_route_is_a_404() -> None:

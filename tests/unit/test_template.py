@@ -24,7 +24,8 @@ VARIABLES = {
     | RIGHTS,
     "ReceiveHttp": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES", "RETRY_QUEUE_URL", "SCOPE_PREFIX"}
     | BREAKERS
-    | RIGHTS,
+    | RIGHTS
+    | {"RESORTS_TABLE"},
     "ManageRooms": {
         "BROKER_ENDPOINTS",
         "BROKER_SECRET_ARN",
@@ -41,6 +42,9 @@ VARIABLES = {
         "CONNECTIONS_TABLE",
         "CHAT_MESSAGES_TABLE",
         "CHAT_RETENTION_DAYS",
+        "LIFT_RIDES_TABLE",
+        "RESORTS_TABLE",
+        "SKI_RETENTION_DAYS",
         "RETRY_FIRST_PAUSE_SECONDS",
         "RETRY_VISIBILITY_SECONDS",
         "RETRY_QUEUE_URL",
@@ -61,14 +65,17 @@ VARIABLES = {
     "PushLive": {"CONNECTIONS_TABLE", "MANAGEMENT_URL"},
     "ReadRoom": {"CACHE_ENDPOINT", "CACHE_TLS", "CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN", "SCOPE_PREFIX"} | RIGHTS,
     "ReadUser": {"CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN", "SCOPE_PREFIX"} | RIGHTS,
+    "ReadSki": {"CACHE_ENDPOINT", "CACHE_TLS", "LIFT_RIDES_TABLE", "RESORTS_TABLE", "SCOPE_PREFIX"},
     "DeclareTopology": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES"},
     "CheckHealth": {"BROKER_ENDPOINTS", "CACHE_ENDPOINT", "CACHE_TLS", "CHAT_MESSAGES_TABLE", "RETRY_QUEUE_URL"},
     "ManageDeadLetters": {
         "CHAT_MESSAGES_TABLE",
         "CHAT_RETENTION_DAYS",
         "DEAD_LETTER_QUEUE_URL",
+        "LIFT_RIDES_TABLE",
         "RETRY_QUEUE_URL",
         "SCOPE_PREFIX",
+        "SKI_RETENTION_DAYS",
         "TIME_READ_SHARDS",
         "TIME_WRITE_SHARDS",
     },
@@ -136,7 +143,8 @@ def test_a_record_is_tried_as_often_as_the_retry_budget_counts_before_it_is_dead
 def test_dead_letters_are_validated_with_what_persist_events_validates_with(stack: Stack) -> None:
     def settings(function: str) -> dict[str, object]:
         declared = stack.resources[function]["Properties"]["Environment"]["Variables"]
-        return {name: value for name, value in declared.items() if name.startswith(("CHAT_", "TIME_"))}
+        ours = ("CHAT_", "LIFT_RIDES_", "SKI_", "TIME_")
+        return {name: value for name, value in declared.items() if name.startswith(ours)}
 
     assert settings("ManageDeadLetters") == settings("PersistEvents")
 
@@ -196,8 +204,9 @@ def test_only_code_that_publishes_or_polls_may_read_the_brokers_password(stack: 
     assert stack.may("secretsmanager:GetSecretValue", "BrokerSecret") == expected
 
 
-def test_only_persist_events_writes_messages(stack: Stack) -> None:
-    assert stack.may("dynamodb:BatchWriteItem", "ChatMessagesTable") == {"PersistEventsRole", "DynamoDbEndpoint"}
+def test_only_persist_events_writes_events(stack: Stack) -> None:
+    for table in ("ChatMessagesTable", "LiftRidesTable"):
+        assert stack.may("dynamodb:BatchWriteItem", table) == {"PersistEventsRole", "DynamoDbEndpoint"}
 
 
 def test_only_what_manages_rooms_lets_people_in_and_out(stack: Stack) -> None:
@@ -260,8 +269,8 @@ def test_every_table_can_be_restored_and_all_but_those_that_rights_hang_on_forge
     forget = {name for name, table in tables.items() if "TimeToLiveSpecification" in table}
     for name in forget:
         assert tables[name]["TimeToLiveSpecification"] == {"AttributeName": "expiresAt", "Enabled": True}
-    assert tables.keys() == forget | {"RoomsTable", "MembershipsTable"}
-    assert forget == {"ChatMessagesTable", "ConnectionsTable"}
+    assert tables.keys() == forget | {"RoomsTable", "MembershipsTable", "ResortsTable"}
+    assert forget == {"ChatMessagesTable", "ConnectionsTable", "LiftRidesTable"}
 
 
 def test_no_function_behind_an_api_outlives_its_caller(stack: Stack) -> None:

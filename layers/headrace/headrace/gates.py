@@ -14,7 +14,7 @@ from typing import Protocol
 from headrace import times
 from headrace.access import not_in_room
 from headrace.auth import EVENTS_WRITE, Caller
-from headrace.errors import Forbidden, StoreThrottled, StoreUnavailable
+from headrace.errors import Forbidden, StoreThrottled, StoreUnavailable, UserError
 from headrace.memberships import Memberships
 from headrace.observe import report
 from headrace.rooms import GROUP, MEMBERS, OPEN, RememberedRooms, Room
@@ -31,7 +31,7 @@ CHECK_SECONDS = 0.5
 class Gate(Protocol):
     """Says which events may be written."""
 
-    def admit(self, caller: Caller, events: Sequence[Stamped], now: int) -> Sequence[Forbidden | None]:
+    def admit(self, caller: Caller, events: Sequence[Stamped], now: int) -> Sequence[UserError | None]:
         """Why each event is refused, in order; ``now`` in microseconds. May mark an event. Never raises for a table."""
         ...
 

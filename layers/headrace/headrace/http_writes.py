@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from headrace import answers
@@ -11,9 +12,19 @@ from headrace.auth import Caller, caller_from_http
 from headrace.bodies import event_list, http_body
 from headrace.errors import FieldError, Forbidden, HeadraceError, InvalidEvent, NotFound, Unavailable, shown
 from headrace.observe import Meter, correlate, report_unexpected
-from headrace.streams.chat import CHAT
+from headrace.streams.base import Stream
 
 BATCH_LIMIT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An HTTP API event, who sent it, and what it is counted under."""
+
+    event: Mapping[str, Any]
+    caller: Caller
+    correlation_id: str
+    meter: Meter
 
 
 class HttpWrites:
@@ -29,7 +40,7 @@ class HttpWrites:
         correlation_id = correlate(event)
         try:
             caller = caller_from_http(event, self._scope_prefix)
-            return route(self, event, caller, correlation_id, meter)
+            return route(self, Request(event, caller, correlation_id, meter))
         except HeadraceError as error:
             return answers.http_error(error)
         except Exception as error:  # noqa: BLE001 - reported, and answered as an error
@@ -38,36 +49,49 @@ class HttpWrites:
         finally:
             meter.flush()
 
-    def post_message(
-        self, event: Mapping[str, Any], caller: Caller, correlation_id: str, meter: Meter
-    ) -> dict[str, Any]:
-        """Accept the body as one message of the room in the path."""
-        message = http_body(event)
-        room_id = event["pathParameters"]["roomId"]
-        if message.setdefault("roomId", room_id) != room_id:
-            detail = FieldError("roomId", "is not the path's", shown(message["roomId"]), shown(room_id))  # type: ignore[arg-type]
-            raise InvalidEvent("roomId is not the path's", details=[detail])
-        return _answer(self._acceptor.accept(CHAT, caller, [message], correlation_id, meter))
+    def write(self, stream: Stream, raws: Sequence[object], status: int, request: Request) -> dict[str, Any]:
+        """Accept ``raws`` as events of ``stream``; ``status`` says that some were."""
+        results = self._acceptor.accept(stream, request.caller, raws, request.correlation_id, request.meter)
+        return _answer(results, status)
 
-    def post_batch(self, event: Mapping[str, Any], caller: Caller, correlation_id: str, meter: Meter) -> dict[str, Any]:
-        """Accept the body's events, with one result each."""
-        events = event_list(http_body(event), BATCH_LIMIT)
-        return _answer(self._acceptor.accept(CHAT, caller, events, correlation_id, meter))
-
-    def unknown(self, _event: Mapping[str, Any], _caller: Caller, _id: str, _meter: Meter) -> dict[str, Any]:
+    def unknown(self, _request: Request) -> dict[str, Any]:
         """Refuse a route that there is not."""
         raise NotFound("there is no such route")
 
 
-Route = Callable[[HttpWrites, Mapping[str, Any], Caller, str, Meter], dict[str, Any]]
+Route = Callable[[HttpWrites, Request], dict[str, Any]]
 
 
-def _answer(results: Sequence[Result]) -> dict[str, Any]:
-    """202 if anything was accepted; else 503 if anything could be later; else 403 if nothing is allowed; else 400."""
+def single(stream: Stream, *path: str, status: int = 202) -> Route:
+    """A route whose body is one event of ``stream``; the parameters ``path`` are fields of it, by the same names."""
+
+    def post(writes: HttpWrites, request: Request) -> dict[str, Any]:
+        raw = http_body(request.event)
+        given = request.event.get("pathParameters") or {}
+        for name in path:
+            if str(raw.setdefault(name, given[name])) != given[name]:
+                detail = FieldError(name, "is not the path's", shown(raw[name]), str(shown(given[name])))
+                raise InvalidEvent(f"{name} is not the path's", details=[detail])
+        return writes.write(stream, [raw], status, request)
+
+    return post
+
+
+def batch(stream: Stream) -> Route:
+    """A route whose body holds up to 500 ``events`` of ``stream``; each has a result of its own."""
+
+    def post(writes: HttpWrites, request: Request) -> dict[str, Any]:
+        return writes.write(stream, event_list(http_body(request.event), BATCH_LIMIT), 202, request)
+
+    return post
+
+
+def _answer(results: Sequence[Result], status: int) -> dict[str, Any]:
+    """``status`` if anything was accepted; else 503 if anything could be later, 403 if nothing is allowed, or 400."""
     bodies = [result.to_body() for result in results]
     errors = [result.error for result in results if result.error is not None]
     if len(errors) < len(results):
-        return answers.http(202, {"results": bodies})
+        return answers.http(status, {"results": bodies})
     error = next((error for error in errors if isinstance(error, Unavailable)), errors[0])
     if len(errors) > 1 and not isinstance(error, Unavailable) and not all(isinstance(e, Forbidden) for e in errors):
         error = InvalidEvent(f"none of the {len(errors)} events is valid; see results")

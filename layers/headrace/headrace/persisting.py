@@ -15,7 +15,7 @@ from headrace.settings import CacheSettings, EnvironmentSettings, PersistSetting
 from headrace.store.checked import CheckedStore
 from headrace.store.dynamodb import DynamoStore
 from headrace.store.guarded import GuardedStore
-from headrace.streams import STREAMS
+from headrace.streams import STREAMS, StreamListeners
 from headrace.times import SystemClock
 
 
@@ -33,5 +33,5 @@ def persister() -> Persister:
         SystemClock(),
         settings.retry_first_pause_seconds,
         settings.retry_visibility_seconds,
-        after=(ForgetNewestPages(cache), live_listener(cache)),
+        after=(StreamListeners(), ForgetNewestPages(cache), live_listener(cache)),
     )

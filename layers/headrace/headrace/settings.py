@@ -194,6 +194,16 @@ class ReadSettings(AuthSettings):
     cursor_secret_arn: Name = Field(description="the ARN of a secret whose string is key material")
 
 
+class ResortSettings(Settings):
+    """Where resorts and their seasons are."""
+
+    resorts_table: Name = Field(description="the name of the Resorts table")
+
+
+class SkiSettings(AuthSettings, CacheSettings, ResortSettings):
+    """For read_ski; the table of the rides is named by :class:`TableSettings`."""
+
+
 class ObserveSettings(Settings):
     """What logs and metrics are filed under."""
 

@@ -16,6 +16,7 @@ from headrace.retry_lane.sqs import SqsRetryLane
 from headrace.rights import gate
 from headrace.secrets import ManagedSecrets
 from headrace.settings import EnvironmentSettings, WriteSettings
+from headrace.streams import stream_gates
 from headrace.streams.chat import CHAT
 from headrace.times import SystemClock
 
@@ -29,7 +30,7 @@ def frames() -> Frames:
 @functools.cache
 def http_writes() -> HttpWrites:
     """Answers HTTP writes."""
-    return HttpWrites(_chat_acceptor(), WriteSettings.read().scope_prefix)
+    return HttpWrites(acceptor({CHAT.name: gate(), **stream_gates()}), WriteSettings.read().scope_prefix)
 
 
 def _chat_acceptor() -> Acceptor:

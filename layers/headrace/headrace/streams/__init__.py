@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from headrace.errors import PoisonRecord, shown
-from headrace.streams.base import Stream
+from collections.abc import Sequence
+
+from headrace.errors import PoisonRecord, StoreUnavailable, shown
+from headrace.items import Item
+from headrace.streams.base import Entrance, Listener, Stream
 from headrace.streams.chat import CHAT
 from headrace.streams.probe import PROBE
+from headrace.streams.ski import SKI
 
-STREAMS: dict[str, Stream] = {stream.name: stream for stream in (CHAT, PROBE)}
+STREAMS: dict[str, Stream] = {stream.name: stream for stream in (CHAT, PROBE, SKI)}
 
 
 def stream_named(name: str) -> Stream:
@@ -20,3 +24,23 @@ def stream_named(name: str) -> Stream:
     if stream is None:
         raise PoisonRecord("unknown_stream", f"no stream is named {shown(name)}")
     return stream
+
+
+def stream_gates() -> dict[str, Entrance]:
+    """The gates that streams declare, made now, by stream name."""
+    return {name: stream.gate() for name, stream in STREAMS.items() if stream.gate is not None}
+
+
+class StreamListeners:
+    """Tells each stream's own listener, made when the first of its rows is stored."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Listener] = {}
+
+    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[StoreUnavailable | PoisonRecord | None]:
+        """One outcome per item, in order."""
+        if stream.listener is None:
+            return [None] * len(items)
+        if stream.name not in self._made:
+            self._made[stream.name] = stream.listener()
+        return self._made[stream.name].stored(stream, items)

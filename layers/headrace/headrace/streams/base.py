@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from headrace import keys, times
-from headrace.errors import FieldError, InvalidEvent, PoisonRecord, shown
+from headrace.auth import Caller
+from headrace.errors import FieldError, InvalidEvent, PoisonRecord, StoreUnavailable, UserError, shown
 from headrace.items import Item
 from headrace.settings import TableSettings
 
@@ -54,13 +55,56 @@ class Stamped:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Shards:
+    """Over how many partitions an index spreads what belongs together: ``write`` are filled, ``read`` are asked."""
+
+    write: int
+    read: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.write <= self.read:
+            raise ValueError("events in the shards beyond would be missing from every answer")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Index:
-    """A secondary index; a ``sharded`` one has a time shard as its partition key."""
+    """A secondary index; a ``sharded`` one has a time shard as its partition key.
+
+    ``shards`` are the stream's own; without, they are those of TIME_WRITE_SHARDS and TIME_READ_SHARDS.
+    """
 
     name: str
     partition_key: str
     sort_key: str
     sharded: bool = False
+    shards: Shards | None = None
+
+
+class Listener(Protocol):
+    """Hears of stored rows of one stream, as :class:`headrace.persist.AfterStore` says."""
+
+    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[StoreUnavailable | PoisonRecord | None]:
+        """One outcome per item, in order."""
+        ...
+
+
+class Entrance(Protocol):
+    """Says which events may be written, as :class:`headrace.gates.Gate` says."""
+
+    def admit(self, caller: Caller, events: Sequence[Stamped], now: int) -> Sequence[UserError | None]:
+        """Why each event is refused, in order."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlotDimensions:
+    """What the slots of a stream count by: the attribute of its ``user``, and those of its ``groups``.
+
+    Its sharded index must hold all of them, and ``expiresAt``.
+    """
+
+    user: str
+    groups: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +116,9 @@ class Stream:
     its row, or raises PoisonRecord; ``accepted_at`` is in microseconds.
     ``id_field`` is where an event has its id, in what clients send and are told.
     ``table_setting`` and ``retention_setting`` name the variables with its table and its days to keep.
+    ``listener`` makes what hears of its stored rows, ``gate`` what may refuse valid events; each is made once per
+    environment, where it is used.
+    A stream with ``slot_dimensions`` has slots (``headrace.analytics``); its sort key must begin with the time.
     """
 
     name: str
@@ -84,6 +131,9 @@ class Stream:
     partition_key: str
     sort_key: str
     indexes: tuple[Index, ...] = ()
+    listener: Callable[[], Listener] | None = None
+    gate: Callable[[], Entrance] | None = None
+    slot_dimensions: SlotDimensions | None = None
 
 
 class EventModel(BaseModel):

@@ -1,0 +1,32 @@
+"""Builds what read_ski needs, once per environment and on first use."""
+
+from __future__ import annotations
+
+import functools
+
+from headrace.aws import client
+from headrace.cache import RedisCache
+from headrace.latencies import Latencies
+from headrace.readers.dynamodb import DynamoReader
+from headrace.settings import SkiSettings, TableSettings
+from headrace.ski.day_counts_redis import RedisDayCounts
+from headrace.ski.resort_days import ResortDays
+from headrace.ski.resorts_dynamodb import DynamoResorts
+from headrace.ski.routes import Parts, SkiRoutes
+from headrace.ski.skiers import Skiers
+from headrace.streams.ski import SKI
+from headrace.times import SystemClock
+
+
+@functools.cache
+def ski_routes() -> SkiRoutes:
+    """Answers requests about rides, resorts and seasons."""
+    settings = SkiSettings.read()
+    table = TableSettings.of(SKI.table_setting, SKI.retention_setting).table
+    clock = SystemClock()
+    dynamodb = client("dynamodb")
+    reader = DynamoReader(dynamodb)
+    resorts = DynamoResorts(dynamodb, settings.resorts_table)
+    cache = RedisCache.of(settings)
+    days = ResortDays(reader, table, resorts, RedisDayCounts(cache), clock)
+    return SkiRoutes(Parts(Skiers(reader, table, clock), days, resorts, Latencies(cache)), clock, settings.scope_prefix)

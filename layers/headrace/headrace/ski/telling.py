@@ -1,0 +1,32 @@
+"""Builds what the write path asks and tells about rides, once per environment and on first use."""
+
+from __future__ import annotations
+
+import functools
+
+from headrace.aws import client
+from headrace.cache import RedisCache
+from headrace.settings import CacheSettings, ResortSettings
+from headrace.ski.day_counts_redis import RedisDayCounts
+from headrace.ski.gate import SeasonGate
+from headrace.ski.listener import RideListener
+from headrace.ski.resorts_dynamodb import DynamoResorts
+from headrace.times import SystemClock
+
+
+@functools.cache
+def listener() -> RideListener:
+    """Tells the counts of rides that are stored."""
+    resorts = DynamoResorts(client("dynamodb"), ResortSettings.read().resorts_table)
+    return RideListener(RedisDayCounts(RedisCache.of(CacheSettings.read())), resorts, SystemClock())
+
+
+@functools.cache
+def gate() -> SeasonGate:
+    """Lets rides in, for requests that must not wait."""
+    return SeasonGate(_hasty_resorts)
+
+
+@functools.cache
+def _hasty_resorts() -> DynamoResorts:
+    return DynamoResorts(client("dynamodb", timeout=1.0, attempts=1), ResortSettings.read().resorts_table)
