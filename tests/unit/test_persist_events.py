@@ -13,7 +13,7 @@ from headrace.persist import LONGEST_WAIT, TRY_MARGIN
 from headrace.records import rows_of
 from headrace.retry_lane.base import MESSAGE_BYTES, Handover, from_text, to_text
 from headrace.streams import CHAT
-from tests.unit.lanes import Lanes, received_event, sqs_event
+from tests.unit.lanes import Lanes, sqs_event
 from tests.unit.senders import CLOCK, NOW, TABLE, caller, message, sender
 
 
@@ -246,62 +246,6 @@ def test_another_senders_event_changes_nothing_of_mine() -> None:
     lanes.persist(*lanes.broker.bodies())
 
     assert sorted(row["userId"] for row in lanes.rows()) == ["alice", "mallory"]
-
-
-class Killed(BaseException):
-    """What a record does that ends the process: nothing catches it."""
-
-
-def receive_and_kill(lanes: Lanes, killer: str, batch: int = 10) -> set[str]:
-    """One receive of the retry lane by a function that the event ``killer`` ends; what is stored now."""
-    store_as_ever = lanes.store.put_many
-
-    def put_many(table: Any, items: Any) -> Any:
-        if any(item["messageId"] == killer for item in items):
-            raise Killed
-        return store_as_ever(table, items)
-
-    lanes.store.put_many = put_many  # type: ignore[method-assign]
-    messages = lanes.retry.receive(batch)
-    try:
-        answer = lanes.persister.retry_lane(received_event(messages))
-    except Killed:
-        pass
-    else:
-        failed = {each["itemIdentifier"] for each in answer["batchItemFailures"]}
-        lanes.retry.delete([each.receipt for each in messages if each.id not in failed])
-    lanes.store.put_many = store_as_ever  # type: ignore[method-assign]
-    return {row["messageId"] for row in lanes.rows()}
-
-
-def test_a_record_that_kills_the_process_takes_no_neighbour_with_it() -> None:
-    """P5: the killer alone reaches the dead lane."""
-    lanes = Lanes()
-    ids = [str(number) for number in range(10)]
-    lanes.retry.send([Handover(envelope(event(each))) for each in ids])
-
-    for _ in range(6):
-        receive_and_kill(lanes, "4")
-        CLOCK.advance(1000)
-    CLOCK.advance(-6000)
-
-    assert {row["messageId"] for row in lanes.rows()} == set(ids) - {"4"}
-    assert [decode(message.record.body).events[0]["messageId"] for message in lanes.retry.dead.messages] == ["4"]
-    assert lanes.retry.records == []
-
-
-def test_records_seen_for_the_first_time_are_stored_and_deleted_before_one_that_may_kill_is_touched() -> None:
-    lanes = Lanes()
-    lanes.retry.send([Handover(envelope(event("killer")))])
-    receive_and_kill(lanes, "killer")
-    CLOCK.advance(1000)
-    lanes.retry.send([Handover(envelope(event(each))) for each in ("1", "2", "3")])
-
-    stored = receive_and_kill(lanes, "killer")
-    CLOCK.advance(-1000)
-
-    assert stored == {"1", "2", "3"}
-    assert [decode(record.body).events[0]["messageId"] for record in lanes.retry.records] == ["killer"]
 
 
 def test_a_table_that_is_away_is_not_asked_again_for_every_record_of_the_batch() -> None:

@@ -28,11 +28,12 @@ def pause_after(received: int, first_pause: int) -> int:
 def apart(count: int, visibility: int, chance: float) -> list[int]:
     """Seconds until each of ``count`` records of a batch is seen again, should one of them end the function.
 
-    None sooner than by the queue's own ``visibility``, and one after the other by as much as an invocation may take (a
-    sixth of that, as the template has it), so that they meet no more. ``chance``, from 0 to 1, moves them all a little,
-    so that they do not meet those of another batch either.
+    None sooner than by the queue's own ``visibility``, and one after the other by more than an invocation may take (a
+    sixth of that, as the template has it), so that they meet no more: not even when one of them ends the function
+    again and comes back ``visibility`` later, in the middle between two others. ``chance``, from 0 to 1, moves them
+    all a little, so that they do not meet those of another batch either.
     """
-    gap = visibility / 6
+    gap = visibility / 5.5
     return [min(int(visibility + gap * (place + chance)), LONGEST_HIDDEN) for place in range(count)]
 
 
