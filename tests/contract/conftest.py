@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-from emulators import Emulators
+from emulators import Emulators, function_environment
 from moto.server import ThreadedMotoServer
 from rabbit import Rabbit
 from redis_node import RedisNode
@@ -52,31 +52,19 @@ def redis_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisNode]:
         node.kill()
 
 
-def _function_environment(monkeypatch: pytest.MonkeyPatch, url: str) -> str:
-    for name, value in {
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_ENDPOINT_URL": url,
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }.items():
-        monkeypatch.setenv(name, value)
-    return url
-
-
 @pytest.fixture
 def aws(moto_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """The environment of a function whose AWS is played by moto; the URL of it."""
-    return _function_environment(monkeypatch, moto_url)
+    return function_environment(monkeypatch, moto_url)
 
 
 @pytest.fixture
 def dynalite(emulators: Emulators, monkeypatch: pytest.MonkeyPatch) -> str:
     """The same with the local stage's DynamoDB."""
-    return _function_environment(monkeypatch, emulators.dynamodb_url)
+    return function_environment(monkeypatch, emulators.dynamodb_url)
 
 
 @pytest.fixture
 def ministack(emulators: Emulators, monkeypatch: pytest.MonkeyPatch) -> str:
     """The same with the local stage's SQS."""
-    return _function_environment(monkeypatch, emulators.sqs_url)
+    return function_environment(monkeypatch, emulators.sqs_url)

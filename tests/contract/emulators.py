@@ -9,6 +9,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
 
+import pytest
+
 from localstage.services import install
 from localstage.services.aws import Aws
 from localstage.services.dynamodb import DynamoDb
@@ -61,3 +63,16 @@ class Emulators:
 
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(120)
+
+
+def function_environment(monkeypatch: pytest.MonkeyPatch, url: str) -> str:
+    """Let a function's AWS clients that are made from now on find everything at ``url``."""
+    for name, value in {
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_ENDPOINT_URL": url,
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }.items():
+        monkeypatch.setenv(name, value)
+    return url
