@@ -1,7 +1,7 @@
 """Where the breakers of every environment stand: small records in the cache, for ``GET /status``.
 
 Written when a breaker changes, and every 10 s while it is used and not closed. Best effort: a thread of its own writes,
-the request waits for it no longer than 50 ms, and nothing that goes wrong here is anybody else's trouble.
+the request waits for it no longer than 50 ms (200 ms once), and nothing that goes wrong here is anybody else's trouble.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ FRESH_SECONDS = 60
 KEPT_SECONDS = 900
 """How long the board remembers."""
 WAIT_SECONDS = 0.05
+FIRST_WAIT_SECONDS = 0.2
+"""For the first record of an environment, which brings the cache's library along: importing that beforehand would cost
+every cold start what only an environment needs whose broker or table goes away."""
 CACHE_SECONDS = 0.2
 
 Connect = Callable[[], Any]
@@ -80,6 +83,7 @@ class BreakerBoard:
             record, is_change = self._record(breaker, state)
             if record is None:
                 return
+            seconds = WAIT_SECONDS if self._pool else FIRST_WAIT_SECONDS
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(1, "breaker-board")
             writing = self._pool.submit(self._write, record)
@@ -90,7 +94,7 @@ class BreakerBoard:
                 meter.count("BreakerOpened", breaker=breaker)
                 meter.flush()
         # Where nothing runs between two invocations, a thread that nobody waits for would be frozen before it wrote.
-        wait([writing], WAIT_SECONDS)
+        wait([writing], seconds)
 
     def _record(self, breaker: str, state: State) -> tuple[BreakerRecord | None, bool]:
         now = self._monotonic()
