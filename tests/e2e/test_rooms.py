@@ -1,0 +1,189 @@
+"""Rooms and memberships on a whole stage: what was answered is in force, and nobody is where they are not let in."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.e2e.clients import Client, message, now, unique, until
+from tests.e2e.conftest import RunningStage
+
+MEMBERS = {"kind": "members"}
+IDS = ["küche-☕", "厨房", "a b+c&d=e%41", "..", "Ωmega​", "‮ltr", "😀" * 20, "null", "0", "'; --"]
+
+
+def ok(client: Client, method: str, path: str, body: Any = None) -> Any:
+    status, answer, _ = client.http(method, path, body)
+    assert status == 200, answer
+    return answer
+
+
+def member(room: str, user: str) -> str:
+    return f"/rooms/{quote(room, safe='')}/members/{quote(user, safe='')}"
+
+
+def send(client: Client, room: str, **more: Any) -> tuple[int, Any]:
+    status, body, _ = client.http("POST", "/messages/batch", {"events": [message(room, **more)]})
+    return status, body
+
+
+@pytest.fixture
+def alice(platform: RunningStage) -> Client:
+    return Client(platform, unique("alice"))
+
+
+@pytest.fixture
+def bob(platform: RunningStage) -> Client:
+    return Client(platform, unique("bob"))
+
+
+def test_who_joins_may_write_and_who_leaves_may_no_more(alice: Client, bob: Client) -> None:
+    """P12, over both protocols."""
+    room, socket = unique("room"), bob.connect()
+    ok(alice, "PUT", f"/rooms/{room}", MEMBERS)
+
+    def refused_in_both() -> None:
+        status, body = send(bob, room)
+        assert (status, body["error"]["code"]) == (403, "forbidden")
+        frame = socket.request({"action": "sendMessage", **message(room)})
+        assert (frame["type"], frame["error"]["code"]) == ("error", "forbidden")
+        assert frame["error"]["details"][0]["field"] == "roomId"
+
+    refused_in_both()
+    for _ in range(3):
+        ok(alice, "PUT", member(room, bob.user))
+        assert send(bob, room)[0] == 202
+        assert socket.request({"action": "sendMessage", **message(room)})["type"] == "ack"
+        ok(alice, "DELETE", member(room, bob.user))
+        refused_in_both()
+
+    items = alice.wait_for(room, 13)
+    kinds = [item["messageType"] for item in items]
+    assert sorted(kinds) == ["JOIN"] * 4 + ["LEAVE"] * 3 + ["TEXT"] * 6
+    assert [item["messageType"] for item in reversed(items)][:2] == ["JOIN", "JOIN"]
+    assert {item["userId"] for item in items if item["messageType"] == "LEAVE"} == {bob.user}
+
+
+def test_a_batch_is_refused_event_by_event(alice: Client, bob: Client) -> None:
+    room, hall = unique("room"), unique("hall")
+    ok(alice, "PUT", f"/rooms/{room}", MEMBERS)
+    socket = bob.connect()
+
+    answer = socket.request({"action": "sendBatch", "events": [message(room), message(hall), message("a#b")]})
+
+    codes = [result.get("error", {}).get("code", "accepted") for result in answer["results"]]
+    assert codes == ["forbidden", "accepted", "invalid_event"]
+    status, body, _ = bob.http("POST", "/messages/batch", {"events": [message(room), message(room)]})
+    assert (status, body["error"]["code"], len(body["results"])) == (403, "forbidden", 2)
+
+
+def test_an_open_room_is_made_by_its_first_message_and_stays_open(alice: Client, bob: Client) -> None:
+    room = unique("room")
+    assert send(bob, room)[0] == 202
+
+    assert alice.http("PUT", f"/rooms/{room}", MEMBERS)[0] == 409
+    assert ok(alice, "PUT", f"/rooms/{room}", {"kind": "open"})["createdBy"] == bob.user
+    assert ok(alice, "PUT", member(room, alice.user))["leftAt"] is None
+    assert alice.http("PUT", member(room, bob.user))[0] == 403
+    alice.wait_for(room, 2)
+
+
+def test_what_does_not_fit_is_a_clear_refusal(alice: Client, bob: Client) -> None:
+    room = unique("room")
+    ok(alice, "PUT", f"/rooms/{room}", MEMBERS)
+    yesterday = now(days=-1)
+
+    for client, method, path, body, status in (
+        (bob, "PUT", member(room, bob.user), None, 403),
+        (bob, "GET", f"/rooms/{room}/members", None, 403),
+        (bob, "DELETE", member(room, bob.user), None, 404),
+        (bob, "DELETE", member(room, alice.user), None, 403),
+        (bob, "PUT", member(unique("nowhere"), bob.user), None, 404),
+        (bob, "PUT", f"/rooms/{room}", MEMBERS, 409),
+        (alice, "PUT", member(room, alice.user), {"joinedAt": yesterday}, 403),
+        (alice, "DELETE", member(room, alice.user), {"leftAt": yesterday}, 403),
+        (alice, "PUT", member(room, bob.user), b"{", 400),
+        (alice, "PUT", member(room, bob.user), {"role": 7}, 400),
+        (alice, "PUT", member("a#b", bob.user), None, 400),
+        (alice, "PUT", f"/rooms/{unique('room')}", {"kind": "open", "form": "direct"}, 400),
+        (alice, "GET", f"/rooms/{room}/members?limit=0", None, 400),
+        (alice, "GET", f"/rooms/{room}/members?limit=10000", None, 400),
+        (alice, "GET", f"/rooms/{room}/members?after=forged", None, 400),
+    ):
+        found, answer, _ = client.http(method, path, body)
+        assert found == status, (method, path, body, answer)
+        assert answer["error"]["message"]
+    assert send(alice, room, messageType="JOIN")[0] == 400
+    assert [each["userId"] for each in ok(alice, "GET", f"/rooms/{room}/members")["items"]] == [alice.user]
+
+
+def test_joining_and_leaving_twice_changes_nothing(alice: Client, bob: Client) -> None:
+    """P3."""
+    room = unique("room")
+    created = ok(alice, "PUT", f"/rooms/{room}", MEMBERS)
+    assert ok(alice, "PUT", f"/rooms/{room}", MEMBERS) == created
+
+    for method in ("PUT", "DELETE"):
+        first = ok(alice, method, member(room, bob.user))
+        assert [ok(alice, method, member(room, bob.user)) for _ in range(3)] == [first] * 3
+
+    alice.wait_for(room, 3)
+    time.sleep(0.5)
+    assert len(alice.room(room)) == 3
+
+
+def test_a_producer_imports_stays_of_long_ago(platform: RunningStage, bob: Client) -> None:
+    """P8."""
+    producer = Client(platform, None, "events:write", "chat:read")
+    room, start, end = unique("channel"), "2009-05-01T10:00:00.000000Z", "2009-05-01T11:00:00.000000Z"
+    for _ in range(2):
+        ok(producer, "PUT", f"/rooms/{room}", {**MEMBERS, "createdAt": start})
+        ok(producer, "DELETE", member(room, bob.user), {"leftAt": end, "id": "leave-1"})
+        found = ok(producer, "PUT", member(room, bob.user), {"joinedAt": start, "id": "join-1", "username": "Bob"})
+
+    assert (found["joinedAt"], found["leftAt"], found["username"]) == (start, end, "Bob")
+    assert send(bob, room)[0] == 403
+    items = producer.wait_for(room, 3)
+    assert {("JOIN", start), ("LEAVE", end)} == {(item["messageType"], item["timestamp"]) for item in items}
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_rooms_and_users_are_named_in_any_script(platform: RunningStage, name: str) -> None:
+    user = name if name.isprintable() else "plain"  # the stage's own issuer gives no tokens to invisible names
+    owner, guest = Client(platform, f"{user} {unique('o')}"), Client(platform, f"{unique('g')} {user}")
+    room = f"{name} {unique('r')}"
+    path = f"/rooms/{quote(room, safe='')}"
+
+    ok(owner, "PUT", path, MEMBERS)
+    ok(owner, "PUT", member(room, guest.user))
+
+    assert send(guest, room)[0] == 202
+    found = {each["userId"] for each in ok(guest, "GET", f"{path}/members")["items"]}
+    assert len(found) == 2
+    ok(guest, "DELETE", member(room, guest.user))
+    assert send(guest, room)[0] == 403
+
+
+def test_many_people_come_and_go_at_once_and_each_is_where_they_were_told(
+    alice: Client, platform: RunningStage
+) -> None:
+    """P12: whatever runs beside it, an answered leave keeps a user out and an answered join lets them in."""
+    room = unique("room")
+    ok(alice, "PUT", f"/rooms/{room}", MEMBERS)
+    users = [unique(f"u{number}") for number in range(6)]
+
+    def life(user: str) -> str:
+        for _ in range(3):
+            assert ok(alice, "PUT", member(room, user))["leftAt"] is None
+            assert ok(alice, "DELETE", member(room, user))["leftAt"] is not None
+        return str(ok(alice, "PUT", member(room, user))["joinedAt"])
+
+    with ThreadPoolExecutor(6) as pool:
+        joined = dict(zip(users, pool.map(life, users), strict=True))
+
+    page = until(lambda: ok(alice, "GET", f"/rooms/{room}/members"), lambda found: len(found["items"]) == 7)
+    assert {each["userId"]: each["joinedAt"] for each in page["items"] if each["role"] == "member"} == joined
