@@ -38,6 +38,7 @@ def broker_down_from_start(world: World) -> Row:
             day.expect(said["accepting"] == "retry", f"GET /status says accepting={said['accepting']!r}")
             day.expect(said["breakers"]["state"] == "open", f"GET /status says breakers={said['breakers']!r}")
             day.expect(day.load.checker.lanes["main"] == 0, "an event took the main lane without a broker")
+            day.wait_until(lambda: day.walk().stored > 0)
             seen = day.walk().stored
             day.expect(seen > 0, "nothing was stored while the broker was down")
         finally:
@@ -97,9 +98,7 @@ def confirms_lost(world: World) -> Row:
         day.run_for(2)
         world.backing.broker.lost_confirms = CUTS
         # Cuts open the breaker, which leaves the broker alone for ten seconds at a time.
-        deadline = time.monotonic() + 60
-        while world.backing.broker.lost_confirms and time.monotonic() < deadline:
-            day.run_for(0.5)
+        day.wait_until(lambda: not world.backing.broker.lost_confirms)
         left = world.backing.broker.lost_confirms
         day.expect(left == 0, f"{left} of {CUTS} confirms were not lost")
         return day.end(f"{CUTS} cuts")
@@ -118,9 +117,7 @@ def queue_deleted(world: World) -> Row:
         returned = day.load.checker.lanes["retry"]
         day.expect(returned > 0, "no event took the retry lane while its queue was gone")
         # The schedule declares the topology again within a minute, and the mapping finds its queue.
-        deadline = time.monotonic() + 80
-        while not world.lanes.has_queue("persist.1") and time.monotonic() < deadline:
-            day.run_for(1)
+        day.wait_until(lambda: world.lanes.has_queue("persist.1"))
         day.expect(world.lanes.has_queue("persist.1"), "the queue was not declared again")
         day.run_for(SETTLED)
         return day.end("persist.1, healed by schedule")
@@ -170,9 +167,9 @@ def function_frozen(world: World, meanwhile: Callable[[], object] = lambda: None
         day.expect(left < before_freeze, f"the broker hung up on nobody ({before_freeze} connections, then {left})")
         before = day.load.checker.lanes["main"]
         day.load.go_on()
+        day.wait_until(lambda: day.load.checker.lanes["main"] > before)
         day.run_for(3)
-        after = day.load.checker.lanes["main"]
-        day.expect(after > before, "nothing was published to the broker after the freeze")
+        day.expect(day.load.checker.lanes["main"] > before, "nothing was published to the broker after the freeze")
         return day.end(f"{(time.monotonic() - frozen) / 60:.0f} min")
 
 

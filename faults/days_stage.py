@@ -12,6 +12,9 @@ from faults.template import write_template
 from faults.world import READ_PATIENCE, World
 from loadtest.readback import drain_and_read
 
+BETWEEN_KILLS = 1000
+"""Events."""
+
 
 def stage_killed(world: World) -> Row:
     """A stage with its own services is killed (-9) under load, twice, and started again on the same data."""
@@ -24,10 +27,10 @@ def stage_killed(world: World) -> Row:
         load = Load(stage.start(), "stage-killed")
         load.start()
         for _ in range(2):
-            time.sleep(8)
+            load.wait_for(load.accepted + BETWEEN_KILLS)
             stage.kill()
             stage.start()
-        time.sleep(3)
+        load.wait_for(load.accepted + BETWEEN_KILLS)
         load.stop()
         # Its services are its own: what waits shows in what can be read, after the longest pause that is due.
         drain_and_read(load.checker, load.target.reader(), patience=READ_PATIENCE + 40)

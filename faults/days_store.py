@@ -46,10 +46,7 @@ def persist_killed(world: World) -> Row:
     with world.day("persist-killed") as day:
         world.backing.judge_dynamodb(judge)
         day.load.start()
-        for _ in range(60):
-            day.run_for(0.5)
-            if judge.killed >= 12:
-                break
+        day.wait_until(lambda: judge.killed >= 12)
         day.expect(judge.killed >= 12, f"only {judge.killed} workers were killed")
         return day.end(f"{judge.killed} kills")
 
@@ -85,8 +82,8 @@ def poison_of_all_kinds(world: World) -> Row:
                     world.lanes.send_to_retry(each.body.decode(), each.encoding)
             day.run_for(2.5)
         day.expected_dead = reasons
-        seconds = world.lanes.seconds_until_dead(len(reasons), 30)
-        day.expect(seconds < 30, "the poison was not dead within 30 s")
+        seconds = world.lanes.seconds_until_dead(len(reasons), 60)
+        day.expect(seconds < 60, "the poison was not dead within a minute")
         return day.end(f"all dead {seconds:.0f} s after the last")
 
 
@@ -105,7 +102,7 @@ def redrive_under_failures(world: World) -> Row:
         world.backing.judge_dynamodb()
         day.load.stop()
         moved += world.redrive_all()
-        day.expect(moved > 50, f"only {moved} records were redriven")
+        day.expect(moved > 10, f"only {moved} records were redriven")
         return day.end(f"{moved} redriven")
 
 

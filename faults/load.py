@@ -25,6 +25,7 @@ HTTP_ATTEMPTS = 10
 LONGEST_WAIT = 3.0
 GIVE_UP = 150.0
 """Seconds after the end of sending until a worker stops waiting for its last answers."""
+STUCK = 60.0
 
 
 class Mint:
@@ -109,6 +110,17 @@ class Load:
     def go_on(self) -> None:
         """End a pause."""
         self._going.set()
+
+    def wait_for(self, accepted: int) -> None:
+        """Return when so many events are accepted in all; that nothing more is for a minute is a trouble."""
+        best, deadline = self.accepted, time.monotonic() + STUCK
+        while (now := self.accepted) < accepted:
+            if now > best:
+                best, deadline = now, time.monotonic() + STUCK
+            if time.monotonic() > deadline:
+                self.troubles.append(f"nothing was accepted for {STUCK:.0f} s")
+                return
+            time.sleep(0.1)
 
     def send_one(self, text: str) -> ChatEvent:
         """Send one event with ``text`` by HTTP."""

@@ -125,6 +125,12 @@ class Day:
         """Let the load go on."""
         time.sleep(seconds)
 
+    def wait_until(self, met: Callable[[], bool], patience: float = PATIENCE) -> None:
+        """Let the load go on until ``met``, or for ``patience`` seconds: on a busy machine all takes longer."""
+        deadline = time.monotonic() + patience
+        while not met() and time.monotonic() < deadline:
+            time.sleep(0.5)
+
     def expect(self, promise: bool, sentence: str) -> None:
         """Note a problem unless ``promise`` holds."""
         if not promise:
