@@ -8,6 +8,7 @@ from typing import Any
 from headrace.accept import Acceptor
 from headrace.access import RoomAccess
 from headrace.auth import Caller
+from headrace.connections import MemoryConnections
 from headrace.cursors import CursorSigner
 from headrace.gates import RoomGate
 from headrace.memberships import Membership, MemoryMemberships
@@ -36,6 +37,7 @@ class Keepers:
         self.clock = FixedClock(NOW)
         self.rooms = MemoryRooms()
         self.memberships = MemoryMemberships()
+        self.connections = MemoryConnections(self.clock)
         self.lanes = Lanes()
         self.gate_time = 0.0
         self.acceptor = Acceptor(self.lanes.broker, self.lanes.retry, QUEUES, self.clock)
@@ -53,7 +55,7 @@ class Keepers:
         rooms = RememberedRooms(self.rooms)
         stories = RoomStories(self.acceptor, clock)
         members = RoomMembers(self.access, rooms, self.memberships, CursorSigner(b"k" * 32))
-        return RoomRoutes(RoomKeeper(rooms, self.memberships, stories, clock), members, clock, "")
+        return RoomRoutes(RoomKeeper(rooms, self.memberships, self.connections, stories, clock), members, clock, "")
 
     def ask(
         self,

@@ -27,6 +27,7 @@ VARIABLES = {
     | RIGHTS
     | {"RESORTS_TABLE"},
     "ManageRooms": {
+        "CONNECTIONS_TABLE",
         "BROKER_ENDPOINTS",
         "BROKER_SECRET_ARN",
         "CURSOR_SECRET_ARN",

@@ -75,8 +75,10 @@ class Connections(Protocol):
         """
         ...
 
-    def unsubscribe_all(self, room_id: str) -> int:
-        """Take everybody out of a room, as when it becomes one that only members may read; how many there were.
+    def members_only(self, room_id: str) -> int:
+        """Take out of a room whoever was let in without a membership: only members may read it from now on.
+
+        Somebody may listen to a room that is not there yet, and reads as open. Returns how many there were.
 
         Raises:
             headrace.errors.StoreUnavailable: some may be left: the caller has to try again.
@@ -168,9 +170,9 @@ class DynamoConnections:
         """Take all connections of a user out of a room."""
         return self._take_out(room_id, lambda row: row["userId"] == user_id)
 
-    def unsubscribe_all(self, room_id: str) -> int:
-        """Take everybody out of a room."""
-        return self._take_out(room_id, lambda _row: True)
+    def members_only(self, room_id: str) -> int:
+        """Take out of a room whoever was let in without a membership."""
+        return self._take_out(room_id, lambda row: "since" not in row)
 
     def _take_out(self, room_id: str, chosen: Callable[[Mapping[str, Any]], bool]) -> int:
         rows = (row for page in self._query("roomId", room_id, ConsistentRead=True) for row in page)
@@ -253,9 +255,9 @@ class MemoryConnections:
         self.unsubscribe(room_id, found)
         return len(found)
 
-    def unsubscribe_all(self, room_id: str) -> int:
-        """Take everybody out of a room."""
-        found = [row["connectionId"] for row in self._room(room_id)]
+    def members_only(self, room_id: str) -> int:
+        """Take out of a room whoever was let in without a membership."""
+        found = [row["connectionId"] for row in self._room(room_id) if "since" not in row]
         self.unsubscribe(room_id, found)
         return len(found)
 

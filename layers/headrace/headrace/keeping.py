@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from headrace.cursors import CursorSigner
+from headrace.reading import connections
 from headrace.rights import access, memberships, rooms
 from headrace.room_keeper import RoomKeeper
 from headrace.room_members import RoomMembers
@@ -22,5 +23,5 @@ def room_routes() -> RoomRoutes:
     settings = ReadSettings.read()
     clock = SystemClock()
     signer = CursorSigner(ManagedSecrets().text(settings.cursor_secret_arn).encode())
-    keeper = RoomKeeper(rooms(), memberships(), RoomStories(acceptor({}), clock), clock)
+    keeper = RoomKeeper(rooms(), memberships(), connections(), RoomStories(acceptor({}), clock), clock)
     return RoomRoutes(keeper, RoomMembers(access(), rooms(), memberships(), signer), clock, settings.scope_prefix)

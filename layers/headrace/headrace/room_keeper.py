@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from headrace import keys, times
 from headrace.auth import EVENTS_WRITE, Caller
+from headrace.connections import Connections
 from headrace.errors import Conflict, FieldError, Forbidden, InvalidRequest, NotFound, shown
 from headrace.memberships import MEMBER, OWNER, Change, EventKind, Membership, Memberships, Role
 from headrace.observe import Meter
@@ -20,9 +21,12 @@ from headrace.times import Clock
 class RoomKeeper:
     """Keeps rooms and who is in them. A caller with events:write may do all, for anybody and at any time."""
 
-    def __init__(self, rooms: Rooms, memberships: Memberships, stories: RoomStories, clock: Clock) -> None:
+    def __init__(
+        self, rooms: Rooms, memberships: Memberships, connections: Connections, stories: RoomStories, clock: Clock
+    ) -> None:
         self._rooms = rooms
         self._memberships = memberships
+        self._connections = connections
         self._stories = stories
         self._clock = clock
 
@@ -46,6 +50,7 @@ class RoomKeeper:
             detail = FieldError("roomId", "is another room's", shown(room_id), "an id of no room, or the room as it is")
             raise Conflict("there is another room of this id", details=[detail])
         if room.kind == MEMBERS:
+            self._connections.members_only(room_id)
             if room.form == DIRECT:
                 self._take_seat(room, creator)
             membership = self._add(
@@ -110,6 +115,9 @@ class RoomKeeper:
             membership = self._add(room, user_id, "leave", at, None, None, None)
         else:
             at = membership.intervals[-1].left_at or "" if membership.intervals else ""
+        if room.kind == MEMBERS and not membership.is_open:
+            # Whoever is out of it hears no more of it; asked again, a call that was cut here does it too.
+            self._connections.unsubscribe_user(room_id, user_id)
         if any(each.left_at == at for each in membership.intervals):
             self._stories.tell(membership, "leave", at, correlation_id, meter, old=trusted)
         return membership
