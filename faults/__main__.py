@@ -59,6 +59,8 @@ ABOUT = {
 }
 """Seconds that each day took on two cores."""
 START_SECONDS = 30
+NARROWEST = 130
+"""Columns of the table, notes included."""
 Keep = Callable[[Row], object]
 COLUMNS = ("accepted", "stored", "retried", "dead", "lost", "unexpected", "duplicated", "refused")
 COUNTS = {**{name: name for name in COLUMNS}, "refused": "503s"}
@@ -75,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(f"  {name:24} {said(name)}" for name in DAYS), file=sys.stderr)
         return 2
     logging.getLogger("pika").setLevel(logging.CRITICAL)
-    console = Console(highlight=False, width=150)
+    console = Console(highlight=False, width=max(Console().width, NARROWEST))
     with interruptible():
         try:
             return run(chosen, console)
@@ -183,13 +185,13 @@ def line(row: Row) -> str:
 def table(rows: Sequence[Row]) -> Table:
     """All days."""
     made = Table(box=None, pad_edge=False)
-    made.add_column("day")
-    made.add_column("what")
+    made.add_column("day", no_wrap=True)
     for name in ("seconds", *COUNTS.values()):
-        made.add_column(name, justify="right")
+        made.add_column(name, justify="right", no_wrap=True)
+    made.add_column("what")
     for row in rows:
         counts = [f"{getattr(row, name):,}" for name in COLUMNS]
-        made.add_row(row.day, row.note, f"{row.seconds:.0f}", *counts, style="" if row.good else "bold red")
+        made.add_row(row.day, f"{row.seconds:.0f}", *counts, row.note, style="" if row.good else "bold red")
     return made
 
 
