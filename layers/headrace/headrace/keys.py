@@ -13,7 +13,7 @@ import zlib
 from hashlib import blake2b, sha256
 from typing import NamedTuple
 
-from headrace.times import is_canonical, parse_query
+from headrace.times import is_canonical, parse, parse_query
 
 SEPARATOR = "#"
 ID_LIMIT = 128
@@ -21,6 +21,7 @@ PARTITION_KEY_BYTES = 2048
 SORT_KEY_BYTES = 1024
 SENDER_TAG_LENGTH = 12
 MEMBERSHIP_ID_LENGTH = 26
+TIME_LENGTH = 27
 ID_FORM = f"1 to {ID_LIMIT} characters of any script, without '#' and control characters"
 
 PERSIST_EXCHANGE = "headrace.events"
@@ -126,6 +127,37 @@ def before_message(timestamp: str, message_id: str) -> str:
 def after_message(timestamp: str, message_id: str) -> str:
     """A position just after every message of that time and id: ``$`` follows ``#``."""
     return f"{timestamp}#{message_id}$"
+
+
+def after_time(timestamp: str) -> str:
+    """A position just after every message of that time."""
+    return f"{timestamp}$"
+
+
+def parse_read_mark(value: object) -> str:
+    """The position after which messages are unread: ``value`` is a message key, or a time; what it names is read.
+
+    Raises:
+        ValueError: neither.
+    """
+    if not isinstance(value, str):
+        return after_time(parse(value))
+    if SEPARATOR not in value:
+        return after_time(parse_query(value))
+    key = parse_message_key(value)
+    if key.sender_tag is not None:
+        return timestamp_sk(key.timestamp, key.message_id, key.sender_tag)
+    return after_message(key.timestamp, key.message_id)
+
+
+def shown_read_mark(position: str) -> str:
+    """A read mark as clients give it."""
+    return position.removesuffix("$")
+
+
+def time_of(position: str) -> str:
+    """The canonical time that a position, or a sort key that begins with a time, stands at."""
+    return position[:TIME_LENGTH]
 
 
 def after_position(position: str) -> str:

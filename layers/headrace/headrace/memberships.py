@@ -68,7 +68,10 @@ def fold(joins: Iterable[str], leaves: Iterable[str]) -> tuple[Interval, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """What is known of one user in one room; without events the user was never there."""
+    """What is known of one user in one room; without events the user was never there.
+
+    ``read_to`` is the position up to which the user has read, as :func:`headrace.keys.parse_read_mark` gives it.
+    """
 
     user_id: str
     room_id: str
@@ -76,6 +79,7 @@ class Membership:
     leaves: frozenset[str] = frozenset()
     role: Role = "member"
     username: str | None = None
+    read_to: str | None = None
 
     @property
     def intervals(self) -> tuple[Interval, ...]:
@@ -150,6 +154,14 @@ class Memberships(Protocol):
         """
         ...
 
+    def rooms_of(self, user_id: str, limit: int) -> tuple[list[Membership], bool]:
+        """Up to ``limit`` memberships of a user in order of their rooms' ids, and whether there are more."""
+        ...
+
+    def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
+        """Move the read mark of a membership that there is to ``position``; whether that was forward."""
+        ...
+
 
 def full(change: Change) -> Conflict:
     """The refusal of one more join or leave."""
@@ -195,6 +207,19 @@ class MemoryMemberships:
         """Users of a room, in order."""
         users = sorted(user for user, room in self.rows if room == room_id and (after is None or user > after))
         return users[:limit], len(users) > limit
+
+    def rooms_of(self, user_id: str, limit: int) -> tuple[list[Membership], bool]:
+        """Memberships of a user, in order."""
+        found = [self._row(*pair) for pair in sorted(self.rows) if pair[0] == user_id]
+        return found[:limit], len(found) > limit
+
+    def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
+        """Move the read mark."""
+        row = self._row(user_id, room_id)
+        if (user_id, room_id) not in self.rows or (row.read_to is not None and row.read_to >= position):
+            return False
+        self._put(replace(row, read_to=position))
+        return True
 
     def _row(self, user_id: str, room_id: str) -> Membership:
         if self.down:

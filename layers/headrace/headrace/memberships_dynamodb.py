@@ -94,6 +94,39 @@ class DynamoMemberships:
         answer = call(self._client, "query", **arguments)
         return [row["userId"]["S"] for row in answer["Items"]], "LastEvaluatedKey" in answer
 
+    def rooms_of(self, user_id: str, limit: int) -> tuple[list[Membership], bool]:
+        """Memberships of a user, in order."""
+        arguments: dict[str, Any] = {
+            "TableName": self._table,
+            "KeyConditionExpression": "userId = :user",
+            "ExpressionAttributeValues": {":user": {"S": user_id}},
+            "ConsistentRead": True,
+        }
+        found: list[Membership] = []
+        while len(found) <= limit:
+            answer = call(self._client, "query", **arguments, Limit=limit + 1 - len(found))
+            found += [_membership(user_id, row["roomId"]["S"], row) for row in answer["Items"]]
+            if "LastEvaluatedKey" not in answer:
+                break
+            arguments["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+        return found[:limit], len(found) > limit
+
+    def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
+        """Move the read mark. No other attribute is named, so that a policy can allow just this."""
+        try:
+            call(
+                self._client,
+                "update_item",
+                TableName=self._table,
+                Key=_key(user_id, room_id),
+                UpdateExpression="SET readTo = :position",
+                ConditionExpression="attribute_exists(userId) AND (attribute_not_exists(readTo) OR readTo < :position)",
+                ExpressionAttributeValues={":position": {"S": position}},
+            )
+        except ConditionFailed:
+            return False
+        return True
+
     def _update(self, user_id: str, room_id: str, **expressions: Any) -> Membership:
         answer = call(
             self._client,
@@ -119,4 +152,5 @@ def _membership(user_id: str, room_id: str, row: Mapping[str, Any]) -> Membershi
         frozenset(plain.get("leaves", ())),
         plain.get("role", MEMBER),
         plain.get("username"),
+        plain.get("readTo"),
     )

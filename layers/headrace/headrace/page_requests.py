@@ -77,6 +77,34 @@ def parse_page_request(query: Mapping[str, object] | None) -> PageRequest:
     return PageRequest(int(limit), before, after, around, bounds["from"], bounds["to"])
 
 
+@dataclass(frozen=True, slots=True)
+class ListRequest:
+    """How many entries of a list, from which cursor on."""
+
+    limit: int
+    place: str | None = None
+
+
+def parse_list_request(query: Mapping[str, str] | None, place: str, default: int, most: int) -> ListRequest:
+    """What a query string asks of a list that is read in one direction; its parameters are limit and ``place``.
+
+    Raises:
+        InvalidRequest: names every parameter that is wrong, what came, and what is allowed.
+    """
+    given = dict(query or {})
+    wrong = [
+        FieldError(str(shown(name)), "is not a parameter of this route", shown(given[name]), f"limit, {place}")
+        for name in given
+        if name not in ("limit", place)
+    ]
+    limit = given.get("limit", str(default))
+    if not (limit.isascii() and limit.isdigit() and 0 < int(limit[:9]) <= most):
+        wrong.append(FieldError("limit", "is out of range", shown(limit), f"a whole number from 1 to {most}"))
+    if wrong:
+        raise InvalidRequest("the query cannot be answered as it stands", details=wrong)
+    return ListRequest(int(limit), given.get(place))
+
+
 def path_id(field: str, value: str | None) -> str:
     """An id from a path, normalized.
 

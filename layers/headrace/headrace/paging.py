@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from headrace import keys
@@ -14,7 +14,7 @@ from headrace.newest_pages import ROWS, Newest
 from headrace.page_requests import PageRequest
 from headrace.pages import Page, cut, encoded
 from headrace.readers import RangeQuery, RangeReader, Rows
-from headrace.walks import Effort, Sees, Span, ahead, fill
+from headrace.walks import Effort, Sees, Span, fill, ranges
 
 BEFORE, AFTER, AROUND = "before", "after", "around"
 ANYWHERE = "-"
@@ -92,12 +92,8 @@ class Paging:
         return fill(self.reader, self._ranges(place, newest_first), limit, self.now, self.effort, self.sees)
 
     def _ranges(self, place: Position | None, newest_first: bool) -> Iterator[RangeQuery]:
-        for span, started in ahead(self.spans, place[0] if place else None, newest_first):
-            start = None
-            if started is not None and place is not None:
-                start = {self.rows.partition_attribute: self.rows.partition}
-                start.update(zip(self.position, place, strict=True))
-            yield replace(self.rows, lower=span.lower, upper=span.upper, start=start, newest_first=newest_first)
+        started = dict(zip(self.position, place, strict=True)) if place else None
+        return ranges(self.rows, self.spans, started, newest_first)
 
     def _one_way(
         self,

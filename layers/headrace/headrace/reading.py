@@ -25,6 +25,7 @@ from headrace.streams.chat import CHAT
 from headrace.times import SystemClock
 
 ReadPage = Callable[[Caller, Mapping[str, Any]], Page]
+ReadBody = Callable[[Caller, Mapping[str, Any]], Mapping[str, Any] | str]
 
 
 @functools.cache
@@ -60,10 +61,15 @@ def scope_prefix() -> str:
 
 def answer_page(event: Mapping[str, Any], read: ReadPage) -> dict[str, Any]:
     """The HTTP answer with the page that ``read(caller, event)`` gives, or with the error that stopped it."""
+    return answer_body(event, lambda caller, event: read(caller, event).text())
+
+
+def answer_body(event: Mapping[str, Any], read: ReadBody) -> dict[str, Any]:
+    """The same for any body, as text or as plain values."""
     correlate(event)
     try:
         caller = caller_from_http(event, scope_prefix())
-        return answers.http(200, read(caller, event).text())
+        return answers.http(200, read(caller, event))
     except HeadraceError as error:
         answer = answers.http_error(error)
         if answer["statusCode"] >= 500:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from headrace.access import Access, not_in_room
 from headrace.auth import Caller
 from headrace.cursors import CursorSigner, Query
-from headrace.errors import FieldError, InvalidRequest, StoreThrottled, shown
+from headrace.errors import StoreThrottled
 from headrace.memberships import MEMBER, OWNER, Membership, Memberships
+from headrace.page_requests import ListRequest
 from headrace.room_keeper import is_owner
 from headrace.room_stories import shown_name
 from headrace.rooms import Room, Rooms
@@ -19,36 +18,6 @@ DEFAULT_LIMIT = 50
 LIMIT = 100
 READS_PER_PAGE = 4
 """Index reads that one page may cost: only people who have left make it more than one."""
-
-PARAMETERS = ("limit", "after")
-
-
-@dataclass(frozen=True, slots=True)
-class MembersRequest:
-    """How many members, after which cursor."""
-
-    limit: int = DEFAULT_LIMIT
-    after: str | None = None
-
-
-def parse_members_request(query: Mapping[str, str] | None) -> MembersRequest:
-    """What a query string asks for.
-
-    Raises:
-        InvalidRequest: names every parameter that is wrong, what came, and what is allowed.
-    """
-    given = dict(query or {})
-    wrong = [
-        FieldError(str(shown(name)), "is not a parameter of this route", shown(given[name]), ", ".join(PARAMETERS))
-        for name in given
-        if name not in PARAMETERS
-    ]
-    limit = given.get("limit", str(DEFAULT_LIMIT))
-    if not (limit.isascii() and limit.isdigit() and 0 < int(limit[:9]) <= LIMIT):
-        wrong.append(FieldError("limit", "is out of range", shown(limit), f"a whole number from 1 to {LIMIT}"))
-    if wrong:
-        raise InvalidRequest("the query cannot be answered as it stands", details=wrong)
-    return MembersRequest(int(limit), given.get("after"))
 
 
 class RoomMembers:
@@ -60,7 +29,7 @@ class RoomMembers:
         self._memberships = memberships
         self._cursors = cursors
 
-    def page(self, caller: Caller, room_id: str, request: MembersRequest) -> dict[str, Any]:
+    def page(self, caller: Caller, room_id: str, request: ListRequest) -> dict[str, Any]:
         """Some members; ``hasMore`` says whether ``next`` leads to more people, who may turn out to have left.
 
         Raises:
@@ -70,8 +39,8 @@ class RoomMembers:
             raise not_in_room(room_id)
         query = Query("members", room_id, caller.subject)
         after = None
-        if request.after is not None:
-            (after,) = self._cursors.verify(request.after, query, "after", parts=1)
+        if request.place is not None:
+            (after,) = self._cursors.verify(request.place, query, "after", parts=1)
         room = self._rooms.get(room_id)
         items: list[dict[str, Any]] = []
         more = room is not None

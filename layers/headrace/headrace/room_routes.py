@@ -12,8 +12,9 @@ from headrace.errors import HeadraceError, NotFound
 from headrace.history import path_id
 from headrace.memberships import Membership
 from headrace.observe import Meter, correlate, report, report_unexpected
+from headrace.page_requests import parse_list_request
 from headrace.room_keeper import RoomKeeper
-from headrace.room_members import RoomMembers, parse_members_request
+from headrace.room_members import DEFAULT_LIMIT, LIMIT, RoomMembers
 from headrace.room_requests import JoinRequest, LeaveRequest, RoomRequest, parse
 from headrace.room_stories import shown_name
 from headrace.times import Clock
@@ -69,7 +70,7 @@ class RoomRoutes:
     def members(self, event: Mapping[str, Any], caller: Caller, _correlation_id: str, _meter: Meter) -> dict[str, Any]:
         """A page of who is in the room."""
         caller.require(CHAT_READ, now=self._clock.now())
-        request = parse_members_request(event.get("queryStringParameters"))
+        request = parse_list_request(event.get("queryStringParameters"), "after", DEFAULT_LIMIT, LIMIT)
         return self._members.page(caller, _path(event, "roomId"), request)
 
     def unknown(self, _event: Mapping[str, Any], _caller: Caller, _id: str, _meter: Meter) -> dict[str, Any]:

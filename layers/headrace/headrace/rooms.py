@@ -130,7 +130,11 @@ class DynamoRooms:
 
 
 def _room(row: dict[str, Any]) -> Room:
-    plain = from_wire(row)
+    return room_of(from_wire(row))
+
+
+def room_of(plain: dict[str, Any]) -> Room:
+    """The room that a row of Rooms holds."""
     return Room(plain["roomId"], plain["kind"], plain["form"], plain["createdAt"], plain["createdBy"])
 
 

@@ -7,7 +7,7 @@ before it, towards older rows). It need not be the key of a row that is there.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,6 +64,18 @@ def ahead(spans: Sequence[Span], position: str | None, newest_first: bool) -> li
         # DynamoDB refuses a start outside of the range; a walk that has not come to the span yet needs none.
         found.append((span, position if after_lower and before_upper else None))
     return found
+
+
+def ranges(
+    rows: RangeQuery, spans: Sequence[Span], place: Mapping[str, str] | None, newest_first: bool
+) -> Iterator[RangeQuery]:
+    """``rows`` over each span that a walk still meets; ``place`` is the position to start after, by attribute."""
+    position = place[rows.sort_attribute] if place is not None else None
+    for span, started in ahead(spans, position, newest_first):
+        start = None
+        if started is not None and place is not None:
+            start = {rows.partition_attribute: rows.partition, **place}
+        yield replace(rows, lower=span.lower, upper=span.upper, start=start, newest_first=newest_first)
 
 
 Sees = Callable[[Mapping[str, Any]], bool | None]

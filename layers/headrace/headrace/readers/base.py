@@ -14,7 +14,7 @@ class RangeQuery:
     ``lower`` is inclusive, ``upper`` exclusive: no sort key equals an upper bound (``keys.time_bound``).
     ``start`` is the key after which to go on: all key attributes of table and index; it lies within the bounds, but
     need not be the key of a row. ``limit`` counts rows read; of these, rows whose ``expiresAt`` (epoch seconds) is not
-    above ``unexpired_at`` are left out.
+    above ``unexpired_at`` are left out. A row comes with its ``attributes`` only, unless none are named.
     """
 
     table: str
@@ -29,6 +29,7 @@ class RangeQuery:
     limit: int = 20
     consistent: bool = False
     unexpired_at: int | None = None
+    attributes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

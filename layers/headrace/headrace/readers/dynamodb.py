@@ -114,6 +114,10 @@ def _arguments(query: RangeQuery) -> dict[str, Any]:
         arguments["FilterExpression"] = "attribute_not_exists(#e) OR #e > :now"
         names["#e"] = "expiresAt"
         values[":now"] = {"N": str(query.unexpired_at)}
+    if query.attributes:
+        chosen = {f"#a{number}": name for number, name in enumerate(query.attributes)}
+        arguments["ProjectionExpression"] = ",".join(chosen)
+        names.update(chosen)
     if query.index is not None:
         arguments["IndexName"] = query.index
     elif query.consistent:

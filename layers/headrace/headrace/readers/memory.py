@@ -44,7 +44,8 @@ class MemoryReader:
         names = {query.partition_attribute, query.sort_attribute, *self._keys}
         more = {name: page[-1][name] for name in names} if len(found) > len(page) and page else None
         at = query.unexpired_at
-        return Rows([dict(row) for row in page if at is None or row.get("expiresAt", at + 1) > at], more)
+        alive = [row for row in page if at is None or row.get("expiresAt", at + 1) > at]
+        return Rows([{name: row[name] for name in query.attributes or row if name in row} for row in alive], more)
 
     def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
         """What :meth:`read` gives for each."""

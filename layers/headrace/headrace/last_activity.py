@@ -1,0 +1,92 @@
+"""Keeps when something was last said in each room, from what is stored: no message needs a write per member.
+
+A room's row is written at most once for a second of the messages' own time: a message of the second at which the row
+stands already changes nothing. So no write is ever held back for later, none is lost with an environment, and the
+second of a room's last activity is exact.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from headrace.errors import StoreThrottled, StoreUnavailable
+from headrace.items import Item
+from headrace.observe import report
+from headrace.room_activity import RoomActivity, Said
+from headrace.store.base import Failure
+from headrace.streams.base import Stream
+from headrace.streams.chat import CHAT
+from headrace.times import Clock, iso
+
+AT_ONCE = 8
+REMEMBERED = 10_000
+"""Rooms whose second an environment remembers: about a megabyte."""
+REST_SECONDS = 5.0
+"""How long the table is left alone after it did not answer."""
+
+SECOND = len("2025-11-21T10:00:58")
+
+
+class LastActivity:
+    """An :class:`~headrace.persist.AfterStore`: one conditional write per room, second and environment at most.
+
+    The order of a list depends on it, and nothing else would mend a room that stays too far down until somebody speaks
+    there again. So what cannot be written is a failure, and comes again through the retry lane: of each room only the
+    newest message of the batch.
+    """
+
+    def __init__(self, activity: RoomActivity, clock: Clock, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._activity = activity
+        self._clock = clock
+        self._monotonic = monotonic
+        self._seconds: dict[str, str] = {}
+        self._rest_until = float("-inf")
+        self._pool: ThreadPoolExecutor | None = None
+
+    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
+        """One outcome per item, in order."""
+        outcomes: list[Failure | None] = [None] * len(items)
+        if stream is not CHAT:
+            return outcomes
+        newest: dict[str, int] = {}
+        for at, item in enumerate(items):
+            room_id = item["roomId"]
+            if item["timestampSk"] >= items[newest.get(room_id, at)]["timestampSk"]:
+                newest[room_id] = at
+        due = [at for room_id, at in newest.items() if _second(items[at]) > self._seconds.get(room_id, "")]
+        for at, failure in zip(due, self._raise_all([items[at] for at in due]), strict=True):
+            outcomes[at] = failure
+            if failure is None:
+                self._remember(items[at])
+            else:
+                report("last activity", f"messages are stored, but their rooms' activity is not: {failure.message}")
+        return outcomes
+
+    def _raise_all(self, items: Sequence[Item]) -> Sequence[StoreUnavailable | None]:
+        if len(items) <= 1:
+            return [self._raise(item) for item in items]
+        self._pool = self._pool or ThreadPoolExecutor(AT_ONCE, "activity")
+        return list(self._pool.map(self._raise, items))
+
+    def _raise(self, item: Item) -> StoreUnavailable | None:
+        if self._monotonic() < self._rest_until:
+            return StoreUnavailable("rooms did not answer a moment ago")
+        try:
+            self._activity.raise_to(Said(item["roomId"], item["timestampSk"], item["userId"], iso(self._clock.now())))
+        except StoreUnavailable as error:
+            if not isinstance(error, StoreThrottled):
+                self._rest_until = self._monotonic() + REST_SECONDS
+            return error
+        return None
+
+    def _remember(self, item: Item) -> None:
+        self._seconds.pop(item["roomId"], None)
+        while len(self._seconds) >= REMEMBERED:
+            self._seconds.pop(next(iter(self._seconds)))
+        self._seconds[item["roomId"]] = _second(item)
+
+
+def _second(item: Item) -> str:
+    return str(item["timestampSk"][:SECOND])

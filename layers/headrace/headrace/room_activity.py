@@ -1,0 +1,136 @@
+"""When something was last said in a room: one attribute of its row, which only moves forward.
+
+``lastKey`` is the sort key of the newest message. The row of an open room that has none yet comes with it; the row of
+any other room is there before its first message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from headrace.dynamodb import BATCH, ConditionFailed, batch_get, call
+from headrace.errors import StoreThrottled, StoreUnavailable
+from headrace.items import from_wire
+from headrace.rooms import GROUP, OPEN, MemoryRooms, Room, room_of
+
+AT_ONCE = 8
+TRIES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveRoom:
+    """A room, and the sort key of its newest message as far as it is known."""
+
+    room: Room
+    last_key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message: ``key`` is its sort key. ``user_id`` has created the room, and at ``at``, if this is its first one."""
+
+    room_id: str
+    key: str
+    user_id: str
+    at: str
+
+
+class RoomActivity(Protocol):
+    """Keeps the last activity of rooms. Every method may raise :class:`~headrace.errors.StoreUnavailable`."""
+
+    def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
+        """The rooms among ``room_ids`` that there are, with all that was answered before."""
+        ...
+
+    def raise_to(self, said: Said) -> bool:
+        """Make ``said`` the newest message, unless a newer one is known; whether it is now."""
+        ...
+
+
+class DynamoRoomActivity:
+    """:class:`RoomActivity` in the Rooms table."""
+
+    def __init__(self, client: Any, table: str) -> None:
+        self._client = client
+        self._table = table
+        self._pool: ThreadPoolExecutor | None = None
+
+    def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
+        """Rooms, in calls of 100 at the same time."""
+        keys = [{"roomId": {"S": room_id}} for room_id in dict.fromkeys(room_ids)]
+        chunks = [keys[at : at + BATCH] for at in range(0, len(keys), BATCH)]
+        if len(chunks) <= 1:
+            found = [self._chunk(chunk) for chunk in chunks]
+        else:
+            self._pool = self._pool or ThreadPoolExecutor(AT_ONCE, "rooms")
+            found = list(self._pool.map(self._chunk, chunks))
+        return {room_id: room for chunk in found for room_id, room in chunk.items()}
+
+    def _chunk(self, keys: Sequence[Any]) -> dict[str, ActiveRoom]:
+        found: dict[str, ActiveRoom] = {}
+        for _ in range(TRIES):
+            left: list[Any] = []
+            for _asked, rows, unread in batch_get(self._client, self._table, keys):
+                found |= {row["roomId"]["S"]: _active(row) for row in rows}
+                left += unread
+            if not left:
+                return found
+            keys = left
+        raise StoreThrottled("the rooms cannot all be read right now; try again shortly")
+
+    def raise_to(self, said: Said) -> bool:
+        """One conditional UpdateItem."""
+        made = {"kind": OPEN, "form": GROUP, "createdAt": said.at, "createdBy": said.user_id}
+        sets = ["#lastKey = :lastKey", *(f"#{name} = if_not_exists(#{name}, :{name})" for name in made)]
+        try:
+            call(
+                self._client,
+                "update_item",
+                TableName=self._table,
+                Key={"roomId": {"S": said.room_id}},
+                UpdateExpression="SET " + ", ".join(sets),
+                ConditionExpression="attribute_not_exists(#lastKey) OR #lastKey < :lastKey",
+                ExpressionAttributeNames={f"#{name}": name for name in ("lastKey", *made)},
+                ExpressionAttributeValues={
+                    f":{name}": {"S": value} for name, value in (("lastKey", said.key), *made.items())
+                },
+            )
+        except ConditionFailed:
+            return False
+        return True
+
+
+def _active(row: dict[str, Any]) -> ActiveRoom:
+    plain = from_wire(row)
+    return ActiveRoom(room_of(plain), plain.get("lastKey"))
+
+
+class MemoryRoomActivity:
+    """:class:`RoomActivity` beside rooms in memory, for tests. ``down``: nothing answers. ``writes`` counts tries."""
+
+    def __init__(self, rooms: MemoryRooms) -> None:
+        self.rooms = rooms
+        self.last_keys: dict[str, str] = {}
+        self.down = False
+        self.writes = 0
+
+    def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
+        """Rooms."""
+        if self.down:
+            raise StoreUnavailable("rooms are away")
+        rows = self.rooms.rows
+        return {each: ActiveRoom(rows[each], self.last_keys.get(each)) for each in room_ids if each in rows}
+
+    def raise_to(self, said: Said) -> bool:
+        """Move a room's activity forward."""
+        self.writes += 1
+        if self.down:
+            raise StoreUnavailable("rooms are away")
+        if self.last_keys.get(said.room_id, "") >= said.key:
+            return False
+        self.last_keys[said.room_id] = said.key
+        self.rooms.rows.setdefault(said.room_id, Room(said.room_id, OPEN, GROUP, said.at, said.user_id))
+        return True
