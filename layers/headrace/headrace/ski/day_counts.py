@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from headrace.errors import CacheUnavailable
 from headrace.ski.keys import ResortDay, day_counts, parse_ride_sk, ride_mark
+from headrace.times import Clock, SystemClock
 
 FILLING, FILLED, CONFIRMED = "filling", "filled", "confirmed"
 
@@ -102,12 +103,12 @@ class _Day:
 
 
 class MemoryDayCounts:
-    """Counts in memory, for tests. ``down``: the cache is away. ``now`` is set by whoever tests expiry."""
+    """Counts in memory, for tests. ``down``: the cache is away. ``calls`` counts round trips, or more."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock | None = None) -> None:
         self.down = False
-        self.now = 0
         self.calls = 0
+        self._clock = clock or SystemClock()
         self.days: dict[str, _Day] = {}
 
     def read(self, day: ResortDay, lifts: Sequence[int] = ()) -> tuple[State, Counts] | None:
@@ -164,6 +165,6 @@ class MemoryDayCounts:
         if self.down:
             raise CacheUnavailable("the cache is away")
         found = self.days.get(day_counts(day))
-        if found is None or found.until <= self.now or generation not in (None, found.state.generation):
+        if found is None or found.until <= self._clock.now() // 1000 or generation not in (None, found.state.generation):
             return None
         return found
