@@ -51,6 +51,8 @@ def test_an_event_holds_no_real_token(path: Path) -> None:
         "read_ski.season",
         "read_room",
         "read_user",
+        "read_conversations.list",
+        "read_conversations.read",
         "check_health",
         "read_status",
         "manage_dead_letters.list",

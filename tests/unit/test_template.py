@@ -66,6 +66,7 @@ VARIABLES = {
     "PushLive": {"CONNECTIONS_TABLE", "MANAGEMENT_URL"},
     "ReadRoom": {"CACHE_ENDPOINT", "CACHE_TLS", "CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN", "SCOPE_PREFIX"} | RIGHTS,
     "ReadUser": {"CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN", "SCOPE_PREFIX"} | RIGHTS,
+    "ReadConversations": {"CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN", "SCOPE_PREFIX"} | RIGHTS,
     "ReadSki": {"CACHE_ENDPOINT", "CACHE_TLS", "LIFT_RIDES_TABLE", "RESORTS_TABLE", "SCOPE_PREFIX"},
     "DeclareTopology": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES"},
     "CheckHealth": {"BROKER_ENDPOINTS", "CACHE_ENDPOINT", "CACHE_TLS", "CHAT_MESSAGES_TABLE", "RETRY_QUEUE_URL"},
@@ -213,8 +214,10 @@ def test_only_persist_events_writes_events(stack: Stack) -> None:
 def test_only_what_manages_rooms_lets_people_in_and_out(stack: Stack) -> None:
     """P12: a sender can create an open room, and change nothing of any room or membership there is."""
     for action in ("dynamodb:UpdateItem", "dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"):
-        assert stack.may(action, "MembershipsTable") <= {"ManageRoomsRole", "DynamoDbEndpoint"}
-    assert stack.may("dynamodb:UpdateItem", "RoomsTable") == {"ManageRoomsRole", "DynamoDbEndpoint"}
+        may = stack.may(action, "MembershipsTable") - {"ManageRoomsRole", "DynamoDbEndpoint"}
+        assert may <= {"ReadConversationsRole"}
+    may = stack.may("dynamodb:UpdateItem", "RoomsTable") - {"ManageRoomsRole", "DynamoDbEndpoint"}
+    assert may == {"PersistEventsRole"}
 
 
 @pytest.mark.parametrize("function", sorted(VARIABLES))
@@ -392,6 +395,29 @@ def test_the_functions_that_look_at_probes_can_read_nothing_else_of_the_messages
     for role in ("SendProbesRole", "ReadStatusRole"):
         (query,) = [one for name, one in stack.statements() if name == role and "dynamodb" in str(one["Action"])]
         assert query["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["#probe#*"]}}
+
+
+@pytest.mark.parametrize(
+    ("role", "table", "attributes"),
+    [
+        ("ReadConversationsRole", "MembershipsTable", ["userId", "roomId", "readTo"]),
+        ("PersistEventsRole", "RoomsTable", ["roomId", "lastKey"]),
+    ],
+)
+def test_read_marks_and_last_activity_are_all_that_others_write_there(
+    stack: Stack, role: str, table: str, attributes: list[str]
+) -> None:
+    """P12: what rights hang on stands in the same rows."""
+    (update,) = [
+        one
+        for name, one in stack.statements()
+        if name == role and "dynamodb:UpdateItem" in as_list(one["Action"]) and table in str(one["Resource"])
+    ]
+
+    assert update["Condition"] == {
+        "ForAllValues:StringEquals": {"dynamodb:Attributes": attributes},
+        "StringEqualsIfExists": {"dynamodb:ReturnValues": "NONE"},
+    }
 
 
 def test_the_page_about_the_template_has_every_parameter_with_its_default(stack: Stack) -> None:

@@ -14,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from headrace.errors import StoreThrottled, StoreUnavailable
 from headrace.items import Item
 from headrace.observe import report
-from headrace.room_activity import RoomActivity, Said
+from headrace.room_activity import RoomActivity
+from headrace.rooms import GROUP, OPEN, Room, Rooms
 from headrace.store.base import Failure
 from headrace.streams.base import Stream
 from headrace.streams.chat import CHAT
@@ -37,8 +38,11 @@ class LastActivity:
     newest message of the batch.
     """
 
-    def __init__(self, activity: RoomActivity, clock: Clock, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, activity: RoomActivity, rooms: Rooms, clock: Clock, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         self._activity = activity
+        self._rooms = rooms
         self._clock = clock
         self._monotonic = monotonic
         self._seconds: dict[str, str] = {}
@@ -56,29 +60,39 @@ class LastActivity:
             if item["timestampSk"] >= items[newest.get(room_id, at)]["timestampSk"]:
                 newest[room_id] = at
         due = [at for room_id, at in newest.items() if _second(items[at]) > self._seconds.get(room_id, "")]
-        for at, failure in zip(due, self._raise_all([items[at] for at in due]), strict=True):
-            outcomes[at] = failure
-            if failure is None:
-                self._remember(items[at])
-            else:
-                report("last activity", f"messages are stored, but their rooms' activity is not: {failure.message}")
+        for at, raised in zip(due, self._raise_all([items[at] for at in due]), strict=True):
+            outcomes[at] = self._settle(items[at], raised)
         return outcomes
 
-    def _raise_all(self, items: Sequence[Item]) -> Sequence[StoreUnavailable | None]:
+    def _raise_all(self, items: Sequence[Item]) -> Sequence[bool | StoreUnavailable]:
         if len(items) <= 1:
             return [self._raise(item) for item in items]
         self._pool = self._pool or ThreadPoolExecutor(AT_ONCE, "activity")
         return list(self._pool.map(self._raise, items))
 
-    def _raise(self, item: Item) -> StoreUnavailable | None:
+    def _raise(self, item: Item) -> bool | StoreUnavailable:
         if self._monotonic() < self._rest_until:
             return StoreUnavailable("rooms did not answer a moment ago")
         try:
-            self._activity.raise_to(Said(item["roomId"], item["timestampSk"], item["userId"], iso(self._clock.now())))
+            return self._activity.raise_to(item["roomId"], item["timestampSk"])
         except StoreUnavailable as error:
             if not isinstance(error, StoreThrottled):
                 self._rest_until = self._monotonic() + REST_SECONDS
             return error
+
+    def _settle(self, item: Item, raised: bool | StoreUnavailable) -> StoreUnavailable | None:
+        """What became of an item, once its room is there: a trusted sender's message may be stored before it is."""
+        try:
+            if raised is False and self._rooms.get(item["roomId"]) is None:
+                now = iso(self._clock.now())
+                self._rooms.create(Room(item["roomId"], OPEN, GROUP, now, item["userId"]))
+                raised = self._raise(item)
+        except StoreUnavailable as error:
+            raised = error
+        if isinstance(raised, StoreUnavailable):
+            report("last activity", f"messages are stored, but their rooms' activity is not: {raised.message}")
+            return raised
+        self._remember(item)
         return None
 
     def _remember(self, item: Item) -> None:

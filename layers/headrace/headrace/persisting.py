@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import functools
 
+from headrace.aws import client
 from headrace.breaker_board import BreakerBoard
 from headrace.cache import RedisCache
+from headrace.last_activity import AT_ONCE, LastActivity
 from headrace.listening import live_listener
 from headrace.newest_pages import ForgetNewestPages
 from headrace.persist import Persister
 from headrace.retry_lane.sqs import SqsRetryLane
 from headrace.rights import memberships, rooms
-from headrace.settings import CacheSettings, EnvironmentSettings, PersistSettings, TableSettings
+from headrace.room_activity import DynamoRoomActivity
+from headrace.settings import CacheSettings, EnvironmentSettings, PersistSettings, RoomSettings, TableSettings
 from headrace.store.checked import CheckedStore
 from headrace.store.dynamodb import DynamoStore
 from headrace.store.guarded import GuardedStore
@@ -33,5 +36,12 @@ def persister() -> Persister:
         SystemClock(),
         settings.retry_first_pause_seconds,
         settings.retry_visibility_seconds,
-        after=(StreamListeners(), ForgetNewestPages(cache), live_listener(cache)),
+        # Last, since what it could not do comes again: no live copy waits for that.
+        after=(StreamListeners(), ForgetNewestPages(cache), live_listener(cache), last_activity()),
     )
+
+
+def last_activity() -> LastActivity:
+    """Keeps when something was last said in each room."""
+    dynamodb = client("dynamodb", attempts=1, connections=AT_ONCE)
+    return LastActivity(DynamoRoomActivity(dynamodb, RoomSettings.read().rooms_table), rooms(), SystemClock())

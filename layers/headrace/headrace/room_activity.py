@@ -1,7 +1,7 @@
 """When something was last said in a room: one attribute of its row, which only moves forward.
 
-``lastKey`` is the sort key of the newest message. The row of an open room that has none yet comes with it; the row of
-any other room is there before its first message.
+``lastKey`` is the sort key of the newest message, and the only attribute that is written here: what a room is stands in
+the same row.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from headrace.dynamodb import BATCH, ConditionFailed, batch_get, call
 from headrace.errors import StoreThrottled, StoreUnavailable
 from headrace.items import from_wire
-from headrace.rooms import GROUP, OPEN, MemoryRooms, Room, room_of
+from headrace.rooms import MemoryRooms, Room, room_of
 
 AT_ONCE = 8
 TRIES = 2
@@ -28,16 +28,6 @@ class ActiveRoom:
     last_key: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A message: ``key`` is its sort key. ``user_id`` has created the room, and at ``at``, if this is its first one."""
-
-    room_id: str
-    key: str
-    user_id: str
-    at: str
-
-
 class RoomActivity(Protocol):
     """Keeps the last activity of rooms. Every method may raise :class:`~headrace.errors.StoreUnavailable`."""
 
@@ -45,8 +35,8 @@ class RoomActivity(Protocol):
         """The rooms among ``room_ids`` that there are, with all that was answered before."""
         ...
 
-    def raise_to(self, said: Said) -> bool:
-        """Make ``said`` the newest message, unless a newer one is known; whether it is now."""
+    def raise_to(self, room_id: str, key: str) -> bool:
+        """Make the message with this sort key the room's newest; ``False``: a newer one is known, or no such room."""
         ...
 
 
@@ -81,22 +71,17 @@ class DynamoRoomActivity:
             keys = left
         raise StoreThrottled("the rooms cannot all be read right now; try again shortly")
 
-    def raise_to(self, said: Said) -> bool:
+    def raise_to(self, room_id: str, key: str) -> bool:
         """One conditional UpdateItem."""
-        made = {"kind": OPEN, "form": GROUP, "createdAt": said.at, "createdBy": said.user_id}
-        sets = ["#lastKey = :lastKey", *(f"#{name} = if_not_exists(#{name}, :{name})" for name in made)]
         try:
             call(
                 self._client,
                 "update_item",
                 TableName=self._table,
-                Key={"roomId": {"S": said.room_id}},
-                UpdateExpression="SET " + ", ".join(sets),
-                ConditionExpression="attribute_not_exists(#lastKey) OR #lastKey < :lastKey",
-                ExpressionAttributeNames={f"#{name}": name for name in ("lastKey", *made)},
-                ExpressionAttributeValues={
-                    f":{name}": {"S": value} for name, value in (("lastKey", said.key), *made.items())
-                },
+                Key={"roomId": {"S": room_id}},
+                UpdateExpression="SET lastKey = :key",
+                ConditionExpression="attribute_exists(roomId) AND (attribute_not_exists(lastKey) OR lastKey < :key)",
+                ExpressionAttributeValues={":key": {"S": key}},
             )
         except ConditionFailed:
             return False
@@ -124,13 +109,12 @@ class MemoryRoomActivity:
         rows = self.rooms.rows
         return {each: ActiveRoom(rows[each], self.last_keys.get(each)) for each in room_ids if each in rows}
 
-    def raise_to(self, said: Said) -> bool:
+    def raise_to(self, room_id: str, key: str) -> bool:
         """Move a room's activity forward."""
         self.writes += 1
         if self.down:
             raise StoreUnavailable("rooms are away")
-        if self.last_keys.get(said.room_id, "") >= said.key:
+        if room_id not in self.rooms.rows or self.last_keys.get(room_id, "") >= key:
             return False
-        self.last_keys[said.room_id] = said.key
-        self.rooms.rows.setdefault(said.room_id, Room(said.room_id, OPEN, GROUP, said.at, said.user_id))
+        self.last_keys[room_id] = key
         return True
