@@ -207,6 +207,17 @@ def test_a_store_that_is_given_nothing_marked_asks_nothing(keepers: Keepers) -> 
     assert keepers.rooms.reads == 0
 
 
+def test_a_mark_of_a_time_at_the_end_of_time_is_judged_like_any_other(keepers: Keepers) -> None:
+    """P5: what lies in a lane may come from anywhere."""
+    send(keepers, "bob", message())
+    event = keepers.lanes.published()[-1]
+    last = "9999-12-31T23:59:59.999999Z"
+
+    (outcome,) = keepers.store.put_many(MESSAGES, [item(event | {"timestamp": last, UNCHECKED: last}, 0, TABLE)])
+
+    assert outcome is None
+
+
 def test_one_bad_message_does_not_hold_up_its_neighbours(keepers: Keepers) -> None:
     """P5."""
     away(keepers)
@@ -233,3 +244,37 @@ def test_only_joining_and_leaving_writes_joins_and_leaves_into_a_history(keepers
     assert isinstance(refused.error, InvalidEvent)
     assert [detail.field for detail in refused.error.details] == ["messageType"]
     assert fate(taken) == "main"
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "allowed"),
+    [
+        ("2025-11-21T09:56:00.000000Z", True),  # the client's clock may be off
+        ("2025-11-21T09:55:00.000000Z", False),  # before alice came
+        ("2025-11-21T10:30:00.000000Z", True),  # an outbox sent late
+        ("2025-11-21T11:04:00.000000Z", True),
+        ("2025-11-21T12:00:00.000000Z", False),  # while she was away
+        ("2025-11-21T13:00:58.000000Z", True),
+    ],
+)
+@pytest.mark.parametrize("tables_are_away", [False, True])
+def test_nobody_puts_words_into_a_time_at_which_they_were_not_in_the_room(
+    keepers: Keepers, timestamp: str, allowed: bool, tables_are_away: bool
+) -> None:
+    """P12: not before they came, and not into a gap."""
+    keepers.clock.advance(3600)
+    keepers.ok("alice", "DELETE", "kitchen/members/alice")
+    keepers.clock.advance(7200)
+    keepers.ok("alice", "PUT", "kitchen/members/alice")
+    away(keepers, tables_are_away)
+
+    (result,) = send(keepers, "alice", message(timestamp=timestamp))
+    away(keepers, down=False)
+
+    if tables_are_away:
+        assert persisted(keepers, "m-1") == [None if allowed else "not_allowed"]
+    elif allowed:
+        assert fate(result) == "main"
+    else:
+        assert isinstance(result.error, Forbidden)
+        assert [detail.field for detail in result.error.details] == ["timestamp"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,8 +10,12 @@ from headrace.auth import EVENTS_WRITE, Caller
 from headrace.errors import FieldError, Forbidden, shown
 from headrace.memberships import Interval, Memberships
 from headrace.rooms import OPEN, Rooms
+from headrace.times import MINUTE, micros_of
 
-__all__ = ["Access", "Interval", "Reach", "RoomAccess", "not_in_room"]
+__all__ = ["Access", "Interval", "Reach", "RoomAccess", "not_in_room", "was_said_outside"]
+
+CLOCK_TOLERANCE = 5 * MINUTE
+"""How far a client's clock may be off, in both directions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +87,16 @@ def not_in_room(room_id: str) -> Forbidden:
     """The refusal of whoever is not in a ``members`` room."""
     detail = FieldError("roomId", "is a room that you are not in", shown(room_id), "a room that you are a member of")
     return Forbidden("you are not in this room", details=[detail])
+
+
+def was_said_outside(stays: Sequence[Interval], timestamp: str) -> bool:
+    """Whether ``timestamp`` is in none of the ``stays``, give or take ``CLOCK_TOLERANCE``.
+
+    Without this a new member could put words into what was said before they came.
+    """
+    said = micros_of(timestamp)
+    return not any(
+        micros_of(stay.joined_at) <= said + CLOCK_TOLERANCE
+        and (stay.left_at is None or said - CLOCK_TOLERANCE < micros_of(stay.left_at))
+        for stay in reversed(stays)
+    )

@@ -8,14 +8,14 @@ checked before the event is stored (``store/checked.py``), against the membershi
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from headrace import times
-from headrace.access import not_in_room
+from headrace.access import not_in_room, was_said_outside
 from headrace.auth import EVENTS_WRITE, Caller
-from headrace.errors import Forbidden, StoreThrottled, StoreUnavailable, UserError
-from headrace.memberships import Memberships
+from headrace.errors import FieldError, Forbidden, StoreThrottled, StoreUnavailable, UserError
+from headrace.memberships import Interval, Memberships
 from headrace.observe import report
 from headrace.rooms import GROUP, MEMBERS, OPEN, RememberedRooms, Room
 from headrace.streams.base import Stamped
@@ -26,6 +26,12 @@ AWAY_SECONDS = 5.0
 
 CHECK_SECONDS = 0.5
 """After so long no further question is asked in a request; what is left is checked before it is stored."""
+
+
+Stays = tuple[Interval, ...]
+
+EVERYBODYS: Stays = (Interval("", None),)
+"""The right to a room that is open: as if one had always been in it."""
 
 
 class Gate(Protocol):
@@ -61,20 +67,20 @@ class RoomGate:
         outcomes: list[Forbidden | None] = []
         for each in events:
             room_id = each.event["roomId"]
-            right = rights.get(room_id, True)
-            if right is None:
+            stays = rights.get(room_id, EVERYBODYS)
+            if stays is None:
                 each.event[UNCHECKED] = at
-            outcomes.append(not_in_room(room_id) if right is False else None)
+            outcomes.append(None if stays is None or stays is EVERYBODYS else refusal(stays, each.event))
         return outcomes
 
     def _asks(self, room_id: str, trusted: bool) -> bool:
         room = self._rooms.known(room_id)
         return room is None or (room.kind == MEMBERS and not trusted)
 
-    def _rights(self, caller: Caller, room_ids: Sequence[str], trusted: bool, at: str) -> dict[str, bool | None]:
-        """Whether ``caller`` may write to each room; ``None``: it cannot be told now."""
+    def _rights(self, caller: Caller, room_ids: Sequence[str], trusted: bool, at: str) -> dict[str, Stays | None]:
+        """When ``caller`` was in each room, or ``EVERYBODYS``; ``None``: it cannot be told now."""
         # A trusted sender may write anywhere; its rooms are asked for only to create those that are missing.
-        rights: dict[str, bool | None] = dict.fromkeys(room_ids, True if trusted else None)
+        rights: dict[str, Stays | None] = dict.fromkeys(room_ids, EVERYBODYS if trusted else None)
         deadline = self._monotonic() + CHECK_SECONDS
         if self._monotonic() < self._away_until:
             return rights
@@ -85,14 +91,25 @@ class RoomGate:
                 if room is None and self._monotonic() < deadline:
                     room = self._rooms.create(Room(room_id, OPEN, GROUP, at, caller.subject))
                 if room is not None and room.kind == OPEN:
-                    rights[room_id] = True
+                    rights[room_id] = EVERYBODYS
                 elif room is not None and not trusted:
                     members.append((caller.subject, room_id))
             if members and self._monotonic() < deadline:
                 for (_, room_id), membership in self._memberships.get_many(members).items():
-                    rights[room_id] = membership.is_open
+                    rights[room_id] = membership.intervals
         except StoreUnavailable as error:
             if not isinstance(error, StoreThrottled):
                 self._away_until = self._monotonic() + AWAY_SECONDS
             report(type(error).__name__, f"rights are checked before storing: {error.message}")
         return rights
+
+
+def refusal(stays: Stays, event: Mapping[str, Any]) -> Forbidden | None:
+    """Why an event may not be written now by whose ``stays`` in its room these are."""
+    if not stays or stays[-1].left_at is not None:
+        return not_in_room(event["roomId"])
+    if was_said_outside(stays, event["timestamp"]):
+        allowed = "a time at which you were in this room"
+        detail = FieldError("timestamp", "is of a time at which you were not in this room", event["timestamp"], allowed)
+        return Forbidden("timestamp is of a time at which you were not in this room", details=[detail])
+    return None

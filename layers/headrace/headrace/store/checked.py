@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headrace.access import was_said_outside
 from headrace.errors import PoisonRecord, StoreUnavailable
 from headrace.items import Item
 from headrace.memberships import Interval, Memberships, Pair
 from headrace.rooms import GROUP, MEMBERS, OPEN, Room, Rooms
 from headrace.store.base import Failure, Store, Table
 from headrace.streams.chat import UNCHECKED
-from headrace.times import SECOND, iso, micros_of
+from headrace.times import SECOND, micros_of
 
 CLOCK_SKEW = SECOND
 """How far the clock that told a join may be ahead of the one that told the acceptance."""
@@ -53,7 +54,7 @@ class CheckedStore:
             room, membership = rooms.get(item["roomId"]), memberships.get(_pair(item))
             if room is None or (_is_members(room) and membership is None):
                 refused[index] = StoreUnavailable("the sender's right cannot be checked right now")
-            elif membership is not None and not was_in(membership.intervals, at):
+            elif membership is not None and not may_store(membership.intervals, at, item["timestamp"]):
                 refused[index] = PoisonRecord("not_allowed")
         return refused
 
@@ -75,7 +76,11 @@ def _is_members(room: Room | None) -> bool:
     return room is not None and room.kind == MEMBERS
 
 
-def was_in(intervals: Sequence[Interval], timestamp: str) -> bool:
-    """Whether some interval covers ``timestamp``, or begins within ``CLOCK_SKEW`` after it."""
-    latest = iso(micros_of(timestamp) + CLOCK_SKEW)
-    return any(each.covers(timestamp) or timestamp <= each.joined_at <= latest for each in intervals)
+def may_store(stays: Sequence[Interval], at: str, timestamp: str) -> bool:
+    """Whether a message that was accepted at ``at`` and carries ``timestamp`` may be stored.
+
+    Some stay covers ``at``, or begins within ``CLOCK_SKEW`` after it, and ``timestamp`` is not outside them all.
+    """
+    latest = micros_of(at) + CLOCK_SKEW
+    was_in = any(stay.covers(at) or (at <= stay.joined_at and micros_of(stay.joined_at) <= latest) for stay in stays)
+    return was_in and not was_said_outside(stays, timestamp)
