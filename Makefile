@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format typecheck validate unit model contract e2e load bench-localstage bench-publish bench-persist bench-emulators invoke lock clean
+.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format typecheck validate unit model contract e2e load bench-localstage bench-publish bench-persist bench-history bench-emulators invoke lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -102,6 +102,9 @@ bench-publish: setup ## the receiving handler beside a bare publish-and-confirm
 
 bench-persist: setup ## the writing side beside boto3's batch_writer(), also with 8 ms in front
 	@$(PY) -m bench.persist
+
+bench-history: setup ## pages of a small and of a large room beside the bare DynamoDB Query
+	@$(PY) -m bench.history
 
 bench-emulators: setup ## which DynamoDB and SQS emulators, and why
 	@$(PY) -m bench.emulators

@@ -1,0 +1,313 @@
+"""What a page of history costs beside the bare DynamoDB Query of the same rows: ``python -m bench.history``.
+
+Starts a dynalite (data in memory) and a Redis of its own, and fills a room of 1,000 messages and one of 200,000. The
+bare side is boto3's ``client.query`` as its documentation shows it: one consistent Query of 20 rows from the same
+place. Headrace's side is all that a function does for one request, from the event to the answer: token, rights,
+cursors, rows, JSON. Both take turns, round by round; the numbers are medians over the rounds of each round's p50, and
+ratios are medians of the rounds' ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.emulators import candidates, client, free_port
+from bench.emulators import running as started
+from localstage.services import install
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "layers" / "headrace"))
+
+TABLE, ROOMS, MEMBERSHIPS = "ChatMessages", "Rooms", "Memberships"
+SIZES = [1_000, 200_000]
+PAGE = 20
+START = 1_763_719_200_000_000
+STEP = 250_000
+CURSOR_KEY = b"bench" * 8
+
+Call = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One page: how its room is called in the table, what it is, both ways to it, and the aim."""
+
+    kind: str
+    page: str
+    size: int
+    bare: Call
+    ours: Call
+    aim: str
+    before_each: Call = lambda: None
+
+
+def moment(number: int) -> str:
+    from headrace import times
+
+    return times.iso(START + number * STEP)
+
+
+def message(room: str, number: int) -> dict[str, Any]:
+    """Message ``number`` of a room, as persist_events stores it."""
+    from headrace import keys
+
+    message_id = f"0199{number:028x}"
+    tag = keys.sender_tag(f"user-{number % 50}")
+    return {
+        "roomId": room,
+        "timestampSk": keys.timestamp_sk(moment(number), message_id, tag),
+        "userId": f"user-{number % 50}",
+        "username": f"User {number % 50}",
+        "message": f"message number {number}, about as long as people write in a chat",
+        "messageType": "TEXT",
+        "messageId": message_id,
+        "timestamp": moment(number),
+        "bucketId": keys.bucket_id(message_id, 8),
+        "expiresAt": 4_000_000_000,
+    }
+
+
+def fill(port: int) -> None:
+    """Make the tables, the rooms and the caller's stays; write the messages."""
+    from headrace.store.base import Table
+    from headrace.store.dynamodb import DynamoStore
+
+    database = client("dynamodb", port)
+    for name, *key in ((TABLE, "roomId", "timestampSk"), (ROOMS, "roomId"), (MEMBERSHIPS, "userId", "roomId")):
+        database.create_table(
+            TableName=name,
+            BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=[{"AttributeName": each, "AttributeType": "S"} for each in key],
+            KeySchema=[
+                {"AttributeName": each, "KeyType": kind} for each, kind in zip(key, ("HASH", "RANGE"), strict=False)
+            ],
+        )
+    store = DynamoStore(8, 10)
+    for size in SIZES:
+        for first in range(0, size, 5_000):
+            items = [message(f"room-{size}", number) for number in range(first, min(first + 5_000, size))]
+            failed = [each for each in store.put_many(Table(TABLE, ("roomId", "timestampSk")), items) if each]
+            if failed:
+                raise SystemExit(f"{len(failed)} messages were not stored: {failed[0]}")
+    store.close()
+
+
+class Rights:
+    """The same rooms as open ones, and as rooms of members: one table of rooms would have to choose."""
+
+    def __init__(self) -> None:
+        from headrace import keys
+        from headrace.access import RoomAccess
+        from headrace.aws import client as lean
+        from headrace.memberships import Change
+        from headrace.memberships_dynamodb import DynamoMemberships
+        from headrace.rooms import DynamoRooms, RememberedRooms, Room
+
+        dynamodb = lean("dynamodb")
+        memberships = DynamoMemberships(dynamodb, MEMBERSHIPS)
+        self.of: dict[str, RoomAccess] = {}
+        for kind in ("open", "members"):
+            rooms = RememberedRooms(DynamoRooms(dynamodb, ROOMS))
+            for size in SIZES:
+                rooms._remember(Room(f"room-{size}", kind, "group", moment(0), "alice"))
+            self.of[kind] = RoomAccess(rooms, memberships)
+        for size in SIZES:
+            # In from the start, out for ten messages in the middle of what will be the middle page, and in again.
+            middle = size // 2
+            for event, number in (("join", 0), ("leave", middle - 20), ("join", middle - 10)):
+                change = keys.membership_event(moment(number), f"e{number}")
+                memberships.add(Change(user_id="alice", room_id=f"room-{size}", kind=event, event=change))
+
+
+class Pages:
+    """Ways to the pages of the rooms, bare and ours."""
+
+    def __init__(self, port: int, cache_port: int) -> None:
+        from headrace.aws import client as lean
+        from headrace.cache import RedisCache, connect
+        from headrace.cursors import CursorSigner
+        from headrace.history import History
+        from headrace.newest_pages import NewestPages
+        from headrace.readers.dynamodb import DynamoReader
+        from headrace.settings import CacheSettings
+        from headrace.times import SystemClock
+
+        self._database = client("dynamodb", port)
+        settings = CacheSettings(cache_endpoint=f"127.0.0.1:{cache_port}", cache_tls=False)
+        # Patient: other work on this machine must not turn a hit into a miss.
+        self._cache = RedisCache(lambda: connect(settings, 5.0))
+        newest = NewestPages(self._cache, SystemClock())
+        self._histories = {
+            kind: History(
+                DynamoReader(lean("dynamodb")), CursorSigner(CURSOR_KEY), TABLE, SystemClock(), access, newest
+            )
+            for kind, access in Rights().of.items()
+        }
+
+    def bare(self, size: int, after: dict[str, Any] | None) -> Call:
+        """The Query of boto3's documentation."""
+        more: dict[str, Any] = {"ExclusiveStartKey": after} if after else {}
+        return lambda: self._database.query(
+            TableName=TABLE,
+            KeyConditionExpression="roomId = :room",
+            ExpressionAttributeValues={":room": {"S": f"room-{size}"}},
+            ScanIndexForward=False,
+            ConsistentRead=True,
+            Limit=PAGE,
+            **more,
+        )
+
+    def ours(self, kind: str, size: int, query: dict[str, str]) -> Call:
+        """The whole of read_room for one request."""
+        from headrace.page_requests import parse_page_request, path_id
+        from headrace.reading import answer_page
+
+        claims = {"sub": "alice", "username": "Alice", "scope": "chat:read", "exp": "4102444800"}
+        event = {
+            "requestContext": {"requestId": "r-1", "authorizer": {"jwt": {"claims": claims}}},
+            "pathParameters": {"roomId": f"room-{size}"},
+            "queryStringParameters": query or None,
+        }
+        history = self._histories[kind]
+
+        def read(caller: Any, event: Any) -> Any:
+            room_id = path_id("roomId", event["pathParameters"]["roomId"])
+            return history.room(caller, room_id, parse_page_request(event.get("queryStringParameters")))
+
+        return lambda: answer_page(event, read)
+
+    def forget(self, size: int) -> Call:
+        """Take the newest page out of the cache."""
+        from headrace.keys import newest_page
+
+        return lambda: self._cache.delete_many([newest_page(f"room-{size}")])
+
+    def cases(self) -> Iterator[Case]:
+        """All there is to measure."""
+        for kind, aim in (("open", "≤ 1.3×"), ("members", "≤ 2×")):
+            for size in SIZES:
+                yield Case(
+                    kind, "first", size, self.bare(size, None), self.ours(kind, size, {}), aim, self.forget(size)
+                )
+                for page, number in (("middle", size // 2 + 20), ("last", 40)):
+                    key = message(f"room-{size}", number)
+                    before = f"{key['timestamp']}#{key['messageId']}"
+                    there = json.loads(self.ours(kind, size, {"before": before})()["body"])
+                    last = {"roomId": {"S": f"room-{size}"}, "timestampSk": {"S": there["items"][-1]["key"]}}
+                    ours = self.ours(kind, size, {"before": there["next"]})
+                    yield Case(kind, page, size, self.bare(size, last), ours, aim)
+            for size in SIZES:
+                # A member's stay is read every time, whatever the cache holds.
+                best = "≤ 0.25×" if kind == "open" else aim
+                yield Case(kind, "newest, cached", size, self.bare(size, None), self.ours(kind, size, {}), best)
+
+
+def p50(call: Call, before_each: Call, calls: int) -> float:
+    """The median of ``calls`` calls in milliseconds."""
+    seen = []
+    for _ in range(calls):
+        before_each()
+        began = time.perf_counter()
+        call()
+        seen.append((time.perf_counter() - began) * 1000)
+    return statistics.median(seen)
+
+
+def check(case: Case) -> None:
+    """Both sides give the same 20 rows, but for those that the caller was out of the room for."""
+    answer = case.ours()
+    if answer["statusCode"] != 200:
+        raise SystemExit(f"{case}: {answer['body']}")
+    ours = [item["key"] for item in json.loads(answer["body"])["items"]]
+    bare = [item["timestampSk"]["S"] for item in case.bare()["Items"]]
+    missing = [key for key in bare if key not in ours]
+    expected = 10 if (case.kind, case.page) == ("members", "middle") else 0
+    if len(ours) != PAGE or ours[0] != bare[0] or len(missing) != expected:
+        raise SystemExit(f"{case.kind} {case.page} {case.size}: not the page of the bare Query")
+
+
+def measure(pages: Pages, rounds: int, calls: int) -> None:
+    cases = list(pages.cases())
+    seen: dict[int, list[tuple[float, float]]] = {number: [] for number in range(len(cases))}
+    for case in cases:
+        check(case)
+    for turn in range(rounds + 1):
+        for number, case in enumerate(cases):
+            sides = [(case.bare, lambda: None), (case.ours, case.before_each)]
+            order = (0, 1) if turn % 2 else (1, 0)
+            both = {side: p50(*sides[side], calls) for side in order}
+            if turn:  # the first warms up
+                seen[number].append((both[0], both[1]))
+    print("| room | page | messages | bare Query | headrace | ratio | aim |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    flat: dict[tuple[str, str], list[list[float]]] = {}
+    for number, case in enumerate(cases):
+        bare, ours = ([each[side] for each in seen[number]] for side in (0, 1))
+        ratio = statistics.median(our / theirs for theirs, our in seen[number])
+        print(
+            f"| {case.kind} | {case.page} | {case.size:,} | {statistics.median(bare):.2f} ms "
+            f"| {statistics.median(ours):.2f} ms | {ratio:.2f}× | {case.aim} |"
+        )
+        flat.setdefault((case.kind, case.page), []).append(ours)
+    print(f"\n| room | page | at {SIZES[1]:,} against {SIZES[0]:,} messages |\n| --- | --- | --- |")
+    for (kind, page), (small, large) in flat.items():
+        ratio = statistics.median(big / little for little, big in zip(small, large, strict=True))
+        print(f"| {kind} | {page} | {ratio:.2f}× |")
+
+
+@contextmanager
+def redis(folder: Path) -> Iterator[int]:
+    """A Redis of the benchmark's own; its port."""
+    program = asyncio.run(install.ensure_programs([install.REDIS], os.environ))[install.REDIS]
+    port = free_port()
+    options = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", ""]
+    process = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL)
+    try:
+        yield port
+    finally:
+        process.kill()
+        process.wait()
+
+
+def main(rounds: int, calls: int) -> None:
+    emulator = next(each for each in candidates() if each.name == "dynalite, memory")
+    port = free_port()
+    os.environ.update(
+        AWS_DEFAULT_REGION="us-east-1",
+        AWS_ACCESS_KEY_ID="bench",
+        AWS_SECRET_ACCESS_KEY="bench",
+        AWS_EC2_METADATA_DISABLED="true",
+        AWS_ENDPOINT_URL_DYNAMODB=f"http://127.0.0.1:{port}",
+        CURSOR_SECRET_ARN="bench",
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "data"
+        data.mkdir()
+        with started(emulator, port, data), redis(data) as cache_port:
+            began = time.monotonic()
+            fill(port)
+            count, seconds = sum(SIZES), time.monotonic() - began
+            print(f"{count:,} messages written in {seconds:.0f} s. Medians of {rounds} rounds of {calls} calls.\n")
+            measure(Pages(port, cache_port), rounds, calls)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--calls", type=int, default=40)
+    parser.add_argument("--messages", type=int, default=SIZES[1], help="in the larger room")
+    options = parser.parse_args()
+    SIZES[1] = options.messages
+    main(options.rounds, options.calls)

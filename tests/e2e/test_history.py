@@ -1,0 +1,153 @@
+"""Pages of history on a whole stage: as far as one's stays reach, from any place, and only for whom they were made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.e2e.clients import Client, message, unique, until
+from tests.e2e.conftest import RunningStage
+
+
+@pytest.fixture
+def alice(platform: RunningStage) -> Client:
+    return Client(platform, unique("alice"))
+
+
+@pytest.fixture
+def bob(platform: RunningStage) -> Client:
+    return Client(platform, unique("bob"))
+
+
+def page(client: Client, room: str, **query: str) -> Any:
+    status, body, _ = client.http("GET", f"/rooms/{room}/messages", **query)
+    assert status == 200, body
+    return body
+
+
+def texts(items: list[dict[str, Any]]) -> list[str]:
+    return [item["message"] for item in items if item["messageType"] == "TEXT"]
+
+
+def say(client: Client, room: str, text: str) -> None:
+    """Send without a time: the server's clock puts it between joins and leaves."""
+    status, body, _ = client.http("POST", f"/rooms/{room}/messages", {"message": text})
+    assert status == 202, body
+
+
+def test_p12_a_member_pages_through_what_was_said_while_they_were_in_and_nothing_else(
+    alice: Client, bob: Client
+) -> None:
+    room = unique("room")
+    assert alice.http("PUT", f"/rooms/{room}", {"kind": "members"})[0] == 200
+    say(alice, room, "before bob")
+    for stay in (1, 2):
+        assert alice.http("PUT", f"/rooms/{room}/members/{bob.user}")[0] == 200
+        for n in range(3):
+            say(alice, room, f"stay {stay}.{n}")
+        assert alice.http("DELETE", f"/rooms/{room}/members/{bob.user}")[0] == 200
+        say(alice, room, f"after stay {stay}")
+    until(lambda: texts(page(alice, room, limit="200")["items"]), lambda found: len(found) == 9)
+
+    whole = page(bob, room)
+    walked, cursor = [], None
+    while True:
+        part = page(bob, room, limit="2", **({"before": cursor} if cursor else {}))
+        walked += part["items"]
+        cursor = part["next"]
+        if not part["hasMore"]:
+            break
+    forth = page(bob, room, limit="200", after=walked[-1]["key"])
+    gap = next(item for item in alice.room(room) if item["message"] == "after stay 1")
+    beside = page(bob, room, limit="2", around=gap["key"])
+
+    expected = [f"stay {stay}.{n}" for stay in (2, 1) for n in (2, 1, 0)]
+    assert texts(whole["items"]) == expected
+    assert walked == whole["items"]
+    assert forth["items"] == walked[:-1]
+    assert all(item["key"] != gap["key"] for item in beside["items"])
+    assert len(beside["items"]) == 2
+
+
+def test_p12_somebody_elses_words_are_shown_only_where_one_may_read_them(alice: Client, bob: Client) -> None:
+    hall, club = unique("hall"), unique("club")
+    assert alice.http("PUT", f"/rooms/{club}", {"kind": "members"})[0] == 200
+    say(alice, club, "a secret")
+    say(alice, hall, "for all")
+
+    def words(reader: Client) -> list[str]:
+        return texts(reader.http("GET", f"/users/{alice.user}/messages")[1]["items"])
+
+    assert until(lambda: words(alice), lambda found: len(found) == 2) == ["for all", "a secret"]
+    assert words(bob) == ["for all"]
+    assert bob.http("GET", f"/rooms/{club}/messages")[0] == 403
+
+
+def test_p10_the_newest_page_shows_what_was_said_a_moment_ago_however_often_it_is_read(alice: Client) -> None:
+    room = unique("room")
+    for n in range(5):
+        say(alice, room, f"n{n}")
+        found = until(lambda: texts(page(alice, room)["items"]), lambda found, n=n: f"n{n}" in found, patience=10)
+        assert found == [f"n{m}" for m in range(n, -1, -1)]
+    whole = page(alice, room)
+
+    assert page(alice, room, limit="2")["items"] == whole["items"][:2]
+    assert whole["items"] == page(alice, room, limit="200")["items"]
+
+
+def test_a_message_is_called_by_its_key_or_by_its_time_and_id(alice: Client) -> None:
+    room = unique("кафе")
+    events = [message(room, f"n{n}", messageId=f"id {n} é") for n in range(5)]
+    assert alice.http("POST", "/messages/batch", {"events": events})[0] == 202
+    items = alice.wait_for(room, 5)[::-1]
+    called = f"{items[2]['timestamp']}#{items[2]['messageId']}"
+
+    for place in (items[2]["key"], called):
+        assert texts(page(alice, room, before=place)["items"]) == ["n1", "n0"]
+        assert texts(page(alice, room, after=place)["items"]) == ["n4", "n3"]
+        assert texts(page(alice, room, around=place, limit="3")["items"]) == ["n3", "n2", "n1"]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"limit": "0"}, "limit"),
+        ({"limit": "-1"}, "limit"),
+        ({"limit": "10000"}, "limit"),
+        ({"before": "a", "after": "b"}, "after"),
+        ({"after": "a", "around": "b"}, "around"),
+        ({"before": "no#key"}, "before"),
+        ({"around": "2025-11-21T10:00:00Z#a#b#c"}, "around"),
+        ({"after": "not a cursor"}, "after"),
+        ({"from": "2025-11-22T00:00:00Z", "to": "2025-11-21T00:00:00Z"}, "to"),
+        ({"since": "yesterday"}, "since"),
+    ],
+)
+def test_a_query_that_makes_no_sense_is_a_400_that_names_the_field(
+    alice: Client, query: dict[str, str], field: str
+) -> None:
+    for path in (f"/rooms/{unique('room')}/messages", f"/users/{alice.user}/messages"):
+        status, body, _ = alice.http("GET", path, **query)
+
+        assert status == 400
+        assert [detail["field"] for detail in body["error"]["details"]] == [field]
+
+
+def test_p12_a_cursor_serves_nobody_else_and_nothing_else(alice: Client, bob: Client) -> None:
+    room = unique("room")
+    alice.http("POST", "/messages/batch", {"events": [message(room) for _ in range(3)]})
+    alice.wait_for(room, 3)
+    cursor = page(alice, room, limit="1")["next"]
+
+    for client, path, query in (
+        (alice, f"/rooms/{unique('other')}/messages", {"around": cursor}),
+        (alice, f"/rooms/{room}/messages", {"after": cursor}),
+        (alice, f"/rooms/{room}/messages", {"before": cursor, "from": "2020-01-01T00:00:00Z"}),
+        (alice, f"/users/{alice.user}/messages", {"before": cursor}),
+        (bob, f"/rooms/{room}/messages", {"before": cursor}),
+        (bob, f"/rooms/{room}/messages", {"around": cursor}),
+    ):
+        status, body, _ = client.http("GET", path, **query)
+        assert (status, body["error"]["code"]) == (400, "invalid_cursor")
+        assert body["error"]["details"][0]["field"] in query
