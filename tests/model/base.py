@@ -20,6 +20,7 @@ from tests.unit.senders import TABLE
 BUDGET = sum(PAUSES) * SECOND
 """The retry budget, in microseconds."""
 RECEIVES = len(PAUSES) + 1
+KILLERS = 4
 ROUNDS = 12
 """Of a drain, 15 minutes apart: twice as many as the slowest record needs."""
 
@@ -35,6 +36,7 @@ class Base(RuleBasedStateMachine):
         self.excused: set[EventKey] = set()
         self.beside_a_killer: set[EventKey] = set()
         self.outage: tuple[int, int] | None = None
+        self.reads_promptly = False
 
     def make_world(self) -> World:
         """What a mutant replaces."""
@@ -51,8 +53,9 @@ class Base(RuleBasedStateMachine):
 
     @invariant()
     def a_short_outage_leaves_the_dead_lane_empty(self) -> None:
-        """P5, P6. What a killer has taken down with it comes again at another time, so the two do not add up: it
-        outlives the killer, or an outage. Excused is what was in a process that ended in any other way."""
+        """P5, P6. Whatever killers take down with them outlives them: one that is anywhere, several as long as the
+        retry lane is read all the while. What they take down comes again at another time, so it outlives them or an
+        outage, not both. Excused is what was in a process that ended in any other way."""
         if self.world.table_is_away or self.world.throttled:
             start = self.outage[0] if self.outage else self.now
             self.outage = (start, self.now)
@@ -73,9 +76,11 @@ class Base(RuleBasedStateMachine):
         return dead
 
     def check_neighbours(self, delivery: Delivery) -> None:
-        """P5: whatever came along, the good events that the table would take are stored by this very delivery."""
-        if delivery.crashed and self.world.killer:
-            self.beside_a_killer.update(event for body in delivery.bodies for event in events_in(body))
+        """P5: whatever came along, the good events that the table would take are stored by this very delivery, unless
+        they came back to the main lane before: then they may go on to the retry lane."""
+        if delivery.crashed and self.world.killers:
+            bodies = (*delivery.bodies, *delivery.again)
+            self.beside_a_killer.update(event for body in bodies for event in events_in(body))
         if delivery.crashed or self.world.table_is_away:
             return
         stored = {key_of(row) for row in self.world.rows()}
@@ -85,8 +90,25 @@ class Base(RuleBasedStateMachine):
 
     def become_a_killer(self, event: EventKey) -> None:
         """Let ``event`` end whatever process tries to store it, until all is well again."""
-        self.world.killer = event
+        self.world.killers.add(event)
         self.excused.add(event)
+
+    @property
+    def killers_to_come(self) -> int:
+        """How many more there may be at the moment."""
+        return (KILLERS if self.reads_promptly else 1) - len(self.world.killers)
+
+    def killer_records(self) -> int:
+        """How many records end the process that touches them: one event may be in several."""
+        return sum(not self.world.killers.isdisjoint(events_in(body)) for body in self.world.waiting())
+
+    def pass_time(self, seconds: int) -> None:
+        """Let time pass; the trigger of the retry lane is at work, or it is not, unless there are several killers."""
+        if not self.reads_promptly and self.killer_records() <= 1:
+            self.world.clock.advance(seconds)
+            return
+        for delivery in self.world.read_for(seconds):
+            self.check_neighbours(delivery)
 
     def drain(self) -> None:
         """Let everything run its course, with everything at work."""

@@ -105,7 +105,7 @@ class Faults(Triggers):
     def throttle(self, ids: frozenset[str]) -> None:
         self.world.throttled = ids
 
-    @precondition(lambda self: self.ledger.accepted and not self.world.killer)
+    @precondition(lambda self: self.ledger.accepted and self.killers_to_come)
     @rule(number=st.integers(0, 1000))
     def one_event_is_a_killer(self, number: int) -> None:
         """It ends the process that tries to store it, every time, until all is well again."""
@@ -113,7 +113,7 @@ class Faults(Triggers):
 
     @rule(seconds=st.sampled_from([1, 15, 60, 240, 360, 900, 1200]))
     def wait(self, seconds: int) -> None:
-        self.world.clock.advance(seconds)
+        self.pass_time(seconds)
 
     @rule(pauses=st.integers(1, RECEIVES), queue=queues)
     def table_is_away_for_long(self, pauses: int, queue: str) -> None:

@@ -225,6 +225,18 @@ def a_killer_takes_its_neighbours_along(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(persist_retry.retry_order, "groups", lambda raws: [list(range(len(raws)))])
 
 
+@found_as(r"dead after 0 s of outage")
+def what_was_beside_a_killer_meets_others_again(patch: pytest.MonkeyPatch) -> None:
+    """What shares a batch of the retry lane comes again together: two killers outlast whatever is between them."""
+    patch.setattr(RetryBatch, "_part", lambda _self, _indexes: None)
+
+
+@found_as(r"parked beside a killer")
+def what_came_back_is_touched_again(patch: pytest.MonkeyPatch) -> None:
+    """A killer ends the process until the broker parks its whole batch."""
+    patch.setattr(Persister, "_hand_on", lambda _self, raws, _meter: raws)
+
+
 @found_as(r"unexpected|lost")
 def the_sender_is_not_in_the_key(patch: pytest.MonkeyPatch) -> None:
     """Fault 19: anyone overwrites anyone's message."""

@@ -13,7 +13,7 @@ from headrace.accept import Acceptor
 from headrace.breaker import Unwatched
 from headrace.broker.base import Outgoing
 from headrace.broker.guarded import GuardedPublisher
-from headrace.broker.memory import MemoryPublisher
+from headrace.broker.memory import Kept, MemoryPublisher
 from headrace.dead_lane.letters import Filter
 from headrace.dead_lane.memory import MemoryDeadLane
 from headrace.dead_letters import DeadLetters
@@ -44,16 +44,17 @@ BREAKERS = BreakerSettings()
 
 @dataclass(frozen=True)
 class Delivery:
-    """What a trigger gave to the function; ``crashed``: the process ended over it."""
+    """What a trigger gave to the function; ``again``: what came back before. ``crashed``: the process ended over it."""
 
     bodies: Sequence[bytes]
+    again: Sequence[bytes] = ()
     crashed: bool = False
 
 
 class World:
     """Broker, retry lane, table and clock, and the functions between them.
 
-    ``throttled`` ids are not taken by the table. The event ``killer`` ends the process that tries to store it.
+    ``throttled`` ids are not taken by the table. Each of ``killers`` ends the process that tries to store it.
     """
 
     def __init__(self) -> None:
@@ -63,7 +64,7 @@ class World:
         self.store = MemoryStore()
         self.store.throttled = self._throttles
         self.throttled: frozenset[str] = frozenset()
-        self.killer: EventKey | None = None
+        self.killers: set[EventKey] = set()
         self.fuse = Fuse()
         self.start()
 
@@ -86,7 +87,7 @@ class World:
         return self.clock.now() / SECOND
 
     def _throttles(self, row: Item) -> bool:
-        if key_of(row) == self.killer:
+        if key_of(row) in self.killers:
             raise Crash
         return row["messageId"] in self.throttled
 
@@ -98,11 +99,15 @@ class World:
     def rows(self) -> list[Item]:
         return self.store.rows(TABLE.table)
 
-    def bodies(self) -> Iterator[bytes]:
-        """Whatever lies in any lane."""
+    def waiting(self) -> Iterator[bytes]:
+        """Whatever will still be delivered."""
         for queue in (*self.broker.queues.values(), *self.broker.in_flight.values(), self.broker.parked):
             yield from (message.body for message in queue)
         yield from (record.body for record in self.lane.records)
+
+    def bodies(self) -> Iterator[bytes]:
+        """Whatever lies in any lane."""
+        yield from self.waiting()
         yield from (message.record.body for message in self.lane.dead.messages)
 
     def _remaining(self) -> Callable[[], float]:
@@ -112,19 +117,20 @@ class World:
     def deliver(self, queue: str, limit: int, ack_lost: bool = False) -> Delivery:
         """What the RabbitMQ trigger does with the next batch of ``queue``."""
         batch = self.broker.deliver(queue, limit)
-        bodies = [message.body for message in batch]
+        bodies = [message.body for message in batch if not message.returns]
+        again = [message.body for message in batch if message.returns]
         try:
-            self.persister.main_lane(rabbit_event(queue, bodies), self._remaining())
+            self.persister.main_lane(rabbit_event(queue, batch), self._remaining())
         except Crash:
             self.broker.give_back(queue)
             self.start()
-            return Delivery(bodies, crashed=True)
+            return Delivery(bodies, again, crashed=True)
         except RetryLaneUnavailable:
             ack_lost = True
         except Exception as error:
             raise AssertionError("the function raised for what lies in a lane") from error
         (self.broker.give_back if ack_lost else self.broker.settle)(queue)
-        return Delivery(bodies)
+        return Delivery(bodies, again)
 
     def poll(self, limit: int, ack_lost: bool = False) -> Delivery:
         """What the SQS trigger does with the next batch of the retry lane."""
@@ -142,6 +148,17 @@ class World:
         if not ack_lost:
             self.lane.delete([message.receipt for message in batch if message.id not in kept])
         return Delivery(bodies)
+
+    def read_for(self, seconds: int) -> Iterator[Delivery]:
+        """What the SQS trigger does all the while: it takes what becomes visible, when it does."""
+        end = self.clock.now() + seconds * SECOND
+        while True:
+            while (delivery := self.poll(10)).bodies:
+                yield delivery
+            if self.clock.now() == end:
+                return
+            later = (each.visible_at for each in self.lane.queue.messages if each.visible_at > self.clock.now())
+            self.clock.advance((min(end, *later, end) - self.clock.now()) / SECOND)
 
     def redrive(self, reason: str | None = None) -> None:
         """A whole redrive by the operator's own code, unless the process ends on the way."""
@@ -191,15 +208,17 @@ class World:
         self.broker.recover()
         self.lane.recover()
         self.store.down = False
-        self.throttled, self.killer = frozenset(), None
+        self.throttled, self.killers = frozenset(), set()
 
 
-def rabbit_event(queue: str, bodies: Sequence[bytes]) -> dict[str, Any]:
+def rabbit_event(queue: str, batch: Sequence[Kept]) -> dict[str, Any]:
     """The trigger's event; what begins with ``NOT_BASE64`` is given as it is."""
-    datas = [
-        body.decode("latin-1") if body.startswith(NOT_BASE64) else base64.b64encode(body).decode() for body in bodies
-    ]
-    return {"eventSource": "aws:rmq", "rmqMessagesByQueue": {f"{queue}::/": [{"data": data} for data in datas]}}
+    records = [{"data": _data(message.body), "redelivered": message.returns > 0} for message in batch]
+    return {"eventSource": "aws:rmq", "rmqMessagesByQueue": {f"{queue}::/": records}}
+
+
+def _data(body: bytes) -> str:
+    return body.decode("latin-1") if body.startswith(NOT_BASE64) else base64.b64encode(body).decode()
 
 
 def sqs_event(batch: Sequence[Message]) -> dict[str, Any]:
