@@ -56,6 +56,7 @@ STEPS = st.lists(
         st.tuples(st.just("wait"), st.sampled_from((0.3, 2.0, 6.0, 4000.0))),
         st.tuples(st.just("ask"), st.none()),
     ),
+    min_size=8,
     max_size=30,
 )
 

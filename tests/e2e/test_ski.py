@@ -1,0 +1,149 @@
+"""Lift rides over HTTP on a whole stage: written, counted, and refused by field."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from tests.e2e.clients import Client, until
+from tests.e2e.conftest import RunningStage
+
+WRITER, READER = "events:write", "analytics:read"
+SEASON = 2025
+
+
+@pytest.fixture(scope="module")
+def skier(platform: RunningStage) -> Client:
+    return Client(platform, None, WRITER, READER)
+
+
+@pytest.fixture(scope="module")
+def resort(skier: Client) -> int:
+    """A resort that no other run knows, with one season."""
+    number = random.randrange(1_000_000, 999_999_999)
+    for _ in range(2):
+        status, body, _ = skier.http("POST", f"/resorts/{number}/seasons", {"year": str(SEASON)})
+        assert (status, body) == (201, {"resortID": number, "seasonID": str(SEASON)})
+    return number
+
+
+def ride(resort: int, **fields: Any) -> dict[str, Any]:
+    return {"resortID": resort, "seasonID": SEASON, "dayID": 1, "skierID": 1, "time": 217, "liftID": 21, **fields}
+
+
+def get(client: Client, path: str, **query: str) -> Any:
+    status, body, _ = client.http("GET", path, **query)
+    assert status == 200, body
+    return body
+
+
+def test_rides_sent_one_by_one_and_in_batches_are_in_every_answer(skier: Client, resort: int) -> None:
+    me = random.randrange(1, 10**12)
+    rides = [ride(resort, skierID=me + number % 3, time=number, liftID=1 + number % 2) for number in range(120)]
+    day = f"/resorts/{resort}/seasons/{SEASON}"
+    one = {"time": 200, "liftID": 1000}
+
+    for _ in range(2):  # a client that sends again
+        status, body, _ = skier.http("POST", f"/skiers/{resort}/seasons/{SEASON}/days/1/skiers/{me}", one)
+        assert (status, body["results"][0]["lane"]) == (201, "main")
+        status, body, _ = skier.http("POST", "/lift-rides/batch", {"events": rides})
+        assert (status, len(body["results"])) == (202, 120)
+    until(
+        lambda: get(skier, f"{day}/days/1/hours")["hours"],
+        lambda hours: [each["rides"] for each in hours[:4]] == [60, 60, 0, 1],
+    )
+
+    assert get(skier, f"{day}/day/1/skiers")["numSkiers"] == 3
+    assert get(skier, f"{day}/days/1/lifts/1000") == {"liftID": 1000, "rides": 1}
+    assert get(skier, f"{day}/days/1/lifts/2")["rides"] == 60
+    mine = [each for each in rides if each["skierID"] == me]
+    vertical = 10 * (sum(each["liftID"] for each in mine) + 1000)
+    assert get(skier, f"/skiers/{resort}/seasons/{SEASON}/days/1/skiers/{me}") == vertical
+    assert get(skier, f"/skiers/{me}/vertical", resort=str(resort), season=str(SEASON)) == {
+        "resorts": [{"resortID": resort, "seasonID": str(SEASON), "totalVert": vertical}]
+    }
+    lifts = [each["liftID"] for each in mine] + [1000]
+    assert get(skier, f"/skiers/seasons/{SEASON}/skiers/{me}")["days"] == [
+        {"dayID": 1, "vertical": vertical, "lifts": lifts}
+    ]
+    assert get(skier, f"/skiers/seasons/{SEASON}/days/1/skiers/{me}")["lifts"] == lifts
+    assert {"resortID": resort, "resortName": f"Resort {resort}"} in get(skier, "/resorts")["resorts"]
+    assert get(skier, f"/resorts/{resort}/seasons") == {"seasons": [str(SEASON)]}
+
+
+def test_statistics_tell_the_mean_and_the_longest_time_of_each_route(skier: Client, resort: int) -> None:
+    skier.http("GET", f"/resorts/{resort}/seasons")
+
+    found = until(
+        lambda: get(skier, "/statistics")["endpointStats"],
+        lambda stats: (
+            {"GET /resorts/{resortID}/seasons", "GET /statistics"}
+            <= {f"{each['operation']} {each['URL']}" for each in stats}
+        ),
+    )
+    assert all(0 < each["mean"] <= each["max"] for each in found)
+
+
+BAD_PATHS = {
+    "a resort that is no number": ("x", "2025", "1", "1", "resortID"),
+    "day 0": ("{resort}", "2025", "0", "1", "dayID"),
+    "day 367": ("{resort}", "2025", "367", "1", "dayID"),
+    "a skier that is no number": ("{resort}", "2025", "1", "me", "skierID"),
+    "a season that is no year": ("{resort}", "winter", "1", "1", "seasonID"),
+}
+
+
+@pytest.mark.parametrize(("place", "season", "day", "me", "field"), BAD_PATHS.values(), ids=BAD_PATHS.keys())
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_wrong_number_in_a_path_is_a_400_that_names_it(
+    skier: Client, resort: int, method: str, place: str, season: str, day: str, me: str, field: str
+) -> None:
+    path = f"/skiers/{place.format(resort=resort)}/seasons/{season}/days/{day}/skiers/{me}"
+    status, body, _ = skier.http(method, path, {"time": 1, "liftID": 1} if method == "POST" else None)
+
+    assert status == 400, body
+    assert [(each["field"], "allowed" in each) for each in body["error"]["details"]] == [(field, True)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"), [({"liftID": 0}, "liftID"), ({"time": 1440}, "time"), ({"time": -1}, "time"), ({}, "time")]
+)
+def test_a_wrong_field_of_a_ride_is_a_400_that_names_it(
+    skier: Client, resort: int, fields: dict[str, Any], field: str
+) -> None:
+    path = f"/skiers/{resort}/seasons/{SEASON}/days/1/skiers/1"
+    status, body, _ = skier.http("POST", path, {"time": 1, "liftID": 1, **fields} if fields else {"liftID": 1})
+
+    assert (status, body["error"]["details"][0]["field"]) == (400, field)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_an_unknown_season_is_a_404_that_names_it(skier: Client, resort: int, method: str) -> None:
+    path = f"/skiers/{resort}/seasons/2031/days/1/skiers/1"
+    status, body, _ = skier.http(method, path, {"time": 1, "liftID": 1} if method == "POST" else None)
+
+    assert (status, body["error"]["code"]) == (404, "not_found")
+    assert body["error"]["details"][0]["field"] == "seasonID"
+    assert str(SEASON) in body["error"]["details"][0]["allowed"]
+
+
+def test_one_bad_ride_among_five_hundred_is_named_and_the_others_are_stored(skier: Client, resort: int) -> None:
+    rides = [ride(resort, dayID=2, skierID=number + 1) for number in range(500)]
+    rides[123] |= {"dayID": 367, "rideID": "bad"}
+
+    status, body, _ = skier.http("POST", "/lift-rides/batch", {"events": rides})
+
+    refused = [(at, each["rideID"]) for at, each in enumerate(body["results"]) if "error" in each]
+    assert (status, refused) == (202, [(123, "bad")])
+    assert body["results"][123]["error"]["details"][0]["field"] == "dayID"
+    path = f"/resorts/{resort}/seasons/{SEASON}/day/2/skiers"
+    assert until(lambda: get(skier, path)["numSkiers"], lambda found: found >= 499) == 499
+
+
+def test_only_trusted_producers_write_rides_and_only_readers_read_them(platform: RunningStage, resort: int) -> None:
+    path = f"/skiers/{resort}/seasons/{SEASON}/days/1/skiers/1"
+
+    assert Client(platform, None, "chat:write", READER).http("POST", path, {"time": 1, "liftID": 1})[0] == 403
+    assert Client(platform, None, WRITER).http("GET", path)[0] == 403
