@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 from faults import poison
@@ -16,6 +16,7 @@ from loadtest.sending import Sender
 LETHAL = "the-record-that-kills"
 REPEATED = 10_000
 SETS_OF_POISON = 4
+DEAD_AT_FIRST = 50
 
 
 def dynamodb_down(world: World) -> Row:
@@ -92,17 +93,17 @@ def redrive_under_failures(world: World) -> Row:
     with world.day("redrive-under-failures") as day:
         world.backing.judge_dynamodb(RefusesSome("01"))
         day.load.start()
-        day.run_for(6)
+        day.wait_until(lambda: world.lanes.depths().dead >= DEAD_AT_FIRST)
         world.backing.judge_dynamodb(RefusesSome("12"))
-        impatient = threading.Thread(target=world.operator.redrive_slice, daemon=True)
-        impatient.start()
-        moved = world.operator.redrive()
-        impatient.join()
-        day.run_for(4)
+        with ThreadPoolExecutor(1) as impatient:
+            gives_up = impatient.submit(world.operator.redrive, 1)
+            moved = world.operator.redrive() + gives_up.result()
+        before = world.lanes.depths().dead
+        day.wait_until(lambda: world.lanes.depths().dead > before)
         world.backing.judge_dynamodb()
         day.load.stop()
         moved += world.redrive_all()
-        day.expect(moved > 10, f"only {moved} records were redriven")
+        day.expect(moved >= DEAD_AT_FIRST, f"only {moved} records were redriven")
         return day.end(f"{moved} redriven")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -27,8 +28,8 @@ class Operator:
         body = {"rate": 500} if continuation is None else {"continuation": continuation}
         return self._api.post("/dead-letters/redrive", body)
 
-    def redrive(self) -> int:
-        """Redrive to the end; answers how many records moved."""
+    def redrive(self, slices: float = math.inf) -> int:
+        """Redrive to the end, or until so many slices are done; answers how many records moved."""
         continuation = None
         while True:
             try:
@@ -38,7 +39,8 @@ class Operator:
                     raise
                 time.sleep(1)
                 continue
-            if answer["done"]:
+            slices -= 1
+            if answer["done"] or not slices:
                 return int(answer["moved"])
             continuation = answer["continuation"]
 
