@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from headrace import keys, times
+from headrace import items, keys, times
 
 MICROS = st.integers(min_value=0, max_value=253_402_300_799_999_999)
 IDS = st.text(
@@ -54,7 +54,7 @@ def test_an_id_is_kept_as_it_is_but_for_nfc(text: str) -> None:
 def test_every_key_of_allowed_ids_is_within_the_limits_of_the_table(room: str, message_id: str, tag: str) -> None:
     sort_key = keys.timestamp_sk(times.iso(0), keys.normalize_id(message_id), tag)
 
-    assert keys.fits(keys.normalize_id(room), sort_key)
+    items.check({"roomId": keys.normalize_id(room), "timestampSk": sort_key}, "roomId", "timestampSk")
 
 
 def test_two_ways_to_write_a_letter_are_one_id() -> None:

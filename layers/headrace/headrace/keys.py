@@ -261,10 +261,3 @@ def membership_event_id(kind: str, user_id: str, room_id: str, timestamp: str) -
     """The id of a join or leave that brings none: the same for the same user, room and time."""
     told = SEPARATOR.join((kind, user_id, room_id, timestamp))
     return base64.b32encode(sha256(told.encode()).digest()).decode()[:MEMBERSHIP_ID_LENGTH].lower()
-
-
-def fits(partition_key: str, sort_key: str | None = None) -> bool:
-    """Whether a key's parts are within DynamoDB's limits, and not empty."""
-    if not 0 < len(partition_key.encode()) <= PARTITION_KEY_BYTES:
-        return False
-    return sort_key is None or 0 < len(sort_key.encode()) <= SORT_KEY_BYTES
