@@ -13,17 +13,29 @@ def kill_peer(port: int, words: str) -> bool:
 
     Only one whose command line holds ``words``, so that never anything else is hit.
     """
+    holder = _holder(port, words)
+    if holder is None:
+        return False
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(holder, signal.SIGKILL)
+        return True
+    return False
+
+
+def is_held(port: int, words: str) -> bool:
+    """Whether the process whose end of a connection is ``port`` on 127.0.0.1 has ``words`` in its command line."""
+    return _holder(port, words) is not None
+
+
+def _holder(port: int, words: str) -> int | None:
     socket = f"socket:[{_inode(port)}]"
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
-        try:
+        with contextlib.suppress(OSError):
             if words.encode() in (folder / "cmdline").read_bytes() and _holds(folder, socket):
-                os.kill(int(folder.name), signal.SIGKILL)
-                return True
-        except OSError:
-            continue
-    return False
+                return int(folder.name)
+    return None
 
 
 def kill_worker(stage: int, words: str) -> bool:

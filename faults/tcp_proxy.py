@@ -27,6 +27,7 @@ class TcpProxy:
         self._flowing.set()
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._peers: set[int] = set()
         self.port = 0
         self.refusing = False
         self.delay = 0.0
@@ -48,9 +49,9 @@ class TcpProxy:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @property
-    def connections(self) -> int:
-        """How many connections there are."""
-        return len(self._tasks)
+    def peers(self) -> frozenset[int]:
+        """The callers' ports of all connections that there are."""
+        return frozenset(self._peers)
 
     def stall(self) -> None:
         """Let nothing through any more, in either direction, without a word: a black hole."""
@@ -72,11 +73,14 @@ class TcpProxy:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         self._writers.add(writer)
+        port = writer.get_extra_info("peername")[1]
+        self._peers.add(port)
         try:
             await self._pass(reader, writer)
         except OSError:
             pass
         finally:
+            self._peers.discard(port)
             self._writers.discard(writer)
             writer.transport.abort()
 

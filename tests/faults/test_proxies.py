@@ -14,7 +14,7 @@ from aiohttp import web
 
 from faults.http_proxy import Call, HttpProxy
 from faults.judges import HalfThrottled, RefusesSome, down
-from faults.peers import kill_peer
+from faults.peers import is_held, kill_peer
 from faults.tcp_proxy import BASIC_ACK, TcpProxy
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -53,6 +53,7 @@ async def test_a_stalled_proxy_holds_everything_back_and_loses_nothing() -> None
 
         proxy.flow()
         assert await reader.readexactly(3) == b"two"
+        assert proxy.peers == {writer.get_extra_info("sockname")[1]}
         writer.close()
 
 
@@ -159,6 +160,8 @@ async def test_only_a_process_of_that_name_is_killed_for_its_connection() -> Non
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", HOLD, port, "ThatWorker")
     peer = await asyncio.wait_for(connected, 10)
 
+    assert is_held(peer, "ThatWorker")
+    assert not is_held(peer, "AnotherWorker")
     assert not kill_peer(peer, "AnotherWorker")
     assert process.returncode is None
     assert kill_peer(peer, "ThatWorker")
