@@ -112,6 +112,13 @@ def test_p7_a_walk_visits_a_range_once_in_order_without_its_end(
     assert walk(reader, replace(ROOM, newest_first=newest_first, lower=lower, upper=upper)) == expected
 
 
+def test_a_row_comes_with_the_attributes_that_were_asked_for_and_no_others(reader: RangeReader) -> None:
+    rows = reader.read(replace(ROOM, attributes=("userId", "message", "expiresAt"), lower="03", unexpired_at=3))
+
+    assert rows.items == [{"userId": "alice", "expiresAt": 4}] * 3
+    assert rows.more is not None
+
+
 @pytest.mark.parametrize("newest_first", [True, False])
 def test_p7_a_walk_over_an_index_visits_rows_with_equal_sort_keys_once_each(
     reader: RangeReader, newest_first: bool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,10 +19,12 @@ from headrace.memberships import (
     Change,
     EventKind,
     Interval,
+    Membership,
     Memberships,
     MemoryMemberships,
 )
 from headrace.memberships_dynamodb import DynamoMemberships
+from headrace.room_activity import ActiveRoom, DynamoRoomActivity, MemoryRoomActivity, RoomActivity
 from headrace.rooms import DynamoRooms, MemoryRooms, RememberedRooms, Room, Rooms
 from headrace.times import iso
 
@@ -174,6 +177,68 @@ def test_a_set_is_bounded_and_a_full_one_says_so_but_still_takes_what_it_has(par
     assert (len(full.joins), len(full.leaves)) == (JOINS_LIMIT, LEAVES_LIMIT)
 
 
+def test_a_users_rooms_come_in_order_as_far_as_a_limit(parts: Parts) -> None:
+    _, memberships = parts
+    for room in ("küche", "attic", "kitchen", "cellar"):
+        memberships.add(change("join", T[2], room_id=room))
+    memberships.add(change("join", T[2], user_id="bobby"))
+
+    found, more = memberships.rooms_of("bob", 3)
+
+    assert ([each.room_id for each in found], more) == (["attic", "cellar", "kitchen"], True)
+    assert found[2] == memberships.get("bob", "kitchen")
+    assert memberships.rooms_of("bob", 4)[1] is False
+    assert memberships.rooms_of("nobody", 4) == ([], False)
+
+
+def test_more_memberships_than_one_read_gives_are_all_found(parts: Parts) -> None:
+    _, memberships = parts
+    joins = frozenset(f"{T[3]}#{number:064d}" for number in range(1000))
+    for number in range(15):
+        room_id = f"room-{number:02d}"
+        if isinstance(memberships, DynamoMemberships):
+            row = {"userId": {"S": "bob"}, "roomId": {"S": room_id}, "joins": {"SS": sorted(joins)}}
+            memberships._client.put_item(TableName=MEMBERSHIPS, Item=row)
+        else:
+            assert isinstance(memberships, MemoryMemberships)
+            memberships.rows["bob", room_id] = Membership("bob", room_id, joins)
+
+    found, more = memberships.rooms_of("bob", 14)
+
+    assert ([each.room_id for each in found], more) == ([f"room-{number:02d}" for number in range(14)], True)
+    assert all(each.joins == joins for each in found)
+
+
+def test_a_read_mark_moves_forward_only_and_only_where_somebody_was(parts: Parts) -> None:
+    _, memberships = parts
+    assert not memberships.mark_read("bob", "kitchen", T[3])
+    before = memberships.add(change("join", T[2], username="Bob"))
+
+    assert [memberships.mark_read("bob", "kitchen", T[number]) for number in (5, 4, 5, 6)] == [True, False, False, True]
+
+    assert memberships.get("bob", "kitchen") == replace(before, read_to=T[6])
+    assert memberships.add(change("leave", T[7])).read_to == T[6]
+    assert not memberships.get("carol", "kitchen").joins
+
+
+def test_the_last_activity_of_a_room_moves_forward_only_and_makes_no_room(parts: Parts) -> None:
+    rooms, _ = parts
+    activity: RoomActivity = (
+        MemoryRoomActivity(rooms) if isinstance(rooms, MemoryRooms) else DynamoRoomActivity(rooms._client, ROOMS)  # type: ignore[attr-defined]
+    )
+    assert not activity.raise_to("kitchen", T[5])
+    rooms.create(KITCHEN)
+    for number in range(150):
+        rooms.create(Room(f"room-{number}", "open", "group", T[0], "alice"))
+    assert activity.read(["kitchen"]) == {"kitchen": ActiveRoom(KITCHEN, None)}
+
+    assert [activity.raise_to("kitchen", T[number]) for number in (5, 4, 5, 6)] == [True, False, False, True]
+
+    found = activity.read(["kitchen", "nowhere", "kitchen", *(f"room-{number}" for number in range(150))])
+    assert (found["kitchen"], len(found)) == (ActiveRoom(KITCHEN, T[6]), 151)
+    assert (rooms.get("kitchen"), rooms.get("nowhere"), activity.read([])) == (KITCHEN, None, {})
+
+
 def test_ids_of_any_script_are_kept_as_they_are(parts: Parts) -> None:
     rooms, memberships = parts
     room = Room("küche ☕ 厨房", "members", "group", T[0], "Zoë")
@@ -200,6 +265,10 @@ def test_a_table_that_is_away_is_said_to_be(dynalite: str, monkeypatch: pytest.M
         lambda: memberships.get_many([("bob", "kitchen")]),
         lambda: memberships.add(change("join", T[2])),
         lambda: memberships.users_of("kitchen", None, 5),
+        lambda: memberships.rooms_of("bob", 5),
+        lambda: memberships.mark_read("bob", "kitchen", T[3]),
+        lambda: DynamoRoomActivity(away, ROOMS).read([f"room-{number}" for number in range(150)]),
+        lambda: DynamoRoomActivity(away, ROOMS).raise_to("kitchen", T[3]),
     ):
         with pytest.raises(StoreUnavailable):
             ask()
