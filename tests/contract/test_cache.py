@@ -69,10 +69,24 @@ def test_only_new_leaves_another_value_and_says_so(subject: Subject) -> None:
     assert subject.cache.get_many(["a"]) == [b"3"]
 
 
+def test_of_many_only_those_are_added_that_were_not_there(subject: Subject) -> None:
+    subject.cache.set("b", b"old", 60)
+    subject.cache.set("c", b"old", 0.05)
+    subject.wait(0.1)
+
+    added = subject.cache.add_many({"a": (b"1", 60), "b": (b"2", 60), "c": (b"3", 0.05)})
+
+    assert added == [True, False, True]
+    assert subject.cache.get_many(["a", "b", "c"]) == [b"1", b"old", b"3"]
+    subject.wait(0.1)
+    assert subject.cache.get_many(["c"]) == [None]
+
+
 def test_nothing_asked_is_nothing_answered(subject: Subject) -> None:
     assert subject.cache.get_many([]) == []
     subject.cache.delete_many([])
     subject.cache.set_many({})
+    assert subject.cache.add_many({}) == []
 
 
 def test_a_cache_that_is_away_is_asked_once_in_five_seconds_and_then_found_again(redis_node: RedisNode) -> None:

@@ -40,6 +40,11 @@ class Cache(Protocol):
         """Keep each value for its seconds."""
         ...
 
+    def add_many(self, entries: Mapping[str, tuple[bytes, float]]) -> list[bool]:
+        """Keep each value for its seconds, but not over another one: which were kept, in order. One of several
+        callers at the same time succeeds."""
+        ...
+
     def delete_many(self, keys: Sequence[str]) -> None:
         """Forget what is under ``keys``."""
         ...
@@ -82,6 +87,13 @@ class RedisCache:
     def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
         """Keep each value."""
         self.run([("SET", key, value, "PX", _milliseconds(seconds)) for key, (value, seconds) in entries.items()])
+
+    def add_many(self, entries: Mapping[str, tuple[bytes, float]]) -> list[bool]:
+        """Keep each value where there is none."""
+        answers = self.run(
+            [("SET", key, value, "PX", _milliseconds(seconds), "NX") for key, (value, seconds) in entries.items()]
+        )
+        return [answer is not None for answer in answers]
 
     def delete_many(self, keys: Sequence[str]) -> None:
         """Forget what is under ``keys``."""
@@ -150,6 +162,16 @@ class MemoryCache:
         self._call()
         for key, (value, seconds) in entries.items():
             self._entries[key] = (value, self._clock.now() + _milliseconds(seconds) * 1000)
+
+    def add_many(self, entries: Mapping[str, tuple[bytes, float]]) -> list[bool]:
+        """Keep each value where there is none."""
+        self._call()
+        added = []
+        for key, (value, seconds) in entries.items():
+            added.append(self._get(key) is None)
+            if added[-1]:
+                self._entries[key] = (value, self._clock.now() + _milliseconds(seconds) * 1000)
+        return added
 
     def delete_many(self, keys: Sequence[str]) -> None:
         """Forget what is under ``keys``."""

@@ -24,7 +24,8 @@ HeadraceError
 │   ├── RetryLaneUnavailable
 │   ├── DeadLaneUnavailable
 │   ├── SecretsUnavailable
-│   └── CacheUnavailable
+│   ├── CacheUnavailable
+│   └── FollowUpUnavailable      stored, but what must follow from it is not done yet
 ├── PoisonRecord                 a record that can never be stored; ``reason`` says why
 └── ConfigurationError           a setting is missing or not of its accepted form
 
@@ -175,6 +176,10 @@ class CacheUnavailable(Unavailable):
     """The cache is away; answers come from the table."""
 
 
+class FollowUpUnavailable(Unavailable):
+    """The event is stored, but what must follow from it is not done: stored once more, it is tried again."""
+
+
 class PoisonRecord(HeadraceError):
     """A record that can never be stored. ``reason`` is one of ``POISON_REASONS``."""
 
@@ -248,6 +253,7 @@ TREATMENTS: dict[type[BaseException], Treatment] = {
     DeadLaneUnavailable: Treatment("unavailable", 503, None, True),
     SecretsUnavailable: Treatment("unavailable", 503, "retry", True),
     CacheUnavailable: Treatment("unavailable", 503, None, True),
+    FollowUpUnavailable: Treatment("unavailable", 503, "retry", True),
     PoisonRecord: Treatment("poison", 422, "dead", False),
     ConfigurationError: Treatment("internal", 500, None, False),
 }

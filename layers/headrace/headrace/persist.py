@@ -19,11 +19,11 @@ from headrace.envelope import Envelope, pack
 from headrace.errors import PoisonRecord, RetryLaneUnavailable
 from headrace.observe import Meter, report
 from headrace.persist_retry import TRY_MARGIN, Remaining, RetryBatch
-from headrace.persist_rows import AfterStore, Failed, RowWriter
+from headrace.persist_rows import AfterStore, Failed, Reason, RowWriter
 from headrace.records import Record
 from headrace.retry_lane.base import BASE64, ENCODING, Handover, RetryLane, fits
 from headrace.settings import TableSettings
-from headrace.store.base import Failure, Store
+from headrace.store.base import Store
 from headrace.times import Clock
 
 __all__ = ["AfterStore", "Persister"]
@@ -190,5 +190,5 @@ def _data(raw: Raw) -> bytes:
     return str(raw.get("data", "")).encode()
 
 
-def _name(reason: Failure) -> str:
+def _name(reason: Reason) -> str:
     return reason.reason if isinstance(reason, PoisonRecord) else type(reason).__name__

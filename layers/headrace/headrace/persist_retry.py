@@ -15,11 +15,10 @@ from typing import Any
 from headrace import records, retry_budget, retry_order
 from headrace.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.observe import Meter
-from headrace.persist_rows import RowWriter
+from headrace.persist_rows import Reason, RowWriter
 from headrace.records import Record
 from headrace.retry_lane.base import Postponement, RetryLane
 from headrace.settings import TableSettings
-from headrace.store.base import Failure
 
 TRY_MARGIN = 12.0
 """Seconds to the deadline below which nothing more is tried: one call to a silent service may take this long."""
@@ -43,7 +42,7 @@ class RetryBatch:
     visibility: int
     remaining: Remaining
     meter: Meter
-    kept: dict[int, Failure] = field(default_factory=dict)
+    kept: dict[int, Reason] = field(default_factory=dict)
 
     def store(self) -> list[str]:
         """Store what can be stored; the message ids of the records that stay in the queue."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from headrace.errors import Lane, PoisonRecord, shown
+from headrace.errors import FollowUpUnavailable, Lane, PoisonRecord, shown
 from headrace.items import Item
 from headrace.observe import Meter, report
 from headrace.records import Record, Row
@@ -15,20 +15,23 @@ from headrace.store.base import Failure, Store, Table
 from headrace.streams import STREAMS
 from headrace.streams.base import Stream
 
+Reason = Failure | FollowUpUnavailable
+"""Why an event comes again: it is not stored, or what must follow from it is not done."""
+
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """An event that is not stored, the index of its record, and why."""
+    """An event that comes again, the index of its record, and why."""
 
     record: int
     event: dict[str, Any]
-    reason: Failure
+    reason: Reason
 
 
 class AfterStore(Protocol):
     """What else follows from rows that are in the table now: a live copy, a fresher cache."""
 
-    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
+    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Reason | None]:
         """One outcome per item, in order. Must not raise, and may be told of the same item again.
 
         A failure sends the item's event through the retry lane, where it is stored and told again. So only what
@@ -56,6 +59,8 @@ class RowWriter:
         for each in failed:
             if isinstance(each.reason, PoisonRecord):
                 meter.count("Poison", lane=lane, reason=each.reason.reason)
+            elif isinstance(each.reason, FollowUpUnavailable):
+                meter.count("NotFollowedUp", stream=parsed[each.record].stream.name, lane=lane)
             else:
                 meter.count("NotStored", stream=parsed[each.record].stream.name, lane=lane)
                 report(
@@ -78,9 +83,9 @@ class RowWriter:
 
     def _tell(
         self, stream: Stream, rows: Sequence[tuple[int, dict[str, Any], Item]], outcomes: Sequence[Failure | None]
-    ) -> Sequence[Failure | None]:
+    ) -> Sequence[Reason | None]:
         """``outcomes`` with what went wrong after storing."""
-        reasons = list(outcomes)
+        reasons: list[Reason | None] = list(outcomes)
         for listener in self._after:
             stored = [at for at, reason in enumerate(reasons) if reason is None]
             if not stored:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 
+from headrace.analytics.late import LateEvents
 from headrace.aws import client
 from headrace.breaker_board import BreakerBoard
-from headrace.cache import RedisCache
+from headrace.cache import Cache, RedisCache
 from headrace.last_activity import AT_ONCE, LastActivity
 from headrace.listening import live_listener
 from headrace.newest_pages import ForgetNewestPages
@@ -14,7 +15,14 @@ from headrace.persist import Persister
 from headrace.retry_lane.sqs import SqsRetryLane
 from headrace.rights import memberships, rooms
 from headrace.room_activity import DynamoRoomActivity
-from headrace.settings import CacheSettings, EnvironmentSettings, PersistSettings, RoomSettings, TableSettings
+from headrace.settings import (
+    CacheSettings,
+    EnvironmentSettings,
+    PersistSettings,
+    RoomSettings,
+    SettleSettings,
+    TableSettings,
+)
 from headrace.store.checked import CheckedStore
 from headrace.store.dynamodb import DynamoStore
 from headrace.store.guarded import GuardedStore
@@ -37,8 +45,13 @@ def persister() -> Persister:
         settings.retry_first_pause_seconds,
         settings.retry_visibility_seconds,
         # Last, since what it could not do comes again: no live copy waits for that.
-        after=(StreamListeners(), ForgetNewestPages(cache), live_listener(cache), last_activity()),
+        after=(StreamListeners(), ForgetNewestPages(cache), live_listener(cache), late_events(cache), last_activity()),
     )
+
+
+def late_events(cache: Cache) -> LateEvents:
+    """Ends the generations of the slots that late events belong to."""
+    return LateEvents(cache, SystemClock(), SettleSettings.read().analytics_settle_seconds)
 
 
 def last_activity() -> LastActivity:

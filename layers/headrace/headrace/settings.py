@@ -204,6 +204,18 @@ class SkiSettings(AuthSettings, CacheSettings, ResortSettings):
     """For read_ski; the table of the rides is named by :class:`TableSettings`."""
 
 
+class SettleSettings(Settings):
+    """How old an event must be at most until every analytics answer counts it."""
+
+    analytics_settle_seconds: float = Field(default=10, ge=1, le=600, description="seconds from 1 to 600")
+
+
+class AnalyticsSettings(AuthSettings, CacheSettings, SettleSettings):
+    """For read_analytics; tables are named per stream by :class:`TableSettings`."""
+
+    analytics_parallel_reads: int = Field(default=8, ge=1, le=64, description="a whole number from 1 to 64")
+
+
 class ObserveSettings(Settings):
     """What logs and metrics are filed under."""
 

@@ -19,6 +19,7 @@ from headrace.streams.base import (
     Index,
     Sender,
     SenderTag,
+    SlotDimensions,
     Stamped,
     Stream,
     Text,
@@ -149,4 +150,5 @@ CHAT = Stream(
         Index(name="UserIndex", partition_key="userId", sort_key="timestampSk"),
         Index(name="TimeIndex", partition_key="bucketId", sort_key="timestampSk", sharded=True),
     ),
+    slot_dimensions=SlotDimensions(user="userId", groups=("roomId",)),
 )

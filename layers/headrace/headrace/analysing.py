@@ -1,0 +1,75 @@
+"""Builds what read_analytics needs, once per environment and on first use."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headrace import answers
+from headrace.analytics.requests import WindowRequest, parse_request
+from headrace.analytics.scan import Deadline, Scanner
+from headrace.analytics.service import Analytics
+from headrace.auth import Caller, caller_from_http
+from headrace.cache import RedisCache
+from headrace.errors import HeadraceError
+from headrace.observe import Meter, correlate, report, report_unexpected
+from headrace.readers.columns_dynamodb import DynamoColumns, columns_client
+from headrace.settings import AnalyticsSettings, TableSettings
+from headrace.streams.chat import CHAT
+from headrace.times import SystemClock
+
+MARGIN_SECONDS = 4.0
+"""What is left of an invocation's time when nothing more is read: to keep what was read, and to answer."""
+
+Answer = Callable[[Analytics, Caller, WindowRequest, Deadline], dict[str, Any]]
+
+ROUTES: dict[str, tuple[Answer, tuple[str, ...]]] = {
+    "GET /analytics/window": (Analytics.window, ("top",)),
+    "GET /analytics/active-users": (Analytics.active_users, ()),
+    "GET /analytics/series": (Analytics.series, ("step",)),
+}
+"""What answers each route, and its own parameters."""
+
+
+@functools.cache
+def settings() -> AnalyticsSettings:
+    """The settings of this function."""
+    return AnalyticsSettings.read()
+
+
+@functools.cache
+def analytics() -> Analytics:
+    """The analytics of chat messages."""
+    table = TableSettings.of(CHAT.table_setting, CHAT.retention_setting)
+    parallel = settings().analytics_parallel_reads
+    clock = SystemClock()
+    reader = DynamoColumns(columns_client(parallel))
+    scanner = Scanner(reader, table.table, table.time_read_shards, clock, parallel)
+    return Analytics(scanner, RedisCache.of(settings()), clock, settings().analytics_settle_seconds)
+
+
+def answer_analytics(event: Mapping[str, Any], remaining: float) -> dict[str, Any]:
+    """The HTTP answer to an analytics request; ``remaining`` are the seconds of this invocation."""
+    correlate(event)
+    meter = Meter()
+    try:
+        answer, parameters = ROUTES[event["routeKey"]]
+        caller = caller_from_http(event, settings().scope_prefix)
+        request = parse_request(CHAT, event.get("queryStringParameters"), *parameters)
+        before = analytics().units
+        try:
+            body = answer(analytics(), caller, request, Deadline(remaining - MARGIN_SECONDS))
+        finally:
+            meter.measure("AnalyticsReadUnits", analytics().units - before)
+        return answers.http(200, body)
+    except HeadraceError as error:
+        answered = answers.http_error(error)
+        if answered["statusCode"] >= 500:
+            report(type(error).__name__, f"analytics could not be answered: {error.message}", level="error")
+        return answered
+    except Exception as error:  # noqa: BLE001 - reported, and answered as an error
+        report_unexpected(error)
+        return answers.http_error(error)
+    finally:
+        meter.flush()

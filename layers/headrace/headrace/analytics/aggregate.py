@@ -1,0 +1,139 @@
+"""What is known of some stretch of time: counts, by user and by group, and when. Made from rows, or from others."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from headrace.analytics.steps import HOUR, MINUTE, Slot
+from headrace.analytics.tally import Tally
+from headrace.readers.columns import Columns
+from headrace.times import micros_of
+
+TIME_LENGTH = 27
+MINUTE_LENGTH = 16
+"""Characters of a canonical time up to its minute."""
+
+POINT_STEPS = (MINUTE, HOUR)
+"""Steps whose counts every longer slot lists, so that a series needs no shorter slots."""
+
+Points = dict[int, tuple[int, int]]
+"""By start: how many events, and of how many users. Steps without events are left out."""
+
+
+@dataclass(slots=True)
+class Aggregate:
+    """``tallies`` are by user, then by each group. ``first`` and ``last`` are times of events, ``""`` without any.
+
+    ``expires`` is when the first of its rows expires (epoch seconds, 0: never): from then on it counts too many.
+    """
+
+    tallies: tuple[Tally, ...]
+    total: int = 0
+    first: str = ""
+    last: str = ""
+    expires: int = 0
+    points: dict[int, Points] = field(default_factory=lambda: {step: {} for step in POINT_STEPS})
+
+    @classmethod
+    def nothing(cls, tallies: int) -> Aggregate:
+        """Of no events."""
+        return cls(tuple(Tally() for _ in range(tallies)))
+
+    def merge(self, other: Aggregate) -> None:
+        """Add what ``other`` knows of another stretch of time; ``other`` stays as it is."""
+        if not other.total:
+            return
+        self.total += other.total
+        self.first = min(self.first, other.first) if self.first else other.first
+        self.last = max(self.last, other.last)
+        self.expires = (
+            min(self.expires, other.expires) if self.expires and other.expires else max(self.expires, other.expires)
+        )
+        for mine, theirs in zip(self.tallies, other.tallies, strict=True):
+            mine.merge(theirs)
+        for step, points in other.points.items():
+            self.points[step].update(points)
+
+    def mark(self, slot: Slot) -> None:
+        """List it as a point: it is all that there was in ``slot``."""
+        if self.total and slot.step in self.points:
+            self.points[slot.step][slot.start] = (self.total, self.tallies[0].unique())
+
+    def copy(self) -> Aggregate:
+        """Another one of the same events."""
+        made = Aggregate.nothing(len(self.tallies))
+        made.merge(self)
+        return made
+
+
+@dataclass(slots=True)
+class _Minute:
+    counters: tuple[Counter[str], ...]
+    total: int = 0
+    first: str = ""
+    last: str = ""
+    expires: int = 0
+
+
+class Minutes:
+    """Rows, counted minute by minute as they are read; ``attributes`` are the user's and then each group's.
+
+    Rows that have expired at ``now`` (epoch seconds), but are not yet deleted, do not count: no history shows them.
+    ``only`` keeps the rows with these values and no others.
+    """
+
+    def __init__(self, attributes: Sequence[str], now: int, only: Mapping[str, str] | None = None) -> None:
+        self._attributes = attributes
+        self._now = now
+        self._only = only or {}
+        self._minutes: dict[str, _Minute] = {}
+
+    def add(self, rows: Columns) -> None:
+        """Count ``rows``, which are in the order of their keys."""
+        rows = self._living(rows)
+        keys, start = rows.keys, 0
+        while start < len(keys):
+            minute = keys[start][:MINUTE_LENGTH]
+            # ";" follows ":", which follows the minute in every key.
+            end = bisect_left(keys, minute + ";", start)
+            self._count(minute, rows, start, end)
+            start = end
+
+    def aggregates(self) -> dict[int, Aggregate]:
+        """What there was, by the start of the minute; minutes without rows are left out."""
+        found = {}
+        for text, minute in self._minutes.items():
+            start = micros_of(f"{text}:00.000000Z") // 1_000_000
+            tallies = tuple(Tally(dict(counter)) for counter in minute.counters)
+            found[start] = Aggregate(tallies, minute.total, minute.first, minute.last, minute.expires)
+            found[start].mark(Slot(start, MINUTE))
+        return found
+
+    def _living(self, rows: Columns) -> Columns:
+        keep = [not 0 < second <= self._now for second in rows.expires] if any(rows.expires) else []
+        for name, value in self._only.items():
+            fits = [each == value for each in rows.values[name]]
+            keep = list(map(all, zip(keep, fits, strict=True))) if keep else fits
+        return rows if not keep or all(keep) else rows.only(keep)
+
+    def _count(self, text: str, rows: Columns, start: int, end: int) -> None:
+        minute = self._minutes.get(text)
+        if minute is None:
+            minute = self._minutes[text] = _Minute(tuple(Counter() for _ in self._attributes))
+        minute.total += end - start
+        for counter, name in zip(minute.counters, self._attributes, strict=True):
+            counter.update(rows.values[name][start:end])
+        first, last = rows.keys[start][:TIME_LENGTH], rows.keys[end - 1][:TIME_LENGTH]
+        minute.first = min(minute.first or first, first)
+        minute.last = max(minute.last, last)
+        living = set(rows.expires[start:end]) - {0}
+        if living:
+            minute.expires = _sooner(minute.expires, min(living))
+
+
+def _sooner(one: int, other: int) -> int:
+    """The sooner of two times of expiry, of which 0 is never."""
+    return min(one, other) if one and other else one or other

@@ -1,0 +1,219 @@
+"""Builds the slots that are missing: minutes from rows, longer ones from shorter ones, each at most by one builder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from headrace import times
+from headrace.analytics.aggregate import Aggregate
+from headrace.analytics.scan import Deadline, Found, Scanner
+from headrace.analytics.scope import Scope
+from headrace.analytics.slots import Known, Slots
+from headrace.analytics.steps import DAY, HOUR, MINUTE, TEN_MINUTES, Slot, Span
+
+WAIT_SECONDS = 0.2
+"""How long to wait for another builder, in all: less than a request may lose by the cache (P10)."""
+_POLL_SECONDS = 0.02
+
+YOUNG_SECONDS = {MINUTE: 6 * HOUR, TEN_MINUTES: DAY}
+DENSE = 1000
+"""Minutes and ten minutes that nobody asked for by themselves are kept while they are young, or if they hold as many
+events as this: a quiet month would come to 50,000 of them, and be read again as fast."""
+
+FIRST_CHUNK, LONGEST_CHUNK = 10, 1440
+QUICK_SECONDS, SLOW_SECONDS = 0.5, 3.0
+"""A chunk of minutes is read at once. The next is twice as long after a quick one, half as long after a slow one:
+when the deadline comes, what was read is kept."""
+
+
+@dataclass(slots=True)
+class Node:
+    """A slot with what is known of it; missing ones have the ``parts`` that they are merged from."""
+
+    known: Known
+    asked: bool = False
+    token: bytes | None = None
+    parts: list[Node] = field(default_factory=list)
+
+    def missing(self) -> Iterator[Node]:
+        """It and its missing parts, the longer slots first."""
+        if self.known.aggregate is None:
+            yield self
+            for part in self.parts:
+                yield from part.missing()
+
+
+class Builder:
+    """What one request needs: its ``nodes``, and the minutes of its two edges. To be used as a context.
+
+    What is before the slots is asked for first, then the slots, then what is after them.
+    """
+
+    def __init__(
+        self,
+        scanner: Scanner,
+        scope: Scope,
+        slots: Slots,
+        nodes: Sequence[Node],
+        edges: tuple[Span | None, Span | None],
+        now: int,
+        deadline: Deadline,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._scanner = scanner
+        self._scope = scope
+        self._slots = slots
+        self._nodes = nodes
+        self._spans = edges
+        self._edges: list[Found] | None = None
+        self._now = now // times.SECOND
+        self._deadline = deadline
+        self._sleep = sleep
+        self._claimed: set[int] = set()
+        self._foreign: set[int] = set()
+        self._chunk = FIRST_CHUNK
+        self._read: Found = {}
+        self._ahead: Iterator[Slot] = iter(())
+        self._next: Slot | None = None
+
+    def __enter__(self) -> Builder:
+        """Find out what is missing, and who builds it."""
+        self._claimed = self._prepare(self._nodes)
+        leaves = [node.known.slot for top in self._nodes for node in top.missing() if not node.parts]
+        self._ahead = iter(leaves)
+        self._next = next(self._ahead, None)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Keep what was built, also if the deadline came."""
+        self._slots.flush()
+        self._slots.release(self._claimed)
+
+    def before(self) -> Iterator[tuple[Slot, Aggregate]]:
+        """The minutes before the slots, the first one perhaps cut; those without events are left out."""
+        return self._edge(0)
+
+    def slots(self) -> Iterator[tuple[Slot, Aggregate]]:
+        """Every slot.
+
+        Raises:
+            StoreUnavailable: the table did not answer, or the deadline came.
+        """
+        for node in self._nodes:
+            yield node.known.slot, self._aggregate(node)
+
+    def after(self) -> Iterator[tuple[Slot, Aggregate]]:
+        """The minutes after the slots, the last one perhaps cut."""
+        return self._edge(1)
+
+    def _edge(self, which: int) -> Iterator[tuple[Slot, Aggregate]]:
+        if self._spans[which] is None:
+            return iter(())
+        if self._edges is None:
+            self._scan(self._take_chunk())
+        assert self._edges is not None  # noqa: S101
+        return ((Slot(start, MINUTE), found) for start, found in sorted(self._edges[which].items()))
+
+    def _prepare(self, nodes: Sequence[Node]) -> set[int]:
+        """Find out what is missing, which of it is ours to build, and with which tokens; the hours that are ours."""
+        level = [node for node in nodes if node.known.aggregate is None]
+        while level := [node for node in level if node.known.slot.step > MINUTE]:
+            # Before its parts are looked at: what changes one of them from then on changes its token too.
+            self._begin(level)
+            level = self._expand(level)
+        claimed = self._claim(nodes)
+        self._begin([node for top in nodes for node in top.missing() if not node.parts])
+        return claimed
+
+    def _begin(self, nodes: Sequence[Node]) -> None:
+        for node, token in zip(nodes, self._slots.begin([node.known for node in nodes]), strict=True):
+            node.token = token
+
+    def _expand(self, nodes: Sequence[Node]) -> list[Node]:
+        """Give missing nodes their parts; those that are missing too."""
+        parts = [node.known.slot.parts() for node in nodes]
+        known = iter(self._slots.look([slot for each in parts for slot in each]))
+        for node, each in zip(nodes, parts, strict=True):
+            node.parts = [Node(next(known)) for _ in each]
+        return [part for node in nodes for part in node.parts if part.known.aggregate is None]
+
+    def _claim(self, nodes: Sequence[Node]) -> set[int]:
+        """Claim what is to be read; what another one claimed is waited for, though not for long."""
+        leaves = [node for top in nodes for node in top.missing() if not node.parts]
+        claimed = self._slots.claim([node.known.slot for node in leaves])
+        others = [node for node in leaves if _hour(node.known.slot) not in claimed]
+        waits = int(WAIT_SECONDS / _POLL_SECONDS)
+        while others and waits and not self._slots.away:
+            waits -= 1
+            self._sleep(_POLL_SECONDS)
+            for node, known in zip(others, self._slots.look([node.known.slot for node in others]), strict=True):
+                node.known = known
+            others = [node for node in others if node.known.aggregate is None]
+        self._foreign = {_hour(node.known.slot) for node in others}
+        return claimed
+
+    def _aggregate(self, node: Node) -> Aggregate:
+        """What there was in the node's slot; kept, if it may be."""
+        slot = node.known.slot
+        if node.known.aggregate is not None:
+            return node.known.aggregate
+        if node.parts:
+            made = Aggregate.nothing(len(self._scope.attributes))
+            for part in node.parts:
+                made.merge(self._aggregate(part))
+                if part.token is None and part.known.aggregate is None:
+                    node.token = None
+                # What is merged need not be held any longer.
+                part.known.aggregate, part.parts = None, []
+            made.mark(slot)
+        else:
+            made = self._leaf(slot)
+            if _hour(slot) in self._foreign:
+                node.token = None
+        if node.token is not None and self._is_worth_keeping(node, made):
+            self._slots.keep(slot, node.token, made)
+        return made
+
+    def _leaf(self, slot: Slot) -> Aggregate:
+        """A minute from its rows; read together with those after it."""
+        if slot == self._next:
+            self._scan(self._take_chunk())
+        return self._read.pop(slot.start, None) or Aggregate.nothing(len(self._scope.attributes))
+
+    def _take_chunk(self) -> list[Slot]:
+        """The next leaves that follow each other, as many as a chunk has."""
+        chunk: list[Slot] = []
+        while self._next is not None and len(chunk) < self._chunk:
+            if chunk and self._next.start != chunk[-1].end:
+                break
+            chunk.append(self._next)
+            self._next = next(self._ahead, None)
+        return chunk
+
+    def _scan(self, chunk: Sequence[Slot]) -> None:
+        """Read ``chunk``, and the edges if they are not read yet."""
+        edges = [span for span in self._spans if span is not None] if self._edges is None else []
+        spans = [Span(chunk[0].start * times.SECOND, chunk[-1].end * times.SECOND)] if chunk else []
+        began = time.monotonic()
+        found = iter(self._scanner.scan(self._scope, [*spans, *edges], self._deadline))
+        if chunk:
+            self._read = next(found)
+            self._resize(len(chunk), time.monotonic() - began)
+        if self._edges is None:
+            self._edges = [next(found) if span is not None else {} for span in self._spans]
+
+    def _resize(self, length: int, took: float) -> None:
+        if took > SLOW_SECONDS:
+            self._chunk = max(1, length // 2)
+        elif took < QUICK_SECONDS and length == self._chunk:  # a shorter one says little about how long that takes
+            self._chunk = min(LONGEST_CHUNK, self._chunk * 2)
+
+    def _is_worth_keeping(self, node: Node, made: Aggregate) -> bool:
+        young = YOUNG_SECONDS.get(node.known.slot.step)
+        return node.asked or young is None or node.known.slot.end > self._now - young or made.total >= DENSE
+
+
+def _hour(slot: Slot) -> int:
+    return slot.start - slot.start % HOUR

@@ -1,0 +1,114 @@
+"""Aggregates as bytes: compact in the cache and fast to merge.
+
+A tally is two columns, its ids in order joined by newlines (no id holds one) and its counts, each packed by zlib: half
+the time to read of JSON packed the same way, and smaller. The layout begins with its number; a newer one gets another.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from array import array
+
+from headrace.analytics.aggregate import POINT_STEPS, Aggregate, Points
+from headrace.analytics.distinct import REGISTERS, Distinct
+from headrace.analytics.tally import Tally
+
+LAYOUT = 1
+_HEAD = struct.Struct("<BHBQQ27s27s")  # layout, read shards, tallies, total, expires, first, last
+_LENGTH = struct.Struct("<I")
+_TALLY = struct.Struct("<QI")  # error, ids
+_LEVEL = 1
+
+
+class UnknownLayout(Exception):
+    """Not an aggregate of this layout, or not of as many tallies or shards as asked for."""
+
+
+def encode(aggregate: Aggregate, shards: int) -> bytes:
+    """``aggregate``, read from ``shards`` time shards."""
+    head = _HEAD.pack(
+        LAYOUT,
+        shards,
+        len(aggregate.tallies),
+        aggregate.total,
+        aggregate.expires,
+        aggregate.first.encode(),
+        aggregate.last.encode(),
+    )
+    if not aggregate.total:
+        return head
+    sections = [part for tally in aggregate.tallies for part in _tally_sections(tally)]
+    sections += [_points_section(aggregate.points[step]) for step in POINT_STEPS]
+    return head + b"".join(_LENGTH.pack(len(section)) + section for section in sections)
+
+
+def decode(data: bytes, tallies: int, shards: int) -> Aggregate:
+    """The aggregate in ``data``.
+
+    Raises:
+        UnknownLayout: of another layout, of other tallies, or read from fewer than ``shards`` time shards.
+    """
+    try:
+        layout, covered, number, total, expires, first, last = _HEAD.unpack_from(data)
+        if layout != LAYOUT or number != tallies or covered < shards:
+            raise UnknownLayout
+        if not total:
+            return Aggregate.nothing(tallies)
+        sections = _sections(data)
+        return Aggregate(
+            tuple(_tally(*sections[3 * place : 3 * place + 3]) for place in range(tallies)),
+            total,
+            first.decode(),
+            last.decode(),
+            expires,
+            dict(zip(POINT_STEPS, map(_points, sections[3 * tallies :]), strict=True)),
+        )
+    except (struct.error, zlib.error, ValueError, IndexError, TypeError):
+        raise UnknownLayout from None
+
+
+def _tally_sections(tally: Tally) -> tuple[bytes, bytes, bytes]:
+    items = sorted(tally.counts.items())
+    head = _TALLY.pack(tally.error, len(items))
+    if tally.distinct is not None:
+        head += zlib.compress(bytes(tally.distinct.registers), _LEVEL)
+    return (
+        head,
+        zlib.compress("\n".join([key for key, _ in items]).encode(), _LEVEL),
+        zlib.compress(array("Q", [count for _, count in items]).tobytes(), _LEVEL),
+    )
+
+
+def _tally(head: bytes, ids: bytes, counts: bytes) -> Tally:
+    error, number = _TALLY.unpack_from(head)
+    numbers = array("Q", zlib.decompress(counts))
+    names = zlib.decompress(ids).decode().split("\n") if number else []
+    if not number == len(names) == len(numbers):
+        raise UnknownLayout
+    registers = zlib.decompress(head[_TALLY.size :]) if len(head) > _TALLY.size else None
+    if registers is not None and len(registers) != REGISTERS:
+        raise UnknownLayout
+    return Tally(dict(zip(names, numbers, strict=True)), error, Distinct(registers) if registers is not None else None)
+
+
+def _points_section(points: Points) -> bytes:
+    flat = [number for start, (total, users) in sorted(points.items()) for number in (start, total, users)]
+    return zlib.compress(array("Q", flat).tobytes(), _LEVEL)
+
+
+def _points(section: bytes) -> Points:
+    flat = array("Q", zlib.decompress(section))
+    return {start: (total, users) for start, total, users in zip(flat[::3], flat[1::3], flat[2::3], strict=True)}
+
+
+def _sections(data: bytes) -> list[bytes]:
+    found = []
+    place = _HEAD.size
+    while place < len(data):
+        (length,) = _LENGTH.unpack_from(data, place)
+        place += _LENGTH.size + length
+        if place > len(data):
+            raise UnknownLayout
+        found.append(data[place - length : place])
+    return found

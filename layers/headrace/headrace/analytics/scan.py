@@ -1,0 +1,87 @@
+"""Rows of a stretch of time, counted by minute: all partitions at once, each paged to its end, in bounded parallel."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import replace
+
+from headrace import times
+from headrace.analytics.aggregate import Aggregate, Minutes
+from headrace.analytics.scope import Scope
+from headrace.analytics.steps import Span
+from headrace.errors import StoreThrottled
+from headrace.readers.columns import ColumnQuery, ColumnReader
+from headrace.times import Clock
+
+Found = dict[int, Aggregate]
+"""What there was, by the start of the minute (epoch seconds)."""
+
+
+class Deadline:
+    """A moment after which nothing more is begun."""
+
+    def __init__(self, seconds: float, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._at = monotonic() + seconds
+        self._monotonic = monotonic
+
+    def check(self) -> None:
+        """Pass before the moment.
+
+        Raises:
+            StoreThrottled: it has come.
+        """
+        if self._monotonic() >= self._at:
+            raise StoreThrottled(
+                "the window holds more than can be read at once; what was read is kept, so ask again", retry_after=1
+            )
+
+
+class Scanner:
+    """Reads through ``reader``, ``parallel`` pages at once. ``units`` sums the read units of all scans."""
+
+    def __init__(self, reader: ColumnReader, table: str, read_shards: int, clock: Clock, parallel: int = 8) -> None:
+        self._reader = reader
+        self._table = table
+        self._clock = clock
+        self._pool = ThreadPoolExecutor(parallel, "scan")
+        self.read_shards = read_shards
+        self.units = 0.0
+
+    def scan(self, scope: Scope, spans: Sequence[Span], deadline: Deadline) -> list[Found]:
+        """What there was in each of ``spans``, minute by minute.
+
+        Raises:
+            StoreUnavailable: the table did not answer, or the deadline came.
+        """
+        now = self._clock.now() // times.SECOND
+        counted = [Minutes(scope.attributes, now, dict(scope.narrowed)) for _ in spans]
+        stop = threading.Event()
+        lock = threading.Lock()
+
+        def read(minutes: Minutes, query: ColumnQuery) -> None:
+            while not stop.is_set():
+                deadline.check()
+                page = self._reader.read(query)
+                with lock:
+                    self.units += page.units
+                    minutes.add(page)
+                if page.more is None:
+                    return
+                query = replace(query, start=page.more)
+
+        reading = [
+            self._pool.submit(read, minutes, query)
+            for minutes, span in zip(counted, spans, strict=True)
+            for query in scope.queries(self._table, self.read_shards, span)
+        ]
+        done, _ = wait(reading, return_when=FIRST_EXCEPTION)
+        stop.set()
+        for each in reading:
+            each.cancel()
+        wait(reading)
+        for each in done:
+            each.result()
+        return [minutes.aggregates() for minutes in counted]

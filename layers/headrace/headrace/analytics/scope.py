@@ -1,0 +1,69 @@
+"""Whose events are asked about, and where they are read: all of a stream, or those of one user or group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from headrace import keys, times
+from headrace.analytics.steps import Span
+from headrace.readers.columns import ColumnQuery
+from headrace.streams.base import SlotDimensions, Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A stream, ``narrowed`` to rows with these values of its dimensions: ``(("roomId", "kitchen"),)``.
+
+    Narrowed to one value, rows are read from the table or index that has it as its partition key: a few pages of one
+    room instead of everybody's. Narrowed to two, the first such one is read and filtered.
+    """
+
+    stream: Stream
+    narrowed: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def dimensions(self) -> SlotDimensions:
+        """What the stream's slots count by.
+
+        Raises:
+            TypeError: the stream declares none.
+        """
+        if self.stream.slot_dimensions is None:
+            raise TypeError(f"the stream {self.stream.name} has no slots")
+        return self.stream.slot_dimensions
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that are counted: the user's, then each group's."""
+        return (self.dimensions.user, *self.dimensions.groups)
+
+    def shards(self, read_shards: int) -> int:
+        """How many partitions its rows are spread over."""
+        return 1 if self.narrowed else read_shards
+
+    def queries(self, table: str, read_shards: int, span: Span) -> Iterator[ColumnQuery]:
+        """One query for every partition that has rows of ``span``."""
+        index, attribute, partitions = self._source(read_shards)
+        for partition in partitions:
+            yield ColumnQuery(
+                table,
+                index,
+                attribute,
+                partition,
+                self.stream.sort_key,
+                keys.time_bound(times.iso(span.start)),
+                keys.time_bound(times.iso(span.end)),
+                self.attributes,
+            )
+
+    def _source(self, read_shards: int) -> tuple[str | None, str, list[str]]:
+        for index in self.stream.indexes:
+            for name, value in self.narrowed:
+                if index.partition_key == name:
+                    return index.name, name, [value]
+        for name, value in self.narrowed:
+            if self.stream.partition_key == name:
+                return None, name, [value]
+        index = next(index for index in self.stream.indexes if index.sharded)
+        return index.name, index.partition_key, keys.shard_names(read_shards)
