@@ -25,8 +25,8 @@ from headrace.walks import Effort, spans_of
 __all__ = ["ITEM_FIELDS", "History", "PageRequest", "parse_page_request", "path_id"]
 
 ROOM_EFFORT = Effort(reads=64, rows=4000)
-"""Reads that a page may spend on expired rows which are not deleted yet: each passes over 1 MB of them, so that
-``hasMore`` is exact unless there are some 100,000 in a row."""
+"""Reads that a page may spend on expired rows which are not deleted yet. All but the first few pass over 1 MB each, so
+``hasMore`` is exact unless there are some 60 MB of them in a row."""
 USER_EFFORT = Effort(reads=6, rows=500)
 ROOMS_PER_PAGE = 50
 """Rooms whose reach one page of somebody else's words may ask for."""
