@@ -1,0 +1,144 @@
+"""Conversations and read marks on a whole stage."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.e2e.clients import Client, message, now, unique, until
+from tests.e2e.conftest import RunningStage
+
+
+@pytest.fixture
+def alice(platform: RunningStage) -> Client:
+    return Client(platform, unique("alice"))
+
+
+@pytest.fixture
+def bob(platform: RunningStage) -> Client:
+    return Client(platform, unique("bob"))
+
+
+def ok(client: Client, method: str, path: str, body: Any = None, **query: str) -> Any:
+    status, answer, _ = client.http(method, path, body, **query)
+    assert status in (200, 202), answer
+    return answer
+
+
+def conversations(client: Client, **query: str) -> Any:
+    return ok(client, "GET", f"/users/{client.user}/rooms", **query)
+
+
+def listed(client: Client) -> dict[str, Any]:
+    return {item["roomId"]: item for item in conversations(client)["items"]}
+
+
+def say(client: Client, room: str, *texts: str) -> None:
+    ok(client, "POST", "/messages/batch", {"events": [message(room, text) for text in texts]})
+
+
+def shared_room(alice: Client, bob: Client) -> str:
+    """A members room of bob's, with alice in it."""
+    room = unique("room")
+    ok(bob, "PUT", f"/rooms/{room}", {"kind": "members"})
+    ok(bob, "PUT", f"/rooms/{room}/members/{alice.user}", {})
+    return room
+
+
+def test_what_others_say_is_unread_until_it_is_marked_and_moves_its_room_up(alice: Client, bob: Client) -> None:
+    first, second = (shared_room(alice, bob) for _ in range(2))
+    say(bob, second, "one")
+    until(lambda: listed(alice)[second], lambda item: item["unread"] == 1)
+    say(bob, first, "two", "three")
+    say(alice, first, "mine")
+
+    found = until(lambda: listed(alice), lambda items: items[first]["unread"] == 2 and items[first]["lastMessage"])
+
+    last = until(lambda: listed(alice)[first]["lastMessage"], lambda item: item["message"] == "mine")
+    assert (found[first]["kind"], found[first]["form"], found[first]["membership"]["state"]) == (
+        "members",
+        "group",
+        "in",
+    )
+    read = ok(alice, "PUT", f"/rooms/{first}/read", {"upTo": last["key"]})
+    assert read == {"roomId": first, "readTo": last["key"]}
+    assert ok(alice, "PUT", f"/rooms/{first}/read", {"upTo": now(seconds=-60)}) == read, "forward only"
+    assert (listed(alice)[first]["unread"], listed(alice)[second]["unread"]) == (0, 1)
+
+
+def test_a_list_is_ordered_by_activity_and_walked_in_pages(alice: Client, bob: Client) -> None:
+    rooms = [shared_room(alice, bob) for _ in range(3)]
+    for number, room in enumerate((rooms[1], rooms[2], rooms[0])):
+        ok(bob, "POST", "/messages/batch", {"events": [message(room, timestamp=now(seconds=2 + 2 * number))]})
+    order = [rooms[0], rooms[2], rooms[1]]
+    until(lambda: [item["roomId"] for item in conversations(alice)["items"]], lambda found: found == order)
+
+    seen, query = [], {"limit": "1"}
+    while True:
+        page = conversations(alice, **query)
+        seen += [item["roomId"] for item in page["items"]]
+        if not page["hasMore"]:
+            break
+        query["before"] = page["next"]
+
+    assert seen == order
+    status, body, _ = bob.http("GET", f"/users/{bob.user}/rooms", before=query["before"])
+    assert (status, body["error"]["code"]) == (400, "invalid_cursor")
+
+
+def test_p12_whoever_was_removed_sees_the_last_message_of_their_stay(alice: Client, bob: Client) -> None:
+    room = shared_room(alice, bob)
+    say(bob, room, "for alice")
+    until(lambda: listed(alice)[room]["unread"], lambda unread: unread == 1)
+    ok(bob, "DELETE", f"/rooms/{room}/members/{alice.user}")
+    say(bob, room, "not for alice")
+    until(lambda: listed(bob)[room]["lastMessage"]["message"], lambda text: text == "not for alice")
+
+    item = listed(alice)[room]
+
+    assert (item["membership"]["state"], item["lastMessage"]["message"], item["unread"]) == ("left", "for alice", 1)
+    assert item["activityAt"] == item["membership"]["since"]
+
+
+def test_nobody_reads_others_conversations_or_marks_rooms_they_were_never_in(
+    platform: RunningStage, alice: Client, bob: Client
+) -> None:
+    """P12."""
+    room, lobby = unique("room"), unique("lobby")
+    ok(bob, "PUT", f"/rooms/{room}", {"kind": "members"})
+    ok(bob, "PUT", f"/rooms/{lobby}", {"kind": "open"})
+    producer = Client(platform, None, "chat:read", "events:write", "ops")
+
+    for client in (bob, producer):
+        assert client.http("GET", f"/users/{alice.user}/rooms")[0] == 403
+    for nowhere in (room, lobby, unique("nowhere")):
+        assert alice.http("PUT", f"/rooms/{nowhere}/read", {"upTo": now()})[0] == 403
+    assert listed(alice) == {}
+    assert Client(platform, alice.user, "chat:write").http("GET", f"/users/{alice.user}/rooms")[0] == 403
+
+
+def test_bad_lists_and_marks_are_refused_with_the_field(alice: Client, bob: Client) -> None:
+    room = shared_room(alice, bob)
+
+    for query in ({"limit": "0"}, {"limit": "-1"}, {"limit": "10000"}, {"after": "x"}):
+        status, body, _ = alice.http("GET", f"/users/{alice.user}/rooms", **query)
+        assert (status, body["error"]["details"][0]["field"]) == (400, *query)
+    assert alice.http("GET", f"/users/{alice.user}/rooms", before="forged")[0] == 400
+    for up_to in (None, "soon", "#", now(seconds=400), [], 1.5, "\ud800#m"):
+        status, body, _ = alice.http("PUT", f"/rooms/{room}/read", {"upTo": up_to})
+        assert (status, body["error"]["details"][0]["field"]) == (400, "upTo")
+    assert alice.http("PUT", f"/rooms/{room}/read", b"nonsense")[0] == 400
+
+
+def test_rooms_and_users_of_any_script_have_conversations(platform: RunningStage) -> None:
+    user, room = Client(platform, unique("Zoë 厨")), unique("küche ☕")
+    path = quote(room, safe="")
+    ok(user, "PUT", f"/rooms/{path}", {"kind": "open"})
+    ok(user, "PUT", f"/rooms/{path}/members/{quote(user.user, safe='')}", {})
+
+    page = ok(user, "GET", f"/users/{quote(user.user, safe='')}/rooms")
+
+    assert [item["roomId"] for item in page["items"]] == [room]
+    assert ok(user, "PUT", f"/rooms/{path}/read", {"upTo": now()})["roomId"] == room
