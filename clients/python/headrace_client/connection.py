@@ -1,0 +1,180 @@
+"""One connection at a time: opened again whenever it ends, with frames that are answered."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+
+SUBPROTOCOL = "headrace.v1"
+MAY_PASS = frozenset({"unavailable", "rate_limited", "internal", "token_expired"})
+"""Codes of errors that trying again may mend."""
+
+Frame = dict[str, Any]
+
+
+class Refused(Exception):
+    """The other side said no, and would say it again: ``code`` is the error's."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+
+
+class Lost(Exception):
+    """There is no connection, or no answer came, or one that may be another next time."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Seconds. ``overlap`` is how far before the last key a gap is fetched: as late as a message may be stored.
+
+    ``check`` is how often a room's head is asked for (it also keeps an idle connection open); ``answer`` is how long a
+    frame's answer is waited for; ``first_pause`` to ``longest_pause`` lie between tries to connect.
+    """
+
+    overlap: float = 30.0
+    check: float = 60.0
+    answer: float = 15.0
+    first_pause: float = 0.2
+    longest_pause: float = 20.0
+
+
+class Connection:
+    """Connects to ``url`` again and again, each time with what ``token`` gives then.
+
+    ``opened`` runs while a connection is open, and is cancelled with it; ``received`` takes every frame that is no
+    answer; ``ended`` is called after a connection that was open.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: Callable[[], str],
+        patience: Patience,
+        *,
+        opened: Callable[[], Awaitable[None]],
+        received: Callable[[Frame], None],
+        ended: Callable[[], None],
+    ) -> None:
+        self._url = url
+        self._token = token
+        self._patience = patience
+        self._opened = opened
+        self._received = received
+        self._ended = ended
+        self._answers: dict[str, asyncio.Future[Frame]] = {}
+        self._number = 0
+        self._socket: aiohttp.ClientWebSocketResponse | None = None
+        self._changed = asyncio.Event()
+        self.opens = 0
+        """How often it was opened."""
+        self.over: Refused | None = None
+        """Why it will never be opened again."""
+
+    async def wait(self) -> None:
+        """Wait until there is a connection.
+
+        Raises:
+            Refused: there will be none.
+        """
+        await self._changed.wait()
+        if self.over is not None:
+            raise self.over
+
+    async def request(self, action: str, **fields: Any) -> Frame:
+        """The answer to a frame.
+
+        Raises:
+            Refused: it is an error that trying again would not mend.
+            Lost: there is no connection, no answer in time, or an error that may pass.
+        """
+        if self.over is not None:
+            raise self.over
+        socket = self._socket
+        if socket is None:
+            raise Lost("not connected")
+        self._number += 1
+        number = str(self._number)
+        answer = self._answers[number] = asyncio.get_running_loop().create_future()
+        try:
+            await socket.send_str(json.dumps({"action": action, "requestId": number, **fields}))
+            found: Frame = await asyncio.wait_for(answer, self._patience.answer)
+        except (TimeoutError, ConnectionError) as error:
+            raise Lost("no answer") from error
+        finally:
+            self._answers.pop(number, None)
+        if found.get("type") == "error":
+            await self._raise(found["error"])
+        return found
+
+    async def _raise(self, error: Frame) -> None:
+        if error["code"] not in MAY_PASS:
+            raise Refused(error["code"], error["message"])
+        if error["code"] == "token_expired":
+            await self.drop()  # the next connection has another one
+        raise Lost(error["message"])
+
+    async def drop(self) -> None:
+        """End the connection there is; another one follows."""
+        if self._socket is not None:
+            await self._socket.close()
+
+    async def run(self) -> None:
+        """Keep a connection, until the token is refused."""
+        tries = 0
+        try:
+            async with aiohttp.ClientSession() as session:
+                while True:
+                    opens = self.opens
+                    with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError):
+                        await self._serve(session)
+                    tries = 1 if self.opens > opens else tries + 1
+                    # Full jitter: clients that were cut off together must not come back together.
+                    longest = min(self._patience.longest_pause, self._patience.first_pause * 2 ** min(tries, 16))
+                    await asyncio.sleep(random.uniform(0, longest))  # noqa: S311
+        except Refused as error:
+            self.over = error
+            self._changed.set()
+
+    async def _serve(self, session: aiohttp.ClientSession) -> None:
+        """One connection, from its handshake to its end."""
+        try:
+            # API Gateway has no larger frame than 128 KB; a page of history may be one.
+            socket = await session.ws_connect(
+                self._url, protocols=(SUBPROTOCOL, self._token()), max_msg_size=256 * 1024
+            )
+        except aiohttp.WSServerHandshakeError as error:
+            if error.status in (401, 403):
+                raise Refused(str(error.status), "the token is not accepted") from None
+            raise
+        self._socket = socket
+        self.opens += 1
+        opened = asyncio.ensure_future(self._opened())
+        self._changed.set()
+        try:
+            async for frame in socket:
+                if frame.type is aiohttp.WSMsgType.TEXT:
+                    self._receive(json.loads(frame.data))
+        finally:
+            self._socket = None
+            self._changed.clear()
+            opened.cancel()
+            for answer in self._answers.values():
+                if not answer.done():
+                    answer.set_exception(Lost("the connection ended"))
+            self._ended()
+            await socket.close()
+
+    def _receive(self, frame: Frame) -> None:
+        answer = self._answers.get(str(frame.get("requestId")))
+        if answer is None:
+            self._received(frame)
+        elif not answer.done():
+            answer.set_result(frame)

@@ -1,0 +1,294 @@
+"""The Python client against a server that speaks the protocol, and loses whatever it may lose."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from headrace_client import Message, Patience, Refused, Rooms
+
+START = datetime(2025, 11, 21, 10, tzinfo=UTC)
+HASTE = Patience(overlap=5.0, check=0.05, answer=5.0, first_pause=0.001, longest_pause=0.01)
+
+
+class Room:
+    """Messages of one room by key, and who listens."""
+
+    def __init__(self) -> None:
+        self.messages: dict[str, Message] = {}
+        self.listeners: set[web.WebSocketResponse] = set()
+
+    def store(self, number: int, late: float = 0.0) -> Message:
+        """The message ``number``, whose time is ``number`` seconds after the start, or ``late`` seconds before that."""
+        at = (START + timedelta(seconds=number - late)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        key = f"{at}#m{number}#fpmansl7byak"
+        message = {"key": key, "timestamp": at, "message": f"n{number}"}
+        self.messages[key] = message
+        return message
+
+    def page(self, query: dict[str, Any]) -> dict[str, Any]:
+        keys = [key for key in sorted(self.messages, reverse=True) if key >= query.get("from", "")]
+        keys = [key for key in keys if "before" not in query or key < query["before"]]
+        shown = keys[: min(query["limit"], 7)]
+        more = len(keys) > len(shown)
+        return {"items": [self.messages[key] for key in shown], "next": shown[-1] if more else None, "hasMore": more}
+
+
+class Stage:
+    """A WebSocket API with rooms. ``fail`` answers the next frames of an action with this code."""
+
+    def __init__(self) -> None:
+        self.rooms: dict[str, Room] = {"kitchen": Room()}
+        self.tokens: list[str] = []
+        self.sockets: set[web.WebSocketResponse] = set()
+        self.fail: dict[str, list[str]] = {}
+        self.refuses = False
+        self.url = ""
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        protocol, token = (part.strip() for part in request.headers["Sec-WebSocket-Protocol"].split(","))
+        self.tokens.append(token)
+        if self.refuses:
+            return web.Response(status=401)
+        socket = web.WebSocketResponse(protocols=(protocol,))
+        await socket.prepare(request)
+        self.sockets.add(socket)
+        try:
+            async for frame in socket:
+                await socket.send_str(json.dumps(self.answer(socket, json.loads(frame.data))))
+        except ConnectionError:
+            pass
+        finally:
+            self.sockets.discard(socket)
+            for room in self.rooms.values():
+                room.listeners.discard(socket)
+        return socket
+
+    def answer(self, socket: web.WebSocketResponse, frame: dict[str, Any]) -> dict[str, Any]:
+        number, action = {"requestId": frame["requestId"]}, frame["action"]
+        codes = self.fail.get(action, [])
+        if codes:
+            return {**number, "type": "error", "error": {"code": codes.pop(0), "message": "no"}}
+        room = self.rooms[frame["roomId"]]
+        if action == "subscribe":
+            room.listeners.add(socket)
+            return {**number, "type": "subscribed", "newest": max(room.messages, default=None)}
+        if action == "history":
+            return {**number, "type": "history", **room.page(frame)}
+        room.listeners.discard(socket)
+        return {**number, "type": "unsubscribed"}
+
+    async def push(self, *messages: Message, room: str = "kitchen", missed: bool = False) -> None:
+        frame = {"type": "messages", "roomId": room, "items": messages, **({"missed": True} if missed else {})}
+        for socket in list(self.rooms[room].listeners):
+            try:
+                await socket.send_str(json.dumps(frame))
+            except ConnectionError:
+                self.rooms[room].listeners.discard(socket)
+
+    async def cut(self) -> None:
+        """End all connections as a network does."""
+        for socket in list(self.sockets):
+            transport = socket._req.transport if socket._req else None
+            if transport is not None:
+                transport.abort()
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    made = Stage()
+    app = web.Application()
+    app.router.add_get("/dev", made.handle)
+    server = TestServer(app)
+    await server.start_server()
+    made.url = str(server.make_url("/dev"))
+    yield made
+    for socket in list(made.sockets):
+        await socket.close()
+    await server.close()
+
+
+async def take(rooms: Rooms, count: int) -> list[str]:
+    """The next texts."""
+    found: list[str] = []
+    async with asyncio.timeout(30):
+        async for message in rooms:
+            found.append(message["message"])
+            if len(found) == count:
+                break
+    return found
+
+
+async def until(good: Callable[[], bool]) -> None:
+    for _ in range(3000):
+        if good():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("not within 30 s")
+
+
+async def test_what_is_said_after_following_comes_once_and_nothing_from_before(stage: Stage) -> None:
+    room = stage.rooms["kitchen"]
+    room.store(1)
+    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+        await rooms.follow("kitchen")
+        said = room.store(2)
+        await stage.push(said)
+        await stage.push(said, room.store(3))
+
+        assert await take(rooms, 2) == ["n2", "n3"]
+
+
+async def test_a_cut_connection_is_opened_again_with_a_new_token_and_the_gap_is_closed_in_order(stage: Stage) -> None:
+    tokens = iter(f"t{number}" for number in range(1000))
+    room = stage.rooms["kitchen"]
+    async with Rooms(stage.url, lambda: next(tokens), patience=HASTE) as rooms:
+        await rooms.follow("kitchen")
+        await stage.push(room.store(1))
+        assert await take(rooms, 1) == ["n1"]
+
+        await stage.cut()
+        for number in range(2, 40):
+            room.store(number)
+
+        assert await take(rooms, 38) == [f"n{number}" for number in range(2, 40)]
+    assert len(set(stage.tokens)) == len(stage.tokens) >= 2
+
+
+async def test_the_overlap_finds_what_was_stored_late_in_a_gap(stage: Stage) -> None:
+    room = stage.rooms["kitchen"]
+    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+        await rooms.follow("kitchen")
+        await stage.push(room.store(10))
+        assert await take(rooms, 1) == ["n10"]
+
+        await stage.cut()
+        room.store(11, late=4.0)
+
+        assert await take(rooms, 1) == ["n11"]
+
+
+async def test_a_frame_that_says_that_some_were_missed_has_them_fetched(stage: Stage) -> None:
+    room = stage.rooms["kitchen"]
+    patience = Patience(overlap=5.0, check=3600.0, first_pause=0.001)
+    async with Rooms(stage.url, lambda: "t", patience=patience) as rooms:
+        await rooms.follow("kitchen")
+        await stage.push(room.store(1))
+        room.store(2)
+        await stage.push(room.store(3), missed=True)
+
+        assert await take(rooms, 3) == ["n1", "n2", "n3"]
+
+
+async def test_a_newer_head_than_the_one_it_has_is_noticed_without_any_push(stage: Stage) -> None:
+    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+        await rooms.follow("kitchen")
+        stage.rooms["kitchen"].store(1)
+
+        assert await take(rooms, 1) == ["n1"]
+
+
+async def test_following_goes_on_from_a_key_that_was_kept(stage: Stage) -> None:
+    room = stage.rooms["kitchen"]
+    kept = [room.store(number) for number in range(0, 100, 10)]
+    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+        await rooms.follow("kitchen", after=str(kept[6]["key"]))
+
+        assert await take(rooms, 4) == ["n60", "n70", "n80", "n90"]
+
+
+async def test_a_room_that_may_not_be_read_is_refused_at_once_and_later(stage: Stage) -> None:
+    lost: list[tuple[str, str]] = []
+    async with Rooms(
+        stage.url, lambda: "t", patience=HASTE, refused=lambda room, error: lost.append((room, error.code))
+    ) as rooms:
+        stage.fail["subscribe"] = ["forbidden"]
+        with pytest.raises(Refused):
+            await rooms.follow("kitchen")
+        await rooms.follow("kitchen")
+
+        stage.fail["subscribe"] = ["forbidden"]
+        await until(lambda: bool(lost))
+
+        assert lost == [("kitchen", "forbidden")]
+        assert rooms.rooms == {}
+
+
+async def test_errors_that_may_pass_are_tried_again(stage: Stage) -> None:
+    stage.fail = {"subscribe": ["unavailable", "internal"], "history": ["rate_limited"]}
+    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+        await rooms.follow("kitchen", after="")
+        await stage.push(stage.rooms["kitchen"].store(1))
+
+        assert await take(rooms, 1) == ["n1"]
+
+
+async def test_an_expired_token_is_answered_with_another_connection(stage: Stage) -> None:
+    tokens = iter(f"t{number}" for number in range(1000))
+    async with Rooms(stage.url, lambda: next(tokens), patience=HASTE) as rooms:
+        await rooms.follow("kitchen")
+        stage.fail["subscribe"] = ["token_expired"]
+        room = stage.rooms["kitchen"]
+        await until(lambda: len(stage.tokens) > 1)
+        room.store(1)
+
+        assert await take(rooms, 1) == ["n1"]
+
+
+async def test_a_token_that_is_not_accepted_ends_it(stage: Stage) -> None:
+    stage.refuses = True
+    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+        assert [message async for message in rooms] == []
+        with pytest.raises(Refused):
+            await rooms.follow("kitchen")
+        assert rooms.connection.over is not None
+
+
+async def test_a_room_that_is_no_longer_followed_is_silent(stage: Stage) -> None:
+    stage.rooms["hall"] = Room()
+    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+        await rooms.follow("kitchen")
+        await rooms.follow("hall")
+        await rooms.unfollow("kitchen")
+        await stage.push(stage.rooms["kitchen"].store(1))
+        await stage.push(stage.rooms["hall"].store(2), room="hall")
+
+        assert await take(rooms, 1) == ["n2"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_whatever_is_lost_doubled_or_cut_every_message_comes_exactly_once(stage: Stage, seed: int) -> None:
+    dice = random.Random(seed)
+    room = stage.rooms["kitchen"]
+    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+        await rooms.follow("kitchen")
+        said: list[str] = []
+        missed = False
+        for number in range(150):
+            message = room.store(number, late=dice.choice([0.0, 0.0, 2.0]))
+            said.append(message["message"])
+            fate = dice.random()
+            if fate < 0.15:
+                missed = True  # not pushed: the next frame says so
+            elif fate < 0.2:
+                await stage.cut()
+                missed = False
+            else:
+                for _ in range(dice.choice([1, 1, 2])):
+                    await stage.push(message, missed=missed)
+                missed = False
+            if dice.random() < 0.3:
+                await asyncio.sleep(0.002)
+        await stage.push(room.store(200), missed=True)
+
+        found = await take(rooms, 151)
+
+    assert sorted(found) == sorted([*said, "n200"])
