@@ -106,7 +106,8 @@ def test_counts_are_begun_anew_only_if_they_are_doubtful_or_abandoned(
 ) -> None:
     begun(counts)
     counts.add([(DAY, [a_ride(1)])])
-    counts.settle(DAY, "one", stage, LATER)
+    if stage != FILLING:
+        counts.settle(DAY, "one", stage, LATER)
 
     assert counts.begin(DAY, "two", now, after, PATIENCE, LATER) == begins
 
@@ -118,6 +119,7 @@ def test_counts_are_begun_anew_only_if_they_are_doubtful_or_abandoned(
 
 def test_one_of_many_may_confirm_and_another_when_it_gave_up(counts: DayCounts) -> None:
     begun(counts)
+    counts.settle(DAY, "one", FILLED, LATER)
 
     claims = [counts.claim(DAY, "one", now, PATIENCE) for now in (NOW, NOW + 1, NOW + PATIENCE - 1, NOW + PATIENCE)]
 
@@ -148,3 +150,15 @@ def test_a_cache_that_is_away_says_so(redis_node: RedisNode) -> None:
 
 def _do(call: Callable[[], object]) -> None:
     call()
+
+
+def test_whoever_fills_keeps_others_away_as_long_as_rides_join(counts: DayCounts) -> None:
+    begun(counts)
+    counts.add([(DAY, [a_ride(1)])], "one", NOW + PATIENCE - 1)
+    assert not counts.begin(DAY, "two", NOW + PATIENCE, NOW - 1, PATIENCE, LATER)
+
+    counts.settle(DAY, "one", FILLED, LATER)
+
+    assert counts.claim(DAY, "one", NOW + PATIENCE, PATIENCE)
+    counts.add([(DAY, [a_ride(2)])], "one", NOW + PATIENCE + 1)
+    assert not counts.claim(DAY, "one", NOW + 2 * PATIENCE, PATIENCE)

@@ -116,7 +116,7 @@ class Slopes:
 
     def _routes(self, reader: RangeReader) -> SkiRoutes:
         skiers = Skiers(reader, RIDES.table, self.clock)
-        days = ResortDays(reader, RIDES.table, self.resorts, self.counts, self.clock)
+        days = ResortDays(reader, RIDES.table, self.resorts, self.counts, self.clock, self.clock.advance)
         return SkiRoutes(Parts(skiers, days, self.resorts, Latencies(NoCache())), self.clock, "")
 
     def post(self, *rides: dict[str, Any], subject: str = "gate") -> tuple[int, dict[str, Any]]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 
 from headrace.errors import StoreUnavailable
+from headrace.ski.day_counts import FILLED, CountedRide
+from headrace.ski.keys import ResortDay
 from headrace.ski.listener import DOUBT
-from headrace.ski.resort_days import LAG, LIFE
+from headrace.ski.resort_days import LAG, LIFE, PATIENCE, ResortDays
 from headrace.ski.routes import SkiRoutes
 from headrace.streams.ski import RESORT_DAY_INDEX
 from tests.unit.slopes import RIDES, Slopes, ride
 
+DAY = ResortDay(7, 2025, 45)
 PLACE = {"resortID": 7, "seasonID": 2025, "dayID": 45}
 SHARDS = RESORT_DAY_INDEX.shards.read if RESORT_DAY_INDEX.shards else 0
 
@@ -137,7 +140,7 @@ def test_a_fill_that_is_abandoned_is_taken_up_by_the_next_question() -> None:
     assert slopes.ask(SkiRoutes.unique_skiers, **PLACE)[0] == 503
     slopes.reader.failure = None
     assert skiers(slopes) == 1  # counted from the table: the other one may still be at it
-    slopes.clock.advance(6)
+    slopes.clock.advance(PATIENCE / 1000)
     assert skiers(slopes) == 1
     reads = slopes.reader.index_reads
 
@@ -182,3 +185,22 @@ def test_a_ride_stored_between_the_reading_and_the_filling_is_counted() -> None:
     slopes.reader.read_many = interrupted  # type: ignore[method-assign]
 
     assert skiers(slopes) == 2
+
+
+def test_a_question_waits_for_another_one_that_fills_the_counts() -> None:
+    slopes = Slopes()
+    stored(slopes, 1, 2)
+    now = slopes.clock.now() // 1000
+    slopes.counts.begin(DAY, "another", now, 0, PATIENCE, now + LIFE)
+    waits: list[float] = []
+
+    def fill(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            slopes.counts.add([(DAY, [CountedRide(b"1", "1", 21, 0), CountedRide(b"2", "2", 21, 0)])], "another", now)
+            slopes.counts.settle(DAY, "another", FILLED, now + LIFE)
+
+    days = ResortDays(slopes.reader, RIDES.table, slopes.resorts, slopes.counts, slopes.clock, fill)
+
+    assert days.counts(DAY).skiers == 2
+    assert (len(waits), slopes.reader.index_reads) == (3, 0)

@@ -76,17 +76,21 @@ class DayCounts(Protocol):
         ...
 
     def begin(self, day: ResortDay, generation: str, now: int, after: int, patience: int, until: int) -> bool:
-        """Start anew, unless there are counts that were begun after ``after``, and are filled or younger than
-        ``patience``. They are gone at ``until``."""
+        """Start anew, unless there are counts that were begun after ``after``, and are filled or were told of less than
+        ``patience`` ago by whoever fills them. They are gone at ``until``."""
         ...
 
     def claim(self, day: ResortDay, generation: str, now: int, patience: int) -> bool:
-        """Whether the caller is the one, within ``patience``, that may confirm the counts."""
+        """Whether the caller may confirm the counts: not if somebody was at it less than ``patience`` ago."""
         ...
 
-    def add(self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None) -> bool:
-        """Let rides join the counts of their days, where there are any (of ``generation``, if given); whether all
-        of the days had them."""
+    def add(
+        self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None, now: int = 0
+    ) -> bool:
+        """Let rides join the counts of their days, where there are any; whether all of the days had them.
+
+        Whoever fills or confirms names the ``generation``, and so says that it is still at it.
+        """
         ...
 
     def settle(self, day: ResortDay, generation: str, stage: str, until: int) -> None:
@@ -98,7 +102,7 @@ class DayCounts(Protocol):
 class _Day:
     state: State
     until: int
-    claimed: int = 0
+    at_it: int = 0
     rides: dict[bytes, CountedRide] = field(default_factory=dict)
 
 
@@ -124,21 +128,23 @@ class MemoryDayCounts:
         """Start anew."""
         found = self._find(day)
         if found is not None and found.state.since > after:
-            is_abandoned = found.state.stage == FILLING and now - found.state.since >= patience
+            is_abandoned = found.state.stage == FILLING and now - found.at_it >= patience
             if not is_abandoned:
                 return False
-        self.days[day_counts(day)] = _Day(State(generation, now, FILLING), until)
+        self.days[day_counts(day)] = _Day(State(generation, now, FILLING), until, now)
         return True
 
     def claim(self, day: ResortDay, generation: str, now: int, patience: int) -> bool:
         """Whether the caller may confirm."""
         found = self._find(day, generation)
-        if found is None or now - found.claimed < patience:
+        if found is None or now - found.at_it < patience:
             return False
-        found.claimed = now
+        found.at_it = now
         return True
 
-    def add(self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None) -> bool:
+    def add(
+        self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None, now: int = 0
+    ) -> bool:
         """Let rides join."""
         everywhere = True
         for day, each in rides:
@@ -147,6 +153,7 @@ class MemoryDayCounts:
                 everywhere = False
             else:
                 found.rides.update((ride.mark, ride) for ride in each)
+                found.at_it = now if generation is not None else found.at_it
         return everywhere
 
     def settle(self, day: ResortDay, generation: str, stage: str, until: int) -> None:
@@ -155,6 +162,7 @@ class MemoryDayCounts:
         if found is not None:
             found.state = State(found.state.generation, found.state.since, stage)
             found.until = min(found.until, until)
+            found.at_it = 0
 
     def clear(self) -> None:
         """Lose everything, as a cache may."""
@@ -165,6 +173,10 @@ class MemoryDayCounts:
         if self.down:
             raise CacheUnavailable("the cache is away")
         found = self.days.get(day_counts(day))
-        if found is None or found.until <= self._clock.now() // 1000 or generation not in (None, found.state.generation):
+        if (
+            found is None
+            or found.until <= self._clock.now() // 1000
+            or generation not in (None, found.state.generation)
+        ):
             return None
         return found

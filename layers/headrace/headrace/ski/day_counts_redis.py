@@ -1,7 +1,7 @@
 """Counts of a resort's day in Redis or Valkey: one hash per day, changed by scripts that touch that one key.
 
-Fields: ``g`` generation, ``t`` since, ``s`` stage, ``u`` until, ``c`` claimed, ``n`` skiers; ``l`` + lift
-and ``h`` + hour hold counts; ``r`` + mark and ``k`` + skier are there for what was counted.
+Fields: ``g`` generation, ``t`` since, ``s`` stage, ``u`` until, ``c`` when somebody was at it, ``n`` skiers; ``l`` +
+lift and ``h`` + hour hold counts; ``r`` + mark and ``k`` + skier are there for what was counted.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ RIDES_PER_SCRIPT = 500
 _HOUR_FIELDS = [f"h{hour}" for hour in range(HOURS)]
 
 _BEGIN = """
-local found = redis.call('HMGET', KEYS[1], 'g', 't', 's')
+local found = redis.call('HMGET', KEYS[1], 'g', 't', 's', 'c')
 if found[1] and tonumber(found[2]) > tonumber(ARGV[3]) then
-  if found[3] ~= 'filling' or ARGV[2] - found[2] < tonumber(ARGV[4]) then return 0 end
+  if found[3] ~= 'filling' or ARGV[2] - found[4] < tonumber(ARGV[4]) then return 0 end
 end
 redis.call('UNLINK', KEYS[1])
-redis.call('HSET', KEYS[1], 'g', ARGV[1], 't', ARGV[2], 's', 'filling', 'u', ARGV[5])
+redis.call('HSET', KEYS[1], 'g', ARGV[1], 't', ARGV[2], 'c', ARGV[2], 's', 'filling', 'u', ARGV[5])
 redis.call('PEXPIREAT', KEYS[1], ARGV[5])
 return 1
 """
 
 _CLAIM = """
 local found = redis.call('HMGET', KEYS[1], 'g', 'c')
-if found[1] ~= ARGV[1] or ARGV[2] - (found[2] or 0) < tonumber(ARGV[3]) then return 0 end
+if found[1] ~= ARGV[1] or ARGV[2] - found[2] < tonumber(ARGV[3]) then return 0 end
 redis.call('HSET', KEYS[1], 'c', ARGV[2])
 return 1
 """
@@ -37,7 +37,8 @@ return 1
 _ADD = """
 local key, generation = KEYS[1], redis.call('HGET', KEYS[1], 'g')
 if not generation or (ARGV[1] ~= '' and ARGV[1] ~= generation) then return 0 end
-for at = 2, #ARGV, 4 do
+if ARGV[1] ~= '' then redis.call('HSET', key, 'c', ARGV[2]) end
+for at = 3, #ARGV, 4 do
   if redis.call('HSETNX', key, 'r' .. ARGV[at], '') == 1 then
     redis.call('HINCRBY', key, 'l' .. ARGV[at + 2], 1)
     redis.call('HINCRBY', key, 'h' .. ARGV[at + 3], 1)
@@ -50,7 +51,7 @@ return 1
 _SETTLE = """
 local found = redis.call('HMGET', KEYS[1], 'g', 'u')
 if found[1] ~= ARGV[1] then return 0 end
-redis.call('HSET', KEYS[1], 's', ARGV[2])
+redis.call('HSET', KEYS[1], 's', ARGV[2], 'c', 0)
 if tonumber(ARGV[3]) < tonumber(found[2]) then
   redis.call('HSET', KEYS[1], 'u', ARGV[3])
   redis.call('PEXPIREAT', KEYS[1], ARGV[3])
@@ -94,10 +95,12 @@ class RedisDayCounts:
         """Whether the caller may confirm."""
         return self._script(_CLAIM, day, generation, now, patience)
 
-    def add(self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None) -> bool:
+    def add(
+        self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None, now: int = 0
+    ) -> bool:
         """Let rides join."""
         commands = [
-            (*_on(_ADD, day), generation or "", *_arguments(each[at : at + RIDES_PER_SCRIPT]))
+            (*_on(_ADD, day), generation or "", now, *_arguments(each[at : at + RIDES_PER_SCRIPT]))
             for day, each in rides
             for at in range(0, len(each), RIDES_PER_SCRIPT)
         ]

@@ -10,10 +10,10 @@ question reads: they are begun anew. So an answer misses at most the rides that 
 
 from __future__ import annotations
 
+import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from headrace import times
 from headrace.errors import CacheUnavailable
@@ -28,24 +28,39 @@ from headrace.times import Clock
 LAG = 5_000
 """Milliseconds that an index lags behind its table at most; clocks of two environments differ by less."""
 
-PATIENCE = 5_000
-"""Milliseconds that whoever fills or confirms counts is waited for."""
+PATIENCE = 10_000
+"""Milliseconds after which whoever fills or confirms counts, and says nothing, is thought to have given up."""
 
 STALENESS = 2 * LAG + PATIENCE
 
 LIFE = 3_600_000
 """Milliseconds after which counts are read from the table again."""
 
-PAGE = 10_000
-"""Rows asked for at once; the table ends a page at 1 MB."""
+PAGE = 2_500
+"""Rows that are asked of each shard at once."""
 
-_JOINING = 2_000
+JOINING = 2_000
+"""Rides that join in one round trip: few enough for the cache to answer in time."""
+
+WAITS, WAIT_SECONDS = 60, 0.05
+"""How often, and how long each time, a question looks whether another one has filled the counts."""
+
+FOR_EVER = 10**13
 
 
 class ResortDays:
     """Counts of resorts' days; ``table`` is that of the rides."""
 
-    def __init__(self, reader: RangeReader, table: str, resorts: Resorts, counts: DayCounts, clock: Clock) -> None:
+    def __init__(
+        self,
+        reader: RangeReader,
+        table: str,
+        resorts: Resorts,
+        counts: DayCounts,
+        clock: Clock,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._sleep = sleep
         self._reader = reader
         self._table = table
         self._resorts = resorts
@@ -64,46 +79,65 @@ class ResortDays:
             return self._cached(day, lifts, resort.doubtful_until)
         except CacheUnavailable as error:
             report("ski counts", f"a resort's day is counted from the table: {error.message}")
-            return Counts.of(self._read(day)[0])
+            return self._from_table(day)
 
     def _cached(self, day: ResortDay, lifts: Sequence[int], doubtful_until: int) -> Counts:
-        now = self._now()
-        found = self._counts.read(day, lifts)
-        known = found[0] if found is not None and found[0].since > doubtful_until else None
-        if found is not None and known is not None and self._is_good(day, known, now):
-            return found[1]
-        if now <= doubtful_until:
-            return Counts.of(self._read(day)[0])  # what is begun now would be doubtful too
-        if known is None or known.stage != FILLED:
-            known = State(uuid.uuid4().hex, now, FILLED)
-            if not self._counts.begin(day, known.generation, now, doubtful_until, PATIENCE, now + LIFE):
-                return Counts.of(self._read(day)[0])  # another question fills them
-            stage = FILLED
+        found = self._usable(day, lifts, doubtful_until)
+        if isinstance(found, Counts):
+            return found
+        if found is not None:
+            generation, stage = found.generation, CONFIRMED
+        elif self._now() <= doubtful_until:
+            return self._from_table(day)  # what is begun now would be doubtful too
         else:
-            stage = CONFIRMED
-        rides, until = self._read(day)
-        if self._fill(day, known.generation, rides, stage, until):
-            found = self._counts.read(day, lifts)
-            if found is not None and found[0].generation == known.generation:
-                return found[1]
+            generation, stage, now = uuid.uuid4().hex, FILLED, self._now()
+            if not self._counts.begin(day, generation, now, doubtful_until, PATIENCE, now + LIFE):
+                return self._awaited(day, lifts, doubtful_until)
+        rides = self._fill(day, generation, stage)
+        ready = self._counts.read(day, lifts)
+        if ready is not None and ready[0].generation == generation and ready[0].stage == stage:
+            return ready[1]
         return Counts.of(rides)
 
-    def _is_good(self, day: ResortDay, known: State, now: int) -> bool:
-        """Whether the counts can be answered with as they are."""
-        if known.stage != FILLED or now < known.since + LAG:
-            return known.stage in (FILLED, CONFIRMED)
-        return not self._counts.claim(day, known.generation, now, PATIENCE)
+    def _usable(self, day: ResortDay, lifts: Sequence[int], doubtful_until: int) -> Counts | State | None:
+        """Counts to answer with, or the state of those that the caller is to confirm, or nothing."""
+        found = self._counts.read(day, lifts)
+        if found is None or found[0].since <= doubtful_until:
+            return None
+        state, counts = found
+        if state.stage == FILLED and self._now() >= state.since + LAG:
+            return state if self._counts.claim(day, state.generation, self._now(), PATIENCE) else counts
+        return counts if state.stage in (FILLED, CONFIRMED) else None
 
-    def _fill(self, day: ResortDay, generation: str, rides: Sequence[CountedRide], stage: str, until: int) -> bool:
-        for at in range(0, len(rides), _JOINING):
-            if not self._counts.add([(day, rides[at : at + _JOINING])], generation):
-                return False
-        self._counts.settle(day, generation, stage, until)
-        return True
+    def _awaited(self, day: ResortDay, lifts: Sequence[int], doubtful_until: int) -> Counts:
+        """What another question is filling, if it is ready soon: a hundred cold questions read the table once."""
+        for _ in range(WAITS):
+            self._sleep(WAIT_SECONDS)
+            found = self._usable(day, lifts, doubtful_until)
+            if isinstance(found, Counts):
+                return found
+        return self._from_table(day)
 
-    def _read(self, day: ResortDay) -> tuple[list[CountedRide], int]:
-        """All rides of the day as the index shows them, and when the first of them expires."""
-        seconds = self._clock.now() // times.SECOND
+    def _fill(self, day: ResortDay, generation: str, stage: str) -> list[CountedRide]:
+        """Let all rides of the day join its counts, page by page; all that the index shows of them."""
+        every: list[CountedRide] = []
+        until = FOR_EVER
+        is_whole = True
+        for rides, expires in self._pages(day):
+            every += rides
+            until = min(until, expires)
+            for at in range(0, len(rides), JOINING):
+                joining = [(day, rides[at : at + JOINING])]
+                is_whole = is_whole and self._counts.add(joining, generation, self._now())
+        if is_whole:
+            self._counts.settle(day, generation, stage, until)
+        return every
+
+    def _from_table(self, day: ResortDay) -> Counts:
+        return Counts.of(ride for rides, _ in self._pages(day) for ride in rides)
+
+    def _pages(self, day: ResortDay) -> Iterator[tuple[list[CountedRide], int]]:
+        """The rides of the day as the index shows them, a page of every shard at once, and when the first expires."""
         shards = RESORT_DAY_INDEX.shards.read if RESORT_DAY_INDEX.shards else 0
         queries = [
             RangeQuery(
@@ -114,18 +148,17 @@ class ResortDays:
                 index=RESORT_DAY_INDEX.name,
                 newest_first=False,
                 limit=PAGE,
-                unexpired_at=seconds,
+                unexpired_at=self._clock.now() // times.SECOND,
             )
             for shard in resort_day_shards(day, shards)
         ]
-        rows: list[dict[str, Any]] = []
         while queries:
             pages = self._reader.read_many(queries)
-            rows += [row for page in pages for row in page.items]
+            rows = [row for page in pages for row in page.items]
+            expires = min((row["expiresAt"] * 1000 for row in rows if "expiresAt" in row), default=FOR_EVER)
+            yield [counted(row["skierID"], row["rideSk"]) for row in rows], expires
             ahead = zip(queries, pages, strict=True)
             queries = [replace(query, start=page.more) for query, page in ahead if page.more is not None]
-        expiring = [row["expiresAt"] for row in rows if "expiresAt" in row]
-        return [counted(row["skierID"], row["rideSk"]) for row in rows], min(expiring, default=10**10) * 1000
 
     def _now(self) -> int:
         return self._clock.now() // 1000
