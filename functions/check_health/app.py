@@ -6,8 +6,10 @@ from typing import Any
 
 from headrace import answers
 from headrace.checks import health
+from headrace.latencies import timed
 
 
+@timed
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Answer 200 while both can be done, else 503; the body says which part is away."""
     status, body = health().answer()

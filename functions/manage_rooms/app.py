@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.keeping import room_routes
+from headrace.latencies import timed
 from headrace.room_routes import RoomRoutes
 
 ROUTES = {
@@ -15,6 +16,7 @@ ROUTES = {
 }
 
 
+@timed
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Answer the request; what it changed is in force when the answer comes."""
     return room_routes().answer(event, ROUTES.get(event["routeKey"], RoomRoutes.unknown))
