@@ -1,11 +1,12 @@
 """How many different texts there were, roughly, in 16 KB however many: HyperLogLog.
 
-Heule, Nunkesser, Hall: "HyperLogLog in Practice" (2013). Hashes have 64 bits, and estimates are only asked for above
-5 registers' worth of texts, where the raw estimate needs no correction.
+Heule, Nunkesser, Hall: "HyperLogLog in Practice" (2013), with linear counting for few texts. Hashes have 64 bits, and
+estimates are only asked for above 5 texts for each register, where the raw estimate needs no correction.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from hashlib import blake2b
 
@@ -41,4 +42,7 @@ class Distinct:
 
     def estimate(self) -> int:
         """How many different texts were added, within ``STANDARD_ERROR`` two times of three."""
-        return round(_ALPHA * REGISTERS * REGISTERS / sum(2.0**-rank for rank in self.registers))
+        raw = _ALPHA * REGISTERS * REGISTERS / sum(2.0**-rank for rank in self.registers)
+        empty = self.registers.count(0)
+        few = raw <= 2.5 * REGISTERS and empty
+        return round(REGISTERS * math.log(REGISTERS / empty) if few else raw)

@@ -1,0 +1,328 @@
+"""What analytics cost beside asking every shard for every item: ``python -m bench.analytics``.
+
+Starts a dynalite (data in memory) and a Redis of its own. Messages of 17,000 users in 20 rooms, all equally likely,
+lie over 60 minutes (once per ``--sizes``) and over 24 hours (``--day``). Headrace's side is all that a function does
+for one request, from the event to the answer. The clock is the benchmark's own and is moved by hand, so that "one
+minute later" need not be waited for. The straight way is boto3's ``client.query`` on all time shards at once, each
+paged to its end, as its documentation shows it, and Python's ``Counter``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from bench.emulators import candidates, client, free_port
+from bench.emulators import running as started
+from bench.history import redis
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "layers" / "headrace"))
+
+TABLE, SHARDS = "ChatMessages", 8
+ROOMS, USERS = 20, 17_000
+HOUR_START = 1_763_716_020_000_000  # 09:07: no whole hour, so that a window is made of slots of several lengths
+DAY_START = HOUR_START - 30 * 86_400_000_000
+MINUTE = 60_000_000
+SETTLE = 10
+
+
+def messages(start: int, micros: int, count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """``count`` messages, evenly over ``micros``."""
+    from headrace import keys, times
+
+    chance = random.Random(seed)
+    tag = keys.sender_tag("bench")
+    for number in range(count):
+        stamp = times.iso(start + number * micros // count)
+        message_id = f"0199{chance.getrandbits(112):028x}"
+        user = chance.randrange(USERS)
+        yield {
+            "roomId": f"room-{chance.randrange(ROOMS)}",
+            "timestampSk": keys.timestamp_sk(stamp, message_id, tag),
+            "userId": f"user-{user}",
+            "username": f"User {user}",
+            "message": f"message number {number}, about as long as people write in a chat",
+            "messageType": "TEXT",
+            "messageId": message_id,
+            "timestamp": stamp,
+            "bucketId": keys.bucket_id(message_id, SHARDS),
+            "expiresAt": 4_000_000_000,
+        }
+
+
+def make_table(port: int) -> None:
+    """The table with its TimeIndex as in template.yaml; UserIndex is not asked here."""
+    names = ("roomId", "timestampSk", "bucketId")
+
+    def schema(partition: str) -> list[dict[str, str]]:
+        return [
+            {"AttributeName": partition, "KeyType": "HASH"},
+            {"AttributeName": "timestampSk", "KeyType": "RANGE"},
+        ]
+
+    client("dynamodb", port).create_table(
+        TableName=TABLE,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in names],
+        KeySchema=schema("roomId"),
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": "TimeIndex",
+                "KeySchema": schema("bucketId"),
+                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["userId", "expiresAt"]},
+            }
+        ],
+    )
+
+
+def fill(rows: Iterator[dict[str, Any]]) -> int:
+    """Write them; how many there were."""
+    from headrace.store.dynamodb import DynamoStore
+
+    store = DynamoStore(8, 60)
+    count, batch = 0, []
+    for row in rows:
+        batch.append(row)
+        count += 1
+        if len(batch) == 5_000:
+            _put(store, batch)
+            batch = []
+    _put(store, batch)
+    store.close()
+    return count
+
+
+def _put(store: Any, batch: list[dict[str, Any]]) -> None:
+    from headrace.store.base import Table
+
+    failed = [each for each in store.put_many(Table(TABLE, ("roomId", "timestampSk")), batch) if each]
+    if failed:
+        raise SystemExit(f"{len(failed)} messages were not stored: {failed[0]}")
+
+
+class Environment:
+    """One environment of read_analytics, and the clock and cache that all of them share."""
+
+    def __init__(self, clock: Any, cache_port: int) -> None:
+        from headrace.analytics.scan import Scanner
+        from headrace.analytics.service import Analytics
+        from headrace.cache import RedisCache, connect
+        from headrace.readers.columns_dynamodb import DynamoColumns, columns_client
+        from headrace.settings import CacheSettings
+
+        settings = CacheSettings(cache_endpoint=f"127.0.0.1:{cache_port}", cache_tls=False)
+        # Patient: other work on this machine must not turn a hit into a miss.
+        cache = RedisCache(lambda: connect(settings, 5.0))
+        reader = DynamoColumns(columns_client(SHARDS))
+        self.analytics = Analytics(Scanner(reader, TABLE, SHARDS, clock, SHARDS), cache, clock, SETTLE)
+
+    def ask(self, start: int, end: int) -> tuple[float, float, dict[str, Any]]:
+        """Milliseconds, read units, and the answer."""
+        from headrace import analysing, times
+
+        analysing.analytics = lambda: self.analytics
+        claims = {"sub": "bench", "scope": "analytics:read", "exp": "4102444800"}
+        event = {
+            "routeKey": "GET /analytics/window",
+            "requestContext": {"requestId": "r-1", "authorizer": {"jwt": {"claims": claims}}},
+            "queryStringParameters": {"from": times.iso(start), "to": times.iso(end)},
+        }
+        units, began = self.analytics.units, time.perf_counter()
+        answer = analysing.answer_analytics(event, 100_000)
+        took = (time.perf_counter() - began) * 1000
+        if answer["statusCode"] != 200:
+            raise SystemExit(answer["body"])
+        return took, self.analytics.units - units, json.loads(answer["body"])
+
+
+class Stand:
+    """The table, the cache and the clock."""
+
+    def __init__(self, port: int, cache_port: int) -> None:
+        from headrace.times import FixedClock
+
+        self.port = port
+        self.cache_port = cache_port
+        self.clock = FixedClock(HOUR_START + 60 * MINUTE + (SETTLE + 1) * 1_000_000)
+
+    def environment(self) -> Environment:
+        """A new one."""
+        return Environment(self.clock, self.cache_port)
+
+    def empty_cache(self) -> None:
+        """As it is when nobody has asked for a while."""
+        from redis import Redis
+
+        from headrace import keys
+
+        cache = Redis(port=self.cache_port)
+        cache.flushall()
+        for number in range(keys.SLOT_GROUPS):
+            cache.set(keys.slot_group(number), "0")
+        cache.close()
+
+    def cache_bytes(self) -> int:
+        """What the cache holds."""
+        from redis import Redis
+
+        with Redis(port=self.cache_port) as cache:
+            return int(cache.info("memory")["used_memory_dataset"])
+
+    def straight(self, start: int, end: int) -> tuple[float, float, int]:
+        """Milliseconds, read units and the total, the straight way."""
+        from headrace import keys, times
+
+        database = client("dynamodb", self.port)
+        users: Counter[str] = Counter()
+        rooms: Counter[str] = Counter()
+
+        def read(shard: str) -> tuple[list[dict[str, Any]], float]:
+            found, units, more = [], 0.0, {}
+            while True:
+                page = database.query(
+                    TableName=TABLE,
+                    IndexName="TimeIndex",
+                    KeyConditionExpression="bucketId = :shard AND timestampSk BETWEEN :from AND :to",
+                    ExpressionAttributeValues={
+                        ":shard": {"S": shard},
+                        ":from": {"S": times.iso(start)},
+                        ":to": {"S": times.iso(end)},
+                    },
+                    ReturnConsumedCapacity="TOTAL",
+                    **more,
+                )
+                found += page["Items"]
+                units += page["ConsumedCapacity"]["CapacityUnits"]
+                if "LastEvaluatedKey" not in page:
+                    return found, units
+                more = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+        began = time.perf_counter()
+        total = 0
+        units = 0.0
+        with ThreadPoolExecutor(SHARDS) as pool:
+            for items, cost in pool.map(read, keys.shard_names(SHARDS)):
+                total += len(items)
+                units += cost
+                users.update(item["userId"]["S"] for item in items)
+                rooms.update(item["roomId"]["S"] for item in items)
+        users.most_common(10), rooms.most_common(10), len(users)
+        return (time.perf_counter() - began) * 1000, units, total
+
+
+def row(what: str, milliseconds: float, units: float, aim: str) -> None:
+    print(f"| {what} | {milliseconds:,.1f} ms | {units:,.1f} | {aim} |", flush=True)
+
+
+def repeat(ask: Callable[[], tuple[float, float, Any]], times: int) -> tuple[float, float, Any]:
+    """The median of the milliseconds, and the last one's units and answer."""
+    seen = [ask() for _ in range(times)]
+    return statistics.median(each[0] for each in seen), seen[-1][1], seen[-1][2]
+
+
+def measure_hour(stand: Stand, count: int, calls: int) -> None:
+    start, end = HOUR_START, HOUR_START + 60 * MINUTE
+    stand.clock.advance((end + (SETTLE + 1) * 1_000_000 - stand.clock.now()) / 1_000_000)
+    print(f"\n{count:,} messages over 60 minutes, {USERS:,} users, {ROOMS} rooms\n")
+    print("| one window over all 60 minutes | p50 | read units | aim |\n| --- | --- | --- | --- |")
+    stand.environment().ask(start, start + 1_000_000)  # warms up the emulator and this process
+    straight, units, total = repeat(lambda: stand.straight(start, end), 2)
+    row("straight scatter-gather over all items", straight, units, "–")
+    stand.empty_cache()
+    environment = stand.environment()
+    cold, units, answer = environment.ask(start, end)
+    if not answer["totalMessages"] == total == count:
+        raise SystemExit(f"{answer['totalMessages']} and {total} are not {count}")
+    row("cold", cold, units, "–")
+    again, units, same = repeat(lambda: environment.ask(start, end), calls)
+    if {**same, "asOf": 0, "missing": 0} != {**answer, "asOf": 0, "missing": 0}:
+        raise SystemExit("asked again it is another answer")
+    row("asked again in the same minute", again, units, "≤ 15 ms")
+    other, units, _ = repeat(lambda: stand.environment().ask(start, end), calls // 4)
+    row("the same in an environment that was not asked before", other, units, "–")
+    late = []
+    for number in range(1, 6):
+        stand.clock.advance(60)
+        late.append(environment.ask(start + number * MINUTE, end + number * MINUTE))
+    row(
+        "after one new minute, the window moved on by it",
+        statistics.median(each[0] for each in late),
+        late[-1][1],
+        "≤ 80 ms" if count <= 200_000 else "≤ 250 ms",
+    )
+    live, units, _ = repeat(lambda: environment.ask(start + 30_000_000, stand.clock.now()), max(3, calls // 10))
+    row("until now, from the middle of a minute: two live edges", live, units, "–")
+    print(f"\nScatter-gather takes {straight / again:,.0f}× as long as asking again (aim ≥ 100×).")
+    print(f"The cache holds {stand.cache_bytes() / 1e6:.1f} MB.")
+
+
+def measure_day(stand: Stand, count: int, calls: int) -> None:
+    start, end = DAY_START, DAY_START + 1440 * MINUTE
+    print(f"\n{count:,} messages over 24 hours\n")
+    print("| one window over all 24 hours | p50 | read units | aim |\n| --- | --- | --- | --- |")
+    stand.empty_cache()
+    environment = stand.environment()
+    cold, units, answer = environment.ask(start, end)
+    if answer["totalMessages"] != count:
+        raise SystemExit(f"{answer['totalMessages']} is not {count}")
+    row("cold", cold, units, "–")
+    again, units, _ = repeat(lambda: environment.ask(start, end), calls)
+    row("warm", again, units, "≤ 250 ms")
+    other, units, _ = repeat(lambda: stand.environment().ask(start, end), max(3, calls // 10))
+    row("warm, in an environment that was not asked before", other, units, "≤ 250 ms")
+    print(f"\nThe cache holds {stand.cache_bytes() / 1e6:.1f} MB.")
+
+
+def main(sizes: list[int], day: int, calls: int) -> None:
+    emulator = next(each for each in candidates() if each.name == "dynalite, memory")
+    # Millions of rows in the emulator's memory.
+    os.environ.setdefault("NODE_OPTIONS", "--max-old-space-size=12000")
+    for case in [*sizes, None] if day else sizes:
+        port = free_port()
+        os.environ.update(
+            AWS_DEFAULT_REGION="us-east-1",
+            AWS_ACCESS_KEY_ID="bench",
+            AWS_SECRET_ACCESS_KEY="bench",
+            AWS_EC2_METADATA_DISABLED="true",
+            AWS_ENDPOINT_URL_DYNAMODB=f"http://127.0.0.1:{port}",
+            CACHE_ENDPOINT="127.0.0.1:1",
+            POWERTOOLS_METRICS_DISABLED="true",
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            data = Path(folder) / "data"
+            data.mkdir()
+            with started(emulator, port, data), redis(data) as cache_port:
+                stand = Stand(port, cache_port)
+                make_table(port)
+                began = time.monotonic()
+                if case is None:
+                    fill(messages(DAY_START, 1440 * MINUTE, day, 2))
+                else:
+                    # Five minutes more, which the clock has not reached at first.
+                    fill(messages(HOUR_START, 60 * MINUTE, case, 0))
+                    fill(messages(HOUR_START + 60 * MINUTE, 7 * MINUTE, case * 7 // 60, 1))
+                print(f"\n(written in {time.monotonic() - began:.0f} s)", file=sys.stderr)
+                if case is None:
+                    measure_day(stand, day, calls)
+                else:
+                    measure_hour(stand, case, calls)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", default="200000,1000000", help="messages over 60 minutes, separated by commas")
+    parser.add_argument("--day", type=int, default=1_000_000, help="messages over 24 hours; 0 for none")
+    parser.add_argument("--calls", type=int, default=40)
+    options = parser.parse_args()
+    main([int(size) for size in options.sizes.split(",") if size], options.day, options.calls)
