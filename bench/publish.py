@@ -50,6 +50,8 @@ def prepare(endpoints: Endpoints) -> Handler:
         RETRY_QUEUE_URL=boto3.client("sqs").create_queue(QueueName="retry")["QueueUrl"],
         CACHE_ENDPOINT=f"{endpoints.redis_host}:{endpoints.redis_port}",
         CACHE_TLS="false",
+        ROOMS_TABLE=_table("Rooms", "roomId"),
+        MEMBERSHIPS_TABLE=_table("Memberships", "userId", "roomId"),
     )
     from headrace.declaring import declare_for
 
@@ -69,6 +71,20 @@ def frame(body: dict[str, Any]) -> dict[str, Any]:
     event["requestContext"]["routeKey"] = body["action"]
     event["requestContext"]["authorizer"]["exp"] = "4102444800"
     return event | {"body": json.dumps(body)}
+
+
+def _table(name: str, *keys: str) -> str:
+    import boto3
+
+    kinds = ("HASH", "RANGE")[: len(keys)]
+    boto3.client("dynamodb").create_table(
+        TableName=name,
+        AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"} for key in keys],
+        KeySchema=[{"AttributeName": key, "KeyType": kind} for key, kind in zip(keys, kinds, strict=True)],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    boto3.client("dynamodb").get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1})
+    return name
 
 
 class Bare:

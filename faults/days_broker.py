@@ -122,7 +122,7 @@ def queue_deleted(world: World) -> Row:
         day.wait_until(lambda: world.lanes.has_queue("persist.1"))
         day.expect(world.lanes.has_queue("persist.1"), "the queue was not declared again")
         day.run_for(SETTLED)
-        return day.end("persist.1, healed by schedule")
+        return day.end("healed by schedule")
 
 
 def cache_killed(world: World) -> Row:
