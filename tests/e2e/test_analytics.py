@@ -1,0 +1,81 @@
+"""Analytics as a client sees them, from sent messages to counted ones."""
+
+from __future__ import annotations
+
+import random
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tests.e2e.clients import Client, message, now, unique, until
+from tests.e2e.conftest import RunningStage
+
+SETTLE = 10
+
+
+def a_past_hour() -> datetime:
+    """An hour in which no other test, and no run before, says anything."""
+    return datetime(2003, 1, 1, tzinfo=UTC) + timedelta(hours=random.randrange(100_000))
+
+
+def iso(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def test_p9_what_was_sent_is_counted_and_a_late_message_is_counted_too(platform: RunningStage) -> None:
+    producer = Client(platform, None, "events:write", "chat:read")
+    analyst = Client(platform, None, "analytics:read")
+    hour, rooms = a_past_hour(), [unique("room"), unique("room")]
+
+    def sent(number: int) -> dict[str, Any]:
+        at = iso(hour + timedelta(minutes=3 * number))
+        return message(rooms[number % 2], timestamp=at, userId=f"user-{number % 3}", username="x")
+
+    def ask(route: str, **query: str) -> Any:
+        window = {"from": iso(hour), "to": iso(hour + timedelta(hours=1)), **query}
+        status, body, _ = analyst.http("GET", f"/analytics/{route}", **window)
+        assert status == 200, body
+        return body
+
+    _, answer, _ = producer.http("POST", "/messages/batch", {"events": [sent(number) for number in range(12)]})
+    assert [result.get("lane") for result in answer["results"]] == ["main"] * 12
+    found = until(lambda: ask("window", top="2"), lambda body: body["totalMessages"] == 12)
+
+    assert found["uniqueUsers"] == 3
+    assert found["topUsers"] == [{"userId": "user-0", "messages": 4}, {"userId": "user-1", "messages": 4}]
+    assert found["topRooms"] == [{"roomId": room, "messages": 6} for room in sorted(rooms)]
+    assert ask("active-users")["uniqueUsers"] == 3
+    assert ask("window", roomId=rooms[0])["totalMessages"] == 6
+    assert ask("window", userId="user-1", roomId=rooms[1])["totalMessages"] == 2
+    points = ask("series", step="60")["points"]
+    assert [point["messages"] for point in points] == [1 if at % 3 == 0 and at < 36 else 0 for at in range(60)]
+
+    # By now the cache has forgotten the marks of what was late, so the next answer is kept.
+    time.sleep(SETTLE + 3)
+    assert [ask("window")["totalMessages"] for _ in range(3)] == [12, 12, 12]
+    producer.http("POST", "/messages/batch", {"events": [sent(12)]})
+    until(lambda: len(producer.room(rooms[0])), lambda count: count == 7)
+    until(lambda: ask("window")["totalMessages"], lambda count: count == 13, SETTLE)
+    assert ask("window", roomId=rooms[0])["totalMessages"] == 7
+
+
+def test_what_is_said_now_is_counted_at_once(platform: RunningStage) -> None:
+    alice = Client(platform, None, "chat:write", "chat:read", "analytics:read")
+    room = unique("room")
+    alice.connect().request({"action": "sendBatch", "events": [message(room) for _ in range(5)]})
+    alice.wait_for(room, 5)
+
+    query = {"from": now(minutes=-5), "to": now(minutes=1), "roomId": room}
+    status, body, _ = alice.http("GET", "/analytics/window", **query)
+
+    assert status == 200
+    assert (body["totalMessages"], body["uniqueUsers"]) == (5, 1)
+    assert body["topUsers"] == [{"userId": alice.user, "messages": 5}]
+
+
+def test_p12_totals_are_for_those_with_the_scope_and_bad_questions_are_named(platform: RunningStage) -> None:
+    query = {"from": now(minutes=-5), "to": now()}
+
+    assert Client(platform).http("GET", "/analytics/window", **query)[0] == 403
+    status, body, _ = Client(platform, None, "analytics:read").http("GET", "/analytics/series", **query, step="7")
+    assert (status, body["error"]["details"][0]["field"]) == (400, "step")
