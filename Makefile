@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format typecheck validate unit model contract e2e load bench-localstage bench-publish bench-persist bench-history bench-emulators invoke lock clean
+.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format typecheck validate unit model contract e2e load bench-localstage bench-publish bench-persist bench-history bench-live bench-emulators invoke lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -105,6 +105,9 @@ bench-persist: setup ## the writing side beside boto3's batch_writer(), also wit
 
 bench-history: setup ## pages of a small and of a large room beside the bare DynamoDB Query
 	@$(PY) -m bench.history
+
+bench-live: setup ## 100 subscribers in a room, 50 messages/s; push latency, CPU per post     [SECONDS=60]
+	@$(PY) -m bench.live $(if $(SECONDS),--seconds $(SECONDS))
 
 bench-emulators: setup ## which DynamoDB and SQS emulators, and why
 	@$(PY) -m bench.emulators

@@ -16,7 +16,7 @@ from aiohttp.test_utils import TestServer
 from headrace_client import Message, Patience, Refused, Rooms
 
 START = datetime(2025, 11, 21, 10, tzinfo=UTC)
-HASTE = Patience(overlap=5.0, check=0.05, answer=5.0, first_pause=0.001, longest_pause=0.01)
+HASTE = Patience(overlap=5.0, check=0.05, settle=0.02, answer=5.0, first_pause=0.001, longest_pause=0.01)
 
 
 class Room:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 from typing import Any
 
@@ -13,7 +14,7 @@ from headrace.connections import MemoryConnections, Subscription
 from headrace.errors import StoreUnavailable
 from headrace.push.base import Send, Verdict
 from headrace.push.memory import MemoryCourier
-from headrace.pusher import REST_SECONDS, Pusher
+from headrace.pusher import FIRST_REST, LONGEST_REST, Pusher
 from headrace.times import SECOND, FixedClock
 from tests.unit.senders import NOW, caller
 from tests.unit.test_events import read
@@ -118,7 +119,7 @@ def test_a_connection_that_is_gone_is_forgotten_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("verdict", ["late", "refused"])
-def test_who_was_not_reached_rests_and_is_then_told_that_something_was_missed(verdict: Verdict) -> None:
+def test_who_was_not_reached_is_told_with_the_next_frame_that_something_was_missed(verdict: Verdict) -> None:
     push = Push()
     push.listen("slow", "quick")
     push.courier.verdicts = {"slow": verdict}
@@ -126,13 +127,46 @@ def test_who_was_not_reached_rests_and_is_then_told_that_something_was_missed(ve
     push.courier.verdicts = {}
 
     push.push(item("two"))
-    push.clock.advance(REST_SECONDS)
     push.push(item("three"))
-    push.push(item("four"))
 
-    assert push.got("slow") == [["missed", "three"], ["four"]]
-    assert push.got("quick") == [["one"], ["two"], ["three"], ["four"]]
-    assert push.courier.asked.count("slow") == 3
+    assert push.got("slow") == [["missed", "two"], ["three"]]
+    assert push.got("quick") == [["one"], ["two"], ["three"]]
+
+
+def test_who_is_late_again_and_again_is_left_alone_for_longer_and_longer() -> None:
+    push = Push()
+    push.listen("slow", "quick")
+    push.courier.verdicts = {"slow": "late"}
+
+    asked = []
+    for _ in range(600):
+        before = push.courier.asked.count("slow")
+        push.push(item("one"))
+        asked.append(push.courier.asked.count("slow") - before)
+        push.clock.advance(0.5)
+
+    tried = [at * 0.5 for at, times in enumerate(asked) if times]
+    pauses = [later - earlier for earlier, later in itertools.pairwise(tried)]
+    assert pauses[:6] == [0.5, FIRST_REST, 2 * FIRST_REST, 4 * FIRST_REST, 8 * FIRST_REST, 16 * FIRST_REST]
+    assert max(pauses) == LONGEST_REST
+    push.courier.verdicts = {}
+    push.clock.advance(LONGEST_REST)
+    push.push(item("two"))
+    push.push(item("three"))
+    assert push.got("slow") == [["missed", "two"], ["three"]]
+
+
+def test_where_most_are_late_nobody_rests_for_it() -> None:
+    push = Push()
+    push.listen("c-1", "c-2", "c-3")
+    push.courier.verdicts = {"c-1": "late", "c-2": "late"}
+    for _ in range(5):
+        push.push(item("one"))
+    push.courier.verdicts = {}
+
+    push.push(item("two"))
+
+    assert push.got("c-1") == push.got("c-2") == [["missed", "two"]]
 
 
 def test_what_was_missed_in_one_room_is_said_in_that_room() -> None:
@@ -142,7 +176,6 @@ def test_what_was_missed_in_one_room_is_said_in_that_room() -> None:
     push.courier.verdicts = {"c-1": "late"}
     push.push(item("one"))
     push.courier.verdicts = {}
-    push.clock.advance(REST_SECONDS)
 
     push.push(item("h", room="hall"))
     push.push(item("k"))

@@ -35,12 +35,14 @@ class Lost(Exception):
 class Patience:
     """Seconds. ``overlap`` is how far before the last key a gap is fetched: as late as a message may be stored.
 
-    ``check`` is how often a room's head is asked for (it also keeps an idle connection open); ``answer`` is how long a
-    frame's answer is waited for; ``first_pause`` to ``longest_pause`` lie between tries to connect.
+    ``check`` is about how often a room's head is asked for (it also keeps an idle connection open), and ``settle`` how
+    long that head may be on its way; ``answer`` is how long a frame's answer is waited for; ``first_pause`` to
+    ``longest_pause`` lie between tries to connect.
     """
 
     overlap: float = 30.0
     check: float = 60.0
+    settle: float = 3.0
     answer: float = 15.0
     first_pause: float = 0.2
     longest_pause: float = 20.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 from collections.abc import AsyncIterator, Callable, Coroutine
 from types import TracebackType
 from typing import Any
@@ -105,7 +106,8 @@ class Rooms:
                 except Refused as error:
                     self._lose(room, error)
             is_new = False
-            await asyncio.sleep(self._patience.check)
+            # Clients that connected together must not ask together.
+            await asyncio.sleep(random.uniform(0.5, 1.0) * self._patience.check)  # noqa: S311
 
     def _lose(self, room: Room, error: Refused) -> None:
         self.rooms.pop(room.room_id, None)

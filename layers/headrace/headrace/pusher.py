@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 from headrace import live_frames, records
@@ -19,8 +20,10 @@ from headrace.push.base import Courier, Send, Verdict
 
 BATCH_SECONDS = 5.0
 """How long a batch may take: as long as its successors live in the queue."""
-REST_SECONDS = 5.0
-"""How long a connection that was late is left alone: else it would be waited for with every batch."""
+FIRST_REST = 1.0
+LONGEST_REST = 30.0
+"""Seconds that a connection is left alone when it was late twice in a row, doubled each time it is late again: else it
+would be waited for with every batch."""
 REMEMBERED = 10_000
 LOOKS_AT_ONCE = 8
 
@@ -28,6 +31,14 @@ Items = Mapping[str, Mapping[str, Any]]
 """Items of a room by key."""
 Listener = tuple[str, str]
 """A room and a connection."""
+
+
+@dataclass(slots=True)
+class _Late:
+    """How often in a row a connection was late, and until when it is left alone."""
+
+    times: int = 0
+    rests_until: float = float("-inf")
 
 
 class Pusher:
@@ -39,7 +50,7 @@ class Pusher:
         self._connections = connections
         self._courier = courier
         self._monotonic = monotonic
-        self._resting: dict[str, float] = {}
+        self._late: dict[str, _Late] = {}
         self._missed: set[Listener] = set()
         self._pool: ThreadPoolExecutor | None = None
 
@@ -88,7 +99,8 @@ class Pusher:
         made: dict[tuple[str | None, bool], list[bytes]] = {}
         for subscription in subscriptions:
             listener = (room_id, subscription.connection_id)
-            if self._resting.get(subscription.connection_id, now) > now:
+            late = self._late.get(subscription.connection_id)
+            if late is not None and late.rests_until > now:
                 self._miss(listener)
                 continue
             since = subscription.since if subscription.since is not None and subscription.since > earliest else None
@@ -100,13 +112,17 @@ class Pusher:
                 yield subscription, made[key]
 
     def _note(self, listeners: Sequence[Listener], verdicts: Sequence[Verdict], meter: Meter) -> None:
+        # Where most are late, it is not they who are slow.
+        is_slow_itself = verdicts.count("late") > max(1, len(verdicts) // 2)
         for listener, verdict in zip(listeners, verdicts, strict=True):
             meter.count("LivePushed", verdict=verdict)
             if verdict in ("late", "refused"):
                 self._miss(listener)
-                self._rest(listener[1])
+                if not is_slow_itself:
+                    self._rest(listener[1])
             else:
                 self._missed.discard(listener)
+                self._late.pop(listener[1], None)
 
     def _miss(self, listener: Listener) -> None:
         if len(self._missed) >= REMEMBERED:
@@ -114,9 +130,13 @@ class Pusher:
         self._missed.add(listener)
 
     def _rest(self, connection_id: str) -> None:
-        if len(self._resting) >= REMEMBERED:
-            self._resting.clear()
-        self._resting[connection_id] = self._monotonic() + REST_SECONDS
+        if len(self._late) >= REMEMBERED:
+            self._late.clear()
+        late = self._late.setdefault(connection_id, _Late())
+        late.times += 1
+        if late.times > 1:
+            rest = min(LONGEST_REST, FIRST_REST * 2 ** min(late.times - 2, 16))
+            late.rests_until = self._monotonic() + rest
 
     def _forget(self, gone: Iterable[Listener]) -> None:
         rooms: dict[str, list[str]] = {}

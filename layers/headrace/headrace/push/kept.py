@@ -69,7 +69,7 @@ class KeptConnections:
     seconds: the slowest must not hold up what comes next.
     """
 
-    def __init__(self, target: Target, most: int = 32, each: float = 1.0, patience: float = 0.5) -> None:
+    def __init__(self, target: Target, most: int = 32, each: float = 2.0, patience: float = 1.0) -> None:
         self._target = target
         self._most = most
         self._each = each

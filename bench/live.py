@@ -1,0 +1,252 @@
+"""Many listeners in one room of a whole stage: ``python -m bench.live --seconds 60``.
+
+Starts a stage of its own. 100 subscribers follow a room with the Python client, five senders say 50 messages a second,
+and halfway a tenth of the subscribers are cut off. At the end every subscriber must have every message, pushed or
+fetched. Latency is from before a message is sent until a subscriber has it, of those that were not cut off.
+
+Then, over the same connections, the same frame is posted by boto3 and by what push_live posts with, in turn: the CPU of
+each in this process. What the whole of push_live took per delivery is its processes' CPU during the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import time
+import urllib.request
+import uuid
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import boto3
+import psutil
+from boto3.dynamodb.conditions import Key
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "layers" / "headrace"), str(ROOT / "clients" / "python")]
+
+from headrace_client import Lost, Rooms  # noqa: E402 - the path to it is set just above
+from loadtest.stage_process import StageProcess, interruptible  # noqa: E402
+from loadtest.target import Target  # noqa: E402
+from localstage.template.attributes import ACCOUNT  # noqa: E402
+
+STATE = ROOT / ".local" / "bench-live"
+SENDERS = 5
+POSTS = 2000
+CREDENTIALS = {"aws_access_key_id": ACCOUNT, "aws_secret_access_key": "local", "region_name": "us-east-1"}
+
+
+@dataclass
+class Subscriber:
+    """One client, and when it had which message."""
+
+    rooms: Rooms
+    had: dict[str, float] = field(default_factory=dict)
+    is_cut: bool = False
+
+    async def listen(self) -> None:
+        async for message in self.rooms:
+            self.had[message["messageId"]] = time.monotonic()
+
+
+class Run:
+    """Subscribers and senders of one room."""
+
+    def __init__(self, target: Target, subscribers: int) -> None:
+        self.target = target
+        self.room = f"bench-{uuid.uuid4().hex[:8]}"
+        self.subscribers = [Subscriber(self.client(f"listener-{number}")) for number in range(subscribers)]
+        self.said: dict[str, float] = {}
+        self.accepted: set[str] = set()
+
+    def client(self, user: str) -> Rooms:
+        return Rooms(self.target.websocket_url, self.target.signed_in(user, "chat:read", "chat:write"))
+
+    async def talk(self, rate: float, seconds: float) -> None:
+        """Say ``rate`` messages a second for ``seconds``, over a few connections."""
+        senders = [self.client(f"speaker-{number}") for number in range(SENDERS)]
+        for each in senders:
+            await each.__aenter__()
+            await each.connection.wait()
+        began, word = time.monotonic(), uuid.uuid4().hex[:8]
+        saying: set[asyncio.Task[None]] = set()
+        for number in range(int(rate * seconds)):
+            await asyncio.sleep(max(0.0, began + number / rate - time.monotonic()))
+            task = asyncio.create_task(self._say(senders[number % SENDERS], f"{word}-{number}"))
+            saying.add(task)
+            task.add_done_callback(saying.discard)
+        await asyncio.gather(*saying)
+        for each in senders:
+            await each.__aexit__(None, None, None)
+
+    async def _say(self, sender: Rooms, message_id: str) -> None:
+        stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        self.said[message_id] = time.monotonic()
+        while message_id not in self.accepted:
+            try:
+                await sender.say(self.room, "about as long as people write", messageId=message_id, timestamp=stamp)
+                self.accepted.add(message_id)
+            except Lost:
+                await asyncio.sleep(0.5)
+
+    async def cut(self, count: int) -> None:
+        """End the connections of ``count`` subscribers."""
+        for each in self.subscribers[:count]:
+            each.is_cut = True
+            await each.rooms.connection.drop()
+
+    async def settle(self, seconds: float) -> None:
+        """Wait until every subscriber has every message, but no longer than ``seconds``."""
+        for _ in range(int(seconds * 10)):
+            if not self.missing():
+                return
+            await asyncio.sleep(0.1)
+
+    def missing(self) -> int:
+        """Messages that subscribers do not have, all together."""
+        return sum(len(self.accepted - each.had.keys()) for each in self.subscribers)
+
+    def latencies(self) -> list[float]:
+        """Of the subscribers that were not cut off, in order."""
+        return sorted(
+            had - self.said[message_id]
+            for each in self.subscribers
+            if not each.is_cut
+            for message_id, had in each.had.items()
+            if message_id in self.said
+        )
+
+    def counted(self, name: str) -> int:
+        return sum(getattr(room, name) for each in self.subscribers for room in each.rooms.rooms.values())
+
+
+def workers(stage: int, function: str) -> list[psutil.Process]:
+    """The processes that run a function of a stage."""
+    found = []
+    for process in psutil.Process(stage).children(recursive=True):
+        try:
+            if function in process.environ().get("AWS_LAMBDA_FUNCTION_NAME", ""):
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def cpu_of(processes: list[psutil.Process]) -> float:
+    return sum(times.user + times.system for times in (each.cpu_times() for each in processes))
+
+
+def posts(websocket_url: str, connections: list[str], frame: bytes) -> tuple[float, float]:
+    """Seconds of this thread's CPU per post: boto3's, and push_live's way."""
+    from botocore.credentials import ReadOnlyCredentials
+
+    from headrace.push.api_gateway import ApiGatewayCourier
+    from headrace.push.base import Send
+    from headrace.push.kept import KeptConnections
+    from headrace.push.lane import Target as Api
+    from headrace.push.signing import Signer
+    from headrace.times import SystemClock
+
+    url = websocket_url.replace("ws://", "http://")
+    usual = boto3.client("apigatewaymanagementapi", endpoint_url=url, **CREDENTIALS)
+    keys = ReadOnlyCredentials(ACCOUNT, "local", None)
+    courier = ApiGatewayCourier(Signer(url, "us-east-1", lambda: keys, SystemClock()), KeptConnections(Api(url)))
+    spent: tuple[list[float], list[float]] = ([], [])
+    for number in range(max(2, POSTS // len(connections)) + 1):
+        began = time.thread_time()
+        for connection in connections:
+            usual.post_to_connection(ConnectionId=connection, Data=frame)
+        between = time.thread_time()
+        verdicts = courier.deliver([Send(connection, [frame]) for connection in connections], 30)
+        ended = time.thread_time()
+        if set(verdicts) != {"sent"}:
+            raise SystemExit(f"not all frames were taken: {verdicts}")
+        if number:  # the first warms up
+            spent[0].append((between - began) / len(connections))
+            spent[1].append((ended - between) / len(connections))
+    return statistics.median(spent[0]), statistics.median(spent[1])
+
+
+def listening(stage: dict[str, Any], room: str) -> list[str]:
+    """The connections in a room, from the stage's own table."""
+    with urllib.request.urlopen(stage["status_url"], timeout=10) as answer:
+        services = {row["name"].split()[0]: row["url"] for row in json.load(answer)["services"]}
+    dynamodb = boto3.resource("dynamodb", endpoint_url=services["DynamoDB"], **CREDENTIALS)
+    table = next(each for each in dynamodb.tables.all() if each.name.endswith("ConnectionsTable"))
+    return [row["connectionId"] for row in table.query(KeyConditionExpression=Key("roomId").eq(room))["Items"]]
+
+
+async def measure(target: Target, stage: dict[str, Any], options: argparse.Namespace) -> bool:
+    run = Run(target, options.subscribers)
+    for each in run.subscribers:
+        await each.rooms.__aenter__()
+    await asyncio.gather(*(each.rooms.follow(run.room) for each in run.subscribers))
+    listeners = [asyncio.create_task(each.listen()) for each in run.subscribers]
+    await run.talk(5, 2)  # cold starts are not what is asked here
+    await run.settle(60)
+    warm = set(run.said)
+    processes = workers(stage["pid"], "PushLive")
+    cpu, pushed, frames = cpu_of(processes), run.counted("pushed"), run.counted("frames")
+    run.said.clear()
+    began = time.monotonic()
+    talking = asyncio.create_task(run.talk(options.rate, options.seconds))
+    await asyncio.sleep(options.seconds / 2)
+    await run.cut(options.subscribers // 10)
+    await talking
+    took = time.monotonic() - began
+    await run.settle(60)
+    cpu, pushed = cpu_of(processes) - cpu, run.counted("pushed") - pushed
+    frames = run.counted("frames") - frames
+    connections = await asyncio.to_thread(listening, stage, run.room)
+    frame = json.dumps({"type": "bench", "text": "x" * 300}).encode()
+    usual, ours = await asyncio.to_thread(posts, target.websocket_url, connections, frame)
+    report(run, len(warm), took, pushed, frames, cpu, usual, ours)
+    for task in listeners:
+        task.cancel()
+    for each in run.subscribers:
+        await each.rooms.__aexit__(None, None, None)
+    return run.missing() == 0
+
+
+def report(run: Run, warm: int, took: float, pushed: int, frames: int, cpu: float, usual: float, ours: float) -> None:
+    latencies = run.latencies()
+    p50, p99 = (latencies[int(len(latencies) * part)] * 1000 if latencies else 0.0 for part in (0.5, 0.99))
+    listeners, messages = len(run.subscribers), len(run.accepted) - warm
+    print(f"{listeners} subscribers, {messages} messages in {took:.0f} s; a tenth of the subscribers cut off halfway\n")
+    print("| | | aim |")
+    print("| --- | --- | --- |")
+    print(f"| messages that a subscriber does not have | {run.missing()} of {listeners * messages:,} | 0 |")
+    fetched, repeated = run.counted("fetched"), run.counted("repeated")
+    print(f"| items pushed · fetched for gaps · left out as repeated | {pushed:,} · {fetched:,} · {repeated:,} | – |")
+    print(f"| send to subscriber, p50 | {p50:.0f} ms | ≤ 300 ms |")
+    print(f"| send to subscriber, p99 | {p99:.0f} ms | ≤ 1,500 ms |")
+    print(f"| messages delivered | {pushed / took:,.0f} /s, in {frames / took:,.0f} frames/s | – |")
+    print(f"| push_live, all of it, CPU per frame | {cpu / max(1, frames) * 1e6:.0f} µs | – |")
+    print(f"| one post by boto3's `post_to_connection`, CPU | {usual * 1e6:.0f} µs | – |")
+    print(f"| one post by push_live's way, CPU | {ours * 1e6:.0f} µs ({ours / usual:.2f}×) | < 1× |")
+
+
+def main(options: argparse.Namespace) -> int:
+    command = (sys.executable, "-m", "localstage", "--state-dir", str(STATE), "up")
+    ports = ("--http-port", "0", "--websocket-port", "0")
+    process = StageProcess(lambda _line: None, (*command, *ports), STATE / "stage.json")
+    with interruptible():
+        try:
+            target = process.start()
+            stage = json.loads((STATE / "stage.json").read_text())
+            return 0 if asyncio.run(measure(target, stage, options)) else 1
+        finally:
+            process.close()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--rate", type=float, default=50)
+    parser.add_argument("--subscribers", type=int, default=100)
+    sys.exit(main(parser.parse_args()))
