@@ -15,9 +15,10 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from loadtest import replay
+from loadtest import activity, replay
 from loadtest.client import LoadTestError
 from loadtest.stage_process import StageProcess, stage
+from loadtest.streams import Plan
 from loadtest.target import Target, running_stage
 
 HOW_TO_TALK = """
@@ -52,11 +53,19 @@ def run(arguments: argparse.Namespace) -> int:
     with stage(echo) as (target, process):
         outcome = replay.replay(plan, target, console)
         if arguments.stay and process is not None:
-            print(f"\n{outcome.verdict.line()}", flush=True)
+            _show_activity(console, plan, target)
+            print(f"\n{outcome.lines()}", flush=True)
             _stay(target, process)
             return outcome.exit_code
-    print(f"\n{outcome.verdict.line()}", flush=True)
+    print(f"\n{outcome.lines()}", flush=True)
     return outcome.exit_code
+
+
+def _show_activity(console: Console, plan: Plan, target: Target) -> None:
+    try:
+        activity.show(console, plan, target.analyst())
+    except LoadTestError as error:
+        console.print(f"\nthe analytics do not answer: {error}", markup=False, style="red")
 
 
 def _stay(target: Target, process: StageProcess) -> None:

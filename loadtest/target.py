@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import time
@@ -57,9 +58,31 @@ class Target:
         """A WebSocket as ``user``, not yet open."""
         return WebSocket(self.websocket_url, self.signed_in(user, *scopes), timeout=timeout)
 
+    @property
+    def reader_id(self) -> str:
+        """Who :meth:`reader` is.
+
+        Raises:
+            TokenRefused: the one token of this target names nobody.
+        """
+        return _subject(self.token) if self.token else READER
+
     def reader(self) -> HttpApi:
         """The HTTP API for someone who may read."""
         return HttpApi(self.http_url, self.signed_in(READER, "chat:read"))
+
+    def analyst(self) -> HttpApi:
+        """The HTTP API for someone who may ask for analytics."""
+        return HttpApi(self.http_url, self.signed_in(READER, "analytics:read"))
+
+
+def _subject(token: str) -> str:
+    """The subject of a JWT, which is not checked here: that is the platform's to do."""
+    try:
+        claims = token.split(".")[1]
+        return str(json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))["sub"])
+    except (IndexError, ValueError, KeyError, TypeError):
+        raise TokenRefused("HEADRACE_TOKEN is no token that names a user") from None
 
 
 @dataclass(frozen=True)
