@@ -22,7 +22,7 @@ from headrace.times import FixedClock
 START = times.parse_iso("2025-11-21T10:00:00Z")
 USERS = ("alice", "bob", "carol")
 ROOMS = {"hall": "open", "club": "members", "nowhere": None}
-IDS = ("a", "a!", "a b", "b", "я")
+IDS = ("a", "a!", "a b", "я")
 Place = tuple[str, str, str]
 """Time, id and sender: what orders messages, compared without the texts that keys are made of."""
 
