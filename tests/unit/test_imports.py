@@ -90,6 +90,8 @@ def test_only_settings_reads_the_environment() -> None:
         ("persist_events", {"boto3", "pika", "redis", "aws_lambda_powertools.event_handler"}),
         ("declare_topology", {"boto3", "redis", "aws_lambda_powertools.event_handler"}),
         ("send_probes", {"boto3", "redis", "interlock", "aws_lambda_powertools.event_handler"}),
+        ("push_live", {"boto3", "pika", "redis", "requests", "aws_lambda_powertools.event_handler"}),
+        ("read_frame", {"boto3", "pika", "redis", "aws_lambda_powertools.event_handler"}),
         ("read_status", {"boto3", "redis", "aws_lambda_powertools.event_handler"}),
     ],
 )
