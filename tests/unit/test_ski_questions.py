@@ -56,8 +56,9 @@ STEPS = st.lists(
         st.tuples(st.just("resorts"), st.booleans()),
         st.tuples(st.just("retry"), st.none()),
         st.tuples(st.just("lag"), st.sampled_from((0.0, 1.0, LAG / 1000))),
-        st.tuples(st.just("wait"), st.sampled_from((0.3, 2.0, 6.0, 4000.0))),
+        st.tuples(st.just("wait"), st.sampled_from((0.3, 2.0, 6.0, 6.0, 4000.0))),
         st.tuples(st.just("ask"), st.none()),
+        st.tuples(st.just("watch"), st.none()),
     ),
     min_size=8,
     max_size=30,
@@ -247,6 +248,10 @@ def test_p9_every_answer_is_that_of_a_list_whatever_happened(steps: list[tuple[s
             case "wait":
                 story.slopes.clock.advance(what)
             case "ask":
+                story.ask()
+            case "watch":
+                story.ask()
+                story.slopes.clock.advance(LAG / 1000)
                 story.ask()
 
     story.finish()
