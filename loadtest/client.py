@@ -11,6 +11,7 @@ LoadTestError
 
 from __future__ import annotations
 
+import copy
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -196,10 +197,26 @@ class HttpApi:
         Raises:
             HttpError: not a 2xx after six tries.
         """
-        target = f"{path}?{urlencode(query)}" if query else path
+        return self._tried_again("GET", f"{path}?{urlencode(query)}" if query else path, None)
+
+    def put(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """PUT ``body``, tried again like :meth:`get`: a PUT may come twice."""
+        return self._tried_again("PUT", path, json.dumps(body, ensure_ascii=False).encode())
+
+    def delete(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """DELETE with ``body``, tried again like :meth:`get`."""
+        return self._tried_again("DELETE", path, json.dumps(body, ensure_ascii=False).encode())
+
+    def signed_in(self, token: Callable[[], str]) -> HttpApi:
+        """The same API as somebody else, over the same connections; only one of them needs closing."""
+        other = copy.copy(self)
+        other._token = token
+        return other
+
+    def _tried_again(self, method: str, target: str, body: bytes | None) -> dict[str, Any]:
         for attempt in range(1, TRIES + 1):
             try:
-                return self._request("GET", target, None)
+                return self._request(method, target, body)
             except HttpError as error:
                 if not error.retryable or attempt == TRIES:
                     raise

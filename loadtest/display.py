@@ -22,6 +22,7 @@ from loadtest.events import parse_iso
 COLORS = ("red", "green", "yellow", "blue", "magenta", "cyan", "bright_red", "bright_green", "bright_blue")
 WIDEST_NAME, WIDEST_TEXT, LONGEST_SHOWN = 20, 100, 600
 PLAIN_STEPS = 4
+STORIES = {"JOIN": "joined", "LEAVE": "left"}
 
 
 @contextmanager
@@ -87,12 +88,17 @@ def _conversation(said: Iterable[tuple[datetime, Mapping[str, Any]]], widest: in
     for moment, item in said:
         name = _name(item)
         color = COLORS[zlib.crc32(name.encode()) % len(COLORS)]
-        table.add_row(Text(f"{moment:%H:%M}", style="dim"), Text(name, style=color), Text(_shortened(item["message"])))
+        table.add_row(Text(f"{moment:%H:%M}", style="dim"), Text(name, style=color), _words(item))
     return table
 
 
 def _name(item: Mapping[str, Any]) -> str:
     return visible(str(item["username"]))
+
+
+def _words(item: Mapping[str, Any]) -> Text:
+    story = STORIES.get(item.get("messageType", ""))
+    return Text(story, style="dim") if story else Text(_shortened(item["message"]))
 
 
 def _shortened(message: str) -> str:

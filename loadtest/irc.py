@@ -17,8 +17,8 @@ Only the first form becomes a message. Nothing is dropped unseen: every line cou
   lines keep their order and a log that grew gives its earlier lines the same times again. A clock that goes back by
   more than an hour has come round: past midnight, or past noon in a log that never shows an hour above 12 (some have a
   12-hour clock, and 01:00 follows 12:59). One that goes back by less was put back: the order of the lines wins.
-* **Ids**: the room is ``irc-`` and the file's name without its ending, the message id a UUID of room and line number,
-  so a second replay is the same events.
+* **Ids**: the room is ``irc-channel-`` and the file's name without its ending, the message id a UUID of room and line
+  number, so a second replay is the same events.
 """
 
 from __future__ import annotations
@@ -67,10 +67,11 @@ class Presence:
 
 @dataclass
 class Log:
-    """One log, read. ``kinds`` counts every line but the empty end of the file."""
+    """One log, read. ``kinds`` counts every line but the empty end of the file; no line is before ``opened_at``."""
 
     path: Path
     room_id: str
+    opened_at: str
     messages: list[ChatEvent] = field(default_factory=list)
     presences: list[Presence] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
@@ -101,8 +102,9 @@ def read_log(path: Path) -> Log:
         lines = _lines(path.read_bytes())
     except OSError as error:
         raise IrcLogError(f"{path} cannot be read: {error.strerror}") from None
-    log = Log(path, f"irc-{identifier(path.stem)}")
-    clock = _Clock(_date(path), _turn(lines))
+    midnight = _date(path)
+    log = Log(path, identifier(f"irc-channel-{path.stem}"), iso(midnight))
+    clock = _Clock(midnight, _turn(lines))
     for number, line in enumerate(lines, 1):
         log.kinds[_take(line, number, log, clock)] += 1
     return log

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from loadtest import conversation, display, irc, target
+from loadtest import conversation, display, irc, membership, target
 from loadtest.checker import Checker, Verdict
 from loadtest.client import HttpApi, LoadTestError
 from loadtest.prober import Prober
@@ -32,15 +32,24 @@ PAGE = 24
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished replay. ``troubles`` are sentences about connections that broke off for good."""
+    """A finished replay. ``troubles`` are sentences about connections that broke off for good.
+
+    ``memberships`` is a line on what the nicks of logs can read, if that was looked at; ``rights_kept`` its verdict.
+    """
 
     verdict: Verdict
     troubles: tuple[str, ...]
+    memberships: str = ""
+    rights_kept: bool = True
 
     @property
     def exit_code(self) -> int:
         """0 only if everything was accepted and kept."""
-        return 0 if self.verdict.whole and not self.troubles else 1
+        return 0 if self.verdict.whole and self.rights_kept and not self.troubles else 1
+
+    def lines(self) -> str:
+        """The last words: on memberships, if there are any, and the checker's line."""
+        return "\n".join(line for line in (self.memberships, self.verdict.line()) if line)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,6 +89,12 @@ def replay(plan: Plan, stage: target.Target, console: Console) -> Outcome:
     reader = stage.reader()
     prober = Prober(reader)
     console.print(f"replaying {plan.title}: {plan.messages:,} messages of {plan.users:,} users")
+    choice = membership.choose(plan.channels)
+    if plan.channels:
+        with display.progress_bar(
+            console, "joins, leaves", sum(len(each.changes) for each in plan.channels)
+        ) as advance:
+            membership.import_channels(plan.channels, stage, advance)
     prober.start()
     with display.progress_bar(console, "sent", plan.messages) as advance:
         sending = Sending(plan, stage, checker, prober, advance)
@@ -92,7 +107,27 @@ def replay(plan: Plan, stage: target.Target, console: Console) -> Outcome:
         console.print(trouble, markup=False, style="red")
     _show_page(plan, reader, console)
     reader.close()
-    return Outcome(verdict, tuple(sending.troubles))
+    if not plan.channels:
+        return Outcome(verdict, tuple(sending.troubles))
+    told, rights_kept = read_as_nicks(plan, choice, stage, console)
+    return Outcome(verdict, tuple(sending.troubles), told, rights_kept)
+
+
+def read_as_nicks(plan: Plan, choice: membership.Choice, stage: target.Target, console: Console) -> tuple[str, bool]:
+    """Read every room as its nicks; the line that says what came of it, and whether all was right."""
+    rooms = f"{len(plan.channels):,} room{'' if len(plan.channels) == 1 else 's'}"
+    if not stage.token_url:
+        return f"memberships: {choice.of:,} nicks in {rooms} imported; nobody read as them: no --token-url", True
+    console.print(f"\nreading as {choice.told()} in {rooms}: {choice.requests:,} pages")
+    sent = frozenset(event.message_id for stream in plan.streams for event in stream.events)
+    verification = membership.Verification(stage, sent)
+    with display.progress_bar(console, "as nicks", len(choice.nicks)) as advance:
+        verification.run(choice.nicks, advance)
+    wrong = verification.wrong
+    for trouble in wrong[: membership.EXAMPLES]:
+        console.print(trouble, markup=False, style="red", soft_wrap=True)
+    who, did = (f"{len(wrong):,} of {choice.told()}", "did NOT read") if wrong else (choice.told(), "read")
+    return f"memberships: {who} in {rooms} {did} exactly what was said while they were in", not wrong
 
 
 def read_back(checker: Checker, reader: HttpApi, console: Console, plan: Plan) -> None:
@@ -106,7 +141,7 @@ def read_back(checker: Checker, reader: HttpApi, console: Console, plan: Plan) -
                 advance(now - read)
                 read = now
 
-        drain_and_read(checker, reader, progress=progress)
+        drain_and_read(checker, membership.WithoutStories(reader), progress=progress)
 
 
 def _rows(plan: Plan, checker: Checker, verdict: Verdict, seconds: float) -> dict[str, str]:
@@ -157,7 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("headrace: interrupted", file=sys.stderr)
         return 130
-    print(f"\n{outcome.verdict.line()}")
+    print(f"\n{outcome.lines()}")
     return outcome.exit_code
 
 

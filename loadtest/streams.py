@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from loadtest.channels import Channel, channel_of
 from loadtest.checker import Checker
 from loadtest.client import LoadTestError
 from loadtest.conversation import Conversation
@@ -37,7 +38,10 @@ class Stream:
 
 @dataclass(frozen=True)
 class Plan:
-    """A whole replay. ``permitted`` are events that an earlier replay may have left in the same rooms."""
+    """A whole replay. ``permitted`` are events that an earlier replay may have left in the same rooms.
+
+    ``channels`` are the rooms that have members, to be imported before anything is sent.
+    """
 
     title: str
     streams: tuple[Stream, ...]
@@ -45,6 +49,7 @@ class Plan:
     users: int
     permitted: tuple[ChatEvent, ...] = ()
     notes: tuple[str, ...] = ()
+    channels: tuple[Channel, ...] = ()
 
     @property
     def messages(self) -> int:
@@ -69,18 +74,20 @@ def plan_logs(logs: Sequence[Log], messages: int | None = None) -> Plan:
     left = messages if messages is not None else sum(len(log.messages) for log in logs)
     streams: list[Stream] = []
     permitted: list[ChatEvent] = []
+    channels: list[Channel] = []
     for log in logs:
         sent, rest = log.messages[:left], log.messages[left:]
         left -= len(sent)
         if sent:
             streams.append(Stream(f"replay-{log.room_id}", ("events:write",), sent, single=False))
             permitted.extend(rest)
+            channels.append(channel_of(log))
     users = len({event.user_id for stream in streams for event in stream.events})
     kinds = {kind: sum(log.kinds[kind] for log in logs) for log in logs for kind in log.kinds}
     lines = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items(), key=lambda entry: -entry[1]))
     title = f"{len(logs)} IRC log{'' if len(logs) == 1 else 's'}"
     connections = max(1, min(CONNECTIONS_FOR_LOGS, len(streams)))
-    return Plan(title, tuple(streams), connections, users, tuple(permitted), (lines,))
+    return Plan(title, tuple(streams), connections, users, tuple(permitted), (lines,), tuple(channels))
 
 
 @dataclass

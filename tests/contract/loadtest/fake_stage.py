@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import WSMsgType, web
+from fake_rooms import FakeRooms
 
 Row = dict[str, Any]
 
@@ -39,6 +40,7 @@ class FakeStage:
     """Runs in a thread of its own, because the clients under test block."""
 
     faults: Faults = field(default_factory=Faults)
+    rooms: FakeRooms = field(default_factory=FakeRooms)
     rows: dict[str, dict[tuple[str, str, str], Row]] = field(default_factory=dict)
     extra: dict[str, list[Row]] = field(default_factory=dict)
     accepted: int = 0
@@ -81,6 +83,7 @@ class FakeStage:
         app.router.add_get("/local", self._socket)
         app.router.add_get("/rooms/{room}/messages", self._history)
         app.router.add_post("/token", self._token)
+        app.router.add_routes(self.rooms.routes())
         runner = web.AppRunner(app, shutdown_timeout=0.1)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -160,10 +163,15 @@ class FakeStage:
         return {"roomId": row["roomId"], "messageId": row["messageId"], "timestamp": row["timestamp"], "lane": "main"}
 
     async def _history(self, request: web.Request) -> web.Response:
-        if not request.headers.get("Authorization", "").startswith("Bearer "):
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if not token:
             return web.json_response({"message": "Unauthorized"}, status=401)
         room, query = request.match_info["room"], request.query
-        rows = [*self.rows.get(room, {}).values(), *self.extra.get(room, [])]
+        user = bytes.fromhex(token.split(".")[0]).decode()
+        visible = self.rooms.visible(room, user, [*self.rows.get(room, {}).values(), *self.extra.get(room, [])])
+        if visible is None:
+            return web.json_response({"error": {"code": "forbidden", "message": "not in this room"}}, status=403)
+        rows = visible
         rows = [row for row in rows if row["visible_at"] <= time.monotonic()]
         rows = [row for row in rows if query.get("from", "") <= row["timestamp"] < query.get("to", "~")]
         rows.sort(key=lambda row: (row["timestamp"], row["messageId"]), reverse=not self.faults.disorder)

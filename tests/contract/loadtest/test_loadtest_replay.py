@@ -16,7 +16,13 @@ LINE = re.compile(
     r"duplicated=(?P<duplicated>\d+) acks p50=\d+ms p99=\d+ms durable p50=\d+ms p99=\d+ms"
 )
 Run = Callable[..., tuple[int, dict[str, int]]]
+Capture = pytest.CaptureFixture[str]
 SAMPLES = Path(__file__).resolve().parents[2] / "unit" / "loadtest" / "irc"
+GLOB = str(SAMPLES / "*.log")
+
+
+def urls(stage: FakeStage) -> list[str]:
+    return ["--http-url", stage.http_url, "--websocket-url", stage.websocket_url, "--token-url", stage.token_url]
 
 
 @pytest.fixture
@@ -27,8 +33,7 @@ def run(stage: FakeStage, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     })  # fmt: skip
 
     def run(*arguments: str) -> tuple[int, dict[str, int]]:
-        urls = ["--http-url", stage.http_url, "--websocket-url", stage.websocket_url, "--token-url", stage.token_url]
-        code = replay.main([*arguments, *urls])
+        code = replay.main([*arguments, *urls(stage)])
         last = capsys.readouterr().out.splitlines()[-1]
         found = LINE.fullmatch(last)
         assert found, last
@@ -95,6 +100,52 @@ def test_logs_replayed_twice_give_no_row_more(run: Run, stage: FakeStage) -> Non
 
     assert first == second == (0, numbers(19, 19))
     assert {room: set(kept) for room, kept in stage.rows.items()} == rows
+
+
+def test_every_nick_of_a_log_reads_what_was_said_while_they_were_in(stage: FakeStage, capsys: Capture) -> None:
+    assert replay.main(["--log", GLOB, *urls(stage)]) == 0
+
+    before, last = capsys.readouterr().out.splitlines()[-2:]
+    assert before == "memberships: 16 nicks in 2 rooms read exactly what was said while they were in"
+    assert LINE.fullmatch(last)
+
+
+def test_logs_replayed_twice_give_no_stay_more(run: Run, stage: FakeStage) -> None:
+    run("--log", GLOB)
+    members, stories = dict(stage.rooms.members), {room: set(told) for room, told in stage.rooms.stories.items()}
+
+    assert run("--log", GLOB)[0] == 0
+    assert stage.rooms.members == members
+    assert {room: set(told) for room, told in stage.rooms.stories.items()} == stories
+
+
+@pytest.mark.parametrize(("fault", "nick"), [("leak", "smiley"), ("deaf", "brad[]")])
+def test_a_nick_that_reads_what_was_said_outside_exits_1(
+    stage: FakeStage, capsys: Capture, fault: str, nick: str
+) -> None:
+    setattr(stage.rooms, fault, nick)
+
+    assert replay.main(["--log", GLOB, *urls(stage)]) == 1
+
+    told = capsys.readouterr().out.splitlines()
+    assert told[-2] == "memberships: 1 of 16 nicks in 2 rooms did NOT read exactly what was said while they were in"
+    assert any(f", {nick}: reads " in line for line in told)
+
+
+def test_a_sample_of_nicks_says_that_it_is_one(
+    stage: FakeStage, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NICKS", "4")
+
+    assert replay.main(["--log", GLOB, *urls(stage)]) == 0
+    assert "memberships: a sample of 4 of 16 nicks in 2 rooms read exactly" in capsys.readouterr().out
+
+
+def test_an_open_room_of_the_same_name_is_told_in_one_sentence(stage: FakeStage, capsys: Capture) -> None:
+    stage.rooms.kinds["irc-channel-2004-11-15_03"] = "open"
+
+    assert replay.main(["--log", GLOB, *urls(stage)]) == 1
+    assert "irc-channel-2004-11-15_03 is there already and is another one" in capsys.readouterr().err
 
 
 def test_a_part_of_a_log_may_follow_the_whole_log(run: Run) -> None:

@@ -63,7 +63,7 @@ def test_the_kinds_of_the_sample_are_as_counted_by_hand() -> None:
     log = read_log(SAMPLES / "2004-11-15_03.log")
 
     assert log.kinds == Counter(message=14, join=3, leave=2, rename=2, action=3, other=3)
-    assert log.room_id == "irc-2004-11-15_03"
+    assert log.room_id == "irc-channel-2004-11-15_03"
     assert [message.username for message in log.messages[:6]] == [
         "|trey|", "Matt|", "benh`", "brad[] ", "[cro] smiley", "^back\\slash^",
     ]  # fmt: skip
@@ -150,7 +150,7 @@ def test_a_file_with_windows_line_ends_has_them_as_line_ends(tmp_path: Path) -> 
 def test_a_hash_in_a_nick_or_name_never_reaches_an_id(tmp_path: Path) -> None:
     log = read_log(log_of(tmp_path, b"[10:00] <a#b\x02> x\n[10:01] < > y\n", "2004-11-15#ubuntu.log"))
 
-    assert log.room_id == "irc-2004-11-15\N{FULLWIDTH NUMBER SIGN}ubuntu"
+    assert log.room_id == "irc-channel-2004-11-15\N{FULLWIDTH NUMBER SIGN}ubuntu"
     assert [message.user_id for message in log.messages] == ["a\N{FULLWIDTH NUMBER SIGN}b", "_"]
     assert user_id("sinope[crashed] ") == "sinope[crashed]"
 
