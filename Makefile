@@ -19,7 +19,7 @@ setup: ## make .venv from the lock files (every other target does this by itself
 run: setup ## start the stage, replay a conversation, stay up until Ctrl-C   [MESSAGES=n] [LOG='path/*.log']
 	@$(PY) -m loadtest.demo --stay $(REPLAY_ARGS)
 
-demo: setup ## the same, but exit with the checker's verdict                  [MESSAGES=n] [LOG='path/*.log']
+demo: setup ## the same, but exit with the checker's verdict                  [MESSAGES=n] [LOG='path/*.log' [NICKS=all]]
 	@$(PY) -m loadtest.demo $(REPLAY_ARGS)
 
 up: setup ## start the stage alone, with its log lines
