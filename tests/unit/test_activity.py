@@ -65,8 +65,7 @@ class Analytics:
 
 def test_the_table_waits_until_everything_is_counted_and_shows_no_control_characters() -> None:
     events = tuple(
-        ChatEvent("kitchen", f"m-{number}", f"2025-11-21T10:00:0{number}.000000Z", "bob", "hi")
-        for number in range(4)
+        ChatEvent("kitchen", f"m-{number}", f"2025-11-21T10:00:0{number}.000000Z", "bob", "hi") for number in range(4)
     )
     plan = Plan("test", (Stream("bob", ("chat:write",), list(events), single=True),), 1, 1)
     shown, waits = io.StringIO(), list[float]()
