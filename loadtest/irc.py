@@ -145,8 +145,11 @@ class _Clock:
         return iso(self._last)
 
     def now(self) -> str:
-        """The time of a line without a stamp: a millisecond after the line before."""
-        self._last += STEP
+        """The time of a line without a stamp: a millisecond after the line before, or after the file's start.
+
+        So nobody comes or goes at the very start, and whoever was there from the start was there for a time.
+        """
+        self._last = max(self._minute, self._last) + STEP
         return iso(self._last)
 
 

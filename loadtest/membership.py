@@ -180,7 +180,7 @@ class Verification:
     def _check(self, channel: Channel, nick: str) -> str:
         """What is wrong with what ``nick`` reads. Joins and leaves are waited for a little: nobody polled for them."""
         api = self._api.signed_in(self.target.signed_in(nick, "chat:read"))
-        while trouble := self._compare(channel, nick, _read(api, channel, nick)):
+        while trouble := self._compare(channel, nick, _read(api, channel)):
             if not trouble.startswith("misses") or not self._may_wait():
                 return trouble
             time.sleep(1)
@@ -226,14 +226,8 @@ class Verification:
         return self._stories[channel.room_id]
 
 
-def _read(api: HttpApi, channel: Channel, nick: str) -> list[dict[str, Any]]:
-    try:
-        return [item for page in api.walk_room(channel.room_id, limit=PAGE) for item in page]
-    except HttpError as error:
-        # Somebody whose every stay had no length was never in, as far as the platform knows.
-        if error.status == 403 and not channel.stays[nick]:
-            return []
-        raise
+def _read(api: HttpApi, channel: Channel) -> list[dict[str, Any]]:
+    return [item for page in api.walk_room(channel.room_id, limit=PAGE) for item in page]
 
 
 def _same(event: ChatEvent | None, item: dict[str, Any]) -> bool:

@@ -141,6 +141,7 @@ def test_what_is_imported_folds_to_the_stays_of_the_rule_and_is_the_same_each_ti
     }
 
     assert folded == log.stays
+    assert all(log.stays.values())
     assert len({change.event_id for change in log.changes}) == len(log.changes)
     assert channel_of(read_log(path)).changes == log.changes
 
