@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format typecheck validate unit model contract e2e load bench-localstage bench-publish bench-persist bench-history bench-live bench-emulators invoke lock clean
+.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format typecheck validate unit model contract e2e load bench-localstage bench-publish bench-persist bench-history bench-live bench-analytics bench-emulators invoke lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -108,6 +108,9 @@ bench-history: setup ## pages of a small and of a large room beside the bare Dyn
 
 bench-live: setup ## 100 subscribers in a room, 50 messages/s; push latency, CPU per post     [SECONDS=60]
 	@$(PY) -m bench.live $(if $(SECONDS),--seconds $(SECONDS))
+
+bench-analytics: setup ## analytics cold, warm and a minute later, beside the straight scatter-gather   [SIZES=200000,1000000] [DAY=1000000]
+	@$(PY) -m bench.analytics $(if $(SIZES),--sizes $(SIZES)) $(if $(DAY),--day $(DAY))
 
 bench-emulators: setup ## which DynamoDB and SQS emulators, and why
 	@$(PY) -m bench.emulators

@@ -151,7 +151,7 @@ class Run:
             self.world.clock.advance(30)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(ASKS, st.lists(STEPS, max_size=12))
 def test_p9_every_answer_equals_a_scan_once_events_are_settled_and_stays_so(first: Any, steps: list[Any]) -> None:
     run = Run()
