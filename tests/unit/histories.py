@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace import keys, times
 from headrace.access import Access, Interval, Reach, not_in_room
 from headrace.auth import Caller
 from headrace.cursors import CursorSigner
+from headrace.errors import Forbidden
 from headrace.history import History, PageRequest
 from headrace.newest_pages import NewestPages
 from headrace.readers.memory import MemoryReader
@@ -50,6 +52,15 @@ class Rights:
         if intervals is None:
             raise not_in_room(room_id)
         return Reach(intervals)
+
+    def reaches(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, Reach | None]:
+        found: dict[str, Reach | None] = {}
+        for room_id in room_ids:
+            try:
+                found[room_id] = self.reach(caller, room_id)
+            except Forbidden:
+                found[room_id] = None
+        return found
 
     def check_write(self, caller: Caller, room_id: str) -> None:
         self.reach(caller, room_id)

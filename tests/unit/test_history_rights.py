@@ -6,14 +6,17 @@ from typing import Any
 
 import pytest
 
+from headrace.access import RoomAccess
 from headrace.auth import Caller
 from headrace.cursors import CursorSigner
 from headrace.errors import Forbidden, StoreUnavailable
 from headrace.history import ROOMS_PER_PAGE, History, PageRequest
+from headrace.memberships import Change, MemoryMemberships
 from headrace.readers import RangeQuery, Rows
 from headrace.readers.memory import MemoryReader
+from headrace.rooms import MemoryRooms, Room
 from headrace.times import SECOND, FixedClock
-from tests.unit.histories import ALICE, START, Rights, history, ids, row, stay, walk
+from tests.unit.histories import ALICE, START, Rights, at, history, ids, row, stay, walk
 
 NOW = START // SECOND
 
@@ -218,6 +221,37 @@ def test_rights_that_cannot_be_told_are_a_503_and_never_a_page() -> None:
         pages.room_page(ALICE, "lobby", PageRequest())
     with pytest.raises(StoreUnavailable):
         pages.user_page(ALICE, "bob", PageRequest())
+
+
+def test_reaches_of_several_rooms_are_each_rooms_reach_in_two_questions() -> None:
+    rooms, memberships = MemoryRooms(), MemoryMemberships()
+    access = RoomAccess(rooms, memberships)
+    for name, kind in (("hall", "open"), ("club", "members"), ("secret", "members")):
+        rooms.create(Room(name, kind, "group", at(0), "bob"))
+    memberships.add(Change(user_id="alice", room_id="club", kind="join", event=f"{at(1)}#j"))
+    names = ["club", "hall", "secret", "unknown"]
+    before = rooms.reads + memberships.reads
+
+    together = access.reaches(ALICE, names)
+
+    assert rooms.reads + memberships.reads == before + 2
+    for name in names:
+        try:
+            assert together[name] == access.reach(ALICE, name)
+        except Forbidden:
+            assert together[name] is None
+    assert [name for name, reach in together.items() if reach is None] == ["secret"]
+
+
+@pytest.mark.parametrize("left_out", ["rooms", "memberships"])
+def test_p12_what_a_table_leaves_out_is_no_right(left_out: str) -> None:
+    rooms, memberships = MemoryRooms(), MemoryMemberships()
+    rooms.create(Room("club", "members", "group", at(0), "bob"))
+    part = rooms if left_out == "rooms" else memberships
+    part.get_many = lambda _: {}  # type: ignore[method-assign]
+
+    with pytest.raises(StoreUnavailable):
+        RoomAccess(rooms, memberships).reaches(ALICE, ["club"])
 
 
 def _user_query() -> Any:

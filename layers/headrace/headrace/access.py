@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from headrace.auth import EVENTS_WRITE, Caller
-from headrace.errors import FieldError, Forbidden, shown
+from headrace.errors import FieldError, Forbidden, StoreUnavailable, shown
 from headrace.memberships import Interval, Memberships
 from headrace.rooms import OPEN, Rooms
 from headrace.times import MINUTE, micros_of
@@ -45,6 +45,14 @@ class Access(Protocol):
         """
         ...
 
+    def reaches(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, Reach | None]:
+        """:meth:`reach` for several rooms, asked together; ``None`` where that is forbidden.
+
+        Raises:
+            StoreUnavailable: it cannot be told of every room right now.
+        """
+        ...
+
     def check_write(self, caller: Caller, room_id: str) -> None:
         """Pass if ``caller`` may write to the room now; events:write may write anywhere. Checks no scope.
 
@@ -71,6 +79,19 @@ class RoomAccess:
         if not intervals:
             raise not_in_room(room_id)
         return Reach(intervals)
+
+    def reaches(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, Reach | None]:
+        """How much of each room ``caller`` may read."""
+        rooms = self._rooms.get_many(room_ids)
+        closed = [room_id for room_id, room in rooms.items() if room is not None and room.kind != OPEN]
+        stays = self._memberships.get_many([(caller.subject, room_id) for room_id in closed])
+        if len(rooms) < len(set(room_ids)) or len(stays) < len(closed):
+            raise StoreUnavailable("rooms cannot be reached right now; try again shortly")
+        found: dict[str, Reach | None] = dict.fromkeys(rooms, Reach(None))
+        for room_id in closed:
+            intervals = stays[caller.subject, room_id].intervals
+            found[room_id] = Reach(intervals) if intervals else None
+        return found
 
     def check_write(self, caller: Caller, room_id: str) -> None:
         """Pass if ``caller`` may write to the room now."""

@@ -7,19 +7,18 @@ both, around a message). Fewer items than ``limit`` does not mean the end; ``has
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace import times
 from headrace.access import Access, Reach
 from headrace.auth import CHAT_READ, Caller
 from headrace.cursors import CursorSigner, Query
-from headrace.errors import Forbidden
 from headrace.newest_pages import ROWS, NewestPages
 from headrace.page_requests import PageRequest, parse_page_request, path_id
 from headrace.pages import ITEM_FIELDS, Page
 from headrace.paging import Paging
-from headrace.readers import RangeQuery, RangeReader
+from headrace.readers import RangeQuery, RangeReader, Rows
 from headrace.walks import Effort, spans_of
 
 __all__ = ["ITEM_FIELDS", "History", "PageRequest", "parse_page_request", "path_id"]
@@ -104,35 +103,43 @@ class History:
         query = Query("user", user_id, caller.subject, request.start, request.end)
         rows = RangeQuery(self._table, "userId", user_id, "timestampSk", index="UserIndex")
         spans = spans_of(None, request.start, request.end)
-        sees = None if user_id == caller.subject else _Sight(self._access, caller)
-        position = ("timestampSk", "roomId")
-        seconds = now // times.SECOND
-        paging = Paging(self._reader, self._cursors, query, rows, spans, position, USER_EFFORT, seconds, sees)
+        sight = None if user_id == caller.subject else _Sight(self._reader, self._access, caller)
+        reader, sees = (sight, sight.sees) if sight is not None else (self._reader, None)
+        position, seconds = ("timestampSk", "roomId"), now // times.SECOND
+        paging = Paging(reader, self._cursors, query, rows, spans, position, USER_EFFORT, seconds, sees)
         return paging.page(request)
 
 
 class _Sight:
-    """Which of somebody else's words ``caller`` may read; each room is asked for once."""
+    """Reads rows of somebody else's words, and tells which of them ``caller`` may see.
 
-    def __init__(self, access: Access, caller: Caller) -> None:
+    Each room is asked for once, all those of one read together.
+    """
+
+    def __init__(self, reader: RangeReader, access: Access, caller: Caller) -> None:
+        self._reader = reader
         self._access = access
         self._caller = caller
         self._reaches: dict[str, Reach | None] = {}
 
-    def __call__(self, row: Mapping[str, Any]) -> bool | None:
-        """Whether the row may be shown; ``None`` once too many rooms were asked for."""
-        room_id = row["roomId"]
-        if room_id not in self._reaches:
-            if len(self._reaches) >= ROOMS_PER_PAGE:
-                return None
-            self._reaches[room_id] = self._reach(room_id)
-        reach = self._reaches[room_id]
+    def read(self, query: RangeQuery) -> Rows:
+        """Rows, whose rooms have been asked for."""
+        return self.read_many([query])[0]
+
+    def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
+        """The same for several ranges."""
+        answers = self._reader.read_many(queries)
+        rooms = dict.fromkeys(row["roomId"] for rows in answers for row in rows.items)
+        unknown = [room_id for room_id in rooms if room_id not in self._reaches]
+        if asked := unknown[: ROOMS_PER_PAGE - len(self._reaches)]:
+            self._reaches |= self._access.reaches(self._caller, asked)
+        return answers
+
+    def sees(self, row: Mapping[str, Any]) -> bool | None:
+        """Whether the row may be shown; ``None`` where its room could not be asked for any more."""
+        if row["roomId"] not in self._reaches:
+            return None
+        reach = self._reaches[row["roomId"]]
         if reach is None or reach.intervals is None:
             return reach is not None
         return any(interval.covers(row["timestamp"]) for interval in reach.intervals)
-
-    def _reach(self, room_id: str) -> Reach | None:
-        try:
-            return self._access.reach(self._caller, room_id)
-        except Forbidden:
-            return None
