@@ -38,17 +38,17 @@ def row(
 
 
 class Rights:
-    """Access in memory: ``reaches`` by room; a room that is not among them is open. ``None``: never in it."""
+    """Access in memory: ``stays`` by room; a room that is not among them is open. ``None``: never in it."""
 
-    def __init__(self, **reaches: tuple[Interval, ...] | None) -> None:
-        self.reaches = reaches
+    def __init__(self, **stays: tuple[Interval, ...] | None) -> None:
+        self.stays = stays
         self.asked: list[str] = []
 
     def reach(self, caller: Caller, room_id: str) -> Reach:
         self.asked.append(room_id)
-        if room_id not in self.reaches:
+        if room_id not in self.stays:
             return Reach(None)
-        intervals = self.reaches[room_id]
+        intervals = self.stays[room_id]
         if intervals is None:
             raise not_in_room(room_id)
         return Reach(intervals)

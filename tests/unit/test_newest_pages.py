@@ -200,12 +200,12 @@ def test_p12_a_member_whose_stay_covers_the_newest_page_gets_it_from_the_cache_a
     room.page()
     reads = room.reads
 
-    room.rights.reaches["lobby"] = (stay(5, 7), stay(30))
+    room.rights.stays["lobby"] = (stay(5, 7), stay(30))
     assert len(ids(room.page())) == 20
     assert room.reads == reads
 
     for intervals in ((stay(39.5),), (stay(50),), (stay(0, 55),), (stay(0, 50), stay(58)), (stay(70),)):
-        room.rights.reaches["lobby"] = intervals
+        room.rights.stays["lobby"] = intervals
         assert room.page() == room.table_only.room_page(ALICE, "lobby", PageRequest())
 
 
@@ -213,10 +213,10 @@ def test_p12_a_removed_member_gets_nothing_newer_out_of_the_cache() -> None:
     room = Room(60, lobby=(stay(0),))
     room.page()
 
-    room.rights.reaches["lobby"] = (stay(0, 30),)
+    room.rights.stays["lobby"] = (stay(0, 30),)
     assert ids(room.page())[0] == "m029"
 
-    room.rights.reaches["lobby"] = None
+    room.rights.stays["lobby"] = None
     with pytest.raises(Forbidden):
         room.page()
 
@@ -225,7 +225,7 @@ def test_p12_a_removed_member_gets_nothing_newer_out_of_the_cache() -> None:
 def test_p12_what_one_member_does_not_see_is_never_kept_as_the_newest_of_the_room(intervals: Any) -> None:
     room = Room(60, lobby=intervals)
     room.page()
-    room.rights.reaches["lobby"] = (stay(0),)
+    room.rights.stays["lobby"] = (stay(0),)
 
     assert room.page() == room.table_only.room_page(ALICE, "lobby", PageRequest())
 
