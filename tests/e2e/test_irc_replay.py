@@ -1,0 +1,36 @@
+"""A log replayed into a whole stage: its nicks read what was said while they were in; a second replay adds nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadtest import replay
+from loadtest.target import Target
+from tests.e2e.clients import unique
+from tests.e2e.conftest import RunningStage
+
+SAMPLE = Path(__file__).resolve().parents[1] / "unit" / "loadtest" / "irc" / "2004-11-15_03.log"
+
+
+def test_a_log_is_replayed_twice_and_is_there_once_with_the_rights_of_its_nicks(
+    platform: RunningStage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / f"2004-11-15_{unique('log')}.log"
+    log.write_bytes(SAMPLE.read_bytes())
+    where = platform.where
+    stage = Target(where["http_url"], where["websocket_url"], where["token_url"])
+    urls = ["--http-url", stage.http_url, "--websocket-url", stage.websocket_url, "--token-url", stage.token_url]
+
+    kept: list[list[dict[str, Any]]] = []
+    for _ in range(2):
+        assert replay.main(["--log", str(log), *urls]) == 0
+        memberships, accepted = capsys.readouterr().out.splitlines()[-2:]
+        assert memberships == "memberships: 13 nicks in 1 room read exactly what was said while they were in"
+        assert accepted.startswith("accepted=14 stored=14 lost=0 unexpected=0 duplicated=0 ")
+        kept.append([item for page in stage.reader().walk_room(f"irc-channel-{log.stem}") for item in page])
+
+    assert kept[0] == kept[1]
+    assert {item["messageType"] for item in kept[0]} == {"TEXT", "JOIN", "LEAVE"}
