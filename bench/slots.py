@@ -38,7 +38,7 @@ def slot_costs() -> None:
         packed = encode(whole, SHARDS)
         as_json = zlib.compress(json.dumps([counts, rooms]).encode(), 1)
         tracemalloc.start()
-        found = decode(packed, 2, SHARDS)
+        found = decode(packed)
         memory = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
         merged = Aggregate.nothing(2)
@@ -48,7 +48,7 @@ def slot_costs() -> None:
             f"{users:,}" + ("" if found.tallies[0].exact else " (approximate)"),
             f"{len(packed) / 1000:,.1f} kB",
             f"{_best(lambda: encode(whole, SHARDS), rounds):.2f} ms",  # noqa: B023 - called at once
-            f"{_best(lambda: decode(packed, 2, SHARDS), rounds):.2f} ms",  # noqa: B023
+            f"{_best(lambda: decode(packed), rounds):.2f} ms",  # noqa: B023
             f"{len(as_json) / 1000:,.1f} kB",
             f"{_best(lambda: json.loads(zlib.decompress(as_json)), rounds):.2f} ms",  # noqa: B023
             f"{memory / 1000:,.0f} kB",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.analytics.aggregate import Aggregate
-from headrace.analytics.coding import LAYOUT, UnknownLayout, decode, encode
+from headrace.analytics.coding import LAYOUT, UnknownLayout, check, decode, encode
 from headrace.analytics.distinct import STANDARD_ERROR, Distinct
 from headrace.analytics.tally import Tally
 
@@ -86,13 +85,16 @@ def parts_of(aggregate: Aggregate) -> Any:
 @settings(max_examples=60)
 @given(AGGREGATES)
 def test_an_aggregate_is_unpacked_as_it_was_packed(aggregate: Aggregate) -> None:
-    assert parts_of(decode(encode(aggregate, 8), 2, 8)) == parts_of(aggregate)
+    packed = encode(aggregate, 8)
+
+    assert check(packed, 2, 8) == aggregate.expires
+    assert parts_of(decode(packed)) == parts_of(aggregate)
 
 
 def test_an_approximate_aggregate_stays_so() -> None:
     tally = Tally({f"u{number}": number + 1 for number in range(9)}, limit=5)
 
-    (found,) = decode(encode(Aggregate((tally,), 45, "a" * 27, "b" * 27), 8), 1, 8).tallies
+    (found,) = decode(encode(Aggregate((tally,), 45, "a" * 27, "b" * 27), 8)).tallies
 
     assert (found.counts, found.error, found.unique()) == (tally.counts, tally.error, tally.unique())
 
@@ -100,21 +102,20 @@ def test_an_approximate_aggregate_stays_so() -> None:
 def test_an_aggregate_of_another_layout_or_of_fewer_shards_or_cut_short_counts_as_missing() -> None:
     packed = encode(Aggregate((Tally({"a": 3}), Tally({"r": 3})), 3, "a" * 27, "b" * 27), 8)
 
-    assert decode(packed, 2, 8).total == 3
-    assert decode(packed, 2, 4).total == 3
+    assert [check(packed, 2, shards) for shards in (8, 4)] == [0, 0]
     wrong = [(bytes([LAYOUT + 1]) + packed[1:], 2, 8), (packed, 3, 8), (packed, 2, 9), (b"", 2, 8), (b"junk" * 9, 2, 8)]
     wrong += [(packed[:length], 2, 8) for length in range(len(packed))]
     for data, tallies, shards in wrong:
         with pytest.raises(UnknownLayout):
-            decode(data, tallies, shards)
+            check(data, tallies, shards)
 
 
 @settings(max_examples=100)
-@given(st.integers(70, 200), st.integers(0, 255))
-def test_a_damaged_aggregate_never_raises_anything_else(place: int, value: int) -> None:
+@given(st.integers(0, 1000), st.integers(1, 255))
+def test_a_damaged_aggregate_counts_as_missing(place: int, change: int) -> None:
     users = {f"user-{number}": number + 1 for number in range(20)}
     packed = bytearray(encode(Aggregate((Tally(users), Tally({"r": 3})), 3, "a" * 27, "b" * 27), 8))
-    packed[place % len(packed)] = value
+    packed[place % len(packed)] ^= change
 
-    with suppress(UnknownLayout):
-        decode(bytes(packed), 2, 8)
+    with pytest.raises(UnknownLayout):
+        check(bytes(packed), 2, 8)

@@ -34,12 +34,13 @@ class Node:
 
     known: Known
     asked: bool = False
+    is_missing_day: bool = False
     token: bytes | None = None
     parts: list[Node] = field(default_factory=list)
 
     def missing(self) -> Iterator[Node]:
         """It and its missing parts, the longer slots first."""
-        if self.known.aggregate is None:
+        if not self.known.found:
             yield self
             for part in self.parts:
                 yield from part.missing()
@@ -73,17 +74,15 @@ class Builder:
         self._sleep = sleep
         self._claimed: set[int] = set()
         self._foreign: set[int] = set()
+        self._prepared = 0
+        self._waits = int(WAIT_SECONDS / _POLL_SECONDS)
         self._chunk = FIRST_CHUNK
         self._read: Found = {}
         self._ahead: Iterator[Slot] = iter(())
         self._next: Slot | None = None
 
     def __enter__(self) -> Builder:
-        """Find out what is missing, and who builds it."""
-        self._claimed = self._prepare(self._nodes)
-        leaves = [node.known.slot for top in self._nodes for node in top.missing() if not node.parts]
-        self._ahead = iter(leaves)
-        self._next = next(self._ahead, None)
+        """Nothing is done before it is asked for."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -101,7 +100,9 @@ class Builder:
         Raises:
             StoreUnavailable: the table did not answer, or the deadline came.
         """
-        for node in self._nodes:
+        for place, node in enumerate(self._nodes):
+            if place == self._prepared:
+                self._prepare()
             yield node.known.slot, self._aggregate(node)
 
     def after(self) -> Iterator[tuple[Slot, Aggregate]]:
@@ -112,20 +113,37 @@ class Builder:
         if self._spans[which] is None:
             return iter(())
         if self._edges is None:
+            if not self._prepared:
+                self._prepare()
             self._scan(self._take_chunk())
         assert self._edges is not None  # noqa: S101
         return ((Slot(start, MINUTE), found) for start, found in sorted(self._edges[which].items()))
 
-    def _prepare(self, nodes: Sequence[Node]) -> set[int]:
-        """Find out what is missing, which of it is ours to build, and with which tokens; the hours that are ours."""
-        level = [node for node in nodes if node.known.aggregate is None]
+    def _prepare(self) -> None:
+        """Find out what is missing from the next batch, which of it is ours to build, and with which tokens."""
+        batch = self._batch()
+        level = [node for node in batch if not node.known.found]
         while level := [node for node in level if node.known.slot.step > MINUTE]:
             # Before its parts are looked at: what changes one of them from then on changes its token too.
             self._begin(level)
             level = self._expand(level)
-        claimed = self._claim(nodes)
-        self._begin([node for top in nodes for node in top.missing() if not node.parts])
-        return claimed
+        self._claim(batch)
+        leaves = [leaf for top in batch for leaf in top.missing() if not leaf.parts]
+        self._begin(leaves)
+        self._ahead = iter([leaf.known.slot for leaf in leaves])
+        self._next = next(self._ahead, None)
+
+    def _batch(self) -> list[Node]:
+        """The next nodes that are prepared together: a missing day is alone, for its parts fill memory."""
+        batch: list[Node] = []
+        for node in self._nodes[self._prepared :]:
+            is_day = node.known.slot.step == DAY and not node.known.found
+            if batch and (is_day or batch[-1].is_missing_day):
+                break
+            node.is_missing_day = is_day
+            batch.append(node)
+        self._prepared += len(batch)
+        return batch
 
     def _begin(self, nodes: Sequence[Node]) -> None:
         for node, token in zip(nodes, self._slots.begin([node.known for node in nodes]), strict=True):
@@ -137,36 +155,36 @@ class Builder:
         known = iter(self._slots.look([slot for each in parts for slot in each]))
         for node, each in zip(nodes, parts, strict=True):
             node.parts = [Node(next(known)) for _ in each]
-        return [part for node in nodes for part in node.parts if part.known.aggregate is None]
+        return [part for node in nodes for part in node.parts if not part.known.found]
 
-    def _claim(self, nodes: Sequence[Node]) -> set[int]:
+    def _claim(self, nodes: Sequence[Node]) -> None:
         """Claim what is to be read; what another one claimed is waited for, though not for long."""
         leaves = [node for top in nodes for node in top.missing() if not node.parts]
-        claimed = self._slots.claim([node.known.slot for node in leaves])
-        others = [node for node in leaves if _hour(node.known.slot) not in claimed]
-        waits = int(WAIT_SECONDS / _POLL_SECONDS)
-        while others and waits and not self._slots.away:
-            waits -= 1
+        ours = self._slots.claim([node.known.slot for node in leaves if _hour(node.known.slot) not in self._claimed])
+        self._claimed |= ours
+        others = [node for node in leaves if _hour(node.known.slot) not in self._claimed]
+        while others and self._waits and not self._slots.away:
+            self._waits -= 1
             self._sleep(_POLL_SECONDS)
             for node, known in zip(others, self._slots.look([node.known.slot for node in others]), strict=True):
                 node.known = known
-            others = [node for node in others if node.known.aggregate is None]
+            others = [node for node in others if not node.known.found]
         self._foreign = {_hour(node.known.slot) for node in others}
-        return claimed
 
     def _aggregate(self, node: Node) -> Aggregate:
         """What there was in the node's slot; kept, if it may be."""
         slot = node.known.slot
-        if node.known.aggregate is not None:
-            return node.known.aggregate
+        found = self._slots.take(node.known)
+        if found is not None:
+            return found
         if node.parts:
             made = Aggregate.nothing(len(self._scope.attributes))
             for part in node.parts:
+                is_known = part.known.found
                 made.merge(self._aggregate(part))
-                if part.token is None and part.known.aggregate is None:
+                if part.token is None and not is_known:
                     node.token = None
-                # What is merged need not be held any longer.
-                part.known.aggregate, part.parts = None, []
+            node.parts = []
             made.mark(slot)
         else:
             made = self._leaf(slot)

@@ -11,11 +11,13 @@ import zlib
 from array import array
 
 from headrace.analytics.aggregate import POINT_STEPS, Aggregate, Points
-from headrace.analytics.distinct import REGISTERS, Distinct
+from headrace.analytics.distinct import Distinct
 from headrace.analytics.tally import Tally
 
 LAYOUT = 1
-_HEAD = struct.Struct("<BHBQQ27s27s")  # layout, read shards, tallies, total, expires, first, last
+_HEAD = struct.Struct("<BIHBQQ27s27s")  # layout, checksum of the rest, shards, tallies, total, expires, first, last
+_CHECKED = 5
+"""Where what the checksum covers begins."""
 _LENGTH = struct.Struct("<I")
 _TALLY = struct.Struct("<QI")  # error, ids
 _LEVEL = 1
@@ -29,6 +31,7 @@ def encode(aggregate: Aggregate, shards: int) -> bytes:
     """``aggregate``, read from ``shards`` time shards."""
     head = _HEAD.pack(
         LAYOUT,
+        0,
         shards,
         len(aggregate.tallies),
         aggregate.total,
@@ -36,36 +39,43 @@ def encode(aggregate: Aggregate, shards: int) -> bytes:
         aggregate.first.encode(),
         aggregate.last.encode(),
     )
-    if not aggregate.total:
-        return head
-    sections = [part for tally in aggregate.tallies for part in _tally_sections(tally)]
-    sections += [_points_section(aggregate.points[step]) for step in POINT_STEPS]
-    return head + b"".join(_LENGTH.pack(len(section)) + section for section in sections)
+    sections: list[bytes] = []
+    if aggregate.total:
+        sections = [part for tally in aggregate.tallies for part in _tally_sections(tally)]
+        sections += [_points_section(aggregate.points[step]) for step in POINT_STEPS]
+    rest = head[_CHECKED:] + b"".join(_LENGTH.pack(len(section)) + section for section in sections)
+    return struct.pack("<BI", LAYOUT, zlib.crc32(rest)) + rest
 
 
-def decode(data: bytes, tallies: int, shards: int) -> Aggregate:
-    """The aggregate in ``data``.
+def check(data: bytes, tallies: int, shards: int) -> int:
+    """When the first row of the aggregate in ``data`` expires, if :func:`decode` can read it.
 
     Raises:
-        UnknownLayout: of another layout, of other tallies, or read from fewer than ``shards`` time shards.
+        UnknownLayout: of another layout, of other tallies, damaged, or read from fewer than ``shards`` time shards.
     """
     try:
-        layout, covered, number, total, expires, first, last = _HEAD.unpack_from(data)
-        if layout != LAYOUT or number != tallies or covered < shards:
-            raise UnknownLayout
-        if not total:
-            return Aggregate.nothing(tallies)
-        sections = _sections(data)
-        return Aggregate(
-            tuple(_tally(*sections[3 * place : 3 * place + 3]) for place in range(tallies)),
-            total,
-            first.decode(),
-            last.decode(),
-            expires,
-            dict(zip(POINT_STEPS, map(_points, sections[3 * tallies :]), strict=True)),
-        )
-    except (struct.error, zlib.error, ValueError, IndexError, TypeError):
+        layout, checksum, covered, number, _, expires, _, _ = _HEAD.unpack_from(data)
+    except struct.error:
         raise UnknownLayout from None
+    if layout != LAYOUT or number != tallies or covered < shards or zlib.crc32(data[_CHECKED:]) != checksum:
+        raise UnknownLayout
+    return int(expires)
+
+
+def decode(data: bytes) -> Aggregate:
+    """The aggregate in ``data``, which was checked."""
+    _, _, _, tallies, total, expires, first, last = _HEAD.unpack_from(data)
+    if not total:
+        return Aggregate.nothing(tallies)
+    sections = _sections(data)
+    return Aggregate(
+        tuple(_tally(*sections[3 * place : 3 * place + 3]) for place in range(tallies)),
+        total,
+        first.decode(),
+        last.decode(),
+        expires,
+        dict(zip(POINT_STEPS, map(_points, sections[3 * tallies :]), strict=True)),
+    )
 
 
 def _tally_sections(tally: Tally) -> tuple[bytes, bytes, bytes]:
@@ -84,11 +94,7 @@ def _tally(head: bytes, ids: bytes, counts: bytes) -> Tally:
     error, number = _TALLY.unpack_from(head)
     numbers = array("Q", zlib.decompress(counts))
     names = zlib.decompress(ids).decode().split("\n") if number else []
-    if not number == len(names) == len(numbers):
-        raise UnknownLayout
     registers = zlib.decompress(head[_TALLY.size :]) if len(head) > _TALLY.size else None
-    if registers is not None and len(registers) != REGISTERS:
-        raise UnknownLayout
     return Tally(dict(zip(names, numbers, strict=True)), error, Distinct(registers) if registers is not None else None)
 
 
@@ -108,7 +114,5 @@ def _sections(data: bytes) -> list[bytes]:
     while place < len(data):
         (length,) = _LENGTH.unpack_from(data, place)
         place += _LENGTH.size + length
-        if place > len(data):
-            raise UnknownLayout
         found.append(data[place - length : place])
     return found

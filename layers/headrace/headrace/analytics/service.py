@@ -101,13 +101,14 @@ class Analytics:
         split, slots = self._split(request, now)
         known = slots.look(split.slots)
         generations = tuple((each.slot, each.generation) for each in known)
-        merged = self._merged.get((request.scope, generations)) if _complete(known) else None
+        is_complete = all(each.found for each in known)
+        merged = self._merged.get((request.scope, generations)) if is_complete else None
         nodes = [] if merged is not None else known
         with self._builder(request, split, slots, nodes, now, deadline) as builder:
             before = list(builder.before())
             if merged is None:
                 merged = _merge(request, builder.slots())
-                if _complete(known):
+                if is_complete:
                     self._remember((request.scope, generations), merged)
             edges = [*before, *builder.after()]
         return _merge(request, [(_ANY, merged), *edges]) if edges else merged
@@ -131,10 +132,6 @@ class Analytics:
 
 
 _ANY = Slot(0, MINUTE)
-
-
-def _complete(known: list[Known]) -> bool:
-    return all(each.aggregate is not None for each in known)
 
 
 def _merge(request: WindowRequest, parts: Iterable[tuple[Slot, Aggregate]]) -> Aggregate:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from headrace import keys, times
 from headrace.analytics.aggregate import Aggregate
-from headrace.analytics.coding import UnknownLayout, decode, encode
+from headrace.analytics.coding import UnknownLayout, check, decode, encode
 from headrace.analytics.generations import CHANGED, KEPT_SECONDS, SLICE, TOKEN_BYTES, Generations
 from headrace.analytics.scope import Scope
 from headrace.analytics.steps import HOUR, Slot
@@ -30,11 +30,20 @@ Key = tuple[str, Slot]
 
 @dataclass(slots=True)
 class Known:
-    """What is known of a slot: its ``generation``, and the aggregate that belongs to it, if there is one."""
+    """What is known of a slot: its ``generation``, and the aggregate that belongs to it, if there is one.
+
+    What comes from the cache stays ``packed`` until it is needed: unpacked, many of them would not fit into memory.
+    """
 
     slot: Slot
     generation: bytes | None = None
     aggregate: Aggregate | None = None
+    packed: bytes | None = None
+
+    @property
+    def found(self) -> bool:
+        """Whether there is an aggregate."""
+        return self.aggregate is not None or self.packed is not None
 
 
 class Memory:
@@ -96,6 +105,15 @@ class Slots:
                 self._lost()
         return known
 
+    def take(self, known: Known) -> Aggregate | None:
+        """The aggregate of a slot, which is let go; ``None`` if there is none."""
+        found, packed = known.aggregate, known.packed
+        known.aggregate = known.packed = None
+        if packed is not None and known.generation is not None:
+            found = decode(packed[TOKEN_BYTES:])
+            self._memory.put(self._key(known.slot), known.generation, found, len(packed))
+        return found
+
     def begin(self, known: Sequence[Known]) -> list[bytes | None]:
         """Tokens with which aggregates of these slots may be kept, if their rows are read from now on."""
         if known and not self.away:
@@ -156,21 +174,19 @@ class Slots:
         # Rarely: held in memory, but of an earlier generation.
         again = [pair for pair in named if self._memory.has(pair[1]) and pair[0].aggregate is None and _token(pair[0])]
         values = found[len(named) :] + self._cache.get_many([key for _, key in again])
-        for (each, key), value in zip([*unheld, *again], values, strict=True):
-            self._take(each, key, value)
+        for (each, _), value in zip([*unheld, *again], values, strict=True):
+            if value is not None and self._believes(each, value):
+                each.packed = value
 
-    def _take(self, known: Known, key: str, value: bytes | None) -> None:
-        """Believe ``value``, if it is of the slot's generation."""
-        token = _token(known)
-        if token is None or value is None or value[:TOKEN_BYTES] != token:
-            return
+    def _believes(self, known: Known, value: bytes) -> bool:
+        """Whether ``value`` is an aggregate of the slot's generation, and none of its rows has expired since."""
+        if value[:TOKEN_BYTES] != _token(known):
+            return False
         try:
-            aggregate = decode(value[TOKEN_BYTES:], len(self._scope.attributes), self._shards)
+            expires = check(value[TOKEN_BYTES:], len(self._scope.attributes), self._shards)
         except UnknownLayout:
-            return
-        known.aggregate = self._living(aggregate)
-        if known.aggregate is not None:
-            self._memory.put(key, token, aggregate, len(value))
+            return False
+        return not 0 < expires <= self._clock.now() // times.SECOND
 
     def _living(self, aggregate: Aggregate | None) -> Aggregate | None:
         """``aggregate``, unless a row of it has expired since."""
