@@ -211,6 +211,9 @@ def main(sizes: list[int], day: int, calls: int) -> None:
     emulator = next(each for each in candidates() if each.name == "dynalite, memory")
     # Millions of rows in the emulator's memory.
     os.environ.setdefault("NODE_OPTIONS", "--max-old-space-size=12000")
+    os.environ["POWERTOOLS_METRICS_DISABLED"] = "true"
+    import headrace.analysing  # noqa: F401 - now: a run takes long, and the code may be worked on meanwhile
+
     slot_costs()
     for case in [*sizes, None] if day else sizes:
         port = free_port()
@@ -221,7 +224,6 @@ def main(sizes: list[int], day: int, calls: int) -> None:
             AWS_EC2_METADATA_DISABLED="true",
             AWS_ENDPOINT_URL_DYNAMODB=f"http://127.0.0.1:{port}",
             CACHE_ENDPOINT="127.0.0.1:1",
-            POWERTOOLS_METRICS_DISABLED="true",
         )
         with tempfile.TemporaryDirectory() as folder:
             data = Path(folder) / "data"
