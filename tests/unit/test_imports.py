@@ -92,6 +92,7 @@ def test_only_settings_reads_the_environment() -> None:
         ("send_probes", {"boto3", "redis", "interlock", "aws_lambda_powertools.event_handler"}),
         ("push_live", {"boto3", "pika", "redis", "requests", "aws_lambda_powertools.event_handler"}),
         ("read_frame", {"boto3", "pika", "redis", "aws_lambda_powertools.event_handler"}),
+        ("read_analytics", {"boto3", "pika", "redis", "aws_lambda_powertools.event_handler"}),
         ("read_status", {"boto3", "redis", "aws_lambda_powertools.event_handler"}),
     ],
 )

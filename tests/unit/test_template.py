@@ -7,6 +7,7 @@ import pytest
 
 from headrace import retry_budget
 from headrace.keys import live_queues
+from headrace.streams import CHAT
 from localstage.template import parameters
 from tests.unit.stack import ROOT, Stack, as_list
 
@@ -446,3 +447,43 @@ def test_the_page_about_operations_explains_every_alarm(stack: Stack) -> None:
     page = (ROOT / "docs" / "operations.md").read_text()
 
     assert [name for name in stack.of_type("AWS::CloudWatch::Alarm") if f"`{name}`" not in page] == []
+
+
+def test_analytics_see_who_where_and_when_and_no_text(stack: Stack) -> None:
+    """P12."""
+    (query,) = [one for name, one in stack.statements() if name == "ReadAnalyticsRole" and "dynamodb" in str(one)]
+
+    assert query["Action"] == "dynamodb:Query"
+    assert query["Condition"] == {
+        "ForAllValues:StringEquals": {
+            "dynamodb:Attributes": ["bucketId", "expiresAt", "roomId", "timestampSk", "userId"]
+        },
+        "StringEquals": {"dynamodb:Select": "SPECIFIC_ATTRIBUTES"},
+    }
+
+
+def test_analytics_take_no_environment_from_ingestion(stack: Stack) -> None:
+    properties = stack.resources["ReadAnalytics"]["Properties"]
+
+    assert properties["ReservedConcurrentExecutions"] == {"Ref": "AnalyticsConcurrency"}
+    assert properties["Environment"]["Variables"]["ANALYTICS_PARALLEL_READS"] == {"Ref": "AnalyticsParallelReads"}
+
+
+def test_whoever_stores_and_whoever_counts_mean_the_same_settling_time_and_shards(stack: Stack) -> None:
+    def of(function: str) -> dict[str, object]:
+        declared = stack.resources[function]["Properties"]["Environment"]["Variables"]
+        return {name: each for name, each in declared.items() if name.startswith("TIME_") or "SETTLE" in name}
+
+    assert of("ReadAnalytics") == of("PersistEvents")
+
+
+def test_the_time_index_holds_what_slots_are_made_of(stack: Stack) -> None:
+    assert CHAT.slot_dimensions is not None
+    (index,) = [
+        one
+        for one in stack.resources["ChatMessagesTable"]["Properties"]["GlobalSecondaryIndexes"]
+        if one["IndexName"] == "TimeIndex"
+    ]
+    keys = {one["AttributeName"] for one in index["KeySchema"]} | {CHAT.partition_key, CHAT.sort_key}
+    wanted = {CHAT.slot_dimensions.user, *CHAT.slot_dimensions.groups, "expiresAt"}
+    assert set(index["Projection"]["NonKeyAttributes"]) == wanted - keys
