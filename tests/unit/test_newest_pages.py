@@ -25,7 +25,7 @@ BOB = Caller("bob", "Bob", ALICE.scopes, ALICE.expires_at)
 
 
 class Room:
-    """A room with its cache: ``pages`` reads it, ``reads`` counts what the table was asked for."""
+    """A busy room with its cache: ``pages`` reads it, ``reads`` counts what the table was asked for."""
 
     def __init__(self, count: int, **reaches: Any) -> None:
         self.rows = [row(n, f"m{n:03d}") for n in range(count)]
@@ -36,6 +36,7 @@ class Room:
         self.rights = Rights(**reaches)
         signer = CursorSigner(b"k" * 32)
         newest = NewestPages(self.cache, self.clock)
+        newest.find("lobby")
         self.pages = History(self, signer, "messages", self.clock, self.rights, newest)
         self.table_only = History(MemoryReader(self.table), signer, "messages", self.clock, self.rights)
 
@@ -83,6 +84,30 @@ def test_the_newest_page_of_a_busy_room_costs_one_round_trip_to_the_cache_and_no
 
     assert room.reads == reads
     assert room.cache.calls == calls + 6
+
+
+def test_a_room_that_nobody_asked_for_in_the_last_minute_costs_the_cache_nothing() -> None:
+    room = Room(60)
+    room.page()
+    room.clock.advance(61)
+    calls = room.cache.calls
+
+    first = room.page()
+    assert room.cache.calls == calls
+
+    assert room.page() == room.page() == first
+    assert room.cache.calls > calls
+
+
+def test_one_environment_remembers_a_bounded_number_of_rooms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headrace.newest_pages.REMEMBERED", 3)
+    cache = MemoryCache(FixedClock(START))
+    newest = NewestPages(cache, FixedClock(START))
+
+    for room_id in ("a", "b", "c", "a", "d", "a", "b"):
+        newest.find(room_id)
+
+    assert cache.calls == 2
 
 
 def test_p12_cursors_of_a_cached_page_are_its_callers_own_and_lead_on() -> None:
@@ -188,7 +213,9 @@ def test_p10_a_cache_that_was_slow_to_say_that_it_has_nothing_is_not_asked_to_ke
             return super().get_many(keys)
 
     slow = Slow(room.clock)
-    pages = History(room, CursorSigner(b"k" * 32), "messages", room.clock, room.rights, NewestPages(slow, room.clock))
+    newest = NewestPages(slow, room.clock)
+    pages = History(room, CursorSigner(b"k" * 32), "messages", room.clock, room.rights, newest)
+    newest.find("lobby")
 
     pages.room_page(ALICE, "lobby", PageRequest())
 

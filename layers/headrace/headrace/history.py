@@ -82,11 +82,13 @@ class History:
         )
         if self._newest is None or not request.is_newest or request.limit > ROWS:
             return paging.page(request)
-        kept, may_keep = self._newest.find(room_id)
+        kept, is_wanted = self._newest.find(room_id)
         if kept is not None and (page := paging.kept(kept, request)) is not None:
             return page
+        if not is_wanted:
+            return paging.page(request)
         page, newest = paging.newest(request)
-        if newest is not None and may_keep:
+        if newest is not None:
             self._newest.keep(room_id, newest, now)
         return page
 

@@ -27,6 +27,12 @@ AGE_SECONDS = 2.0
 ROWS = 20
 """The longest page that comes from the cache: the default one. One item more is kept, to tell that there is more."""
 
+BUSY_SECONDS = 60
+"""A room is busy where its newest page was asked for less than this ago, in the same environment. Only busy rooms use
+the cache: a page that nobody asks for again would cost two round trips for nothing."""
+REMEMBERED = 10_000
+"""Rooms that one environment remembers to have been asked for."""
+
 SLOW_SECONDS = 0.05
 """A cache that took this long to say it has nothing is not asked to keep something: one wait per request is enough."""
 
@@ -47,10 +53,13 @@ class NewestPages:
     def __init__(self, cache: Cache, clock: Clock) -> None:
         self._cache = cache
         self._clock = clock
+        self._asked: dict[str, int] = {}
 
     def find(self, room_id: str) -> tuple[Newest | None, bool]:
-        """What is kept, if it is there and fresh; and whether something may be kept now."""
+        """What is kept, if it is there and fresh; and whether something is to be kept now."""
         asked = self._clock.now()
+        if not self._is_busy(room_id, asked):
+            return None, False
         try:
             (value,) = self._cache.get_many([newest_page(room_id)])
         except CacheUnavailable as error:
@@ -59,6 +68,13 @@ class NewestPages:
         now = self._clock.now()
         found = _decoded(value, now) if value is not None else None
         return found, now - asked < SLOW_SECONDS * SECOND
+
+    def _is_busy(self, room_id: str, now: int) -> bool:
+        last = self._asked.pop(room_id, None)
+        self._asked[room_id] = now
+        if len(self._asked) > REMEMBERED:
+            del self._asked[next(iter(self._asked))]
+        return last is not None and now - last < BUSY_SECONDS * SECOND
 
     def keep(self, room_id: str, newest: Newest, read_at: int) -> None:
         """Keep ``newest``, which the table held at ``read_at`` (microseconds) or later."""
