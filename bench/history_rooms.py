@@ -1,0 +1,93 @@
+"""Rooms for ``bench.history``: their messages, and who may read them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from bench.emulators import client
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "layers" / "headrace"))
+
+TABLE, ROOMS, MEMBERSHIPS = "ChatMessages", "Rooms", "Memberships"
+START = 1_763_719_200_000_000
+STEP = 250_000
+
+
+def moment(number: int) -> str:
+    from headrace import times
+
+    return times.iso(START + number * STEP)
+
+
+def message(room: str, number: int) -> dict[str, Any]:
+    """Message ``number`` of a room, as persist_events stores it."""
+    from headrace import keys
+
+    message_id = f"0199{number:028x}"
+    tag = keys.sender_tag(f"user-{number % 50}")
+    return {
+        "roomId": room,
+        "timestampSk": keys.timestamp_sk(moment(number), message_id, tag),
+        "userId": f"user-{number % 50}",
+        "username": f"User {number % 50}",
+        "message": f"message number {number}, about as long as people write in a chat",
+        "messageType": "TEXT",
+        "messageId": message_id,
+        "timestamp": moment(number),
+        "bucketId": keys.bucket_id(message_id, 8),
+        "expiresAt": 4_000_000_000,
+    }
+
+
+def fill(port: int, sizes: list[int]) -> None:
+    """Make the tables, the rooms and the caller's stays; write the messages."""
+    from headrace.store.base import Table
+    from headrace.store.dynamodb import DynamoStore
+
+    database = client("dynamodb", port)
+    for name, *key in ((TABLE, "roomId", "timestampSk"), (ROOMS, "roomId"), (MEMBERSHIPS, "userId", "roomId")):
+        database.create_table(
+            TableName=name,
+            BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=[{"AttributeName": each, "AttributeType": "S"} for each in key],
+            KeySchema=[
+                {"AttributeName": each, "KeyType": kind} for each, kind in zip(key, ("HASH", "RANGE"), strict=False)
+            ],
+        )
+    store = DynamoStore(8, 10)
+    for size in sizes:
+        for first in range(0, size, 5_000):
+            items = [message(f"room-{size}", number) for number in range(first, min(first + 5_000, size))]
+            failed = [each for each in store.put_many(Table(TABLE, ("roomId", "timestampSk")), items) if each]
+            if failed:
+                raise SystemExit(f"{len(failed)} messages were not stored: {failed[0]}")
+    store.close()
+
+
+class Rights:
+    """The same rooms as open ones, and as rooms of members: one table of rooms would have to choose."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        from headrace import keys
+        from headrace.access import RoomAccess
+        from headrace.aws import client as lean
+        from headrace.memberships import Change
+        from headrace.memberships_dynamodb import DynamoMemberships
+        from headrace.rooms import DynamoRooms, RememberedRooms, Room
+
+        dynamodb = lean("dynamodb")
+        memberships = DynamoMemberships(dynamodb, MEMBERSHIPS)
+        self.of: dict[str, RoomAccess] = {}
+        for kind in ("open", "members"):
+            rooms = RememberedRooms(DynamoRooms(dynamodb, ROOMS))
+            for size in sizes:
+                rooms._remember(Room(f"room-{size}", kind, "group", moment(0), "alice"))
+            self.of[kind] = RoomAccess(rooms, memberships)
+        for size in sizes:
+            # In from the start, out for ten messages in the middle of what will be the middle page, and in again.
+            middle = size // 2
+            for event, number in (("join", 0), ("leave", middle - 20), ("join", middle - 10)):
+                change = keys.membership_event(moment(number), f"e{number}")
+                memberships.add(Change(user_id="alice", room_id=f"room-{size}", kind=event, event=change))
