@@ -113,14 +113,14 @@ def queue_deleted(world: World) -> Row:
         day.run_for(3)
         day.load.pause()
         world.lanes.drain(30)
-        world.lanes.delete_queue("persist.1")
+        world.lanes.delete_queue("persist.0")
         day.load.go_on()
         day.run_for(5)
         returned = day.load.checker.lanes["retry"]
         day.expect(returned > 0, "no event took the retry lane while its queue was gone")
         # The schedule declares the topology again within a minute, and the mapping finds its queue.
-        day.wait_until(lambda: world.lanes.has_queue("persist.1"))
-        day.expect(world.lanes.has_queue("persist.1"), "the queue was not declared again")
+        day.wait_until(lambda: world.lanes.has_queue("persist.0"))
+        day.expect(world.lanes.has_queue("persist.0"), "the queue was not declared again")
         day.run_for(SETTLED)
         return day.end("healed by schedule")
 
