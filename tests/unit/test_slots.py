@@ -73,6 +73,21 @@ def test_a_new_minute_costs_only_itself() -> None:
     assert len(seen) == 2
 
 
+def test_edges_are_read_once_whatever_is_missing_between_them() -> None:
+    world = world_with()
+    midnight = NOW // times.DAY * times.DAY - times.DAY
+    evening = {"from": times.iso(midnight - 2 * times.HOUR), "to": times.iso(midnight)}
+    total(world, evening)
+    seen: list[str] = []
+    read = world.columns.read
+    world.columns.read = lambda each: seen.append(each.lower) or read(each)  # type: ignore[method-assign, func-returns-value]
+
+    total(world, {**evening, "to": times.iso(midnight + times.DAY + times.SECOND)})
+
+    assert seen.count(times.iso(midnight + times.DAY)) == world.shards
+    assert seen.count(times.iso(midnight)) == world.shards
+
+
 def test_a_late_event_is_counted_once_it_is_settled_in_every_length_of_slot() -> None:
     world = world_with(NOW - 12 * times.HOUR)
     readers = [world.reader(), world.reader()]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from headrace import times
 from headrace.analytics.aggregate import Aggregate
-from headrace.analytics.scan import Deadline, Found, Scanner
+from headrace.analytics.scan import Deadline, Found, Reading, Scanner
 from headrace.analytics.scope import Scope
 from headrace.analytics.slots import Known, Slots
 from headrace.analytics.steps import DAY, HOUR, MINUTE, TEN_MINUTES, Slot, Span
@@ -26,6 +27,14 @@ FIRST_CHUNK, LONGEST_CHUNK = 10, 1440
 QUICK_SECONDS, SLOW_SECONDS = 0.5, 3.0
 """A chunk of minutes is read at once. The next is twice as long after a quick one, half as long after a slow one:
 when the deadline comes, what was read is kept."""
+
+
+class _Reading(NamedTuple):
+    """What is being read, of how many leaves, and since when."""
+
+    reading: Reading
+    leaves: int
+    began: float
 
 
 @dataclass(slots=True)
@@ -77,6 +86,7 @@ class Builder:
         self._prepared = 0
         self._waits = int(WAIT_SECONDS / _POLL_SECONDS)
         self._chunk = FIRST_CHUNK
+        self._reading: _Reading | None = None
         self._read: Found = {}
         self._ahead: Iterator[Slot] = iter(())
         self._next: Slot | None = None
@@ -87,6 +97,8 @@ class Builder:
 
     def __exit__(self, *_: object) -> None:
         """Keep what was built, also if the deadline came."""
+        if self._reading is not None:
+            self._reading.reading.end()
         self._slots.flush()
         self._slots.release(self._claimed)
 
@@ -115,12 +127,14 @@ class Builder:
         if self._edges is None:
             if not self._prepared:
                 self._prepare()
-            self._scan(self._take_chunk())
+            self._finish()
         assert self._edges is not None  # noqa: S101
         return ((Slot(start, MINUTE), found) for start, found in sorted(self._edges[which].items()))
 
     def _prepare(self) -> None:
         """Find out what is missing from the next batch, which of it is ours to build, and with which tokens."""
+        if self._reading is not None:
+            self._finish()  # the edges: nothing was missing from the batch before
         batch = self._batch()
         level = [node for node in batch if not node.known.found]
         while level := [node for node in level if node.known.slot.step > MINUTE]:
@@ -132,6 +146,9 @@ class Builder:
         self._begin(leaves)
         self._ahead = iter([leaf.known.slot for leaf in leaves])
         self._next = next(self._ahead, None)
+        # Whatever is known already is merged while this is read.
+        if self._next is not None or (self._edges is None and any(self._spans)):
+            self._start()
 
     def _batch(self) -> list[Node]:
         """The next nodes that are prepared together: a missing day is alone, for its parts fill memory."""
@@ -196,8 +213,8 @@ class Builder:
 
     def _leaf(self, slot: Slot) -> Aggregate:
         """A minute from its rows; read together with those after it."""
-        if slot == self._next:
-            self._scan(self._take_chunk())
+        if self._reading is not None or slot == self._next:
+            self._finish()
         return self._read.pop(slot.start, None) or Aggregate.nothing(len(self._scope.attributes))
 
     def _take_chunk(self) -> list[Slot]:
@@ -210,15 +227,25 @@ class Builder:
             self._next = next(self._ahead, None)
         return chunk
 
-    def _scan(self, chunk: Sequence[Slot]) -> None:
-        """Read ``chunk``, and the edges if they are not read yet."""
-        edges = [span for span in self._spans if span is not None] if self._edges is None else []
+    def _start(self) -> None:
+        """Begin to read the next chunk, and the edges with the first one."""
+        chunk = self._take_chunk()
         spans = [Span(chunk[0].start * times.SECOND, chunk[-1].end * times.SECOND)] if chunk else []
-        began = time.monotonic()
-        found = iter(self._scanner.scan(self._scope, [*spans, *edges], self._deadline))
-        if chunk:
+        if self._edges is None:
+            spans += [span for span in self._spans if span is not None]
+        self._reading = _Reading(self._scanner.start(self._scope, spans, self._deadline), len(chunk), time.monotonic())
+
+    def _finish(self) -> None:
+        """Have what was begun to be read, or is now."""
+        if self._reading is None:
+            self._start()
+        assert self._reading is not None  # noqa: S101
+        reading, length, began = self._reading
+        found = iter(reading.result())
+        self._reading = None
+        if length:
             self._read = next(found)
-            self._resize(len(chunk), time.monotonic() - began)
+            self._resize(length, time.monotonic() - began)
         if self._edges is None:
             self._edges = [next(found) if span is not None else {} for span in self._spans]
 

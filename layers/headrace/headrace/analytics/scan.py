@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 
 from headrace import times
@@ -50,12 +50,8 @@ class Scanner:
         self.read_shards = read_shards
         self.units = 0.0
 
-    def scan(self, scope: Scope, spans: Sequence[Span], deadline: Deadline) -> list[Found]:
-        """What there was in each of ``spans``, minute by minute.
-
-        Raises:
-            StoreUnavailable: the table did not answer, or the deadline came.
-        """
+    def start(self, scope: Scope, spans: Sequence[Span], deadline: Deadline) -> Reading:
+        """Begin to read what there was in each of ``spans``."""
         now = self._clock.now() // times.SECOND
         counted = [Minutes(scope.attributes, now, dict(scope.narrowed)) for _ in spans]
         stop = threading.Event()
@@ -77,11 +73,32 @@ class Scanner:
             for minutes, span in zip(counted, spans, strict=True)
             for query in scope.queries(self._table, self.read_shards, span)
         ]
-        done, _ = wait(reading, return_when=FIRST_EXCEPTION)
-        stop.set()
-        for each in reading:
-            each.cancel()
-        wait(reading)
+        return Reading(counted, reading, stop)
+
+
+class Reading:
+    """What is being read, one part for each span."""
+
+    def __init__(self, counted: Sequence[Minutes], reading: Sequence[Future[None]], stop: threading.Event) -> None:
+        self._counted = counted
+        self._reading = reading
+        self._stop = stop
+
+    def result(self) -> list[Found]:
+        """What there was, once all of it is read.
+
+        Raises:
+            StoreUnavailable: the table did not answer, or the deadline came.
+        """
+        done, _ = wait(self._reading, return_when=FIRST_EXCEPTION)
+        self.end()
         for each in done:
             each.result()
-        return [minutes.aggregates() for minutes in counted]
+        return [minutes.aggregates() for minutes in self._counted]
+
+    def end(self) -> None:
+        """Read no further page, and wait for those on their way."""
+        self._stop.set()
+        for each in self._reading:
+            each.cancel()
+        wait(self._reading)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from itertools import chain
+from itertools import chain, groupby, islice
 from typing import Any
 
 from headrace import times
@@ -16,15 +16,15 @@ from headrace.analytics.requests import WindowRequest
 from headrace.analytics.scan import Deadline, Scanner
 from headrace.analytics.scope import Scope
 from headrace.analytics.slots import Known, Memory, Slots
-from headrace.analytics.steps import MINUTE, Pieces, Slot, pieces
+from headrace.analytics.steps import Pieces, Slot, pieces
 from headrace.auth import ANALYTICS_READ, Caller
 from headrace.cache import Cache
 from headrace.times import Clock
 
-MERGED_LIMIT = 8
-"""Windows whose merged slots stay in memory."""
+MERGED_LIMIT = 16
+"""Windows and runs of slots whose merged aggregates stay in memory."""
 
-Generations = tuple[tuple[Slot, bytes | None], ...]
+Key = tuple[Scope, tuple[tuple[Slot, bytes | None], ...]]
 
 
 class Analytics:
@@ -48,7 +48,7 @@ class Analytics:
         self._settle = settle
         self._sleep = sleep
         self._memory = Memory()
-        self._merged: OrderedDict[tuple[Scope, Generations], Aggregate] = OrderedDict()
+        self._merged: OrderedDict[Key, Aggregate] = OrderedDict()
 
     @property
     def units(self) -> float:
@@ -100,18 +100,38 @@ class Analytics:
         """All of the window as one aggregate."""
         split, slots = self._split(request, now)
         known = slots.look(split.slots)
-        generations = tuple((each.slot, each.generation) for each in known)
-        is_complete = all(each.found for each in known)
-        merged = self._merged.get((request.scope, generations)) if is_complete else None
-        nodes = [] if merged is not None else known
+        whole = self._held(request, known)
+        # A window that moves on keeps most of its longer slots: each run of one length is merged once.
+        runs = [] if whole is not None else [list(run) for _, run in groupby(known, lambda each: each.slot.step)]
+        held = [self._held(request, run) for run in runs]
+        keys = [_key(request, run) for run in [*runs, known]]
+        nodes = [each for run, found in zip(runs, held, strict=True) if found is None for each in run]
         with self._builder(request, split, slots, nodes, now, deadline) as builder:
             before = list(builder.before())
-            if merged is None:
-                merged = _merge(request, builder.slots())
-                if is_complete:
-                    self._remember((request.scope, generations), merged)
-            edges = [*before, *builder.after()]
-        return _merge(request, [(_ANY, merged), *edges]) if edges else merged
+            parts = (part for _, part in builder.slots())
+            for place, run in enumerate(runs):
+                if held[place] is None:
+                    held[place] = self._remember(keys[place], _merge(request, islice(parts, len(run))))
+            if whole is None:
+                ordered = sorted((each for each in held if each is not None), key=lambda each: -each.total)
+                whole = self._remember(keys[-1], _merge(request, ordered))
+            edges = [part for _, part in chain(before, builder.after())]
+        return _merge(request, [whole, *edges]) if edges else whole
+
+    def _held(self, request: WindowRequest, known: list[Known]) -> Aggregate | None:
+        """What these slots were merged to, if their generations are still the same."""
+        key = _key(request, known)
+        found = self._merged.get(key) if key is not None else None
+        if key is not None and found is not None:
+            self._merged.move_to_end(key)
+        return found
+
+    def _remember(self, key: Key | None, merged: Aggregate) -> Aggregate:
+        if key is not None:
+            self._merged[key] = merged
+            while len(self._merged) > MERGED_LIMIT:
+                self._merged.popitem(last=False)
+        return merged
 
     def _split(self, request: WindowRequest, now: int) -> tuple[Pieces, Slots]:
         closed_until = int(now / times.SECOND - self._settle)
@@ -125,17 +145,16 @@ class Analytics:
         edges = (split.before, split.after)
         return Builder(self._scanner, request.scope, slots, nodes, edges, now, deadline, self._sleep)
 
-    def _remember(self, key: tuple[Scope, Generations], merged: Aggregate) -> None:
-        self._merged[key] = merged
-        while len(self._merged) > MERGED_LIMIT:
-            self._merged.popitem(last=False)
+
+def _key(request: WindowRequest, known: list[Known]) -> Key | None:
+    """What makes these slots' aggregates what they are; ``None`` if some are missing."""
+    if len(known) < 2 or not all(each.found for each in known):
+        return None
+    return request.scope, tuple((each.slot, each.generation) for each in known)
 
 
-_ANY = Slot(0, MINUTE)
-
-
-def _merge(request: WindowRequest, parts: Iterable[tuple[Slot, Aggregate]]) -> Aggregate:
+def _merge(request: WindowRequest, parts: Iterable[Aggregate]) -> Aggregate:
     whole = Aggregate.nothing(len(request.scope.attributes))
-    for _, part in parts:
+    for part in parts:
         whole.merge(part)
     return whole
