@@ -34,11 +34,12 @@ def free_port() -> int:
 
 
 class Rabbit:
-    """A broker with user ``guest`` / ``guest`` on loopback."""
+    """A broker with user ``guest`` / ``guest`` on loopback; TLS, as ``localhost``, on ``tls_port``."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="headrace-rabbit-"))
-        self.port = free_port()
+        self.port, self.tls_port = free_port(), free_port()
+        self.certificate, self._key = self.folder / "certificate.pem", self.folder / "key.pem"
         self._ports = (free_port(), free_port())
         self._process: subprocess.Popen[bytes] | None = None
         # The server would start a port mapper that outlives it; this one is a child, and ends with us.
@@ -53,7 +54,11 @@ class Rabbit:
         (self.folder / "plugins").write_text("[].")
         (self.folder / "rabbitmq.conf").write_text(
             f"listeners.tcp.local = 127.0.0.1:{self.port}\nlog.console = false\nloopback_users = none\n"
+            f"listeners.ssl.local = 127.0.0.1:{self.tls_port}\n"
+            f"ssl_options.certfile = {self.certificate}\nssl_options.keyfile = {self._key}\n"
         )
+        if not self.certificate.exists():
+            self._certify()
         variables = {
             "HOME": str(self.folder),
             "ERL_EPMD_PORT": str(epmd),
@@ -82,6 +87,11 @@ class Rabbit:
             else:
                 return
         raise RuntimeError((self.folder / "output").read_text())
+
+    def _certify(self) -> None:
+        command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
+        more = ["-addext", "subjectAltName=DNS:localhost", "-keyout", str(self._key), "-out", str(self.certificate)]
+        subprocess.run([*command, *more], check=True, capture_output=True)
 
     def kill(self) -> None:
         """End it as a power cut would."""

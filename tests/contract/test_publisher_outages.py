@@ -169,3 +169,53 @@ def test_a_confirmed_message_survives_the_death_of_the_broker() -> None:
     finally:
         publisher.close()
         broker.remove()
+
+
+@pytest.fixture
+def trusted(broker: Rabbit, monkeypatch: pytest.MonkeyPatch) -> Rabbit:
+    """The broker, its certificate among those that this process trusts."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(broker.certificate))
+    drain(broker.url)
+    return broker
+
+
+def test_many_large_messages_over_tls_are_all_confirmed(trusted: Rabbit) -> None:
+    publisher = RabbitPublisher(
+        settings(f"amqps://localhost:{trusted.tls_port}", budget=20), MemorySecrets({"arn": GUEST})
+    )
+    text = "x" * 20_000
+
+    for _ in range(3):
+        assert publisher.publish([outgoing(text, number % 4) for number in range(150)]) == [None] * 150
+
+    assert drain(trusted.url) == [text.encode()] * 450
+    publisher.close()
+
+
+def test_a_broker_whose_certificate_is_for_another_host_gets_nothing(trusted: Rabbit) -> None:
+    publisher = RabbitPublisher(settings(f"amqps://127.0.0.1:{trusted.tls_port}"), MemorySecrets({"arn": GUEST}))
+
+    assert kinds(publisher.publish([outgoing()])) == [ConnectionLost]
+
+    assert drain(trusted.url) == []
+
+
+def test_a_host_without_an_address_is_a_lost_connection() -> None:
+    publisher = RabbitPublisher(settings("amqp://nowhere.invalid:5672"), MemorySecrets({"arn": GUEST}))
+
+    assert kinds(publisher.publish([outgoing()])) == [ConnectionLost]
+
+
+def test_a_large_batch_to_a_broker_that_stopped_reading_ends_within_the_budget(broker: Rabbit) -> None:
+    drain(broker.url)
+    publisher = RabbitPublisher(settings(broker.url), MemorySecrets({"arn": GUEST}))
+    publisher.publish([outgoing()])
+    broker.freeze()
+
+    try:
+        outcomes = publisher.publish([outgoing("x" * 100_000) for _ in range(100)])
+    finally:
+        broker.thaw()
+
+    assert set(kinds(outcomes)) <= {ConnectionLost, PublishUnconfirmed}
+    publisher.close()

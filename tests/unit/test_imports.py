@@ -25,6 +25,7 @@ ADAPTER_MODULES = {
     "broker.cast",
     "broker.depths",
     "broker.link",
+    "broker.turned",
     "broker.parked",
     "broker.pika_errors",
     "broker.rabbitmq",

@@ -1,7 +1,8 @@
 """One connection to RabbitMQ with one channel in confirm mode, driven only while somebody waits for it.
 
-Between two invocations nothing runs: Lambda freezes the environment. So the connection has an I/O loop of its own that
-turns inside :meth:`Link.publish` and :meth:`Link.notice` alone, and what happened meanwhile shows there.
+Between two invocations nothing runs: Lambda freezes the environment. So the connection is turned
+(``broker/turned.py``) inside :meth:`Link.publish` and :meth:`Link.notice` alone, and what happened meanwhile shows
+there.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from pika import BasicProperties, DeliveryMode
-from pika.adapters.select_connection import IOLoop, SelectConnection
 from pika.connection import Parameters
 from pika.exceptions import AMQPConnectionError
 from pika.spec import Basic
 
 from headrace.broker.base import Outcome, Outgoing
 from headrace.broker.pika_errors import PIKA_ERRORS, broker_error
+from headrace.broker.turned import TurnedConnection
 from headrace.errors import (
     BrokerUnavailable,
     PublisherBlocked,
@@ -34,30 +35,11 @@ logging.getLogger("pika").setLevel(logging.CRITICAL)
 WINDOW = 100
 """Messages of one publish that may await their confirm at the same time."""
 
-_FAREWELL = 0.05
-
-
-class _Connection(SelectConnection):
-    def _output_marshaled_frames(self, marshaled_frames: Sequence[bytes]) -> None:
-        """Write a message's frames (method, header, body) at once: pika makes a system call of each."""
-        super()._output_marshaled_frames([b"".join(marshaled_frames)])  # type: ignore[misc]
-
-    @property
-    def unsent(self) -> int:
-        """Bytes written that the socket has not taken yet."""
-        return int(self._transport.get_write_buffer_size())  # type: ignore[attr-defined]
-
-    def abort(self) -> None:
-        """Let the socket go without a farewell, which a dead peer would never answer."""
-        self._terminate_stream(AMQPConnectionError("given up"))  # type: ignore[attr-defined]
-
 
 class Link:
     """See the module. Use :meth:`open`; when it is no longer ``trusted``, :meth:`drop` it."""
 
     def __init__(self) -> None:
-        self._loop = IOLoop()
-        self._loop.activate_poller()
         self._connection: Any = None
         self._channel: Any = None
         self._error: BaseException | None = None
@@ -89,13 +71,7 @@ class Link:
         raise failure
 
     def _connect(self, endpoint: Parameters, deadline: float) -> None:
-        self._connection = _Connection(
-            endpoint,
-            on_open_callback=self._on_open,
-            on_open_error_callback=self._on_closed,
-            on_close_callback=self._on_closed,
-            custom_ioloop=self._loop,
-        )
+        self._connection = TurnedConnection(endpoint, deadline, self._on_open, self._on_closed)
         self._turn_until(lambda: self._ready or self._error is not None, deadline)
         if not self._ready:
             raise self._error or NoAnswerInTime()
@@ -125,7 +101,7 @@ class Link:
     def notice(self) -> bool:
         """Take in what happened since the last use; whether the link can still be used."""
         try:
-            self._turn(time.monotonic())
+            self._connection.receive(time.monotonic())
         except PIKA_ERRORS as error:
             self._error = error
         return self._error is None
@@ -139,7 +115,8 @@ class Link:
         self._first_tag = self._tag + 1
         try:
             for message in messages:
-                self._turn_until(lambda: self._stopped or self._outstanding < WINDOW, deadline)
+                if self._outstanding >= WINDOW:
+                    self._turn_until(lambda: self._stopped or self._outstanding < WINDOW, deadline)
                 if self._stopped or time.monotonic() >= deadline:
                     break
                 self._send(message)
@@ -201,29 +178,14 @@ class Link:
 
     def drop(self) -> None:
         """Let the connection go at once."""
-        try:
-            if self._connection is not None and not self._connection.is_closed:
-                self._connection.abort()
-            self._turn_until(
-                lambda: self._connection is None or self._connection.is_closed, time.monotonic() + _FAREWELL
-            )
-        except PIKA_ERRORS as error:
-            self._error = error
-        finally:
-            self._loop.close()
+        if self._connection is not None:
+            self._connection.let_go()
 
     def _turn_until(self, done: Callable[[], bool], deadline: float) -> None:
+        self._connection.send()
         while not done() and time.monotonic() < deadline:
-            self._turn(deadline)
-
-    def _turn(self, deadline: float) -> None:
-        """One round of the loop: what the socket has, then timers; back at ``deadline`` at the latest."""
-        alarm = self._loop.call_later(max(0.0, deadline - time.monotonic()), _nothing)
-        try:
-            self._loop.poll()
-            self._loop.process_timeouts()
-        finally:
-            self._loop.remove_timeout(alarm)
+            self._connection.receive(deadline)
+            self._connection.send()
 
 
 class NoAnswerInTime(AMQPConnectionError):
@@ -232,7 +194,3 @@ class NoAnswerInTime(AMQPConnectionError):
 
 def _blocked() -> PublisherBlocked:
     return PublisherBlocked("the broker takes nothing now")
-
-
-def _nothing() -> None:
-    pass
