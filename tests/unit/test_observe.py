@@ -3,13 +3,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from headrace import observe
 from headrace.envelope import decode
 from headrace.frames import Frames
 from headrace.http_writes import single
 from headrace.observe import Meter, Quiet, logger
+from headrace.settings import ObserveSettings
 from headrace.streams import CHAT
 from tests.unit.lanes import Lanes, frame_event, http_event
 
@@ -83,3 +84,32 @@ def test_measured_values_stay_apart_and_zero_is_one_of_them(capsys: pytest.Captu
 
     (line,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert (line["queue"], line["ProbeSeconds"]) == ("persist.0", [0.0, 0.2, 3.0])
+
+
+def test_a_line_is_what_powertools_itself_would_write(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = ObserveSettings.read()
+    theirs = EphemeralMetrics(namespace=settings.powertools_metrics_namespace, service=settings.powertools_service_name)
+    theirs.add_dimension("stream", "chat")
+    theirs.add_metric("Accepted", MetricUnit.Count, 3)
+    theirs.flush_metrics()
+    meter = Meter()
+    meter.count("Accepted", 3, stream="chat")
+
+    meter.flush()
+
+    written = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    for line in written:
+        del line["_aws"]["Timestamp"]
+    assert written[0] == written[1]
+
+
+def test_more_values_than_a_line_takes_are_written_in_several(capsys: pytest.CaptureFixture[str]) -> None:
+    meter = Meter()
+    for number in range(250):
+        meter.measure("ProbeSeconds", number, MetricUnit.Seconds)
+
+    meter.flush()
+
+    lines = [json.loads(line)["ProbeSeconds"] for line in capsys.readouterr().out.splitlines()]
+    assert sorted(len(values) for values in lines) == [50, 100, 100]
+    assert sorted(sum(lines, [])) == list(range(250))

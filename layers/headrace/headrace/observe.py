@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from aws_lambda_powertools import Logger
-from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
+from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 
 from headrace.settings import ObserveSettings
 
 QUIET_SECONDS = 5.0
 KINDS_LIMIT = 256
+VALUES_LIMIT = 100
+"""Values of a metric in one line, as CloudWatch takes them."""
 
 _Dimensions = tuple[tuple[str, str], ...]
 _Counted = tuple[str, _Dimensions]
 
 _settings = ObserveSettings.read()
 logger = Logger(service=_settings.powertools_service_name)
+_emf = AmazonCloudWatchEMFProvider(
+    namespace=_settings.powertools_metrics_namespace, service=_settings.powertools_service_name
+)
 
 
 def correlate(event: Mapping[str, Any]) -> str:
@@ -100,23 +108,29 @@ class Meter:
 
     def flush(self) -> None:
         """Write what was counted and measured, one line per set of dimensions, and start from nothing."""
-        lines: dict[_Dimensions, EphemeralMetrics] = {}
+        lines: dict[_Dimensions, dict[str, dict[str, Any]]] = {}
         for (name, dimensions), value in self.counts.items():
-            _line(lines, dimensions).add_metric(name, unit=MetricUnit.Count, value=value)
+            lines.setdefault(dimensions, {})[name] = _metric(MetricUnit.Count, [value])
         for (name, dimensions), values in self.measured.items():
-            for value in values:
-                _line(lines, dimensions).add_metric(name, unit=self._units[name], value=value)
-        for line in lines.values():
-            line.flush_metrics()
+            for start in range(0, len(values), VALUES_LIMIT):
+                part = _metric(self._units[name], values[start : start + VALUES_LIMIT])
+                if start:
+                    _write(dimensions, {name: part})
+                else:
+                    lines.setdefault(dimensions, {})[name] = part
+        for dimensions, metrics in lines.items():
+            _write(dimensions, metrics)
         self.counts.clear()
         self.measured.clear()
 
 
-def _line(lines: dict[_Dimensions, EphemeralMetrics], dimensions: _Dimensions) -> EphemeralMetrics:
-    if dimensions not in lines:
-        line = lines[dimensions] = EphemeralMetrics(
-            namespace=_settings.powertools_metrics_namespace, service=_settings.powertools_service_name
-        )
-        for dimension, of in dimensions:
-            line.add_dimension(dimension, of)
-    return lines[dimensions]
+def _metric(unit: MetricUnit, values: Sequence[float]) -> dict[str, Any]:
+    return {"Unit": unit.value, "Value": [float(value) for value in values]}
+
+
+def _write(dimensions: _Dimensions, metrics: dict[str, dict[str, Any]]) -> None:
+    # What Metrics.flush_metrics() writes, from a provider that is kept: making one for each line costs a fifth of what
+    # a whole frame costs.
+    all_dimensions = dict(dimensions, service=_settings.powertools_service_name)
+    line = _emf.serialize_metric_set(metrics, all_dimensions, {})
+    sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
