@@ -112,4 +112,4 @@ def test_more_values_than_a_line_takes_are_written_in_several(capsys: pytest.Cap
 
     lines = [json.loads(line)["ProbeSeconds"] for line in capsys.readouterr().out.splitlines()]
     assert sorted(len(values) for values in lines) == [50, 100, 100]
-    assert sorted(sum(lines, [])) == list(range(250))
+    assert sorted(value for values in lines for value in values) == list(range(250))
