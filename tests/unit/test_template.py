@@ -13,6 +13,8 @@ from tests.unit.stack import ROOT, Stack, as_list
 
 # What a breaker needs: when it opens, and the cache where it says so.
 BREAKERS = {"BREAKER_FAILURE_PERCENT", "BREAKER_WINDOW", "BREAKER_PROBE_SECONDS", "CACHE_ENDPOINT", "CACHE_TLS"}
+# How much one sender may send.
+RATES = {"EVENT_RATE", "EVENT_RATE_OFF_PERCENT", "TRUSTED_EVENT_RATE"}
 # What rights are decided by.
 RIGHTS = {"MEMBERSHIPS_TABLE", "ROOMS_TABLE"}
 # Each function knows this and nothing else.
@@ -22,9 +24,11 @@ VARIABLES = {
     "CloseConnection": {"CONNECTIONS_TABLE"},
     "ReceiveFrame": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES", "RETRY_QUEUE_URL", "SCOPE_PREFIX"}
     | BREAKERS
+    | RATES
     | RIGHTS,
     "ReceiveHttp": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES", "RETRY_QUEUE_URL", "SCOPE_PREFIX"}
     | BREAKERS
+    | RATES
     | RIGHTS
     | {"RESORTS_TABLE"},
     "ManageRooms": {

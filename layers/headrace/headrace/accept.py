@@ -28,6 +28,7 @@ from headrace.gates import Gate
 from headrace.observe import Meter, report
 from headrace.retry_lane.base import Handover, RetryLane
 from headrace.streams.base import Sender, Stamped, Stream
+from headrace.throttle import UNLIMITED, Admission
 from headrace.times import Clock
 
 Key = tuple[str, str]
@@ -57,7 +58,8 @@ class Result:
 class Acceptor:
     """Accepts events of any stream: published to one of ``queues`` persist queues, or taken by the retry lane.
 
-    ``gates`` say, by stream name, what may be written; a stream without one takes what its scope allows.
+    ``gates`` say, by stream name, what may be written; a stream without one takes what its scope allows. ``throttle``
+    says how much.
     """
 
     def __init__(
@@ -67,8 +69,10 @@ class Acceptor:
         queues: int,
         clock: Clock,
         gates: Mapping[str, Gate] = _NO_GATES,
+        throttle: Admission = UNLIMITED,
     ) -> None:
         self._gates = gates
+        self._throttle = throttle
         self._publisher = publisher
         self._retry_lane = retry_lane
         self._queues = queues
@@ -89,7 +93,10 @@ class Acceptor:
         stamped, results = _validate(stream, sender, raws)
         # Events with equal keys are one event: published once, and all of their results say what became of it.
         unique = {each.key: each for each in stamped if each is not None}
-        outcomes = self._refused(stream, caller, unique, now)
+        # Before the gates, whose tables must not be asked by whoever sends too much.
+        passed, too_many = self._throttle.admit(caller, len(unique), meter) if unique else (0, None)
+        outcomes: dict[Key, Outcome] = dict.fromkeys(list(unique)[passed:], (None, too_many))
+        outcomes |= self._refused(stream, caller, dict(list(unique.items())[:passed]), now)
         admitted = [each for key, each in unique.items() if key not in outcomes]
         if admitted:
             envelope = Envelope(stream.name, correlation_id, times.iso(now), [each.event for each in admitted])

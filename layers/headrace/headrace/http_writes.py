@@ -10,7 +10,16 @@ from headrace import answers
 from headrace.accept import Acceptor, Result
 from headrace.auth import Caller, caller_from_http
 from headrace.bodies import event_list, http_body
-from headrace.errors import FieldError, Forbidden, HeadraceError, InvalidEvent, NotFound, Unavailable, shown
+from headrace.errors import (
+    FieldError,
+    Forbidden,
+    HeadraceError,
+    InvalidEvent,
+    NotFound,
+    RateLimited,
+    Unavailable,
+    shown,
+)
 from headrace.observe import Meter, correlate, report_unexpected
 from headrace.streams.base import Stream
 
@@ -87,12 +96,13 @@ def batch(stream: Stream) -> Route:
 
 
 def _answer(results: Sequence[Result], status: int) -> dict[str, Any]:
-    """``status`` if anything was accepted; else 503 if anything could be later, 403 if nothing is allowed, or 400."""
+    """``status`` if anything was accepted; else 503 or 429 if anything may be later, 403 if all is forbidden, 400."""
     bodies = [result.to_body() for result in results]
     errors = [result.error for result in results if result.error is not None]
     if len(errors) < len(results):
         return answers.http(status, {"results": bodies})
-    error = next((error for error in errors if isinstance(error, Unavailable)), errors[0])
-    if len(errors) > 1 and not isinstance(error, Unavailable) and not all(isinstance(e, Forbidden) for e in errors):
+    later = [error for error in errors if isinstance(error, Unavailable | RateLimited)]
+    error: HeadraceError = max(later, key=lambda each: each.retry_after) if later else errors[0]
+    if len(errors) > 1 and not later and not all(isinstance(e, Forbidden) for e in errors):
         error = InvalidEvent(f"none of the {len(errors)} events is valid; see results")
     return answers.http_error(error, results=bodies)

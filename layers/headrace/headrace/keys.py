@@ -72,6 +72,11 @@ def sender_tag(subject: str) -> str:
     return base64.b32encode(sha256(subject.encode()).digest()).decode()[:SENDER_TAG_LENGTH].lower()
 
 
+def rate_key(subject: str, *, trusted: bool) -> str:
+    """Where the cache keeps how much a sender sent lately, as a trusted producer or as a user."""
+    return f"rate:{'trusted' if trusted else 'user'}:{sender_tag(subject)}"
+
+
 def is_sender_tag(text: str) -> bool:
     """Whether ``text`` has the form of a sender tag."""
     return len(text) == SENDER_TAG_LENGTH and all(character in _TAG_ALPHABET for character in text)

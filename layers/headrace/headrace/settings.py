@@ -103,6 +103,14 @@ class BreakerSettings(Settings):
     breaker_probe_seconds: float = Field(default=10, gt=0, le=600, description="seconds, above 0 and at most 600")
 
 
+class RateSettings(Settings):
+    """How many events/s one sender may send: a user, or a trusted producer. 0: any number."""
+
+    event_rate: int = Field(default=0, ge=0, le=100_000, description="a whole number from 0 to 100000")
+    trusted_event_rate: int = Field(default=0, ge=0, le=100_000, description="a whole number from 0 to 100000")
+    event_rate_off_percent: int = Field(default=50, ge=1, le=95, description="a whole number from 1 to 95")
+
+
 class EnvironmentSettings(Settings):
     """What Lambda says about this environment."""
 
