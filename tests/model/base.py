@@ -52,11 +52,18 @@ class Base(RuleBasedStateMachine):
         self.ledger.check_kept(self.ledger.check_rows(self.world.rows()), self.world.bodies())
 
     @invariant()
+    def whatever_the_analytics_may_lack_comes_again(self) -> None:
+        """P9: an event that was stored late lies in a lane until its slots are marked, unless it was discarded."""
+        waiting = self.world.cache.unmarked() - self.ledger.discarded
+        if waiting:
+            assert waiting <= _events(self.world.bodies()), f"not marked: {waiting} is stored late and in no lane"
+
+    @invariant()
     def a_short_outage_leaves_the_dead_lane_empty(self) -> None:
         """P5, P6. Whatever killers take down with them outlives them: one that is anywhere, several as long as the
         retry lane is read all the while. What they take down comes again at another time, so it outlives them or an
         outage, not both. Excused is what was in a process that ended in any other way."""
-        if self.world.table_is_away or self.world.throttled:
+        if self.world.table_is_away or self.world.throttled or self.world.cache.down:
             start = self.outage[0] if self.outage else self.now
             self.outage = (start, self.now)
         start, end = self.outage or (0, 0)
@@ -67,11 +74,14 @@ class Base(RuleBasedStateMachine):
             assert not dead, f"dead after {(end - start) // SECOND} s of outage: {dead}"
 
     def dead_events(self) -> set[EventKey]:
-        """Events in the dead lane; those that share an envelope with poison do not count once they are stored."""
+        """Events in the dead lane. Those that share an envelope with poison do not count once they are stored, and
+        those that share one with a killer not at all: a record lives or dies whole when the process ends over it."""
         stored = {key_of(row) for row in self.world.rows()}
         dead: set[EventKey] = set()
         for message in self.world.lane.dead.messages:
             events = events_in(message.record.body)
+            if not self.world.killers.isdisjoint(events):
+                continue
             dead |= events - stored if poison_in(message.record.body) else events
         return dead
 
@@ -145,7 +155,8 @@ class Base(RuleBasedStateMachine):
             self.finish()
 
     def finish(self) -> None:
-        """P1, P4, P11: after a drain and a whole redrive, all that was accepted is stored, and only poison is dead."""
+        """P1, P4, P9, P11: after a drain and a whole redrive, all that was accepted is stored, what was stored late is
+        marked, and only poison is dead."""
         self.drain()
         self.check_account()
         self.world.clock.advance(60)
@@ -154,6 +165,7 @@ class Base(RuleBasedStateMachine):
         self.check_account()
         rows = self.ledger.check_rows(self.world.rows())
         assert self.ledger.accepted - self.ledger.discarded <= rows, "accepted, drained, and not stored"
+        assert self.world.cache.unmarked() <= self.ledger.discarded, "drained, stored late, and not marked"
         self.check_dead()
         self.check_poison_is_quick()
 

@@ -2,7 +2,8 @@
 
 What must hold is in ``base.py``: P1 accepted means kept; P2 unknown is never "accepted"; P3 stored once in effect;
 P4 everything is accounted for; P5 a poison record delays only itself; P6 an outage shorter than the retry budget leaves
-the dead lane empty; P11 redrive may be stopped, repeated and raced; P12 nobody changes what is another's.
+the dead lane empty; P9 what is stored late comes again until the analytics know of it; P11 redrive may be stopped,
+repeated and raced; P12 nobody changes what is another's.
 """
 
 from __future__ import annotations
@@ -101,6 +102,10 @@ class Faults(Triggers):
     def table(self, down: bool) -> None:
         self.world.store.down = down
 
+    @rule(down=st.booleans())
+    def cache(self, down: bool) -> None:
+        self.world.cache.down = down
+
     @rule(ids=st.frozensets(ids, max_size=4))
     def throttle(self, ids: frozenset[str]) -> None:
         self.world.throttled = ids
@@ -115,17 +120,18 @@ class Faults(Triggers):
     def wait(self, seconds: int) -> None:
         self.pass_time(seconds)
 
-    @rule(pauses=st.integers(1, RECEIVES), queue=queues)
-    def table_is_away_for_long(self, pauses: int, queue: str) -> None:
+    @rule(what=st.sampled_from(["table", "cache"]), pauses=st.integers(1, RECEIVES), queue=queues)
+    def something_is_away_for_long(self, what: str, pauses: int, queue: str) -> None:
         """As long as the retry lane waits that many times; a whole budget is too long."""
-        self.world.store.down = True
+        away = self.world.store if what == "table" else self.world.cache
+        away.down = True
         self.a_short_outage_leaves_the_dead_lane_empty()
         self.check_neighbours(self.world.deliver(queue, 10))
         for pause in (*PAUSES, 0)[:pauses]:
             self.poll_all()
             self.world.clock.advance(pause)
         self.a_short_outage_leaves_the_dead_lane_empty()
-        self.world.store.down = False
+        away.down = False
 
     @precondition(lambda self: self.world.broker.bodies())
     @rule(queue=queues)

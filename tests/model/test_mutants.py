@@ -1,15 +1,17 @@
-"""The model can fail: it finds every mistake of :mod:`tests.model.mutants`, each within a few seconds."""
+"""The model can fail: it finds every mistake of the modules of mutants, each within a few seconds."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import Phase
 
+from tests.model import mutants, mutants_of_marks
 from tests.model.machine import Model
-from tests.model.mutants import MUTANTS, Mutant
+from tests.model.mutants import Mutant
 from tests.model.running import run
 
 EXAMPLES = 400
+MUTANTS = mutants.MUTANTS | mutants_of_marks.MUTANTS
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)

@@ -10,6 +10,7 @@ from typing import Any
 
 from headrace import keys
 from headrace.accept import Acceptor
+from headrace.analytics.late import LateEvents
 from headrace.breaker import Unwatched
 from headrace.broker.base import Outgoing
 from headrace.broker.guarded import GuardedPublisher
@@ -25,9 +26,9 @@ from headrace.retry_lane.base import Handover, to_text
 from headrace.retry_lane.memory import MemoryRetryLane, Message
 from headrace.settings import BreakerSettings
 from headrace.store.guarded import GuardedStore
-from headrace.store.memory import MemoryStore
 from headrace.times import SECOND, FixedClock
 from tests.model.ledger import EventKey, key_of
+from tests.model.marks import SETTLE, ChangingStore, MarkedCache
 from tests.model.poison import NOT_BASE64
 from tests.model.process import Crash, Fuse, Mortal, When
 from tests.unit.senders import NOW, TABLE
@@ -52,7 +53,7 @@ class Delivery:
 
 
 class World:
-    """Broker, retry lane, table and clock, and the functions between them.
+    """Broker, retry lane, table, cache and clock, and the functions between them.
 
     ``throttled`` ids are not taken by the table. Each of ``killers`` ends the process that tries to store it.
     """
@@ -61,7 +62,8 @@ class World:
         self.clock = FixedClock(NOW)
         self.broker = MemoryPublisher(keys.persist_queues(QUEUES), DELIVERY_LIMIT)
         self.lane = MemoryRetryLane(self.clock)
-        self.store = MemoryStore()
+        self.cache = MarkedCache(self.clock)
+        self.store = ChangingStore(self.cache.owe)
         self.store.throttled = self._throttles
         self.throttled: frozenset[str] = frozenset()
         self.killers: set[EventKey] = set()
@@ -74,7 +76,10 @@ class World:
         publisher = GuardedPublisher(self.mortal(self.broker), BREAKERS, Unwatched(), self)
         self.writer = GuardedStore(self.mortal(self.store), BREAKERS, Unwatched(), self)
         self.acceptor = Acceptor(publisher, lane, QUEUES, self.clock)
-        self.persister = Persister(self.writer, lane, {"chat": TABLE}, self.clock, sleep=self.clock.advance)
+        late = LateEvents(self.mortal(self.cache), self.clock, SETTLE)
+        self.persister = Persister(
+            self.writer, lane, {"chat": TABLE}, self.clock, sleep=self.clock.advance, after=(late,)
+        )
         dead = self.mortal(MemoryDeadLane(self.lane.dead))
         self.letters = DeadLetters(dead, lane, {"chat": TABLE}, self.clock, self.monotonic, self.clock.advance)
 
@@ -207,7 +212,7 @@ class World:
         """Everything works again."""
         self.broker.recover()
         self.lane.recover()
-        self.store.down = False
+        self.store.down = self.cache.down = False
         self.throttled, self.killers = frozenset(), set()
 
 

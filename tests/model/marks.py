@@ -1,0 +1,72 @@
+"""Which slots of the analytics must still be marked, because the table changed after they had ended.
+
+Written without the code under test: rows and cache keys are read by their documented form alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+
+from headrace.cache import MemoryCache
+from headrace.items import Item
+from headrace.store.base import Failure, Key, Table
+from headrace.store.memory import MemoryStore
+from headrace.times import SECOND, Clock, parse_iso
+from tests.model.ledger import EventKey, key_of
+
+SETTLE = 10
+"""Seconds that an index may lag: a mark must last longer."""
+CHANGED = b"!"
+STEPS = (60, 600, 3600, 86400)
+
+_GENERATION = re.compile(r"\{slots\.\d+\}:generation:chat:(\d+):(\d+)")
+
+Slot = tuple[int, int]
+"""Step and start, in seconds."""
+
+
+class MarkedCache(MemoryCache):
+    """A cache that knows which marks it is owed, and for which events: by slot, until the slot is marked."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self._now = clock.now
+        self.owed: defaultdict[Slot, set[EventKey]] = defaultdict(set)
+
+    def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
+        """Keep each value; a mark is owed no more."""
+        super().set_many(entries)
+        for key, (value, seconds) in entries.items():
+            found = _GENERATION.fullmatch(key)
+            if found and value == CHANGED and seconds > SETTLE:
+                self.owed.pop((int(found[1]), int(found[2])), None)
+
+    def owe(self, row: Item) -> None:
+        """The table holds ``row`` from now on, and did not before: what had been counted lacks it."""
+        event = key_of(row)
+        at, now = parse_iso(event.time) // SECOND, self._now() // SECOND
+        for step in STEPS:
+            start = at - at % step
+            if start + step <= now:
+                self.owed[step, start].add(event)
+
+    def unmarked(self) -> set[EventKey]:
+        """The events that some slot may lack for as long as it is kept."""
+        return set().union(*self.owed.values())
+
+
+class ChangingStore(MemoryStore):
+    """A store that tells of every row that is new or not what it was."""
+
+    def __init__(self, changed: Callable[[Item], None]) -> None:
+        super().__init__()
+        self._changed = changed
+
+    def _put(self, table: Table, key: Key, row: Item) -> Failure | None:
+        before = self.tables[table.name].get(key)
+        failure = super()._put(table, key, row)
+        if failure is None and row != before:
+            self._changed(row)
+        return failure

@@ -1,0 +1,81 @@
+"""Mistakes about what must follow once a row is stored, built into the code one at a time as in ``mutants.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from headrace.analytics import late
+from headrace.errors import FollowUpUnavailable, StoreUnavailable
+from headrace.persist import Persister
+from headrace.persist_retry import RetryBatch
+from headrace.persist_rows import RowWriter
+from tests.model.mutants import Mutant
+
+
+def late_events_swallow_the_failure(patch: pytest.MonkeyPatch) -> None:
+    """The cache does not take the mark, and nobody is told."""
+    stored = late.LateEvents.stored
+
+    def best_effort(self: late.LateEvents, *arguments: Any) -> Sequence[None]:
+        return [None for _ in stored(self, *arguments)]
+
+    patch.setattr(late.LateEvents, "stored", best_effort)
+
+
+def slots_are_marked_before_the_row_is_stored(patch: pytest.MonkeyPatch) -> None:
+    """Whoever counts between the two keeps what lacks the row."""
+    write = RowWriter._write_stream
+
+    def mark_first(self: RowWriter, stream: Any, rows: Any) -> Any:
+        items = [row.item for _, row in rows if row.item is not None]
+        for listener in self._after:
+            listener.stored(stream, items)
+        return write(RowWriter(self._store, self._tables, ()), stream, rows)
+
+    patch.setattr(RowWriter, "_write_stream", mark_first)
+
+
+def what_comes_again_is_stored_and_no_more(patch: pytest.MonkeyPatch) -> None:
+    """The retry lane stores the row once more, and forgets what it had come for."""
+    retry_lane = Persister.retry_lane
+
+    def silent(self: Persister, *arguments: Any) -> Any:
+        writer, self._writer = self._writer, RowWriter(self._writer._store, self._tables, ())
+        try:
+            return retry_lane(self, *arguments)
+        finally:
+            self._writer = writer
+
+    patch.setattr(Persister, "retry_lane", silent)
+
+
+def only_the_minute_is_marked(patch: pytest.MonkeyPatch) -> None:
+    """The hour and the day, merged from minutes before, keep lacking the event."""
+    patch.setattr(late, "STEPS", late.STEPS[:1])
+
+
+def a_cache_that_is_away_counts_as_a_table_that_is_away(patch: pytest.MonkeyPatch) -> None:
+    """After the first event that cannot be marked, nothing else of the batch is tried."""
+    hopeless = RetryBatch._hopeless
+
+    def give_up(self: RetryBatch) -> StoreUnavailable | None:
+        if any(isinstance(each, FollowUpUnavailable) for each in self.kept.values()):
+            return StoreUnavailable("the cache is away")
+        return hopeless(self)
+
+    patch.setattr(RetryBatch, "_hopeless", give_up)
+
+
+NOT_MARKED = "not marked"
+
+MUTANTS: dict[Mutant, str] = {
+    late_events_swallow_the_failure: NOT_MARKED,
+    slots_are_marked_before_the_row_is_stored: NOT_MARKED,
+    what_comes_again_is_stored_and_no_more: NOT_MARKED,
+    only_the_minute_is_marked: NOT_MARKED,
+    a_cache_that_is_away_counts_as_a_table_that_is_away: "held up",
+}
+"""Each with what the model says when it finds it."""
