@@ -6,8 +6,10 @@ PY := .venv/bin/python
 STAGE := $(PY) -m localstage
 LOG ?=
 MESSAGES ?=
+STREAM ?=
+RIDES ?=
 OPS := PYTHONPATH=layers/headrace $(PY) -m ops
-REPLAY_ARGS = $(if $(LOG),--log '$(LOG)') $(if $(MESSAGES),--messages $(MESSAGES))
+REPLAY_ARGS = $(if $(LOG),--log '$(LOG)') $(if $(MESSAGES),--messages $(MESSAGES)) $(if $(STREAM),--stream $(STREAM)) $(if $(RIDES),--rides $(RIDES))
 
 help: ## list the targets
 	@echo "Headrace: make TARGET [VARIABLE=value]"; echo
@@ -19,7 +21,7 @@ setup: ## make .venv from the lock files (every other target does this by itself
 run: setup ## start the stage, replay a conversation, stay up until Ctrl-C   [MESSAGES=n] [LOG='path/*.log']
 	@$(PY) -m loadtest.demo --stay $(REPLAY_ARGS)
 
-demo: setup ## the same, but exit with the checker's verdict                  [MESSAGES=n] [LOG='path/*.log' [NICKS=all]]
+demo: setup ## the same, but exit with the checker's verdict                  [MESSAGES=n] [LOG='path/*.log' [NICKS=all]] [STREAM=ski [RIDES=n]]
 	@$(PY) -m loadtest.demo $(REPLAY_ARGS)
 
 up: setup ## start the stage alone, with its log lines

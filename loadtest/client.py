@@ -176,11 +176,13 @@ def _shut(lost: websocket.WebSocket) -> None:
 class HttpApi:
     """The HTTP API over kept connections; safe to share between threads. Times are seconds."""
 
-    def __init__(self, url: str, token: Callable[[], str] | None = None, *, timeout: float = 15.0) -> None:
+    def __init__(
+        self, url: str, token: Callable[[], str] | None = None, *, timeout: float = 15.0, connections: int = 8
+    ) -> None:
         self._url = url.rstrip("/")
         self._token = token
         self._pool = urllib3.PoolManager(
-            num_pools=2, maxsize=8, timeout=urllib3.Timeout(total=timeout), retries=False, block=True
+            num_pools=2, maxsize=connections, timeout=urllib3.Timeout(total=timeout), retries=False, block=True
         )
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,7 +191,7 @@ class HttpApi:
         Raises:
             HttpError: not a 2xx, or not reachable.
         """
-        return self._request("POST", path, json.dumps(body, ensure_ascii=False).encode())
+        return _object(self._request("POST", path, json.dumps(body, ensure_ascii=False).encode()))
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """GET, tried again while the answer says that it may succeed later.
@@ -197,15 +199,19 @@ class HttpApi:
         Raises:
             HttpError: not a 2xx after six tries.
         """
-        return self._tried_again("GET", f"{path}?{urlencode(query)}" if query else path, None)
+        return _object(self._tried_again("GET", f"{path}?{urlencode(query)}" if query else path, None))
+
+    def get_value(self, path: str) -> Any:
+        """GET what answers something else than an object, tried again like :meth:`get`."""
+        return self._tried_again("GET", path, None)
 
     def put(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """PUT ``body``, tried again like :meth:`get`: a PUT may come twice."""
-        return self._tried_again("PUT", path, json.dumps(body, ensure_ascii=False).encode())
+        return _object(self._tried_again("PUT", path, json.dumps(body, ensure_ascii=False).encode()))
 
     def delete(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """DELETE with ``body``, tried again like :meth:`get`."""
-        return self._tried_again("DELETE", path, json.dumps(body, ensure_ascii=False).encode())
+        return _object(self._tried_again("DELETE", path, json.dumps(body, ensure_ascii=False).encode()))
 
     def signed_in(self, token: Callable[[], str]) -> HttpApi:
         """The same API as somebody else, over the same connections; only one of them needs closing."""
@@ -213,7 +219,7 @@ class HttpApi:
         other._token = token
         return other
 
-    def _tried_again(self, method: str, target: str, body: bytes | None) -> dict[str, Any]:
+    def _tried_again(self, method: str, target: str, body: bytes | None) -> Any:
         for attempt in range(1, TRIES + 1):
             try:
                 return self._request(method, target, body)
@@ -254,7 +260,7 @@ class HttpApi:
         """Close the kept connections."""
         self._pool.clear()
 
-    def _request(self, method: str, target: str, body: bytes | None) -> dict[str, Any]:
+    def _request(self, method: str, target: str, body: bytes | None) -> Any:
         headers = {"Content-Type": "application/json"} if body is not None else {}
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token()}"
@@ -266,9 +272,15 @@ class HttpApi:
             content = json.loads(answer.data) if answer.data else {}
         except ValueError:
             content = {}
-        if 200 <= answer.status < 300 and isinstance(content, dict):
+        if 200 <= answer.status < 300:
             return content
         raise _http_error(answer, content)
+
+
+def _object(content: Any) -> dict[str, Any]:
+    if not isinstance(content, dict):
+        raise HttpError(200, "bad_answer", "an answer came that is no object")
+    return content
 
 
 def _http_error(answer: urllib3.BaseHTTPResponse, content: Any) -> HttpError:

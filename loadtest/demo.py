@@ -1,6 +1,7 @@
 """The whole platform in one command: start a stage if none runs, replay into it, show what came of it.
 
 ``python -m loadtest.demo [--stay] [--messages N] [--log GLOB]``
+``python -m loadtest.demo [--stay] --stream ski [--rides N]``
 
 Without ``--stay`` the last line is the checker's, and the stage is stopped if it was started here. With ``--stay`` the
 stage is always started here and stays up until Ctrl-C.
@@ -11,12 +12,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
 from loadtest import activity, replay
 from loadtest.client import LoadTestError
+from loadtest.ski import demo as ski
 from loadtest.stage_process import StageProcess, stage
 from loadtest.streams import Plan
 from loadtest.target import Target, running_stage
@@ -35,6 +37,9 @@ The same over a WebSocket (then type frames such as {{"action":"ping"}}):
     '{{"action":"sendMessage","roomId":"lobby","message":"hello"}}'
 """
 
+Show = Callable[[Console, Target, bool], tuple[int, str]]
+"""Shows a stream at a target, more of it if the stage stays up; the exit code and the last words."""
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Start, replay, and stay or stop; returns the exit code.
@@ -45,20 +50,42 @@ def run(arguments: argparse.Namespace) -> int:
     console = Console(highlight=False)
     if arguments.stay and (running := running_stage()):
         raise LoadTestError(f"a stage runs here already, at {running.http_url}; use it with `make demo`, or stop it")
-    plan = replay.make_plan(arguments)
+    show = SHOWS[arguments.stream](arguments)
 
     def echo(line: str) -> None:
         console.print(line, style="dim", markup=False, soft_wrap=True)
 
     with stage(echo) as (target, process):
-        outcome = replay.replay(plan, target, console)
-        if arguments.stay and process is not None:
-            _show_activity(console, plan, target)
-            print(f"\n{outcome.lines()}", flush=True)
+        staying = arguments.stay and process is not None
+        exit_code, last_words = show(console, target, staying)
+        print(f"\n{last_words}", flush=True)
+        if staying and process is not None:
             _stay(target, process)
-            return outcome.exit_code
-    print(f"\n{outcome.lines()}", flush=True)
-    return outcome.exit_code
+    return exit_code
+
+
+def _chat(arguments: argparse.Namespace) -> Show:
+    plan = replay.make_plan(arguments)
+
+    def show(console: Console, target: Target, staying: bool) -> tuple[int, str]:
+        outcome = replay.replay(plan, target, console)
+        if staying:
+            _show_activity(console, plan, target)
+        return outcome.exit_code, outcome.lines()
+
+    return show
+
+
+def _ski(arguments: argparse.Namespace) -> Show:
+    def show(console: Console, target: Target, _staying: bool) -> tuple[int, str]:
+        outcome = ski.run(target, console, arguments.rides)
+        return outcome.exit_code, outcome.line()
+
+    return show
+
+
+SHOWS: dict[str, Callable[[argparse.Namespace], Show]] = {"chat": _chat, "ski": _ski}
+"""What a demo of each stream shows."""
 
 
 def _show_activity(console: Console, plan: Plan, target: Target) -> None:
@@ -79,10 +106,19 @@ def _stay(target: Target, process: StageProcess) -> None:
         print("\nstopping the stage", flush=True)
 
 
+def _rides(text: str) -> int:
+    rides = int(text)
+    if not ski.FEWEST_RIDES <= rides <= ski.MOST_RIDES:
+        raise argparse.ArgumentTypeError(f"must be from {ski.FEWEST_RIDES:,} to {ski.MOST_RIDES:,}")
+    return rides
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m loadtest.demo", description=__doc__.splitlines()[0])
     replay.add_arguments(parser)
+    parser.add_argument("--stream", choices=sorted(SHOWS), default="chat", help="whose events are sent (chat)")
+    parser.add_argument("--rides", type=_rides, default=ski.RIDES, help=f"of --stream ski (default {ski.RIDES:,})")
     parser.add_argument("--stay", action="store_true", help="keep the stage up until Ctrl-C")
     try:
         return run(parser.parse_args(arguments))

@@ -71,6 +71,10 @@ class Target:
         """The HTTP API for someone who may read."""
         return HttpApi(self.http_url, self.signed_in(READER, "chat:read"))
 
+    def http(self, user: str, *scopes: str, connections: int = 8, timeout: float = 15.0) -> HttpApi:
+        """The HTTP API as ``user``, for so many threads at once."""
+        return HttpApi(self.http_url, self.signed_in(user, *scopes), timeout=timeout, connections=connections)
+
     def analyst(self) -> HttpApi:
         """The HTTP API for someone who may ask for analytics."""
         return HttpApi(self.http_url, self.signed_in(READER, "analytics:read"))

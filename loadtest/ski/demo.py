@@ -1,0 +1,204 @@
+"""Sends rides from many clients, asks every question, and says what came of it."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from loadtest import depths, display
+from loadtest.client import HttpApi
+from loadtest.posting import Account, Parcel, Poster
+from loadtest.ski.questions import EXAMPLES, Findings, Questions
+from loadtest.ski.rides import SEASON, Ride, Season, dealt, make_season
+from loadtest.target import Target
+
+RIDES = 20_000
+FIRST_CLIENTS, MORE_CLIENTS = 32, 168
+"""As in the assignment that made the ski resort known: the others begin when the first of 32 is done."""
+STEADY = (128, 256)
+"""Afterwards, with so many clients each: a tenth as many rides again."""
+ALONE = 10
+"""One ride in so many is posted alone, the others in batches."""
+BATCHES = (20, 100)
+REPEATED = 20
+"""One POST in so many is sent a second time, as a client does that missed its answer."""
+DRAINED_WITHIN = 120.0
+FEWEST_RIDES, MOST_RIDES = 1_000, 700_000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run came to."""
+
+    attempted: int
+    account: Account
+    findings: Findings
+
+    @property
+    def exit_code(self) -> int:
+        """0 only if every POST was answered, every ride accepted, and every question answered rightly."""
+        return 0 if self.account.accepted == self.attempted and self.findings.kept else 1
+
+    def line(self) -> str:
+        """The last line."""
+        account, findings = self.account, self.findings
+        return (
+            f"posts={account.answered} unanswered={self.attempted - account.accepted - account.refused} "
+            f"accepted={account.accepted} "
+            f"stored={findings.stored} lost={findings.lost} unexpected={findings.unexpected} "
+            f"wrong={len(findings.wrong)} acks {account.latency}"
+        )
+
+
+def run(target: Target, console: Console, rides: int) -> Outcome:
+    """Send ``rides`` rides and a tenth as many for each of the steady phases, and ask.
+
+    Raises:
+        LoadTestError: nobody can sign in, or a question is not answered.
+    """
+    name = int(time.time()) % 900_000
+    season = make_season(rides + len(STEADY) * (rides // 10), name)
+    api = target.http("ski-demo", "events:write", "analytics:read", connections=max(STEADY), timeout=30.0)
+    operator = target.http("ski-demo", "ops")
+    account = Account()
+    watch = depths.Depths(operator, lambda: account.accepted)
+    sending = Sending(api, account, watch, random.Random(name))
+    for resort in season.resorts:
+        for _ in range(2):
+            api.post(f"/resorts/{resort}/seasons", {"year": str(SEASON), "resortName": f"Resort {resort}"})
+    console.print(
+        f"{len(season.rides):,} rides of {len(season.of_skiers()):,} skiers on {len(season.of_days())} resort days"
+    )
+    seconds = _send(sending, season, rides, console)
+    console.print(depths.table(watch.samples, "rides"))
+    if not watch.wait_until_drained(DRAINED_WITHIN):
+        console.print(f"the lanes were not empty within {DRAINED_WITHIN:.0f} s", style="red")
+    questions = Questions(api, season)
+    with display.progress_bar(console, "asked", questions.subjects) as advance:
+        findings = questions.run(advance)
+    _show(console, account, findings, seconds)
+    _statistics(console, api)
+    for each in (api, operator):
+        each.close()
+    return Outcome(len(season.rides), account, findings)
+
+
+class Sending:
+    """Clients in phases, each a thread that posts its rides one after the other."""
+
+    def __init__(self, api: HttpApi, account: Account, watch: depths.Depths, chance: random.Random) -> None:
+        self._api = api
+        self._account = account
+        self.watch = watch
+        self._chance = chance
+
+    def opening(self, rides: Sequence[Ride], answered: Callable[[int], object]) -> None:
+        """32 clients, and 168 more when the first of them is done."""
+        hands = dealt(rides, FIRST_CLIENTS + MORE_CLIENTS, self._chance)
+        first_done = threading.Event()
+        self.watch.phase = f"{FIRST_CLIENTS} clients"
+        first = self._clients(hands[:FIRST_CLIENTS], answered, first_done.set)
+        first_done.wait()
+        self.watch.phase = f"{MORE_CLIENTS} more"
+        for thread in first + self._clients(hands[FIRST_CLIENTS:], answered):
+            thread.join()
+
+    def steady(self, rides: Sequence[Ride], clients: int, answered: Callable[[int], object]) -> None:
+        """``clients`` clients at once."""
+        self.watch.phase = f"{clients} clients"
+        for thread in self._clients(dealt(rides, clients, self._chance), answered):
+            thread.join()
+
+    def _clients(
+        self,
+        hands: Sequence[Sequence[Ride]],
+        answered: Callable[[int], object],
+        done: Callable[[], object] = lambda: None,
+    ) -> list[threading.Thread]:
+        def post(parcels: Sequence[Parcel[Ride]], repeated: set[int]) -> None:
+            poster = Poster(self._api, self._account)
+            try:
+                for number, parcel in enumerate(parcels):
+                    poster.post(parcel)
+                    if number in repeated:
+                        poster.post(parcel, repeated=True)
+                    answered(len(parcel.events))
+            finally:
+                done()
+
+        threads = []
+        for hand in hands:
+            parcels = wrapped(hand, self._chance)
+            repeated = {number for number in range(len(parcels)) if self._chance.randrange(REPEATED) == 0}
+            threads.append(threading.Thread(target=post, args=(parcels, repeated), daemon=True))
+        for thread in threads:
+            thread.start()
+        return threads
+
+
+def wrapped(rides: Sequence[Ride], chance: random.Random) -> list[Parcel[Ride]]:
+    """One ride in ten alone, the others in batches of 20 to 100, mixed."""
+    alone = [Parcel(ride.path(), [ride], lambda left: left[0].body()) for ride in rides[::ALONE]]
+    left = [ride for number, ride in enumerate(rides) if number % ALONE]
+    batches = []
+    while left:
+        size = chance.randint(*BATCHES)
+        batches.append(
+            Parcel("/lift-rides/batch", left[:size], lambda many: {"events": [each.whole() for each in many]})
+        )
+        left = left[size:]
+    parcels = alone + batches
+    chance.shuffle(parcels)
+    return parcels
+
+
+def _send(sending: Sending, season: Season, rides: int, console: Console) -> float:
+    began = time.perf_counter()
+    sending.watch.start()
+    left = list(season.rides[rides:])
+    part = len(left) // len(STEADY)
+    with display.progress_bar(console, "sent", len(season.rides)) as answered:
+        sending.opening(season.rides[:rides], answered)
+        for number, clients in enumerate(STEADY):
+            sending.steady(left[number * part : (number + 1) * part], clients, answered)
+    seconds = time.perf_counter() - began
+    sending.watch.finish()
+    return seconds
+
+
+def _show(console: Console, account: Account, findings: Findings, seconds: float) -> None:
+    shown = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    lanes = ", ".join(f"{lane} {count:,}" for lane, count in sorted(account.lanes.items()))
+    rows = {
+        "sent in": f"{seconds:.1f} s ({account.accepted / seconds:,.0f} rides/s in "
+        f"{account.answered / seconds:,.0f} POSTs/s)",
+        "lanes": lanes or "none",
+        "sent again": ", ".join(f"{code} {count:,}" for code, count in account.errors.items()) or "nothing",
+        "asked": ", ".join(f"{question} {count:,}" for question, count in findings.asked.items()),
+    }
+    for name, value in rows.items():
+        shown.add_row(Text(name, style="bold"), Text(value))
+    console.print()
+    console.print(shown)
+    for wrong in findings.wrong[:EXAMPLES]:
+        console.print(wrong, markup=False, style="red", soft_wrap=True)
+
+
+def _statistics(console: Console, api: HttpApi) -> None:
+    """The platform's own view: how long each route took inside its function."""
+    shown = Table(box=None, padding=(0, 2, 0, 0))
+    shown.add_column("mean ms", justify="right")
+    shown.add_column("max ms", justify="right")
+    shown.add_column("route", overflow="fold")
+    for each in api.get("/statistics")["endpointStats"]:
+        shown.add_row(f"{each['mean']:,.1f}", f"{each['max']:,.1f}", f"{each['operation']} {each['URL']}")
+    console.print(Rule(Text("GET /statistics", style="bold"), align="left"))
+    console.print(shown)

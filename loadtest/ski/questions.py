@@ -1,0 +1,159 @@
+"""Asks every question of the ski stream and compares each answer with what was sent."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from loadtest.client import HttpApi
+from loadtest.ski.rides import SEASON, ResortDay, Ride, Season
+from loadtest.workers import in_threads
+
+CLIENTS = 16
+PATIENCE = 60.0
+"""Seconds for a resort's day to be whole: an answer holds what was stored 20 s ago, and storing takes its time."""
+SKIERS_LOOKED_AT = 300
+"""So many skiers are asked about in every way; of all others only the lifts of every day."""
+LIFTS_LOOKED_AT = 5
+EXAMPLES = 5
+
+
+@dataclass
+class Findings:
+    """What the answers said. ``lost`` rides were accepted and are in no answer, ``unexpected`` were never sent or are
+    told twice; both are found skier by skier. ``wrong`` answers are those that differ at all."""
+
+    asked: Counter[str] = field(default_factory=Counter)
+    stored: int = 0
+    lost: int = 0
+    unexpected: int = 0
+    wrong: list[str] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def check(self, question: str, subject: str, found: Any, expected: Any) -> None:
+        """Note one answer."""
+        with self._lock:
+            self.asked[question] += 1
+            if found != expected:
+                self.wrong.append(f"{question} {subject}: {_short(found)} instead of {_short(expected)}")
+
+    def account(self, found: Counter[Any], expected: Counter[Any]) -> None:
+        """Note a skier's rides."""
+        with self._lock:
+            self.stored += (found & expected).total()
+            self.lost += (expected - found).total()
+            self.unexpected += (found - expected).total()
+
+    @property
+    def kept(self) -> bool:
+        """Whether every answer was right."""
+        return not (self.lost or self.unexpected or self.wrong)
+
+
+class Questions:
+    """Asks about ``season``, all of whose rides were accepted."""
+
+    def __init__(self, api: HttpApi, season: Season, pause: Callable[[float], object] = time.sleep) -> None:
+        self._api = api
+        self._season = season
+        self._pause = pause
+        self.findings = Findings()
+        self._days = season.of_days()
+        self._skiers = season.of_skiers()
+        chance = random.Random(season.name)
+        self._closely = set(chance.sample(sorted(self._skiers), min(SKIERS_LOOKED_AT, len(self._skiers))))
+
+    @property
+    def subjects(self) -> int:
+        """How many resorts, days and skiers are asked about."""
+        return len(self._season.resorts) + len(self._days) + len(self._skiers)
+
+    def run(self, advance: Callable[[int], object]) -> Findings:
+        """Ask everything; ``advance`` is told of each subject that is done.
+
+        Raises:
+            HttpError: a question is not answered.
+        """
+        listed = {each["resortID"] for each in self._api.get("/resorts")["resorts"]}
+        self.findings.check("resorts", "", listed.issuperset(self._season.resorts), True)
+
+        def ask(piece: Callable[[], None]) -> None:
+            piece()
+            advance(1)
+
+        # One day after the other at first: a day's first question reads it whole from the table.
+        in_threads(ask, [partial(self._day, *key, day) for key, day in sorted(self._days.items())], 2)
+        others = [partial(self._resort, resort) for resort in self._season.resorts]
+        others += [partial(self._skier, skier, rides) for skier, rides in self._skiers.items()]
+        in_threads(ask, others, CLIENTS)
+        return self.findings
+
+    def _resort(self, resort: int) -> None:
+        found = self._api.get(f"/resorts/{resort}/seasons")
+        self.findings.check("seasons of a resort", str(resort), found, {"seasons": [str(SEASON)]})
+
+    def _day(self, resort: int, day: int, seen: ResortDay) -> None:
+        place, subject = f"/resorts/{resort}/seasons/{SEASON}", f"{resort}, day {day}"
+        hours = [{"hour": hour, "rides": seen.hours[hour]} for hour in range(24)]
+        found = self._until(lambda: self._api.get(f"{place}/days/{day}/hours")["hours"], hours)
+        self.findings.check("rides per hour", subject, found, hours)
+        skiers = self._api.get(f"{place}/day/{day}/skiers")["numSkiers"]
+        self.findings.check("unique skiers", subject, skiers, len(seen.skiers))
+        for lift in sorted(seen.lifts)[:LIFTS_LOOKED_AT]:
+            answer = self._api.get(f"{place}/days/{day}/lifts/{lift}")
+            self.findings.check("rides on a lift", f"{subject}, lift {lift}", answer["rides"], seen.lifts[lift])
+
+    def _skier(self, skier: int, rides: Sequence[Ride]) -> None:
+        days: dict[int, list[Ride]] = {}
+        for ride in rides:
+            days.setdefault(ride.day, []).append(ride)
+        expected = [
+            {"dayID": day, "vertical": _vertical(ridden), "lifts": [ride.lift for ride in ridden]}
+            for day, ridden in days.items()
+        ]
+        found = self._api.get(f"/skiers/seasons/{SEASON}/skiers/{skier}")
+        self.findings.check("days skied in a season", str(skier), found["days"], expected)
+        self.findings.account(_lifts(found["days"]), _lifts(expected))
+        if skier in self._closely:
+            self._skier_closely(skier, days)
+
+    def _skier_closely(self, skier: int, days: Mapping[int, Sequence[Ride]]) -> None:
+        resort = next(iter(days.values()))[0].resort
+        total = sum(_vertical(rides) for rides in days.values())
+        found = self._api.get(f"/skiers/{skier}/vertical", {"resort": str(resort)})["resorts"]
+        expected = [{"resortID": resort, "seasonID": str(SEASON), "totalVert": total}]
+        self.findings.check("vertical of a season", str(skier), found, expected)
+        for day, rides in days.items():
+            subject = f"{skier}, day {day}"
+            value = self._api.get_value(rides[0].path())
+            self.findings.check("vertical of a day", subject, value, _vertical(rides))
+            answer = self._api.get(f"/skiers/seasons/{SEASON}/days/{day}/skiers/{skier}")
+            lifts = [(each["time"], each["resortID"], each["liftID"]) for each in answer["rides"]]
+            self.findings.check(
+                "lifts of a day", subject, lifts, [(ride.time, ride.resort, ride.lift) for ride in rides]
+            )
+
+    def _until(self, ask: Callable[[], Any], expected: Any) -> Any:
+        deadline = time.monotonic() + PATIENCE
+        while (found := ask()) != expected and time.monotonic() < deadline:
+            self._pause(1.0)
+        return found
+
+
+def _vertical(rides: Sequence[Ride]) -> int:
+    return sum(10 * ride.lift for ride in rides)
+
+
+def _lifts(days: Sequence[Mapping[str, Any]]) -> Counter[tuple[int, int]]:
+    return Counter((int(day["dayID"]), int(lift)) for day in days for lift in day["lifts"])
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 120 else f"{text[:119]}…"
