@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadtest.client import LoadTestError
-from loadtest.stage_process import ROOT, stage
-from loadtest.target import Target
+from loadtest.stage_process import stage
+from loadtest.target import ROOT, Target
 
 LOCUSTFILE = Path(__file__).with_name("locustfile.py")
 

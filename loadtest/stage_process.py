@@ -15,9 +15,8 @@ from pathlib import Path
 from types import FrameType
 
 from loadtest.client import LoadTestError
-from loadtest.target import STAGE_FILE, Target, running_stage
+from loadtest.target import ROOT, Target, running_stage, stage_file
 
-ROOT = Path(__file__).resolve().parents[1]
 COMMAND = (sys.executable, "-m", "localstage", "up")
 READY_WITHIN = 600.0  # the first start installs packages
 STOPPED_WITHIN = 25.0
@@ -37,11 +36,11 @@ class StageProcess:
     """
 
     def __init__(
-        self, echo: Callable[[str], object], command: Sequence[str] = COMMAND, stage_file: Path = STAGE_FILE
+        self, echo: Callable[[str], object], command: Sequence[str] = COMMAND, file: Path | None = None
     ) -> None:
         self._echo = echo
         self._command = command
-        self._stage_file = stage_file
+        self._stage_file = file or stage_file()
         self._process: subprocess.Popen[bytes] | None = None
         self._told = ""
         # A file and not a pipe: a stage whose parent was killed must not stumble over its own log lines.

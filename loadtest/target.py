@@ -11,7 +11,7 @@ from pathlib import Path
 
 from loadtest.client import HttpApi, StageNotFound, TokenRefused, WebSocket, fetch_token
 
-STAGE_FILE = Path(__file__).resolve().parents[1] / ".local" / "stage.json"
+ROOT = Path(__file__).resolve().parents[1]
 TOKEN_TTL = 3600
 READER = "loadtest-reader"
 
@@ -97,10 +97,15 @@ class _Fixed:
         return self.value
 
 
-def running_stage(path: Path = STAGE_FILE) -> Target | None:
+def stage_file() -> Path:
+    """Where the local stage says how to reach it: in ``LOCALSTAGE_STATE_DIR``, as the stage itself reads it."""
+    return ROOT / (os.environ.get("LOCALSTAGE_STATE_DIR") or ".local") / "stage.json"
+
+
+def running_stage(path: Path | None = None) -> Target | None:
     """The local stage that runs now, or None. A file left by a stage that is gone counts as none."""
     try:
-        state = json.loads(path.read_text(encoding="utf-8"))
+        state = json.loads((path or stage_file()).read_text(encoding="utf-8"))
         os.kill(int(state["pid"]), 0)
         return Target(state["http_url"], state["websocket_url"], state["token_url"])
     except (OSError, ValueError, KeyError):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from loadtest.client import HttpApi, StageNotFound
-from loadtest.target import Target, running_stage
+from loadtest.target import Target, running_stage, stage_file
 
 OPERATOR = "operator"
 ANSWER_SECONDS = 40.0
@@ -25,9 +24,8 @@ def find(http_url: str | None) -> HttpApi:
             raise StageNotFound("give a token with the scope ops in the variable HEADRACE_TOKEN")
         target = Target(http_url, "", token=token)
     else:
-        state_dir = Path(os.environ.get("LOCALSTAGE_STATE_DIR") or ".local")
-        stage = running_stage(state_dir / "stage.json")
+        stage = running_stage()
         if stage is None:
-            raise StageNotFound(f"no stage runs in {state_dir}; start one with: make up, or give --http-url")
+            raise StageNotFound(f"no stage runs in {stage_file().parent}; start one with: make up, or give --http-url")
         target = stage
     return HttpApi(target.http_url, target.signed_in(OPERATOR, "ops"), timeout=ANSWER_SECONDS)

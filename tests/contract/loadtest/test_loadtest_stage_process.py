@@ -15,8 +15,8 @@ import pytest
 from fake_stage import FakeStage
 
 from loadtest import demo, load, stage_process
-from loadtest.stage_process import ROOT, StageFailed, StageProcess
-from loadtest.target import running_stage
+from loadtest.stage_process import StageFailed, StageProcess
+from loadtest.target import ROOT, running_stage
 
 STAGE = """
 import json, os, signal, sys, time
@@ -57,7 +57,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def here(file: Path, stage: FakeStage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Makes ``demo`` and ``load`` start a stage of a few lines instead of the real one."""
-    defaults = {"command": stage_command(file, stage), "stage_file": file}
+    defaults = {"command": stage_command(file, stage), "file": file}
     monkeypatch.setattr(stage_process, "StageProcess", lambda echo: StageProcess(echo, **defaults))
     for module in (demo, stage_process):
         monkeypatch.setattr(module, "running_stage", lambda *_: running_stage(file))
@@ -75,6 +75,21 @@ def test_its_lines_are_passed_on_and_it_stops_when_asked(file: Path, stage: Fake
     assert target.http_url == stage.http_url
     assert lines == ["12:00:00  services   RabbitMQ ready"]
     assert not file.exists()
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_a_stage_whose_folder_is_named_by_the_environment_is_found_there(
+    tmp_path: Path, stage: FakeStage, monkeypatch: pytest.MonkeyPatch, relative: bool
+) -> None:
+    folder = os.path.relpath(tmp_path, ROOT) if relative else str(tmp_path)
+    monkeypatch.setenv("LOCALSTAGE_STATE_DIR", folder)
+    process = StageProcess(lambda _: None, stage_command(tmp_path / "stage.json", stage))
+
+    target = process.start()
+    found = running_stage()
+    process.close()
+
+    assert found == target
 
 
 def test_a_stage_that_fails_says_why_in_its_own_sentence(file: Path) -> None:
