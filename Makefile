@@ -51,8 +51,8 @@ parked: setup ## what the broker gave up to deliver; bring it back      [RETURN=
 retry-budget: setup ## the outage that leaves the dead lane empty            [STAGE_ENV=prod] [FIRST_PAUSE=30]
 	@$(OPS) budget $(if $(FIRST_PAUSE),--first-pause $(FIRST_PAUSE)) $(if $(STAGE_ENV),--config-env $(STAGE_ENV))
 
-reset: setup ## throw away the stage's data (tables, queues, broker)
-	@$(STAGE) reset
+reset: setup ## throw away the stage's data (tables, queues, broker); asks first  [YES=1]
+	@$(STAGE) reset $(if $(YES),--yes)
 
 test: setup lint unit model contract e2e validate ## everything that must be green: lint, types, unit, contract, e2e, template
 

@@ -149,10 +149,22 @@ def reset(state_dir: Path, yes: bool) -> None:
         doomed = [state_dir / name for name in ("services", "logs", "secrets.json", "custom-resources.json")]
         doomed = [path for path in doomed if path.exists()]
         if doomed and not yes:
-            click.confirm(f"Delete {', '.join(map(str, doomed))}?", abort=True)
+            _ask(f"Delete {', '.join(map(str, doomed))}?")
         for path in doomed:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         click.echo("nothing to delete" if not doomed else f"deleted {', '.join(map(str, doomed))}")
+
+
+def _ask(question: str) -> None:
+    """Go on only after a yes.
+
+    Raises:
+        StageError: it was a no, or there is nobody to ask.
+    """
+    try:
+        click.confirm(question, abort=True)
+    except click.Abort:
+        raise StageError("nothing was deleted; to do it without being asked: make reset YES=1") from None
 
 
 def _tail(path: Path, lines: int, follow: bool) -> Iterator[str]:

@@ -1,0 +1,38 @@
+"""``reset`` deletes the stage's data after a yes, and nothing without one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from localstage.cli import cli
+
+
+def reset(state_dir: Path, *options: str, answer: str = "") -> Result:
+    (state_dir / "logs").mkdir(exist_ok=True)
+    return CliRunner().invoke(cli, ["--state-dir", str(state_dir), "reset", *options], input=answer)
+
+
+def test_data_is_deleted_after_a_yes(tmp_path: Path) -> None:
+    assert reset(tmp_path, answer="y\n").exit_code == 0
+
+    assert not (tmp_path / "logs").exists()
+
+
+@pytest.mark.parametrize("answer", ["n\n", ""], ids=["no", "nobody"])
+def test_nothing_is_deleted_without_a_yes_and_the_way_without_a_question_is_named(tmp_path: Path, answer: str) -> None:
+    result = reset(tmp_path, answer=answer)
+
+    assert result.exit_code == 1
+    assert (tmp_path / "logs").exists()
+    assert "make reset YES=1" in result.output
+
+
+def test_nobody_is_asked_when_yes_was_said_before(tmp_path: Path) -> None:
+    result = reset(tmp_path, "--yes")
+
+    assert result.exit_code == 0
+    assert "?" not in result.output
+    assert not (tmp_path / "logs").exists()
