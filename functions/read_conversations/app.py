@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.conversing import list_rooms, mark_read, unknown
+from headrace.latencies import timed
 from headrace.reading import answer_body
 
 ROUTES = {"GET /users/{userId}/rooms": list_rooms, "PUT /rooms/{roomId}/read": mark_read}
 
 
+@timed
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Answer the request; one that is refused is an answer too."""
     return answer_body(event, ROUTES.get(event["routeKey"], unknown))

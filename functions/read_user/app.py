@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace.auth import Caller
+from headrace.latencies import timed
 from headrace.page_requests import parse_page_request, path_id
 from headrace.pages import Page
 from headrace.reading import answer_page, user_history
 
 
+@timed
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Answer the page, newest first."""
     return answer_page(event, user_page)

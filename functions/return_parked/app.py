@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.latencies import timed
 from headrace.parked_routes import ParkedRoutes
 from headrace.parking import parked_routes
 
 ROUTES = {"GET /parked": ParkedRoutes.depth, "POST /parked/return": ParkedRoutes.bring_back}
 
 
+@timed
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Answer the request; one that is refused is an answer too."""
     return parked_routes().answer(event, ROUTES.get(event["routeKey"], ParkedRoutes.unknown))
