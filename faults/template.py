@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -17,6 +18,7 @@ PERSIST_TIMEOUT = 20
 HEARTBEAT = 60
 """Seconds: the shortest that the platform accepts. RabbitMQ gives up on a silent peer after one to two of them."""
 
+_NONE: Mapping[str, str] = {}
 _EDITS = (
     ("    Default: 360\n    MinValue: 360\n", "    Default: 360\n    MinValue: 1\n"),
     ("      Timeout: 60\n", f"      Timeout: {PERSIST_TIMEOUT}\n"),
@@ -29,8 +31,8 @@ _EDITS = (
 )
 
 
-def write_template(folder: Path) -> Path:
-    """Write the template and its samconfig.toml into ``folder``; answers the template's path.
+def write_template(folder: Path, parameters: Mapping[str, str] = _NONE) -> Path:
+    """Write the template and its samconfig.toml, with these ``parameters``, into ``folder``; the template's path.
 
     Raises:
         ValueError: the template no longer holds what is to be edited; names it.
@@ -47,12 +49,12 @@ def write_template(folder: Path) -> Path:
     for name in ("functions", "layers"):
         shutil.rmtree(folder / name, ignore_errors=True)
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "samconfig.toml").write_text(_samconfig(), encoding="utf-8")
+    (folder / "samconfig.toml").write_text(_samconfig(parameters), encoding="utf-8")
     return path
 
 
-def _samconfig() -> str:
+def _samconfig(parameters: Mapping[str, str]) -> str:
     config = tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))
     local: dict[str, str] = config["local"]["global"]["parameters"]["parameter_overrides"]
-    lines = [f'{name} = "{value}"' for name, value in {**local, **PARAMETERS}.items()]
+    lines = [f'{name} = "{value}"' for name, value in {**local, **PARAMETERS, **parameters}.items()]
     return "\n".join(["[local.global.parameters.parameter_overrides]", *lines, ""])

@@ -1,4 +1,9 @@
-"""A client that follows rooms: live messages as they are said, and what it missed fetched from history.
+"""A client that sends events until they are accepted, and one that follows rooms.
+
+    async with over_http("https://host", token) as sender:
+        sent = await sender.send([{"roomId": "kitchen", "message": "hello"}])
+
+Following gives live messages as they are said, and what was missed fetched from history:
 
     async with Rooms("wss://host/stage", token) as rooms:
         await rooms.follow("kitchen")
@@ -13,7 +18,20 @@ from a while before that key, and leaves out what it had already. Messages of a 
 """
 
 from .connection import Lost, Patience, Refused
+from .pace import Tempo
 from .room import Message
 from .rooms import Rooms
+from .sending import Sender, Sent, over_http, over_websocket
 
-__all__ = ["Lost", "Message", "Patience", "Refused", "Rooms"]
+__all__ = [
+    "Lost",
+    "Message",
+    "Patience",
+    "Refused",
+    "Rooms",
+    "Sender",
+    "Sent",
+    "Tempo",
+    "over_http",
+    "over_websocket",
+]

@@ -28,7 +28,14 @@ class Refused(Exception):
 
 
 class Lost(Exception):
-    """There is no connection, or no answer came, or one that may be another next time."""
+    """There is no connection, or no answer came, or one that may be another next time.
+
+    ``retry_after``: the seconds to wait before that, if the other side said.
+    """
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 @dataclass(frozen=True)
@@ -121,7 +128,7 @@ class Connection:
             raise Refused(error["code"], error["message"])
         if error["code"] == "token_expired":
             await self.drop()  # the next connection has another one
-        raise Lost(error["message"])
+        raise Lost(error["message"], error.get("retryAfter"))
 
     async def drop(self) -> None:
         """End the connection there is; another one follows."""
@@ -168,15 +175,21 @@ class Connection:
             self._socket = None
             self._changed.clear()
             opened.cancel()
-            for answer in self._answers.values():
-                if not answer.done():
-                    answer.set_exception(Lost("the connection ended"))
+            self._fail_all("the connection ended")
             self._ended()
             await socket.close()
 
     def _receive(self, frame: Frame) -> None:
         answer = self._answers.get(str(frame.get("requestId")))
-        if answer is None:
+        if "type" not in frame:
+            # API Gateway's own refusal (it is throttled, say) does not tell of which frame. All may be sent again.
+            self._fail_all(str(frame.get("message", "refused")))
+        elif answer is None:
             self._received(frame)
         elif not answer.done():
             answer.set_result(frame)
+
+    def _fail_all(self, reason: str) -> None:
+        for answer in self._answers.values():
+            if not answer.done():
+                answer.set_exception(Lost(reason))

@@ -1,0 +1,126 @@
+"""The two ways to send events: HTTP requests, and frames over a WebSocket."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import aiohttp
+
+from .connection import Connection, Lost, Patience, Refused
+
+HTTP_EVENTS = 500
+HTTP_BYTES = 4 * 1024 * 1024
+FRAME_EVENTS = 100
+FRAME_BYTES = 30_000
+"""API Gateway closes the connection on a WebSocket frame over 32 KB."""
+
+
+class HttpTransport:
+    """One message as ``POST /rooms/{roomId}/messages``, several as ``POST /messages/batch``."""
+
+    most_events = HTTP_EVENTS
+    most_bytes = HTTP_BYTES
+
+    def __init__(self, url: str, token: Callable[[], str], answer_seconds: float) -> None:
+        self._url = url.rstrip("/")
+        self._token = token
+        self._timeout = aiohttp.ClientTimeout(total=answer_seconds)
+        self._session: aiohttp.ClientSession | None = None
+
+    async def open(self) -> None:
+        """Get ready."""
+        self._session = aiohttp.ClientSession(timeout=self._timeout)
+
+    async def close(self) -> None:
+        """End."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def post(self, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """One result per event, in order.
+
+        Raises:
+            Refused: the request was, as it would be again.
+            Lost: no answer, or 429 or 5xx without a result for each event.
+        """
+        if self._session is None:
+            raise Lost("not open")
+        path, body = "/messages/batch", {"events": list(events)}
+        if len(events) == 1 and isinstance(events[0].get("roomId"), str):
+            path, body = f"/rooms/{quote(events[0]['roomId'], safe='')}/messages", events[0]
+        headers = {"authorization": f"Bearer {self._token()}"}
+        try:
+            async with self._session.post(self._url + path, json=body, headers=headers) as answer:
+                return _results(len(events), answer.status, answer.headers.get("Retry-After"), await answer.read())
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise Lost(f"no answer: {type(error).__name__}") from error
+
+
+def _results(count: int, status: int, retry_after: str | None, body: bytes) -> list[dict[str, Any]]:
+    try:
+        found = json.loads(body)
+    except ValueError:
+        found = None
+    found = found if isinstance(found, dict) else {}
+    results = found.get("results")
+    if isinstance(results, list) and len(results) == count:
+        return results
+    error = found.get("error") or {"code": str(status), "message": found.get("message", "")}
+    if status == 429 or status >= 500:
+        with contextlib.suppress(TypeError, ValueError):  # it may be a date, or not there
+            raise Lost(f"{status} {error['message']}", float(retry_after or "none"))
+        raise Lost(f"{status} {error['message']}")
+    if status in (201, 202):
+        raise Lost("an answer without a result for each event")
+    raise Refused(error["code"], error["message"])
+
+
+class SocketTransport:
+    """One message as ``sendMessage``, several as ``sendBatch``."""
+
+    most_events = FRAME_EVENTS
+    most_bytes = FRAME_BYTES
+
+    def __init__(self, url: str, token: Callable[[], str], patience: Patience) -> None:
+        self._patience = patience
+        self._connection = Connection(
+            url, token, patience, opened=_nothing_to_do, received=lambda _frame: None, ended=lambda: None
+        )
+        self._running: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Begin to connect."""
+        self._running = asyncio.create_task(self._connection.run())
+
+    async def close(self) -> None:
+        """End the connection."""
+        if self._running is not None:
+            self._running.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._running
+
+    async def post(self, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """One result per event, in order.
+
+        Raises:
+            Refused, Lost: see :meth:`Connection.request`.
+        """
+        try:
+            await asyncio.wait_for(self._connection.wait(), self._patience.answer)
+        except TimeoutError:
+            raise Lost("not connected") from None
+        if len(events) == 1:
+            return [await self._connection.request("sendMessage", **events[0])]
+        results = (await self._connection.request("sendBatch", events=list(events))).get("results")
+        if not isinstance(results, list) or len(results) != len(events):
+            raise Lost("an answer without a result for each event")
+        return results
+
+
+async def _nothing_to_do() -> None:
+    pass

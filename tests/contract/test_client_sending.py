@@ -1,0 +1,202 @@
+"""The Python client's sending against a server that answers by a script, over HTTP and WebSocket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from headrace_client import Patience, Sender, Tempo, over_http, over_websocket
+
+QUICK = Tempo(first_rate=1e6, lowest_rate=1e5, first_pause=0.001, longest_pause=0.01, tries=5)
+HASTE = Patience(answer=5.0, first_pause=0.001, longest_pause=0.01)
+LIMITED = {"error": {"code": "rate_limited", "message": "later", "retryAfter": 0.001}}
+DROP = "drop"
+THROTTLED = "throttled"
+
+
+class Server:
+    """Both protocols. Each of ``script`` answers one request: ``DROP`` ends the connection, ``THROTTLED`` is API
+    Gateway's refusal, a number of events is accepted and the rest limited. Then everything is accepted."""
+
+    def __init__(self) -> None:
+        self.script: list[Any] = []
+        self.asked: list[tuple[str, list[dict[str, Any]]]] = []
+        self.tokens: list[str] = []
+        self.headers: dict[str, str] = {}
+        self.http_url = self.websocket_url = ""
+
+    def results(self, way: str, events: list[dict[str, Any]]) -> Any:
+        self.asked.append((way, events))
+        accepted = self.script.pop(0) if self.script else len(events)
+        if not isinstance(accepted, int):
+            return accepted
+        return [
+            {"messageId": event["messageId"], **({"lane": "main"} if number < accepted else LIMITED)}
+            for number, event in enumerate(events)
+        ]
+
+    async def post(self, request: web.Request) -> web.StreamResponse:
+        self.tokens.append(request.headers["Authorization"])
+        body = await request.json()
+        results = self.results(f"POST {request.path}", body.get("events", [body]))
+        if results == DROP:
+            assert request.transport is not None
+            request.transport.abort()
+            return web.Response()
+        if results == THROTTLED:
+            return web.json_response({"message": "Too Many Requests"}, status=429, headers=self.headers)
+        if isinstance(results, web.Response):
+            return results
+        limited = all("error" in each for each in results)
+        extra = {"error": LIMITED["error"]} if limited else {}
+        return web.json_response({"results": results, **extra}, status=429 if limited else 202, headers=self.headers)
+
+    async def frames(self, request: web.Request) -> web.StreamResponse:
+        protocol, token = (part.strip() for part in request.headers["Sec-WebSocket-Protocol"].split(","))
+        self.tokens.append(token)
+        socket = web.WebSocketResponse(protocols=(protocol,))
+        await socket.prepare(request)
+        async for message in socket:
+            frame = json.loads(message.data)
+            action, number = frame.pop("action"), {"requestId": frame.pop("requestId")}
+            results = self.results(action, frame.get("events", [frame]))
+            if results == DROP:
+                await socket.close()
+            elif results == THROTTLED:
+                await socket.send_json({"message": "Too Many Requests", "connectionId": "c", "requestId": "theirs"})
+            elif action == "sendMessage":
+                kind = "error" if "error" in results[0] else "ack"
+                await socket.send_json({"type": kind, **number, **results[0]})
+            else:
+                await socket.send_json({"type": "acks", **number, "results": results})
+        return socket
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    made = Server()
+    app = web.Application()
+    app.router.add_post("/messages/batch", made.post)
+    app.router.add_post("/rooms/{roomId}/messages", made.post)
+    app.router.add_get("/dev", made.frames)
+    running = TestServer(app)
+    await running.start_server()
+    made.http_url, made.websocket_url = str(running.make_url("")), str(running.make_url("/dev"))
+    yield made
+    await running.close()
+
+
+@pytest.fixture(params=["http", "websocket"])
+def sender(request: pytest.FixtureRequest, server: Server) -> Sender:
+    if request.param == "http":
+        return over_http(server.http_url, lambda: "t", QUICK)
+    return over_websocket(server.websocket_url, lambda: "t", QUICK, patience=HASTE)
+
+
+def messages(count: int) -> list[dict[str, Any]]:
+    return [{"roomId": "kitchen", "message": f"n{number}"} for number in range(count)]
+
+
+async def test_only_the_refused_are_sent_again_under_the_same_ids_and_times(sender: Sender, server: Server) -> None:
+    server.script = [3, 1, 0]
+    async with sender:
+        sent = await sender.send(messages(8))
+
+    assert all(each.is_accepted and each.lane == "main" for each in sent)
+    first = server.asked[0][1]
+    assert [events for _, events in server.asked] == [first, first[3:], first[4:], first[4:]]
+    assert [each.event for each in sent] == first
+
+
+async def test_one_message_takes_its_own_way_and_is_sent_again_too(sender: Sender, server: Server) -> None:
+    server.script = [0, THROTTLED]
+    async with sender:
+        (sent,) = await sender.send(messages(1))
+
+    assert sent.is_accepted
+    assert {way for way, _ in server.asked} <= {"POST /rooms/kitchen/messages", "sendMessage"}
+    assert [events for _, events in server.asked] == [[sent.event]] * 3
+
+
+async def test_a_gateways_refusal_and_a_lost_connection_lead_to_the_same_events_again(
+    sender: Sender, server: Server
+) -> None:
+    server.script = [THROTTLED, DROP]
+    async with sender:
+        sent = await sender.send(messages(3))
+
+    assert all(each.is_accepted for each in sent)
+    assert [events for _, events in server.asked] == [[each.event for each in sent]] * 3
+
+
+async def test_calls_at_the_same_time_take_turns(sender: Sender, server: Server) -> None:
+    async with sender:
+        found = await asyncio.gather(*(sender.send(messages(3)) for _ in range(5)))
+
+    assert [len(events) for _, events in server.asked] == [3] * 5
+    assert all(each.is_accepted for sent in found for each in sent)
+
+
+async def test_a_retry_after_header_is_honoured_where_the_body_has_none(server: Server) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    server.script, server.headers = [THROTTLED], {"Retry-After": "2"}
+    sender = over_http(server.http_url, lambda: "t", QUICK)
+    sender._sleep = sleep
+    async with sender:
+        (sent,) = await sender.send(messages(1))
+
+    assert sent.is_accepted
+    assert 2 <= max(slept) <= 2.1
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (web.json_response({"message": "Unauthorized"}, status=401), "401"),
+        (web.json_response({"error": {"code": "too_large", "message": "m", "details": []}}, status=413), "too_large"),
+    ],
+)
+async def test_a_request_that_cannot_succeed_is_not_sent_again(server: Server, answer: web.Response, code: str) -> None:
+    server.script = [answer]
+    async with over_http(server.http_url, lambda: "t", QUICK) as sender:
+        sent = await sender.send(messages(2))
+
+    assert [(each.error or {})["code"] for each in sent] == [code] * 2
+    assert len(server.asked) == 1
+
+
+async def test_a_503_without_results_and_an_answer_that_is_no_json_are_tried_again(server: Server) -> None:
+    server.script = [web.json_response({"error": {"code": "unavailable", "message": "m"}}, status=503)]
+    server.script.append(web.Response(text="<html>", status=502))
+    async with over_http(server.http_url, lambda: "t", QUICK) as sender:
+        sent = await sender.send(messages(2))
+
+    assert all(each.is_accepted for each in sent)
+    assert len(server.asked) == 3
+
+
+async def test_every_request_has_the_token_of_its_time(server: Server) -> None:
+    tokens = iter("abc")
+    server.script = [0]
+    async with over_http(server.http_url, lambda: next(tokens), QUICK) as sender:
+        await sender.send(messages(2))
+
+    assert server.tokens == ["Bearer a", "Bearer b"]
+
+
+async def test_a_long_batch_goes_in_frames_that_the_gateway_takes(server: Server) -> None:
+    async with over_websocket(server.websocket_url, lambda: "t", QUICK, patience=HASTE) as sender:
+        sent = await sender.send([{"roomId": "kitchen", "message": "x" * 2000} for _ in range(40)])
+
+    assert all(each.is_accepted for each in sent)
+    assert all(len(json.dumps(events)) < 32_000 for _, events in server.asked)

@@ -1,0 +1,217 @@
+"""The Python client's sending, in a time of its own: nothing here waits."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.rate import Gauge, Limit
+from headrace_client import Lost, Refused, Sender, Tempo
+from headrace_client.pace import LONGEST_ADVICE, Pace
+from tests.unit.senders import message
+
+LATER = {"error": {"code": "rate_limited", "message": "later", "retryAfter": 3}}
+NEVER = {"error": {"code": "invalid_event", "message": "never"}}
+GOOD = {"lane": "main"}
+
+
+class Script:
+    """The other side: answers by a list of what to say, then accepts. Time passes only when somebody sleeps."""
+
+    most_events = 10
+    most_bytes = 2000
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.posted: list[list[dict[str, Any]]] = []
+        self.slept: list[float] = []
+        self.now = 0.0
+
+    async def open(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+    async def post(self, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        self.posted.append(list(events))
+        answer = self.answers.pop(0) if self.answers else GOOD
+        if isinstance(answer, Exception):
+            raise answer
+        return list(answer) if isinstance(answer, list) else [answer] * len(events)
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        if seconds:
+            self.slept.append(seconds)
+
+    def sender(self, tempo: Tempo | None = None, dice: Any = lambda _low, high: high) -> Sender:
+        return Sender(self, tempo or Tempo(), clock=lambda: self.now, sleep=self.sleep, dice=dice)
+
+
+async def test_only_what_was_refused_is_sent_again_as_it_was() -> None:
+    script = Script([GOOD, LATER, NEVER, LATER, GOOD])
+    events = [{"roomId": "kitchen", "message": str(number)} for number in range(5)]
+
+    sent = await script.sender().send(events)
+
+    first, second = script.posted
+    assert second == [first[1], first[3]]
+    assert all(each["messageId"] and each["timestamp"] for each in first)
+    assert len({each["messageId"] for each in first}) == 5
+    assert [each.event for each in sent] == first
+    assert [each.is_accepted for each in sent] == [True, True, False, True, True]
+    assert sent[2].error == NEVER["error"]
+
+
+async def test_an_id_and_a_time_that_an_event_has_are_kept() -> None:
+    script = Script(Lost("no answer"))
+
+    await script.sender().send([message()])
+
+    assert script.posted == [[message()], [message()]]
+
+
+async def test_it_waits_as_long_as_it_is_told_and_a_random_while_that_doubles() -> None:
+    script = Script(LATER, LATER, Lost("503", 7.0), Lost("no answer"))
+
+    (sent,) = await script.sender(Tempo(first_rate=1e9)).send([message()])
+
+    assert sent.is_accepted
+    assert [round(each, 3) for each in script.slept if each > 0.1] == [3.2, 3.4, 7.8, 1.6]
+
+
+async def test_the_random_part_reaches_down_to_nothing() -> None:
+    script = Script(LATER)
+
+    await script.sender(dice=lambda low, _high: low).send([message()])
+
+    assert 3.0 in script.slept
+
+
+async def test_it_gives_up_after_so_many_tries_in_a_row_and_says_why() -> None:
+    script = Script(*[LATER] * 50)
+
+    sent = await script.sender(Tempo(tries=4)).send([message(), message(messageId="m-2")])
+
+    assert len(script.posted) == 4
+    assert [each.error for each in sent] == [LATER["error"]] * 2
+
+
+async def test_a_try_that_got_something_accepted_begins_the_count_anew() -> None:
+    script = Script(*[[GOOD] + [LATER] * left for left in range(8, -1, -1)])
+
+    sent = await script.sender(Tempo(tries=2)).send([message(messageId=str(number)) for number in range(9)])
+
+    assert all(each.is_accepted for each in sent)
+
+
+async def test_a_request_that_is_refused_for_good_is_not_sent_again() -> None:
+    script = Script(Refused("forbidden", "no"))
+
+    (sent,) = await script.sender().send([message()])
+
+    assert len(script.posted) == 1
+    assert sent.error is not None
+    assert sent.error["code"] == "forbidden"
+
+
+async def test_a_request_holds_no_more_events_and_bytes_than_the_way_takes() -> None:
+    script = Script()
+    events = [message(messageId=str(number), message="x" * (number * 40)) for number in range(40)]
+
+    sent = await script.sender().send(events)
+
+    assert [each.event for each in sent] == events
+    assert [event for posted in script.posted for event in posted] == events
+    assert all(len(posted) <= 10 for posted in script.posted)
+    assert max(len(posted) for posted in script.posted[-5:]) == 1
+
+
+class Limited(Script):
+    """Takes what a platform with this limit takes."""
+
+    most_events = 500
+    most_bytes = 10**9
+
+    def __init__(self, limit: Limit) -> None:
+        super().__init__()
+        self.gauge = Gauge(limit)
+        self.passed: list[tuple[float, int]] = []
+        self.refused: list[tuple[float, int]] = []
+
+    async def post(self, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        self.now += 0.01
+        passed = self.gauge.take(len(events), self.now)
+        self.passed.append((self.now, passed))
+        self.refused.append((self.now, len(events) - passed))
+        later = {"error": {"code": "rate_limited", "retryAfter": int(self.gauge.wait(self.now)) + 1}}
+        return [GOOD] * passed + [later] * (len(events) - passed)
+
+
+@pytest.mark.parametrize("rate", [20, 100])
+async def test_it_settles_to_a_steady_rate_below_the_limit(rate: int) -> None:
+    limited = Limited(Limit(rate, 50))
+    dice = random.Random(1)
+    count = rate * 200
+
+    sent = await limited.sender(dice=dice.uniform).send([message(messageId=str(number)) for number in range(count)])
+
+    assert all(each.is_accepted for each in sent)
+    late = limited.now / 4
+    passed = sum(events for at, events in limited.passed if at > late)
+    refused = sum(events for at, events in limited.refused if at > late)
+    assert rate / 2 < passed / (limited.now - late) <= rate
+    assert refused < passed * 0.25
+
+
+def test_senders_who_share_a_limit_each_come_to_a_share_of_it() -> None:
+    gauge, dice = Gauge(Limit(100, 50)), random.Random(2)
+    paces = [Pace(Tempo(first_rate=1000.0 / (number + 1)), dice.uniform) for number in range(4)]
+    passed, tries = [0] * 4, [0] * 4
+    due = [(0.0, number) for number in range(4)]
+    while due[0][0] < 600:
+        now, number = heapq.heappop(due)
+        pace = paces[number]
+        events = pace.portion()
+        pace.sent(events, now)
+        took = gauge.take(events, now)
+        if now > 60:
+            passed[number] += took
+        tries[number] = 0 if took == events else 1 if took else tries[number] + 1
+        wait = 0.0
+        if took == events:
+            pace.accepted(now)
+        else:
+            wait = pace.refused(tries[number], int(gauge.wait(now)) + 1)
+        heapq.heappush(due, (max(now + wait, now + pace.delay(now)), number))
+
+    assert sum(passed) > 540 * 100 / 2
+    assert min(passed) > sum(passed) / 4 / 3
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(0, 30), st.floats(0, 1e6)), max_size=60))
+def test_a_pace_stays_within_its_bounds_and_a_pause_within_what_was_said(
+    steps: list[tuple[bool, float, float]],
+) -> None:
+    tempo = Tempo()
+    pace, now = Pace(tempo, random.uniform), 0.0
+    for number, (is_refused, seconds, advice) in enumerate(steps):
+        now += seconds
+        pace.sent(pace.portion(), now)
+        before = pace.rate
+        if is_refused:
+            pause = pace.refused(number + 1, advice)
+            assert min(advice, LONGEST_ADVICE) <= pause <= min(advice, LONGEST_ADVICE) + tempo.longest_pause
+            assert pace.rate == max(tempo.lowest_rate, before / 2)
+        else:
+            pace.accepted(now)
+            assert before <= pace.rate <= before + tempo.increase
+        assert tempo.lowest_rate <= pace.rate <= tempo.highest_rate
+        assert pace.portion() >= 1
