@@ -113,3 +113,15 @@ def test_more_values_than_a_line_takes_are_written_in_several(capsys: pytest.Cap
     lines = [json.loads(line)["ProbeSeconds"] for line in capsys.readouterr().out.splitlines()]
     assert sorted(len(values) for values in lines) == [50, 100, 100]
     assert sorted(value for values in lines for value in values) == list(range(250))
+
+
+def test_metrics_can_be_switched_off_as_powertools_says(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POWERTOOLS_METRICS_DISABLED", "true")
+    meter = Meter()
+    meter.count("Accepted")
+
+    meter.flush()
+
+    assert capsys.readouterr().out == ""
