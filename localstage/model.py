@@ -98,6 +98,7 @@ class WebSocketRoute:
     function_id: str
     two_way: bool
     timeout: float = 29.0
+    throttle: Throttle | None = None
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,8 @@ class WebSocketApiServer:
         """Use another declaration from the next message on; connections stay."""
         self._routes = MessageRoutes(api)
         self._bucket = bucket(api.throttle)
+        connect = api.routes.get(CONNECT)
+        self._connect_bucket = bucket(connect.throttle if connect else None) or self._bucket
         self._api = api
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -130,7 +132,7 @@ class WebSocketApiServer:
         """
         if self._stopping:
             raise HandshakeRefused(503, "Service Unavailable")
-        if self._bucket is not None and not self._bucket.take():
+        if self._connect_bucket is not None and not self._connect_bucket.take():
             raise HandshakeRefused(429, "Too Many Requests", "LimitExceededException")
         if self._api.authorizer is not None:
             context = await authorize(self._api.authorizer, self._integrations, handshake, events, request_id)

@@ -213,8 +213,9 @@ class Connection:
 
     async def _serve(self, text: str) -> None:
         request_id = new_id()
-        routes, bucket = self._routes()
+        routes, default_bucket = self._routes()
         route = routes.select(text)
+        bucket = (route and route.bucket) or default_bucket
         if bucket is not None and not bucket.take():
             await self._send_error("Too Many Requests", request_id)
         elif route is None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from localstage.errors import TemplateError
 from localstage.gateway.http_answer import MalformedAnswer, answer_body, status_code
+from localstage.gateway.throttle import TokenBucket, bucket
 from localstage.gateway.websocket_events import encode
 from localstage.model import WebSocketApi, WebSocketRoute
 
@@ -20,10 +21,11 @@ _BODY = "$request.body."
 
 @dataclass(frozen=True)
 class MessageRoute:
-    """A route that messages can take, with its key encoded for events."""
+    """A route that messages can take, with its key encoded for events, and a throttle of its own."""
 
     route: WebSocketRoute
     key_json: str
+    bucket: TokenBucket | None
 
 
 class MessageRoutes:
@@ -44,7 +46,9 @@ class MessageRoutes:
         messages: Mapping[str, WebSocketRoute] = {
             key: route for key, route in api.routes.items() if key not in (CONNECT, DISCONNECT)
         }
-        self._routes = {key: MessageRoute(route, encode(key)) for key, route in messages.items()}
+        self._routes = {
+            key: MessageRoute(route, encode(key), bucket(route.throttle)) for key, route in messages.items()
+        }
         self._default = self._routes.get(DEFAULT)
 
     def select(self, text: str) -> MessageRoute | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Container, Mapping
 from typing import Any
 
 from localstage.errors import TemplateError
@@ -60,9 +61,7 @@ def _api(stack: Stack, api: Resource) -> HttpApi:
         for method, operation in (methods or {}).items():
             if method in _METHODS or method == _ANY:
                 routes.append(_route(stack, body, path, method, operation or {}, authorizers, stage, settings))
-    for key in settings:
-        if key not in {route.key for route in routes}:
-            raise TemplateError(f'{stage.id}.RouteSettings: {api.id} has no route "{key}"')
+    check_routes(settings, {route.key for route in routes}, stage.id, api.id)
     return HttpApi(
         id=api.id,
         stage=stage.text("StageName", "$default"),
@@ -71,6 +70,13 @@ def _api(stack: Stack, api: Resource) -> HttpApi:
         cors=_cors(api, body),
         throttle=throttle(stage.inner("DefaultRouteSettings", stage.mapping("DefaultRouteSettings"))),
     )
+
+
+def check_routes(settings: Mapping[str, Any], keys: Container[str], stage_id: str, api_id: str) -> None:
+    """Refuse settings of a route that the API does not have, as API Gateway does."""
+    for key in settings:
+        if key not in keys:
+            raise TemplateError(f'{stage_id}.RouteSettings: {api_id} has no route "{key}"')
 
 
 def _route(

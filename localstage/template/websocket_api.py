@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 
 from localstage.errors import TemplateError
 from localstage.model import WebSocketApi, WebSocketAuthorizer, WebSocketRoute
-from localstage.template.http_api import is_http_api, stage_of, throttle
+from localstage.template.http_api import check_routes, is_http_api, stage_of, throttle
 from localstage.template.resources import Resource, Stack
 
 log = logging.getLogger("localstage.template")
@@ -33,10 +34,13 @@ def _api(stack: Stack, api: Resource) -> WebSocketApi:
     if stage is None:
         raise TemplateError(f"{api.id}: there is no AWS::ApiGatewayV2::Stage for it")
     answered = {one.text("RouteId") for one in own["RouteResponse"] if one.text("RouteResponseKey") == "$default"}
+    settings = stage.mapping("RouteSettings")
     routes = {}
     for route in own["Route"]:
         made = _route(stack, route, own["Integration"], stack.ref(route.id) in answered)
-        routes[made.key] = made
+        limit = throttle(stage.inner(f"RouteSettings.{made.key}", settings.get(made.key, {})))
+        routes[made.key] = dataclasses.replace(made, throttle=limit)
+    check_routes(settings, routes, stage.id, api.id)
     return WebSocketApi(
         id=api.id,
         stage=stage.text("StageName"),

@@ -500,3 +500,11 @@ def test_the_time_index_holds_what_slots_are_made_of(stack: Stack) -> None:
     keys = {one["AttributeName"] for one in index["KeySchema"]} | {CHAT.partition_key, CHAT.sort_key}
     wanted = {CHAT.slot_dimensions.user, *CHAT.slot_dimensions.groups, "expiresAt"}
     assert set(index["Projection"]["NonKeyAttributes"]) == wanted - keys
+
+
+def test_every_route_that_takes_batches_has_the_limits_of_batches(stack: Stack) -> None:
+    paths = stack.resources["HttpApi"]["Properties"]["Body"]["paths"]
+    settings = stack.resources["HttpApiApiGatewayDefaultStage"]["Properties"]["RouteSettings"]
+
+    limits = {"ThrottlingRateLimit": {"Ref": "HttpBatchRate"}, "ThrottlingBurstLimit": {"Ref": "HttpBatchBurst"}}
+    assert settings == {f"POST {path}": limits for path in paths if path.endswith("/batch")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +200,18 @@ async def test_more_messages_than_the_throttle_allows_are_told_so(connect: Serve
     assert first == "default one"
     assert second["message"] == "Too Many Requests"
     assert set(second) == {"message", "connectionId", "requestId"}
+
+
+async def test_a_route_with_a_throttle_of_its_own_is_held_by_that_and_others_by_the_stages(connect: Serve) -> None:
+    own = replace(SEND, throttle=Throttle(rate=0.0001, burst=1))
+    socket = await connect(own, DEFAULT, throttle=Throttle(rate=0.0001, burst=3))
+
+    answers = []
+    for text in ('{"action":"send"}', '{"action":"send"}', "one", "two"):
+        await socket.send_str(text)
+        answers.append(await socket.receive_str())
+
+    assert ["Too Many Requests" in each for each in answers] == [False, True, False, False]
 
 
 async def test_routes_are_replaced_and_connections_stay(functions: FakeFunctions, tmp_path: Path) -> None:

@@ -90,6 +90,7 @@ Live:
     StageName: dev
     RouteSelectionExpression: $request.body.action
     DefaultRouteSettings: {ThrottlingRateLimit: 7, ThrottlingBurstLimit: 3}
+    RouteSettings: {both: {ThrottlingRateLimit: 2, ThrottlingBurstLimit: 1}}
     Auth:
       AuthType: CUSTOM
       AuthArn: !GetAtt Echo.Arn
@@ -122,7 +123,15 @@ def test_a_websocket_route_answers_only_with_a_selection_expression_and_a_route_
     }
     assert api.routes["both"].timeout == 0.5
     assert (api.stage, api.selection, api.throttle) == ("dev", "$request.body.action", Throttle(7.0, 3))
+    assert (api.routes["both"].throttle, api.routes["selected"].throttle) == (Throttle(2.0, 1), None)
     assert "LiveSelectedRoute: no AWS::ApiGatewayV2::RouteResponse" in caplog.text
+
+
+def test_settings_of_a_websocket_route_that_there_is_not_are_refused(project):
+    wrong = WEBSOCKET.replace("RouteSettings: {both:", "RouteSettings: {neither:")
+
+    with pytest.raises(TemplateError, match='has no route "neither"'):
+        project.load(wrong)
 
 
 def test_the_websocket_authorizer_guards_connect_with_its_identity_sources(project):
