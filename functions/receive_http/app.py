@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.http_writes import HttpWrites, batch, single
 from headrace.latencies import timed
+from headrace.streams.ads import ADS
 from headrace.streams.chat import CHAT
 from headrace.streams.ski import SKI
 from headrace.writing import http_writes
@@ -17,6 +18,8 @@ ROUTES = {
         SKI, "resortID", "seasonID", "dayID", "skierID", status=201
     ),
     "POST /lift-rides/batch": batch(SKI),
+    "POST /ads/{adId}/clicks": single(ADS, "adId"),
+    "POST /clicks/batch": batch(ADS),
 }
 
 

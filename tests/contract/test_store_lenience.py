@@ -18,7 +18,7 @@ from tables import TABLE, made_table
 
 from headrace.errors import PoisonRecord
 from headrace.items import check
-from headrace.store.base import last_of_each
+from headrace.store.base import one_of_each
 from headrace.store.dynamodb import CHUNK_BYTES, CHUNK_ITEMS, chunks
 from headrace.streams import CHAT
 from tests.unit.senders import CLOCK, message, sender
@@ -51,7 +51,7 @@ def never_more_than_16_megabytes() -> None:
 
 def never_one_key_twice() -> None:
     row = {"roomId": "room-1", "timestampSk": "1"}
-    assert len(last_of_each(TABLE, [row, row])[0]) == 1
+    assert len(one_of_each(TABLE, [row, row])[0]) == 1
 
 
 def refused_as(reason: str, **more: Any) -> Callable[[], None]:

@@ -2,12 +2,14 @@
 
 import tomllib
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from headrace import retry_budget
 from headrace.keys import live_queues
-from headrace.streams import CHAT
+from headrace.streams import ADS, CHAT, SKI
+from headrace.streams.base import Stream
 from localstage.template import parameters
 from tests.unit.stack import ROOT, Stack, as_list
 
@@ -30,7 +32,7 @@ VARIABLES = {
     | BREAKERS
     | RATES
     | RIGHTS
-    | {"RESORTS_TABLE"},
+    | {"ADDRESS_SECRET_ARN", "RESORTS_TABLE"},
     "ManageRooms": {
         "CONNECTIONS_TABLE",
         "BROKER_ENDPOINTS",
@@ -43,6 +45,8 @@ VARIABLES = {
     | BREAKERS
     | RIGHTS,
     "PersistEvents": {
+        "AD_CLICKS_TABLE",
+        "ADS_RETENTION_DAYS",
         "ANALYTICS_SETTLE_SECONDS",
         "BROKER_ENDPOINTS",
         "BROKER_SECRET_ARN",
@@ -85,9 +89,20 @@ VARIABLES = {
     "ReadConversations": {"CACHE_ENDPOINT", "CACHE_TLS", "CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN", "SCOPE_PREFIX"}
     | RIGHTS,
     "ReadSki": {"CACHE_ENDPOINT", "CACHE_TLS", "LIFT_RIDES_TABLE", "RESORTS_TABLE", "SCOPE_PREFIX"},
+    "ReadAds": {
+        "AD_CLICKS_TABLE",
+        "ANALYTICS_PARALLEL_READS",
+        "ANALYTICS_SETTLE_SECONDS",
+        "CACHE_ENDPOINT",
+        "CACHE_TLS",
+        "CURSOR_SECRET_ARN",
+        "SCOPE_PREFIX",
+    },
     "DeclareTopology": {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN", "PERSIST_QUEUES"},
     "CheckHealth": {"BROKER_ENDPOINTS", "CACHE_ENDPOINT", "CACHE_TLS", "CHAT_MESSAGES_TABLE", "RETRY_QUEUE_URL"},
     "ManageDeadLetters": {
+        "AD_CLICKS_TABLE",
+        "ADS_RETENTION_DAYS",
         "CHAT_MESSAGES_TABLE",
         "CHAT_RETENTION_DAYS",
         "DEAD_LETTER_QUEUE_URL",
@@ -170,7 +185,7 @@ def test_a_record_is_tried_as_often_as_the_retry_budget_counts_before_it_is_dead
 def test_dead_letters_are_validated_with_what_persist_events_validates_with(stack: Stack) -> None:
     def settings(function: str) -> dict[str, object]:
         declared = stack.resources[function]["Properties"]["Environment"]["Variables"]
-        ours = ("CHAT_", "LIFT_RIDES_", "SKI_", "TIME_")
+        ours = ("AD_CLICKS_", "ADS_", "CHAT_", "LIFT_RIDES_", "SKI_", "TIME_")
         return {name: value for name, value in declared.items() if name.startswith(ours)}
 
     assert settings("ManageDeadLetters") == settings("PersistEvents")
@@ -234,6 +249,8 @@ def test_only_code_that_publishes_or_polls_may_read_the_brokers_password(stack: 
 def test_only_persist_events_writes_events(stack: Stack) -> None:
     for table in ("ChatMessagesTable", "LiftRidesTable"):
         assert stack.may("dynamodb:BatchWriteItem", table) == {"PersistEventsRole", "DynamoDbEndpoint"}
+    assert stack.may("dynamodb:PutItem", "AdClicksTable") == {"PersistEventsRole", "DynamoDbEndpoint"}
+    assert stack.may("dynamodb:BatchWriteItem", "AdClicksTable") == set()
 
 
 def test_only_what_manages_rooms_lets_people_in_and_out(stack: Stack) -> None:
@@ -299,7 +316,7 @@ def test_every_table_can_be_restored_and_all_but_those_that_rights_hang_on_forge
     for name in forget:
         assert tables[name]["TimeToLiveSpecification"] == {"AttributeName": "expiresAt", "Enabled": True}
     assert tables.keys() == forget | {"RoomsTable", "MembershipsTable", "ResortsTable"}
-    assert forget == {"ChatMessagesTable", "ConnectionsTable", "LiftRidesTable"}
+    assert forget == {"AdClicksTable", "ChatMessagesTable", "ConnectionsTable", "LiftRidesTable"}
 
 
 def test_no_function_behind_an_api_outlives_its_caller(stack: Stack) -> None:
@@ -488,18 +505,46 @@ def test_whoever_stores_and_whoever_counts_mean_the_same_settling_time_and_shard
         return {name: each for name, each in declared.items() if name.startswith("TIME_") or "SETTLE" in name}
 
     assert of("ReadAnalytics") == of("PersistEvents")
+    assert of("ReadAds").items() <= of("PersistEvents").items()
 
 
-def test_the_time_index_holds_what_slots_are_made_of(stack: Stack) -> None:
-    assert CHAT.slot_dimensions is not None
-    (index,) = [
-        one
-        for one in stack.resources["ChatMessagesTable"]["Properties"]["GlobalSecondaryIndexes"]
-        if one["IndexName"] == "TimeIndex"
+@pytest.mark.parametrize(
+    ("stream", "table", "index"),
+    [(CHAT, "ChatMessagesTable", "TimeIndex"), (ADS, "AdClicksTable", "TimeIndex"), (ADS, "AdClicksTable", "AdIndex")],
+)
+def test_the_indexes_hold_what_slots_are_made_of(stack: Stack, stream: Stream, table: str, index: str) -> None:
+    assert stream.slot_dimensions is not None
+    (found,) = [
+        one for one in stack.resources[table]["Properties"]["GlobalSecondaryIndexes"] if one["IndexName"] == index
     ]
-    keys = {one["AttributeName"] for one in index["KeySchema"]} | {CHAT.partition_key, CHAT.sort_key}
-    wanted = {CHAT.slot_dimensions.user, *CHAT.slot_dimensions.groups, "expiresAt"}
-    assert set(index["Projection"]["NonKeyAttributes"]) == wanted - keys
+    keys = {one["AttributeName"] for one in found["KeySchema"]} | {stream.partition_key, stream.sort_key}
+    wanted = {stream.slot_dimensions.user, *stream.slot_dimensions.groups, "expiresAt"}
+    assert set(found["Projection"]["NonKeyAttributes"]) == wanted - keys
+
+
+def test_a_table_is_keyed_and_indexed_as_its_stream_says(stack: Stack) -> None:
+    for stream, name in ((CHAT, "ChatMessagesTable"), (SKI, "LiftRidesTable"), (ADS, "AdClicksTable")):
+        table = stack.resources[name]["Properties"]
+        indexes = {one["IndexName"]: _key(one) for one in table["GlobalSecondaryIndexes"]}
+
+        assert _key(table) == [stream.partition_key, stream.sort_key]
+        assert indexes == {index.name: [index.partition_key, index.sort_key] for index in stream.indexes}
+
+
+def _key(table: dict[str, Any]) -> list[str]:
+    return [one["AttributeName"] for one in table["KeySchema"]]
+
+
+def test_nothing_that_answers_questions_can_read_the_hashes_of_addresses(stack: Stack) -> None:
+    """P12."""
+    queried = [str(one["Resource"]) for name, one in stack.statements() if name == "ReadAdsRole"]
+    indexes = stack.resources["AdClicksTable"]["Properties"]["GlobalSecondaryIndexes"]
+
+    assert not any("'AdClicksTable', 'Arn'" in each for each in queried)
+    assert not any(
+        "addressHash" in str(index["Projection"]) or index["Projection"]["ProjectionType"] == "ALL" for index in indexes
+    )
+    assert stack.may("secretsmanager:GetSecretValue", "AddressSecret") == {"ReceiveHttpRole", "SecretsManagerEndpoint"}
 
 
 def test_every_route_that_takes_batches_has_the_limits_of_batches(stack: Stack) -> None:

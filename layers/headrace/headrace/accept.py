@@ -89,7 +89,7 @@ class Acceptor:
         """
         now = self._clock.now()
         caller.require(stream.write_scope, EVENTS_WRITE, now=now)
-        sender = Sender(caller.subject, caller.username, caller.has(EVENTS_WRITE), now)
+        sender = Sender(caller.subject, caller.username, caller.has(EVENTS_WRITE), now, caller.address)
         stamped, results = _validate(stream, sender, raws)
         # Events with equal keys are one event: published once, and all of their results say what became of it.
         unique = {each.key: each for each in stamped if each is not None}

@@ -16,6 +16,7 @@ from headrace.errors import HeadraceError
 from headrace.observe import Meter, correlate, report, report_unexpected
 from headrace.readers.columns_dynamodb import DynamoColumns, columns_client
 from headrace.settings import AnalyticsSettings, TableSettings
+from headrace.streams.base import Stream
 from headrace.streams.chat import CHAT
 from headrace.times import SystemClock
 
@@ -41,12 +42,16 @@ def settings() -> AnalyticsSettings:
 @functools.cache
 def analytics() -> Analytics:
     """The analytics of chat messages."""
-    table = TableSettings.of(CHAT.table_setting, CHAT.retention_setting)
-    parallel = settings().analytics_parallel_reads
+    return analytics_of(CHAT, settings())
+
+
+def analytics_of(stream: Stream, settings: AnalyticsSettings) -> Analytics:
+    """The analytics of a stream's events."""
+    table = TableSettings.of(stream.table_setting, stream.retention_setting)
     clock = SystemClock()
-    reader = DynamoColumns(columns_client(parallel))
-    scanner = Scanner(reader, table.table, table.time_read_shards, clock, parallel)
-    return Analytics(scanner, RedisCache.of(settings()), clock, settings().analytics_settle_seconds)
+    reader = DynamoColumns(columns_client(settings.analytics_parallel_reads))
+    scanner = Scanner(reader, table.table, table.time_read_shards, clock, settings.analytics_parallel_reads)
+    return Analytics(scanner, RedisCache.of(settings), clock, settings.analytics_settle_seconds)
 
 
 def answer_analytics(event: Mapping[str, Any], remaining: float) -> dict[str, Any]:

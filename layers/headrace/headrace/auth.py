@@ -7,7 +7,7 @@ authorizer on ``$connect``). A connection outlives its token, so the expiry is c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.errors import FieldError, Forbidden, TokenExpired, Unauthorized
@@ -23,12 +23,16 @@ OPS = "ops"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls: ``subject`` is the user id, ``scopes`` are without prefix, ``expires_at`` is epoch seconds."""
+    """Who calls: ``subject`` is the user id, ``scopes`` are without prefix, ``expires_at`` is epoch seconds.
+
+    ``address`` is the client's, where it is known: never log it, never keep it.
+    """
 
     subject: str
     username: str
     scopes: frozenset[str]
     expires_at: int
+    address: str = field(default="", repr=False, compare=False)
 
     def require(self, *scopes: str, now: int) -> None:
         """Pass if the token is still good at ``now`` (microseconds) and has one of ``scopes``.
@@ -83,7 +87,7 @@ def caller_from_claims(claims: Mapping[str, Any], prefix: str = "") -> Caller:
 
 
 def caller_from_http(event: Mapping[str, Any], prefix: str = "") -> Caller:
-    """The caller of an HTTP API event (payload 2.0) behind a JWT authorizer.
+    """The caller of an HTTP API event (payload 2.0) behind a JWT authorizer, with its address.
 
     Raises:
         Unauthorized: no authorizer stood before this route, or the token names nobody.
@@ -92,7 +96,8 @@ def caller_from_http(event: Mapping[str, Any], prefix: str = "") -> Caller:
         claims = event["requestContext"]["authorizer"]["jwt"]["claims"]
     except (KeyError, TypeError):
         raise Unauthorized("this route needs a token") from None
-    return caller_from_claims(claims, prefix)
+    address = event["requestContext"].get("http", {}).get("sourceIp") or ""
+    return replace(caller_from_claims(claims, prefix), address=address)
 
 
 def caller_from_frame(event: Mapping[str, Any], prefix: str = "") -> Caller:

@@ -21,7 +21,7 @@ ID_LIMIT = 128
 PARTITION_KEY_BYTES = 2048
 SORT_KEY_BYTES = 1024
 SENDER_TAG_LENGTH = 12
-MEMBERSHIP_ID_LENGTH = 26
+DERIVED_ID_LENGTH = 26
 TIME_LENGTH = 27
 ID_FORM = f"1 to {ID_LIMIT} characters of any script, without '#' and control characters"
 
@@ -188,6 +188,16 @@ def bucket_id(event_id: str, shards: int) -> str:
     return shard_name(int.from_bytes(digest, "big") % shards)
 
 
+def shard_of(value: str, event_id: str, shards: int) -> str:
+    """The partition that a row of ``value`` lies in, where the rows of one value are spread over ``shards``."""
+    return f"{value}#{bucket_id(event_id, shards)}"
+
+
+def shards_of(value: str, shards: int) -> list[str]:
+    """All partitions of ``value``."""
+    return [f"{value}#{name}" for name in shard_names(shards)]
+
+
 def shard_name(number: int) -> str:
     """The ``bucketId`` of shard ``number``."""
     return f"{number:03d}"
@@ -265,8 +275,13 @@ def parse_membership_event(member: str) -> tuple[str, str]:
 
 def membership_event_id(kind: str, user_id: str, room_id: str, timestamp: str) -> str:
     """The id of a join or leave that brings none: the same for the same user, room and time."""
-    told = SEPARATOR.join((kind, user_id, room_id, timestamp))
-    return base64.b32encode(sha256(told.encode()).digest()).decode()[:MEMBERSHIP_ID_LENGTH].lower()
+    return derived_id(kind, user_id, room_id, timestamp)
+
+
+def derived_id(*told: object) -> str:
+    """The id of an event that brings none: the same for the same ``told``, of which none holds ``#``."""
+    digest = sha256(SEPARATOR.join(map(str, told)).encode()).digest()
+    return base64.b32encode(digest).decode()[:DERIVED_ID_LENGTH].lower()
 
 
 SLOT_GROUPS = 16

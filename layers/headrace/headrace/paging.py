@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,8 @@ Position = Sequence[str]
 class Paging:
     """Pages over ``spans`` of the partition that ``rows`` names.
 
-    ``position`` are the attributes that say where a row stands among them; the sort key is the first.
+    ``position`` are the attributes that say where a row stands among them; the sort key is the first. ``shows`` is the
+    item of a row, as JSON.
     """
 
     reader: RangeReader
@@ -39,6 +40,7 @@ class Paging:
     effort: Effort
     now: int
     sees: Sees | None = None
+    shows: Callable[[Mapping[str, Any]], str] = encoded
 
     def page(self, request: PageRequest) -> Page:
         """The page that ``request`` asks for.
@@ -60,7 +62,7 @@ class Paging:
         said now.
         """
         found = self._found(None, True, ROWS + 1)
-        items = [encoded(row) for row in found.items]
+        items = [self.shows(row) for row in found.items]
         newest = None
         if len(items) > ROWS:
             last = self.spans[-1]
@@ -108,7 +110,7 @@ class Paging:
         The way back is open wherever there are items; the way ahead only while there is more, except towards newer
         messages: those may still come, so ``previous`` always leads on from the newest one seen.
         """
-        items = list(encoded_items[: len(found.items)]) or [encoded(row) for row in found.items]
+        items = list(encoded_items[: len(found.items)]) or [self.shows(row) for row in found.items]
         count = cut(items, request.max_bytes)
         if count < len(items):
             items, found = items[:count], Rows(found.items[:count], found.items[count - 1])
@@ -128,7 +130,9 @@ class Paging:
         after = min(len(newer.items), request.limit // 2)
         before = min(len(older.items), request.limit - after)
         after = min(len(newer.items), request.limit - before)
-        down, up = ([encoded(row) for row in rows.items[:count]] for rows, count in ((older, before), (newer, after)))
+        down, up = (
+            [self.shows(row) for row in rows.items[:count]] for rows, count in ((older, before), (newer, after))
+        )
         before, after = cut(down, request.max_bytes // 2), cut(up, request.max_bytes // 2)
         items = [*up[:after][::-1], *down[:before]]
         older_at = older.items[before - 1] if before < len(older.items) else older.more

@@ -74,7 +74,8 @@ class RowWriter:
         failed = [Failed(index, row.event, row.poison) for index, row in rows if row.poison is not None]
         good = [(index, row.event, row.item) for index, row in rows if row.item is not None]
         if good:
-            table = Table(self._tables[stream.name].table, (stream.partition_key, stream.sort_key))
+            key = (stream.partition_key, stream.sort_key)
+            table = Table(self._tables[stream.name].table, key, stream.keeps_first)
             outcomes = self._tell(stream, good, self._store.put_many(table, [item for _, _, item in good]))
             for (index, event, _), reason in zip(good, outcomes, strict=True):
                 if reason is not None:

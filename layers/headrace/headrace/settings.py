@@ -202,6 +202,12 @@ class ReadSettings(AuthSettings):
     cursor_secret_arn: Name = Field(description="the ARN of a secret whose string is key material")
 
 
+class AddressSettings(Settings):
+    """For receive_http: what clients' addresses are hashed with."""
+
+    address_secret_arn: Name = Field(description="the ARN of a secret whose string is key material")
+
+
 class ResortSettings(Settings):
     """Where resorts and their seasons are."""
 
@@ -222,6 +228,10 @@ class AnalyticsSettings(AuthSettings, CacheSettings, SettleSettings):
     """For read_analytics; tables are named per stream by :class:`TableSettings`."""
 
     analytics_parallel_reads: int = Field(default=8, ge=1, le=64, description="a whole number from 1 to 64")
+
+
+class AdsSettings(AnalyticsSettings, ReadSettings):
+    """For read_ads; the table of the clicks is named by :class:`TableSettings`."""
 
 
 class ObserveSettings(Settings):

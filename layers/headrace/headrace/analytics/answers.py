@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from headrace import times
@@ -78,6 +78,22 @@ def series_points(request: WindowRequest, parts: Iterable[tuple[Slot, Aggregate]
         for start in _starts(request.window, step)
         for total, users in [known.get(start, (0, 0))]
     ]
+
+
+def by_step(request: WindowRequest, parts: Iterable[tuple[Slot, Aggregate]]) -> Iterator[tuple[int, Aggregate]]:
+    """Each step of the window, empty ones too: its start (microseconds) and all that is known of it.
+
+    ``parts`` are in the order of time, and none is longer than a step.
+    """
+    step = request.step
+    ahead = iter(parts)
+    part = next(ahead, None)
+    for start in _starts(request.window, step):
+        found = Aggregate.nothing(len(request.scope.attributes))
+        while part is not None and part[0].start < start + step:
+            found.merge(part[1])
+            part = next(ahead, None)
+        yield max(start * times.SECOND, request.window.start), found
 
 
 def _counted(short: dict[int, Aggregate], but: int | None = None) -> dict[int, tuple[int, int]]:

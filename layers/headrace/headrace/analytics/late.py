@@ -36,7 +36,7 @@ class LateEvents:
         # A minute that ends while the clocks disagree counts as ended: a mark too many costs little.
         now = self._clock.now() + SKEW_SECONDS * times.SECOND
         current = times.iso(now)[:MINUTE_LENGTH]
-        minutes = [str(item[stream.sort_key])[:MINUTE_LENGTH] for item in items]
+        minutes = [str(item[stream.slot_dimensions.time])[:MINUTE_LENGTH] for item in items]
         late = {minute for minute in minutes if minute < current}
         if not late:
             return [None] * len(items)

@@ -70,13 +70,17 @@ class _Query:
             raise InvalidRequest("the query cannot be answered as it stands", details=self.wrong)
 
 
-def parse_request(stream: Stream, query: Mapping[str, str] | None, *more: str) -> WindowRequest:
+def parse_request(
+    stream: Stream, query: Mapping[str, str] | None, *more: str, by: Mapping[str, str] | None = None
+) -> WindowRequest:
     """The request in a query string; ``more`` are the route's own parameters, of ``top`` and ``step``.
+
+    It may be narrowed by parameters, unless the route says by what it is: ``by``, such as an id in its path.
 
     Raises:
         InvalidRequest: names every parameter that is wrong, what came, and what is allowed.
     """
-    narrowing = _narrowing(stream.slot_dimensions)
+    narrowing = _narrowing(stream.slot_dimensions) if by is None else ()
     taken = _Query(dict(query or {}), ("from", "to", *more, *narrowing))
     window = _window(taken)
     top = taken.take("top", _whole_number, "is not a whole number", _TOP_FORM) if "top" in more else None
@@ -87,7 +91,8 @@ def parse_request(stream: Stream, query: Mapping[str, str] | None, *more: str) -
         taken.refuse("step", "is not offered", _STEP_FORM)
     narrowed = [(name, taken.take(name, normalize_id, "is not a usable id", ID_FORM)) for name in narrowing]
     taken.check()
-    scope = Scope(stream, tuple((name, value) for name, value in narrowed if value is not None))
+    named = by.items() if by is not None else narrowed
+    scope = Scope(stream, tuple((name, value) for name, value in named if value is not None))
     return WindowRequest(scope, window, top or DEFAULT_TOP, step or MINUTE)
 
 

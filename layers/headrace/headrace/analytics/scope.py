@@ -40,7 +40,7 @@ class Scope:
 
     def shards(self, read_shards: int) -> int:
         """How many partitions its rows are spread over."""
-        return 1 if self.narrowed else read_shards
+        return len(self._source(read_shards)[2])
 
     def queries(self, table: str, read_shards: int, span: Span) -> Iterator[ColumnQuery]:
         """One query for every partition that has rows of ``span``."""
@@ -51,7 +51,7 @@ class Scope:
                 index,
                 attribute,
                 partition,
-                self.stream.sort_key,
+                self.dimensions.time,
                 keys.time_bound(times.iso(span.start)),
                 keys.time_bound(times.iso(span.end)),
                 self.attributes,
@@ -60,10 +60,11 @@ class Scope:
     def _source(self, read_shards: int) -> tuple[str | None, str, list[str]]:
         for index in self.stream.indexes:
             for name, value in self.narrowed:
-                if index.partition_key == name:
-                    return index.name, name, [value]
+                if name in (index.of, index.partition_key):
+                    return index.name, index.partition_key, index.partitions(value)
         for name, value in self.narrowed:
             if self.stream.partition_key == name:
                 return None, name, [value]
         index = next(index for index in self.stream.indexes if index.sharded)
-        return index.name, index.partition_key, keys.shard_names(read_shards)
+        shards = index.shards.read if index.shards is not None else read_shards
+        return index.name, index.partition_key, keys.shard_names(shards)

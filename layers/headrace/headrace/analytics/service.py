@@ -6,7 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from itertools import chain, groupby, islice
-from typing import Any
+from typing import Any, TypeVar
 
 from headrace import times
 from headrace.analytics import answers
@@ -16,7 +16,7 @@ from headrace.analytics.requests import WindowRequest
 from headrace.analytics.scan import Deadline, Scanner
 from headrace.analytics.scope import Scope
 from headrace.analytics.slots import Known, Memory, Slots
-from headrace.analytics.steps import Pieces, Slot, pieces
+from headrace.analytics.steps import DAY, Pieces, Slot, pieces
 from headrace.auth import ANALYTICS_READ, Caller
 from headrace.cache import Cache
 from headrace.times import Clock
@@ -24,6 +24,7 @@ from headrace.times import Clock
 MERGED_LIMIT = 16
 """Windows and runs of slots whose merged aggregates stay in memory."""
 
+T = TypeVar("T")
 Key = tuple[Scope, tuple[tuple[Slot, bytes | None], ...]]
 
 
@@ -91,6 +92,37 @@ class Analytics:
             points = answers.series_points(request, chain(builder.before(), builder.slots(), builder.after()))
         return {**answers.frame(request, now, self._settle), "step": request.step, "points": points}
 
+    def whole(self, caller: Caller, request: WindowRequest, deadline: Deadline) -> tuple[dict[str, Any], Aggregate]:
+        """What an answer begins with, and what is known of the whole window: for answers in a stream's own words.
+
+        Raises:
+            Forbidden, TokenExpired: the caller may not ask; StoreUnavailable.
+        """
+        now = self._allowed(caller)
+        found = self._whole(request, now, deadline)
+        return answers.frame(request, now, self._settle), found
+
+    def steps(
+        self, caller: Caller, request: WindowRequest, deadline: Deadline, shape: Callable[[Aggregate], T]
+    ) -> tuple[dict[str, Any], Aggregate, list[tuple[int, T]]]:
+        """The same, and for each step of the window its start (microseconds) and what ``shape`` makes of it.
+
+        A step is all that is known of it, not only its counts: so it costs a slot of its own.
+
+        Raises:
+            Forbidden, TokenExpired: the caller may not ask; StoreUnavailable.
+        """
+        now = self._allowed(caller)
+        split, slots = self._split(request, now, request.step)
+        whole = Aggregate.nothing(len(request.scope.attributes))
+        shaped: list[tuple[int, T]] = []
+        with self._builder(request, split, slots, slots.look(split.slots), now, deadline) as builder:
+            parts = chain(builder.before(), builder.slots(), builder.after())
+            for start, found in answers.by_step(request, parts):
+                whole.merge(found)
+                shaped.append((start, shape(found)))
+        return answers.frame(request, now, self._settle), whole, shaped
+
     def _allowed(self, caller: Caller) -> int:
         now = self._clock.now()
         caller.require(ANALYTICS_READ, now=now)
@@ -133,10 +165,10 @@ class Analytics:
                 self._merged.popitem(last=False)
         return merged
 
-    def _split(self, request: WindowRequest, now: int) -> tuple[Pieces, Slots]:
+    def _split(self, request: WindowRequest, now: int, longest: int = DAY) -> tuple[Pieces, Slots]:
         closed_until = int(now / times.SECOND - self._settle)
         slots = Slots(self._cache, self._memory, request.scope, self._scanner.read_shards, self._clock, self._settle)
-        return pieces(request.window, closed_until), slots
+        return pieces(request.window, closed_until, longest), slots
 
     def _builder(
         self, request: WindowRequest, split: Pieces, slots: Slots, known: list[Known], now: int, deadline: Deadline

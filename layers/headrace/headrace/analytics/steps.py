@@ -46,19 +46,23 @@ class Pieces(NamedTuple):
     after: Span | None
 
 
-def pieces(window: Span, closed_until: int) -> Pieces:
-    """``window`` as the fewest slots that end by ``closed_until`` (seconds), and what is left at its edges."""
+def pieces(window: Span, closed_until: int, longest: int = DAY) -> Pieces:
+    """``window`` as the fewest slots that end by ``closed_until`` (seconds), and what is left at its edges.
+
+    No slot is longer than ``longest``.
+    """
     first = -(-window.start // times.MINUTE) * MINUTE
     last = min(window.end // times.MINUTE * MINUTE, closed_until // MINUTE * MINUTE)
     if last <= first:
         return Pieces(window, [], None)
     start, end = first * times.SECOND, last * times.SECOND
     before = Span(window.start, start) if window.start < start else None
-    return Pieces(before, list(_fewest(first, last)), Span(end, window.end) if end < window.end else None)
+    return Pieces(before, list(_fewest(first, last, longest)), Span(end, window.end) if end < window.end else None)
 
 
-def _fewest(start: int, end: int) -> Iterator[Slot]:
+def _fewest(start: int, end: int, longest: int) -> Iterator[Slot]:
     while start < end:
-        step = next(step for step in reversed(STEPS) if start % step == 0 and start + step <= end)
+        fits = (step for step in reversed(STEPS) if start % step == 0 and start + step <= end)
+        step = next(step for step in fits if step <= longest)
         yield Slot(start, step)
         start += step

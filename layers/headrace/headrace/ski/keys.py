@@ -5,13 +5,10 @@ A ride's key holds everything that a ride is: two rides that differ in anything 
 
 from __future__ import annotations
 
-import base64
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from typing import NamedTuple
 
-from headrace.keys import SEPARATOR, bucket_id, is_sender_tag, shard_names
-
-RIDE_ID_LENGTH = 26
+from headrace.keys import SEPARATOR, derived_id, is_sender_tag, shard_of, shards_of
 
 
 class Ride(NamedTuple):
@@ -57,8 +54,7 @@ def parse_ride_sk(key: str) -> Ride:
 
 def derived_ride_id(skier: int, day: ResortDay, time: int, lift: int) -> str:
     """The id of a ride that brings none: the same for the same skier, place and minute."""
-    told = SEPARATOR.join(map(str, (skier, *day, time, lift)))
-    return base64.b32encode(sha256(told.encode()).digest()).decode()[:RIDE_ID_LENGTH].lower()
+    return derived_id(skier, *day, time, lift)
 
 
 def season_bounds(season: int) -> tuple[str, str]:
@@ -83,16 +79,16 @@ def ride_mark(skier: str, sk: str) -> bytes:
 
 def resort_day_shard(day: ResortDay, of: str, shards: int) -> str:
     """The partition of a resort's day in the index that a ride with the event id ``of`` lies in."""
-    return _shard(day, bucket_id(of, shards))
+    return shard_of(_named(day), of, shards)
 
 
 def resort_day_shards(day: ResortDay, shards: int) -> list[str]:
     """All partitions of a resort's day."""
-    return [_shard(day, name) for name in shard_names(shards)]
+    return shards_of(_named(day), shards)
 
 
-def _shard(day: ResortDay, shard: str) -> str:
-    return f"{day.resort}#{day.season:04d}#{day.day:03d}#{shard}"
+def _named(day: ResortDay) -> str:
+    return f"{day.resort}#{day.season:04d}#{day.day:03d}"
 
 
 def parse_resort_day(shard: str) -> ResortDay:
@@ -109,4 +105,4 @@ def parse_resort_day(shard: str) -> ResortDay:
 
 def day_counts(day: ResortDay) -> str:
     """The cache key of the counts of a resort's day."""
-    return f"ski:day:{day.resort}#{day.season:04d}#{day.day:03d}"
+    return f"ski:day:{_named(day)}"

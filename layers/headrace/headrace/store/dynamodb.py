@@ -1,5 +1,7 @@
 """Rows into DynamoDB: BatchWriteItem, several calls at once, with retries of what was not taken.
 
+BatchWriteItem has no conditions: where a table keeps the first row of a key, each row is a PutItem of its own.
+
 botocore's own serialization of items costs more than all the rest of a write (it walks each value against the service
 model), so a call's body is built here and handed to botocore before it signs. Signing, endpoints, connections and
 retries remain botocore's.
@@ -18,7 +20,7 @@ from typing import Any
 from headrace.aws import AWS_ERRORS, client, error_code, is_throttling
 from headrace.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.items import Item, from_wire, to_wire
-from headrace.store.base import Failure, Key, Table, last_of_each
+from headrace.store.base import Failure, Key, Table, one_of_each
 
 CHUNK_ITEMS = 25
 CHUNK_BYTES = 15 * 1024 * 1024
@@ -30,6 +32,7 @@ _INVALID_ITEM = frozenset({"ValidationException", "ItemCollectionSizeLimitExceed
 _TRANSIENT = frozenset(
     {"InternalServerError", "InternalFailure", "ServiceUnavailable", "TransactionInProgressException"}
 )
+_IS_THERE = "ConditionalCheckFailedException"
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 Rows = dict[Key, bytes]
@@ -39,8 +42,9 @@ Rows = dict[Key, bytes]
 def dynamodb_client(connections: int) -> Any:
     """A client for :class:`DynamoStore`."""
     made = client("dynamodb", timeout=3.0, attempts=2, connections=connections)
-    made.meta.events.register_first("before-parameter-build.dynamodb.BatchWriteItem", _take_body)
-    made.meta.events.register_first("before-call.dynamodb.BatchWriteItem", _put_body)
+    for call in ("BatchWriteItem", "PutItem"):
+        made.meta.events.register_first(f"before-parameter-build.dynamodb.{call}", _take_body)
+        made.meta.events.register_first(f"before-call.dynamodb.{call}", _put_body)
     return made
 
 
@@ -69,9 +73,9 @@ class DynamoStore:
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
         """One outcome per item, in order."""
-        rows, keys = last_of_each(table, items)
+        rows, keys = one_of_each(table, items)
         put = _Put(self._client, table, time.monotonic() + self._retry_seconds)
-        found = chunks(rows)
+        found = [{key: wire(row)} for key, row in rows.items()] if table.keeps_first else chunks(rows)
         done = map(put.write, found) if len(found) == 1 else self._pool.map(put.write, found)
         failures: dict[Key, Failure] = {}
         for failed in done:
@@ -89,13 +93,18 @@ def chunks(rows: Mapping[Key, Item]) -> list[Rows]:
     groups: list[Rows] = []
     size = CHUNK_BYTES
     for key, row in rows.items():
-        encoded = ('{"PutRequest":{"Item":' + _encode(to_wire(row)) + "}}").encode()
+        encoded = b'{"PutRequest":{"Item":' + wire(row) + b"}}"
         if size + len(encoded) > CHUNK_BYTES or len(groups[-1]) == CHUNK_ITEMS:
             groups.append({})
             size = 0
         groups[-1][key] = encoded
         size += len(encoded)
     return groups
+
+
+def wire(row: Item) -> bytes:
+    """``row`` as DynamoDB JSON, encoded."""
+    return _encode(to_wire(row)).encode()
 
 
 class _Put:
@@ -134,7 +143,22 @@ class _Put:
             rows, wait = left, min(wait * 2, LONGEST_WAIT)
 
     def _call(self, rows: Rows) -> Rows:
-        """One BatchWriteItem; the rows that were not processed."""
+        """One call; the rows that were not processed."""
+        return self._put_first(*rows.values()) if self._table.keeps_first else self._put_batch(rows)
+
+    def _put_first(self, row: bytes) -> Rows:
+        """One PutItem, unless there is a row of that key."""
+        name, key = _encode(self._table.name).encode(), _encode(self._table.key[0]).encode()
+        condition = b'"ConditionExpression":"attribute_not_exists(#k)","ExpressionAttributeNames":{"#k":' + key + b"}"
+        body = b'{"TableName":' + name + b',"Item":' + row + b"," + condition + b"}"
+        try:
+            self._dynamodb.put_item(TableName=self._table.name, **{_BODY: body})
+        except AWS_ERRORS as error:
+            if error_code(error) != _IS_THERE:
+                raise
+        return {}
+
+    def _put_batch(self, rows: Rows) -> Rows:
         body = b'{"RequestItems":{' + _encode(self._table.name).encode() + b":[" + b",".join(rows.values()) + b"]}}"
         answer = self._dynamodb.batch_write_item(RequestItems={}, **{_BODY: body})
         unprocessed = answer.get("UnprocessedItems", {}).get(self._table.name, ())

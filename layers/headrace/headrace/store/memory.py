@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from headrace.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.items import Item, check
-from headrace.store.base import Failure, Key, Table, last_of_each
+from headrace.store.base import Failure, Key, Table, one_of_each
 
 
 class MemoryStore:
@@ -21,7 +21,7 @@ class MemoryStore:
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
         """One outcome per item, in order."""
-        rows, keys = last_of_each(table, items)
+        rows, keys = one_of_each(table, items)
         outcomes = {key: self._put(table, key, row) for key, row in rows.items()}
         return [outcomes[key] for key in keys]
 
@@ -34,8 +34,9 @@ class MemoryStore:
             check(row, *table.key)
         except PoisonRecord as error:
             return PoisonRecord("refused_by_store", error.message)
-        self.tables[table.name][key] = row
-        self.writes += 1
+        if not (table.keeps_first and key in self.tables[table.name]):
+            self.tables[table.name][key] = row
+            self.writes += 1
         return None
 
     def rows(self, table: str) -> list[Item]:

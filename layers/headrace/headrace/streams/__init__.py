@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from headrace.errors import PoisonRecord, StoreUnavailable, shown
 from headrace.items import Item
+from headrace.streams.ads import ADS
 from headrace.streams.base import Entrance, Listener, Stream
 from headrace.streams.chat import CHAT
 from headrace.streams.probe import PROBE
 from headrace.streams.ski import SKI
 
-STREAMS: dict[str, Stream] = {stream.name: stream for stream in (CHAT, PROBE, SKI)}
+STREAMS: dict[str, Stream] = {stream.name: stream for stream in (CHAT, PROBE, SKI, ADS)}
 
 
 def stream_named(name: str) -> Stream:

@@ -25,13 +25,15 @@ class Sender:
     """Who sends, and when: made once per request.
 
     ``subject`` and ``username`` come from the token. A ``trusted`` one (scope events:write) may name the user and
-    send events of any age. ``now`` is the server's clock in microseconds, read once.
+    send events of any age. ``now`` is the server's clock in microseconds, read once. ``address`` is the client's, for
+    streams that keep a keyed hash of it; it is in no ``repr``.
     """
 
     subject: str
     username: str
     trusted: bool
     now: int
+    address: str = field(default="", repr=False)
     _server_times: dict[str, str] = field(default_factory=dict)
 
     def server_time(self, event_id: str | None) -> str:
@@ -71,6 +73,7 @@ class Index:
     """A secondary index; a ``sharded`` one has a time shard as its partition key.
 
     ``shards`` are the stream's own; without, they are those of TIME_WRITE_SHARDS and TIME_READ_SHARDS.
+    An index ``of`` an attribute has the rows of each of its values spread over its ``shards`` (``keys.shard_of``).
     """
 
     name: str
@@ -78,6 +81,11 @@ class Index:
     sort_key: str
     sharded: bool = False
     shards: Shards | None = None
+    of: str | None = None
+
+    def partitions(self, value: str) -> list[str]:
+        """Where the rows of one value lie: of the partition key, or of the attribute that is spread."""
+        return [value] if self.shards is None else keys.shards_of(value, self.shards.read)
 
 
 class Listener(Protocol):
@@ -100,11 +108,13 @@ class Entrance(Protocol):
 class SlotDimensions:
     """What the slots of a stream count by: the attribute of its ``user``, and those of its ``groups``.
 
-    Its sharded index must hold all of them, and ``expiresAt``.
+    Its sharded index must hold all of them, and ``expiresAt``; ``time`` is the sort key of every index that slots are
+    read from, and begins with the time.
     """
 
     user: str
     groups: tuple[str, ...]
+    time: str = "timestampSk"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +128,8 @@ class Stream:
     ``table_setting`` and ``retention_setting`` name the variables with its table and its days to keep.
     ``listener`` makes what hears of its stored rows, ``gate`` what may refuse valid events; each is made once per
     environment, where it is used.
-    A stream with ``slot_dimensions`` has slots (``headrace.analytics``); its sort key must begin with the time.
+    A stream with ``slot_dimensions`` has slots (``headrace.analytics``).
+    With ``keeps_first`` a row that is there stays as it is, whatever is put under its key later.
     """
 
     name: str
@@ -134,6 +145,7 @@ class Stream:
     listener: Callable[[], Listener] | None = None
     gate: Callable[[], Entrance] | None = None
     slot_dimensions: SlotDimensions | None = None
+    keeps_first: bool = False
 
 
 class EventModel(BaseModel):
@@ -187,7 +199,9 @@ CanonicalTime = Annotated[str, AfterValidator(_canonical)]
 SenderTag = Annotated[str, AfterValidator(_tag)]
 
 
-def choose_time(sender: Sender, id_field: str, event_id: str | None, timestamp: str | None) -> str:
+def choose_time(
+    sender: Sender, id_field: str, event_id: str | None, timestamp: str | None, time_field: str = "timestamp"
+) -> str:
     """The time of an event: the client's own, else the one inside a UUIDv7, else the server's clock.
 
     The first two may be at most 5 minutes ahead, and at most 24 hours old unless the sender is trusted.
@@ -196,7 +210,7 @@ def choose_time(sender: Sender, id_field: str, event_id: str | None, timestamp: 
         InvalidEvent: outside of these bounds.
     """
     if timestamp is not None:
-        _check_bounds(sender, "timestamp", timestamp)
+        _check_bounds(sender, time_field, timestamp)
         return timestamp
     inside = times.uuid7_micros(event_id) if event_id is not None else None
     if inside is None:

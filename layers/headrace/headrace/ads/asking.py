@@ -1,0 +1,36 @@
+"""Builds what read_ads needs, once per environment and on first use."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.ads.history import ClickHistory
+from headrace.ads.routes import AdsRoutes, Route
+from headrace.analysing import MARGIN_SECONDS, analytics_of
+from headrace.analytics.scan import Deadline
+from headrace.aws import client
+from headrace.cursors import CursorSigner
+from headrace.readers.dynamodb import DynamoReader
+from headrace.reading import answer_body
+from headrace.secrets import ManagedSecrets
+from headrace.settings import AdsSettings, TableSettings
+from headrace.streams.ads import ADS
+from headrace.times import SystemClock
+
+
+@functools.cache
+def ads_routes() -> AdsRoutes:
+    """Answers requests about clicks."""
+    settings = AdsSettings.read()
+    table = TableSettings.of(ADS.table_setting, ADS.retention_setting).table
+    cursors = CursorSigner(ManagedSecrets().text(settings.cursor_secret_arn).encode())
+    history = ClickHistory(DynamoReader(client("dynamodb")), cursors, table, SystemClock())
+    return AdsRoutes(history, analytics_of(ADS, settings))
+
+
+def answer_ads(event: Mapping[str, Any], route: Route, remaining: float) -> dict[str, Any]:
+    """The HTTP answer to a question about clicks; ``remaining`` are the seconds of this invocation."""
+    deadline = Deadline(remaining - MARGIN_SECONDS)
+    return answer_body(event, lambda caller, event: route(ads_routes(), caller, event, deadline))
