@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format typecheck validate unit model contract e2e load bench-localstage bench-publish bench-persist bench-history bench-live bench-analytics bench-emulators invoke lock clean
+.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format typecheck validate unit model contract e2e load bench-localstage bench-publish bench-persist bench-clicks bench-history bench-live bench-analytics bench-emulators invoke lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -104,6 +104,9 @@ bench-publish: setup ## the receiving handler beside a bare publish-and-confirm
 
 bench-persist: setup ## the writing side beside boto3's batch_writer(), also with 8 ms in front
 	@$(PY) -m bench.persist
+
+bench-clicks: setup ## bytes of an ad click on the broker, and what counting it once costs
+	@$(PY) -m bench.clicks
 
 bench-history: setup ## pages of a small and of a large room beside the bare DynamoDB Query
 	@$(PY) -m bench.history

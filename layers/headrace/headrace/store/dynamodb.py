@@ -1,6 +1,6 @@
 """Rows into DynamoDB: BatchWriteItem, several calls at once, with retries of what was not taken.
 
-BatchWriteItem has no conditions: where a table keeps the first row of a key, each row is a PutItem of its own.
+BatchWriteItem has no conditions: where a table keeps the first row of a key, it is looked up which keys there are.
 
 botocore's own serialization of items costs more than all the rest of a write (it walks each value against the service
 model), so a call's body is built here and handed to botocore before it signs. Signing, endpoints, connections and
@@ -23,6 +23,7 @@ from headrace.items import Item, from_wire, to_wire
 from headrace.store.base import Failure, Key, Table, one_of_each
 
 CHUNK_ITEMS = 25
+LOOK_KEYS = 100
 CHUNK_BYTES = 15 * 1024 * 1024
 FIRST_WAIT = 0.05
 LONGEST_WAIT = 1.0
@@ -32,7 +33,6 @@ _INVALID_ITEM = frozenset({"ValidationException", "ItemCollectionSizeLimitExceed
 _TRANSIENT = frozenset(
     {"InternalServerError", "InternalFailure", "ServiceUnavailable", "TransactionInProgressException"}
 )
-_IS_THERE = "ConditionalCheckFailedException"
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 Rows = dict[Key, bytes]
@@ -42,7 +42,7 @@ Rows = dict[Key, bytes]
 def dynamodb_client(connections: int) -> Any:
     """A client for :class:`DynamoStore`."""
     made = client("dynamodb", timeout=3.0, attempts=2, connections=connections)
-    for call in ("BatchWriteItem", "PutItem"):
+    for call in ("BatchWriteItem", "BatchGetItem"):
         made.meta.events.register_first(f"before-parameter-build.dynamodb.{call}", _take_body)
         made.meta.events.register_first(f"before-call.dynamodb.{call}", _put_body)
     return made
@@ -75,12 +75,18 @@ class DynamoStore:
         """One outcome per item, in order."""
         rows, keys = one_of_each(table, items)
         put = _Put(self._client, table, time.monotonic() + self._retry_seconds)
-        found = [{key: wire(row)} for key, row in rows.items()] if table.keeps_first else chunks(rows)
-        done = map(put.write, found) if len(found) == 1 else self._pool.map(put.write, found)
         failures: dict[Key, Failure] = {}
-        for failed in done:
-            failures.update(failed)
+        if table.keeps_first:
+            # Written by the same deadline: whoever looked long ago may not write over what has come since.
+            look = _Look(self._client, table, put.deadline)
+            failures = self._all(look, key_chunks(table, rows))
+            rows = {key: row for key, row in rows.items() if key not in look.there and key not in failures}
+        failures |= self._all(put, chunks(rows))
         return [failures.get(key) for key in keys]
+
+    def _all(self, calls: _Put, found: Sequence[Rows]) -> dict[Key, Failure]:
+        done = map(calls.write, found) if len(found) == 1 else self._pool.map(calls.write, found)
+        return {key: failure for failed in done for key, failure in failed.items()}
 
     def close(self) -> None:
         """End the threads and connections."""
@@ -93,7 +99,7 @@ def chunks(rows: Mapping[Key, Item]) -> list[Rows]:
     groups: list[Rows] = []
     size = CHUNK_BYTES
     for key, row in rows.items():
-        encoded = b'{"PutRequest":{"Item":' + wire(row) + b"}}"
+        encoded = b'{"PutRequest":{"Item":' + _wire(row) + b"}}"
         if size + len(encoded) > CHUNK_BYTES or len(groups[-1]) == CHUNK_ITEMS:
             groups.append({})
             size = 0
@@ -102,8 +108,13 @@ def chunks(rows: Mapping[Key, Item]) -> list[Rows]:
     return groups
 
 
-def wire(row: Item) -> bytes:
-    """``row`` as DynamoDB JSON, encoded."""
+def key_chunks(table: Table, rows: Mapping[Key, Item]) -> list[Rows]:
+    """The keys of ``rows`` in encoded groups of at most 100."""
+    keys = [(key, _wire({name: row[name] for name in table.key})) for key, row in rows.items()]
+    return [dict(keys[at : at + LOOK_KEYS]) for at in range(0, len(keys), LOOK_KEYS)]
+
+
+def _wire(row: Item) -> bytes:
     return _encode(to_wire(row)).encode()
 
 
@@ -113,7 +124,7 @@ class _Put:
     def __init__(self, dynamodb: Any, table: Table, deadline: float) -> None:
         self._dynamodb = dynamodb
         self._table = table
-        self._deadline = deadline
+        self.deadline = deadline
         self._away = threading.Event()
 
     def write(self, rows: Rows) -> dict[Key, Failure]:
@@ -137,28 +148,13 @@ class _Put:
                 return {}
             # Full jitter: chunks that were throttled together must not come back together.
             pause = random.uniform(0, wait)  # noqa: S311
-            if time.monotonic() + pause >= self._deadline:
+            if time.monotonic() + pause >= self.deadline:
                 return dict.fromkeys(left, failure)
             time.sleep(pause)
             rows, wait = left, min(wait * 2, LONGEST_WAIT)
 
     def _call(self, rows: Rows) -> Rows:
-        """One call; the rows that were not processed."""
-        return self._put_first(*rows.values()) if self._table.keeps_first else self._put_batch(rows)
-
-    def _put_first(self, row: bytes) -> Rows:
-        """One PutItem, unless there is a row of that key."""
-        name, key = _encode(self._table.name).encode(), _encode(self._table.key[0]).encode()
-        condition = b'"ConditionExpression":"attribute_not_exists(#k)","ExpressionAttributeNames":{"#k":' + key + b"}"
-        body = b'{"TableName":' + name + b',"Item":' + row + b"," + condition + b"}"
-        try:
-            self._dynamodb.put_item(TableName=self._table.name, **{_BODY: body})
-        except AWS_ERRORS as error:
-            if error_code(error) != _IS_THERE:
-                raise
-        return {}
-
-    def _put_batch(self, rows: Rows) -> Rows:
+        """One BatchWriteItem; the rows that were not processed."""
         body = b'{"RequestItems":{' + _encode(self._table.name).encode() + b":[" + b",".join(rows.values()) + b"]}}"
         answer = self._dynamodb.batch_write_item(RequestItems={}, **{_BODY: body})
         unprocessed = answer.get("UnprocessedItems", {}).get(self._table.name, ())
@@ -172,6 +168,26 @@ class _Put:
         pairs = list(rows.items())
         half = len(pairs) // 2
         return self.write(dict(pairs[:half])) | self.write(dict(pairs[half:]))
+
+
+class _Look(_Put):
+    """Looks for rows instead of writing them: the keys of those that are there are in ``there``."""
+
+    def __init__(self, dynamodb: Any, table: Table, deadline: float) -> None:
+        super().__init__(dynamodb, table, deadline)
+        self.there: set[Key] = set()
+        names = {f"#k{number}": name for number, name in enumerate(table.key)}
+        asked = {"ConsistentRead": True, "ProjectionExpression": ",".join(names), "ExpressionAttributeNames": names}
+        self._asked = _encode(asked).encode()
+
+    def _call(self, rows: Rows) -> Rows:
+        """One BatchGetItem; the rows that were not looked for."""
+        keys = self._asked[:-1] + b',"Keys":[' + b",".join(rows.values()) + b"]}"
+        body = b'{"RequestItems":{' + _encode(self._table.name).encode() + b":" + keys + b"}}"
+        answer = self._dynamodb.batch_get_item(RequestItems={}, **{_BODY: body})
+        self.there |= {self._table.key_of(from_wire(row)) for row in answer["Responses"].get(self._table.name, ())}
+        left = answer.get("UnprocessedKeys", {}).get(self._table.name, {}).get("Keys", ())
+        return {key: rows[key] for key in (self._table.key_of(from_wire(row)) for row in left)}
 
 
 def _throttled() -> StoreUnavailable:

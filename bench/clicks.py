@@ -1,0 +1,147 @@
+"""What an ad click takes on the broker, and what writing it once costs: ``python -m bench.clicks``.
+
+Bytes: the bodies that receive_http would publish, for requests of one click, of ten and of a hundred, with the ids of
+36 characters and the address that ad servers send.
+
+Writing: rows into the same table (with its three indexes) of a dynalite in memory, in batches as they are, and as
+persist_events writes them, where the first row of a key stays; the latter also again, as a redelivery. Processor time is
+this process's alone. Medians over the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from bench.emulators import candidates, client, free_port
+from bench.emulators import running as started
+from bench.persist import once
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "layers" / "headrace"))
+
+START = "2025-11-21T10:00:58.722861Z"
+Item = dict[str, Any]
+
+
+def click(number: int) -> dict[str, Any]:
+    """A click as an ad server sends it."""
+    return {
+        "adId": f"ad-{number % 1000:06d}",
+        "userId": f"user-{number % 50_000:06d}",
+        "adType": "banner",
+        "clickedAt": START,
+        "clickId": f"018f3c5e-7b1a-7c3d-9e2f-{number:012d}",
+    }
+
+
+def events(first: int, count: int) -> list[dict[str, Any]]:
+    """Clicks as they travel, with the hash of an address."""
+    from headrace.streams.ads import ADS
+    from headrace.streams.base import Sender
+    from headrace.times import parse_iso
+
+    sender = Sender("ad-server", "ad-server", True, parse_iso(START))
+    clicks = map(click, range(first, first + count))
+    return [{**ADS.accept(each, sender).event, "h": "Zm9vYmFyYmF6cXV4"} for each in clicks]
+
+
+def rows(first: int, count: int) -> list[Item]:
+    """The rows of clicks."""
+    from headrace.settings import TableSettings
+    from headrace.streams.ads import ADS
+    from headrace.times import parse_iso
+
+    table = TableSettings(table="AdClicks", retention_days=90)
+    return [ADS.item(event, parse_iso(START), table) for event in events(first, count)]
+
+
+def bytes_on_the_broker() -> None:
+    """Print them."""
+    from headrace.envelope import Envelope
+
+    print("| clicks in a request | bytes on the broker | of each click |\n| --- | --- | --- |")
+    for count in (1, 10, 100):
+        size = len(Envelope("ads", "UTq9Ahi6IAMESsA=", START, events(0, count)).encode())
+        print(f"| {count} | {size:,} | {size / count:.0f} |")
+
+
+def make_table(port: int) -> None:
+    """The table of the stream, with its indexes."""
+    from headrace.streams.ads import ADS
+
+    def schema(partition: str, sort: str) -> list[dict[str, str]]:
+        return [{"AttributeName": partition, "KeyType": "HASH"}, {"AttributeName": sort, "KeyType": "RANGE"}]
+
+    names = {ADS.partition_key, ADS.sort_key, "timestampSk", *(each.partition_key for each in ADS.indexes)}
+    client("dynamodb", port).create_table(
+        TableName="AdClicks",
+        KeySchema=schema(ADS.partition_key, ADS.sort_key),
+        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in sorted(names)],
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": each.name,
+                "KeySchema": schema(each.partition_key, each.sort_key),
+                "Projection": {"ProjectionType": "ALL"},
+            }
+            for each in ADS.indexes
+        ],
+        BillingMode="PAY_PER_REQUEST",
+    )
+
+
+def writing(port: int, rounds: int, count: int, parallel: int) -> None:
+    """Measure the three ways in turn, and print them."""
+    from headrace.store.base import Table
+    from headrace.store.dynamodb import DynamoStore
+    from headrace.streams.ads import ADS
+
+    os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = f"http://127.0.0.1:{port}"
+    make_table(port)
+    store = DynamoStore(parallel, retry_seconds=30)
+    key = (ADS.partition_key, ADS.sort_key)
+
+    def write(items: list[Item], *, first: bool) -> None:
+        failed = [each for each in store.put_many(Table("AdClicks", key, first), items) if each is not None]
+        if failed:
+            raise SystemExit(f"{len(failed)} rows were not stored: {failed[0]}")
+
+    seen: dict[str, list[tuple[float, float]]] = {"as they are": [], "the first stays": [], "the same again": []}
+    for number in range(rounds + 1):
+        batch, single = rows(2 * number * count, count), rows((2 * number + 1) * count, count)
+        found = [
+            once(lambda items: write(items, first=False), batch),
+            once(lambda items: write(items, first=True), single),
+            once(lambda items: write(items, first=True), single),
+        ]
+        for way, each in zip(seen, found, strict=True):
+            seen[way] += [each] if number else []  # the first warms up
+    print("\n| written | clicks/s | CPU per click |\n| --- | --- | --- |")
+    for way, each in seen.items():
+        rate, cost = (statistics.median(side) for side in zip(*each, strict=True))
+        print(f"| {way} | {rate:,.0f} | {cost:,.0f} µs |")
+
+
+def main(rounds: int, count: int, parallel: int) -> None:
+    os.environ.update(AWS_DEFAULT_REGION="us-east-1", AWS_ACCESS_KEY_ID="bench", AWS_SECRET_ACCESS_KEY="bench")
+    bytes_on_the_broker()
+    emulator = next(each for each in candidates() if each.name == "dynalite, memory")
+    port = free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "data"
+        data.mkdir()
+        with started(emulator, port, data):
+            writing(port, rounds, count, parallel)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--clicks", type=int, default=1000)
+    parser.add_argument("--parallel", type=int, default=8, help="PERSIST_PARALLEL_WRITES")
+    options = parser.parse_args()
+    main(options.rounds, options.clicks, options.parallel)

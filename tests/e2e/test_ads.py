@@ -1,0 +1,111 @@
+"""Ad clicks over HTTP on a whole stage: written, counted once, listed, and refused by field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace import times
+from tests.e2e.clients import Client, unique, until
+from tests.e2e.conftest import RunningStage
+
+WRITER, READER = "events:write", "analytics:read"
+
+
+@pytest.fixture(scope="module")
+def producer(platform: RunningStage) -> Client:
+    return Client(platform, None, WRITER, READER)
+
+
+def get(client: Client, path: str, **query: str) -> Any:
+    status, body, _ = client.http("GET", path, **query)
+    assert status == 200, body
+    return body
+
+
+def write(client: Client, clicks: list[dict[str, Any]]) -> None:
+    status, body, _ = client.http("POST", "/clicks/batch", {"events": clicks})
+    assert (status, {each.get("lane") for each in body["results"]}) == (202, {"main"}), body
+
+
+def later(click: dict[str, Any]) -> dict[str, Any]:
+    return {**click, "adId": f"{click['adId']}-later", "clickId": unique("click")}
+
+
+def test_clicks_sent_again_at_another_time_count_once_in_every_answer(producer: Client) -> None:
+    ad, user = unique("ad"), unique("user")
+    start = times.SystemClock().now() // times.HOUR * times.HOUR - 2 * times.HOUR
+    clicks = [
+        {
+            "adId": ad,
+            "userId": f"{user}-{number % 3}",
+            "adType": "video" if number % 5 == 0 else "banner",
+            "clickedAt": (start + number * times.SECOND) // 1000,
+            "clickId": f"{ad}-{number:03d}",
+            "address": "192.0.2.10",
+        }
+        for number in range(100)
+    ]
+
+    write(producer, clicks)
+    until(lambda: get(producer, f"/ads/{ad}/clicks", limit="200")["items"], lambda items: len(items) == 100)
+    # A client that sends again, and says another time; the last one is new.
+    write(producer, [{**each, "clickedAt": each["clickedAt"] + 5000} for each in clicks[:99]] + [later(clicks[0])])
+    until(lambda: get(producer, f"/ads/{ad}-later/clicks")["items"], lambda items: len(items) == 1)
+
+    window = {"from": times.iso(start), "to": times.iso(start + times.HOUR)}
+    stats = get(producer, f"/ads/{ad}/stats", **window, step="3600")
+    assert (stats["clicks"], stats["uniqueUsers"], stats["types"]) == (100, 3, {"banner": 80, "video": 20})
+    assert [point["clicks"] for point in stats["points"]] == [100]
+    top = get(producer, "/ads/top", **window, top="10000")["topAds"]
+    assert {"adId": ad, "clicks": 100} in top
+    first = get(producer, f"/ads/{ad}/clicks", limit="60")
+    second = get(producer, f"/ads/{ad}/clicks", limit="60", before=first["next"])
+    found = [item["clickId"] for item in first["items"] + second["items"]]
+    assert found == [each["clickId"] for each in reversed(clicks)]
+    assert (first["hasMore"], second["hasMore"]) == (True, False)
+    assert len(get(producer, f"/users/{user}-1/clicks", limit="200")["items"]) == 33
+    assert "192.0.2.10" not in str(first)
+
+
+def test_a_user_clicks_and_sees_their_own_clicks_and_nobody_elses(platform: RunningStage) -> None:
+    own = Client(platform, None, "chat:write", "chat:read")
+    click = {"adType": "banner", "clickedAt": times.iso(times.SystemClock().now())}
+
+    for _ in range(2):
+        status, body, _ = own.http("POST", "/ads/ad-1/clicks", click)
+        assert (status, body["results"][0]["lane"]) == (202, "main")
+    items = until(lambda: get(own, f"/users/{own.user}/clicks")["items"], lambda found: len(found) > 0)
+
+    assert [item["userId"] for item in items] == [own.user]
+    assert own.http("GET", "/users/somebody/clicks")[0] == 403
+    assert own.http("GET", "/ads/ad-1/clicks")[0] == 403
+
+
+BAD = {
+    "an ad id with spaces": ({"adId": "ad 1"}, "adId"),
+    "a click in the future": ({"clickedAt": "2999-01-01T00:00:00Z"}, "clickedAt"),
+    "no type": ({"adType": None}, "adType"),
+    "no user": ({"userId": None}, "userId"),
+}
+
+
+@pytest.mark.parametrize(("fields", "field"), BAD.values(), ids=BAD.keys())
+def test_one_bad_click_is_named_and_its_neighbours_are_accepted(
+    producer: Client, fields: dict[str, Any], field: str
+) -> None:
+    click = {"adId": "ad-1", "userId": "ann", "adType": "banner", "clickedAt": "2025-11-21T10:00:00Z"}
+
+    status, body, _ = producer.http("POST", "/clicks/batch", {"events": [click, {**click, **fields}, click]})
+
+    assert (status, ["error" in each for each in body["results"]]) == (202, [False, True, False])
+    assert [each["field"] for each in body["results"][1]["error"]["details"]] == [field]
+
+
+def test_an_ad_id_with_a_space_in_a_path_is_a_400_that_names_it(producer: Client) -> None:
+    click = {"userId": "ann", "adType": "banner", "clickedAt": "2025-11-21T10:00:00Z"}
+
+    for method, body in (("POST", click), ("GET", None)):
+        status, answer, _ = producer.http(method, "/ads/ad%201/clicks", body)
+        assert (status, answer["error"]["details"][0]["field"]) == (400, "adId")
