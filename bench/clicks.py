@@ -4,8 +4,8 @@ Bytes: the bodies that receive_http would publish, for requests of one click, of
 36 characters and the address that ad servers send.
 
 Writing: rows into the same table (with its three indexes) of a dynalite in memory, in batches as they are, and as
-persist_events writes them, where the first row of a key stays; the latter also again, as a redelivery. Processor time is
-this process's alone. Medians over the rounds.
+persist_events writes them, where the first row of a key stays; the latter also again, as a redelivery. Processor time
+is this process's alone. Medians over the rounds.
 """
 
 from __future__ import annotations
