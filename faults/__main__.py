@@ -15,7 +15,7 @@ from functools import partial
 from rich.console import Console
 from rich.table import Table
 
-from faults import days_broker, days_stage, days_store
+from faults import days_broker, days_stage, days_store, days_streams
 from faults.account import Row
 from faults.world import World
 from loadtest.client import LoadTestError
@@ -28,6 +28,7 @@ DAYS: dict[str, Day] = {
     for day in (
         *days_broker.DAYS,
         *days_store.DAYS,
+        *days_streams.DAYS,
         days_stage.stage_killed,
         days_broker.function_frozen,
     )
@@ -54,6 +55,7 @@ ABOUT = {
     "lethal-record": 130,
     "parked-batch": 120,
     "three-times": 15,
+    **{day.__name__.replace("_", "-"): 60 for day in days_streams.DAYS},
     "stage-killed": 60,
     FROZEN: 200,
 }

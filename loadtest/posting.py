@@ -95,9 +95,10 @@ class Poster:
         self._pause = pause
         self._clock = clock
 
-    def post(self, parcel: Parcel[Event], *, repeated: bool = False) -> None:
-        """Send ``parcel`` until each of its events is accepted or refused, eight times at most."""
+    def post(self, parcel: Parcel[Event], *, repeated: bool = False) -> bool:
+        """Send ``parcel`` until each of its events is accepted or refused, eight times at most; whether all are."""
         left = list(parcel.events)
+        taken = 0
         for attempt in range(1, ATTEMPTS + 1):
             began = self._clock()
             try:
@@ -105,16 +106,18 @@ class Poster:
             except HttpError as error:
                 if not error.retryable:
                     self._account.note_refused([error.code] * len(left))
-                    return
+                    return False
                 self._account.note_again(error.code)
                 self._wait(attempt, error.retry_after)
                 continue
             self._account.note(results, self._clock() - began, repeated=repeated)
+            taken += sum("lane" in each for each in results)
             left = self._left(left, results)
             if not left:
-                return
+                break
             self._account.note_again("in a batch")
             self._wait(attempt, None)
+        return taken == len(parcel.events)
 
     def _left(self, events: Sequence[Event], results: Sequence[Mapping[str, Any]]) -> list[Event]:
         """The events to send again."""

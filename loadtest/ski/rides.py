@@ -53,6 +53,10 @@ class Season:
         """The resorts, in order."""
         return sorted({ride.resort for ride in self.rides})
 
+    def only(self, rides: Sequence[Ride]) -> Season:
+        """The same season with these of its rides alone."""
+        return Season(self.name, tuple(rides))
+
     def of_skiers(self) -> dict[int, list[Ride]]:
         """Each skier's rides, in the order in which they were ridden."""
         found: dict[int, list[Ride]] = defaultdict(list)

@@ -1,0 +1,143 @@
+"""Events of a stream that is not chat, posted while things break; and what its questions must answer afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from loadtest.client import HttpApi, HttpError
+from loadtest.posting import Account, Parcel, Poster
+from loadtest.ski.demo import wrapped
+from loadtest.ski.questions import Questions
+from loadtest.ski.rides import SEASON, Ride, make_season
+from loadtest.target import Target
+
+EVENTS = 6_000
+CLIENTS = 4
+ASK_EVERY = 1.0
+
+
+class Answers(Protocol):
+    """What asking everything came to."""
+
+    stored: int
+    lost: int
+    unexpected: int
+    wrong: list[str]
+
+
+class Traffic(Protocol):
+    """One day's events of one stream, its own however often the day is run."""
+
+    scopes: tuple[str, ...]
+
+    def prepare(self, api: HttpApi) -> Sequence[Parcel[Any]]:
+        """What to send."""
+        ...
+
+    def look(self, api: HttpApi) -> None:
+        """Ask something, so that what is kept in the cache has to survive."""
+        ...
+
+    def ask(self, api: HttpApi, sent: Sequence[Any]) -> Answers:
+        """Ask everything about ``sent``."""
+        ...
+
+
+class SkiTraffic:
+    """Rides of ten resorts."""
+
+    scopes: tuple[str, ...] = ("events:write", "analytics:read")
+
+    def __init__(self, run: int) -> None:
+        self._chance = random.Random(run)
+        self._season = make_season(EVENTS, run % 900_000)
+
+    def prepare(self, api: HttpApi) -> Sequence[Parcel[Ride]]:
+        """The rides, once their seasons are there."""
+        for resort in self._season.resorts:
+            api.post(f"/resorts/{resort}/seasons", {"year": str(SEASON)})
+        return wrapped(self._season.rides, self._chance)
+
+    def look(self, api: HttpApi) -> None:
+        """Ask for a resort's day."""
+        ride = self._chance.choice(self._season.rides)
+        api.get(f"/resorts/{ride.resort}/seasons/{SEASON}/days/{ride.day}/hours")
+
+    def ask(self, api: HttpApi, sent: Sequence[Ride]) -> Answers:
+        """Ask everything about the rides that were sent."""
+        return Questions(api, self._season.only(sent)).run(lambda _: None)
+
+
+class TrafficLoad:
+    """Clients in threads, from :meth:`start` to :meth:`stop`, at ``rate`` events per second together.
+
+    Each parcel is posted ``times`` times. ``sent`` are the events of parcels that were accepted whole.
+    """
+
+    def __init__(self, target: Target, traffic: Traffic, *, rate: float = 240, times: int = 1) -> None:
+        self.account = Account()
+        self.sent: list[Any] = []
+        self.troubles: list[str] = []
+        self.api = target.http("faults", *traffic.scopes, connections=CLIENTS + 1, timeout=30.0)
+        self._traffic = traffic
+        self._rate = rate
+        self._times = times
+        self._waiting: queue.SimpleQueue[Parcel[Any]] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self._threads = [threading.Thread(target=self._post, daemon=True) for _ in range(CLIENTS)]
+        self._asking = threading.Thread(target=self._look, daemon=True)
+
+    def start(self) -> None:
+        """Begin to send, and to ask."""
+        for parcel in self._traffic.prepare(self.api):
+            self._waiting.put(parcel)
+        for thread in (*self._threads, self._asking):
+            thread.start()
+
+    def finish(self, patience: float) -> None:
+        """Wait until everything is sent, or for ``patience`` seconds."""
+        deadline = time.monotonic() + patience
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def stop(self) -> None:
+        """Send nothing new, and wait for the answers to what is under way."""
+        self._stopping.set()
+        for thread in (*self._threads, self._asking):
+            thread.join(120)
+            if thread.is_alive():
+                self.troubles.append("a client still waits for an answer")
+
+    def answers(self) -> Answers:
+        """Ask everything about what was sent."""
+        return self._traffic.ask(self.api, self.sent)
+
+    def _post(self) -> None:
+        poster = Poster(self.api, self.account)
+        while not self._stopping.is_set():
+            try:
+                parcel = self._waiting.get_nowait()
+            except queue.Empty:
+                return
+            began = time.monotonic()
+            if all(poster.post(parcel, repeated=bool(number)) for number in range(self._times)):
+                self.sent.extend(parcel.events)
+            else:
+                self.troubles.append(f"not all of {len(parcel.events)} events were accepted: {self.account.errors}")
+            pace = len(parcel.events) * CLIENTS / self._rate
+            self._stopping.wait(max(0.0, began + pace - time.monotonic()))
+
+    def _look(self) -> None:
+        while not self._stopping.wait(ASK_EVERY):
+            with contextlib.suppress(HttpError):
+                self._traffic.look(self.api)
+
+
+TRAFFIC: dict[str, Callable[[int], Traffic]] = {"ski": SkiTraffic}
+"""By stream; called with a number that makes the day's events its own."""
