@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from emulators import Emulators, function_environment
 from moto.server import ThreadedMotoServer
+from played_store import Play, Played
 from rabbit import Rabbit
 from redis_node import RedisNode
 
@@ -68,3 +70,16 @@ def dynalite(emulators: Emulators, monkeypatch: pytest.MonkeyPatch) -> str:
 def ministack(emulators: Emulators, monkeypatch: pytest.MonkeyPatch) -> str:
     """The same with the local stage's SQS."""
     return function_environment(monkeypatch, emulators.sqs_url)
+
+
+@pytest.fixture
+def played(aws: str) -> Iterator[Callable[..., Played]]:
+    made: list[Played] = []
+
+    def make(play: Play, **more: Any) -> Played:
+        made.append(Played(play, **more))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.store.close()

@@ -6,20 +6,19 @@ botocore's own parts stay in between. What else emulators let pass is in ``test_
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from botocore.awsrequest import AWSResponse
+from played_store import Played, refusal
 from rabbit import free_port
 from tables import TABLE, item, made_table, scan
 
 from headrace.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.items import Item
 from headrace.store.base import Store, Table
-from headrace.store.dynamodb import CHUNK_ITEMS, DynamoStore, chunks, dynamodb_client
+from headrace.store.dynamodb import CHUNK_ITEMS, DynamoStore, chunks
 from headrace.store.memory import MemoryStore
 
 Rows = Callable[[], list[Item]]
@@ -129,57 +128,6 @@ def test_a_call_has_at_most_25_items_and_16_megabytes() -> None:
     assert all(sum(map(len, chunk.values())) < 16 * 1024 * 1024 for chunk in chunks(large))
     assert sum(len(chunk) for chunk in chunks(large)) == 60
     assert all(len(chunk) <= CHUNK_ITEMS for chunk in chunks(large))
-
-
-Play = Callable[[dict[str, Any]], tuple[int, dict[str, Any]] | None]
-
-
-class Played:
-    """A store whose service's answers are played: ``None`` lets a call through to the emulator."""
-
-    def __init__(self, play: Play, retry_seconds: float = 3.0) -> None:
-        self.calls: list[dict[str, Any]] = []
-        self._play = play
-        self.store = DynamoStore(parallel=4, retry_seconds=retry_seconds, make_client=self._client)
-
-    def _client(self, connections: int) -> Any:
-        made = dynamodb_client(connections)
-        made.meta.events.register("before-send.dynamodb.BatchWriteItem", self._before_send)
-        return made
-
-    def _before_send(self, request: Any, **_: Any) -> AWSResponse | None:
-        body = json.loads(request.body)
-        self.calls.append(body)
-        answer = self._play(body)
-        if answer is None:
-            return None
-        status, content = answer
-        return AWSResponse(request.url, status, {"content-type": "application/x-amz-json-1.0"}, _Raw(content))
-
-
-class _Raw:
-    def __init__(self, content: dict[str, Any]) -> None:
-        self._content = json.dumps(content).encode()
-
-    def stream(self, *_: object, **__: object) -> Iterator[bytes]:
-        yield self._content
-
-
-@pytest.fixture
-def played(aws: str) -> Iterator[Callable[..., Played]]:
-    made: list[Played] = []
-
-    def make(play: Play, **more: Any) -> Played:
-        made.append(Played(play, **more))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.store.close()
-
-
-def refusal(code: str, status: int = 400) -> tuple[int, dict[str, Any]]:
-    return status, {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "no"}
 
 
 def test_no_call_holds_one_key_twice_or_more_than_25_items(played: Callable[..., Played]) -> None:

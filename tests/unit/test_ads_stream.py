@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from headrace import keys
 from headrace.ads import keys as ads_keys
 from headrace.ads.addresses import AWAY_SECONDS, HASH_LENGTH, AddressHasher, canonical
+from headrace.auth import caller_from_http
 from headrace.envelope import decode
 from headrace.errors import InvalidEvent, PoisonRecord
 from headrace.secrets import MemorySecrets
@@ -15,8 +19,10 @@ from headrace.streams.ads import AD_INDEX, ADS, ONCE_DAYS, TIME_INDEX
 from headrace.streams.base import Sender
 from headrace.times import DAY, iso, parse_iso
 from tests.unit.billboards import ADDRESS, CLICKS, SINGLE, START, USER, Billboards, click, hash_with
+from tests.unit.slopes import event
 
 NOW = parse_iso(START)
+IDS = st.text(st.characters(exclude_characters="#", exclude_categories=("Cc", "Cs")), min_size=1, max_size=20)
 SERVER = Sender("ad-server", "ad-server", True, NOW)
 ANN = Sender("ann", "Ann", False, NOW, ADDRESS)
 
@@ -108,6 +114,21 @@ def test_a_click_id_counts_once_whatever_else_it_comes_with_again() -> None:
     assert boards.rows() == first
 
 
+@given(IDS, st.integers(0, 2**50))
+def test_a_position_in_an_index_leads_to_the_key_of_its_click(click_id: str, at: int) -> None:
+    tag = keys.sender_tag("ad-server")
+    position = keys.timestamp_sk(iso(at), click_id, tag)
+
+    assert ads_keys.start_key(position) == {"timestampSk": position, "clickId": click_id, "sender": tag}
+    assert ads_keys.shown_key({"timestampSk": position}) == {
+        "key": position,
+        "clickId": click_id,
+        "clickedAt": iso(at),
+    }
+    for between in (iso(at), f"{iso(at)}#", keys.before_message(iso(at), click_id), keys.after_position(position)):
+        assert all(ads_keys.start_key(between).values())
+
+
 def test_the_first_of_a_batch_counts() -> None:
     boards = Billboards()
 
@@ -192,6 +213,15 @@ def test_an_address_is_kept_as_a_keyed_hash_and_nowhere_as_it_is(capsys: pytest.
     printed = capsys.readouterr()
     for text in (*map(str, bodies), str(boards.rows()), printed.out, printed.err):
         assert ADDRESS not in text
+
+
+def test_who_calls_is_shown_without_the_address() -> None:
+    sent = event({}, None, USER)
+    sent["requestContext"]["http"] = {"sourceIp": ADDRESS}
+    caller = caller_from_http(sent)
+
+    assert caller.address == ADDRESS
+    assert ADDRESS not in repr(caller) + repr(ANN)
 
 
 def test_of_a_producer_that_names_no_address_its_own_is_not_kept() -> None:

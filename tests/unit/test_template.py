@@ -533,6 +533,18 @@ def _key(table: dict[str, Any]) -> list[str]:
     return [one["AttributeName"] for one in table["KeySchema"]]
 
 
+def test_whoever_stores_clicks_sees_no_more_of_them_than_which_there_are(stack: Stack) -> None:
+    """P12."""
+    (look,) = [
+        one
+        for name, one in stack.statements()
+        if name == "PersistEventsRole" and "AdClicksTable" in str(one["Resource"]) and "Condition" in one
+    ]
+
+    assert look["Action"] == "dynamodb:BatchGetItem"
+    assert look["Condition"]["ForAllValues:StringEquals"] == {"dynamodb:Attributes": [ADS.partition_key, ADS.sort_key]}
+
+
 def test_nothing_that_answers_questions_can_read_the_hashes_of_addresses(stack: Stack) -> None:
     """P12."""
     queried = [str(one["Resource"]) for name, one in stack.statements() if name == "ReadAdsRole"]

@@ -24,7 +24,8 @@ from headrace.streams.base import Index
 from headrace.walks import Effort, spans_of
 
 ITEM_FIELDS = ("adId", "userId", "adType")
-EFFORT = Effort(reads=16, rows=1000)
+EFFORT = Effort(reads=64, rows=1000)
+"""Reads that a page may spend on expired rows which are not deleted yet; ``has_more`` is exact unless it needs more."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
