@@ -55,7 +55,7 @@ def test_a_limit_goes_on_at_one_rate_and_off_at_a_lower_one(limit: Limit, reques
         if was_on and passed:
             assert before <= limit.few, "it went off only when little enough was left"
         if not was_on and passed < events:
-            assert sending.lately(WINDOW_SECONDS + STEP_SECONDS) == limit.most, "it went on only when it was full"
+            assert sending.lately(WINDOW_SECONDS + STEP_SECONDS) >= limit.most, "it went on only when it was full"
         if passed < events:
             assert sending.gauge.is_on
 
