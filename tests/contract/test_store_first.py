@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -80,6 +81,17 @@ def test_what_cannot_be_looked_up_is_not_written(
     outcomes = parts.store.put_many(FIRST, [item(1), item(2)])
 
     assert [type(each) for each in outcomes] == [failure, failure]
+    assert scan(table) == []
+
+
+def test_who_looked_long_ago_writes_nothing(played: Callable[..., Played], table: Any) -> None:
+    def play(call: dict[str, Any]) -> None:
+        if looks(call):
+            time.sleep(0.2)
+
+    outcomes = played(play, retry_seconds=0.1).store.put_many(FIRST, [item(1), item(2)])
+
+    assert [type(each) for each in outcomes] == [StoreThrottled, StoreThrottled]
     assert scan(table) == []
 
 

@@ -133,6 +133,8 @@ class _Put:
         while True:
             if self._away.is_set():
                 return dict.fromkeys(rows, StoreUnavailable("the table is away"))
+            if self._table.keeps_first and time.monotonic() >= self.deadline:
+                return dict.fromkeys(rows, _throttled())
             try:
                 left, failure = self._call(rows), _throttled()
             except AWS_ERRORS as error:
