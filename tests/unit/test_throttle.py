@@ -35,6 +35,7 @@ class Environments:
         self.now = 1000.0
         self.sums = MemoryRateSums(lambda: self.now)
         self.throttles = [Throttle(settings, self.sums, lambda: self.now) for _ in range(count)]
+        self.now += EVERY_SECONDS
         self.passed: list[tuple[float, int]] = []
         self.meter = Meter()
 
@@ -169,6 +170,17 @@ def test_the_cache_is_asked_once_a_second_for_all_senders_together() -> None:
         environments.send(1, 0, f"user-{number}")
 
     assert environments.sums.calls == 3
+
+
+def test_a_new_environment_does_not_ask_the_cache_in_its_first_second() -> None:
+    environments = Environments(1)
+    environments.now -= EVERY_SECONDS / 2
+    environments.send(1)
+    early = environments.sums.calls
+    environments.now += EVERY_SECONDS
+    environments.send(1)
+
+    assert (early, environments.sums.calls) == (0, 1)
 
 
 @pytest.fixture

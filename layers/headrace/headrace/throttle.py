@@ -71,7 +71,8 @@ class Throttle:
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
         self._under_way: Future[None] | None = None
-        self._told = float("-inf")
+        # Not with the first request: its environment has enough to do, and may never see another.
+        self._told = monotonic()
 
     def admit(self, caller: Caller, events: int, meter: Meter) -> tuple[int, RateLimited | None]:
         """How many of ``events`` may pass, the first ones, and why the others may not."""
