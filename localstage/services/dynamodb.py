@@ -10,6 +10,8 @@ from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
 from localstage.services.service import HOST, Service, http_answers, plain_environment
 
+ABORTED = Path(__file__).with_name("node") / "aborted_requests.cjs"
+
 
 class DynamoDb(Service):
     """What it acknowledged is on disk before it answers, so it needs no time to stop."""
@@ -32,7 +34,7 @@ class DynamoDb(Service):
         arguments = [part for name, value in {**options, **delays}.items() for part in (f"--{name}", value)]
         self.process = await self.guardian.spawn(
             self.name,
-            [install.node_program(), self._packages / "dynalite" / "cli.js", *arguments],
+            [install.node_program(), "--require", ABORTED, self._packages / "dynalite" / "cli.js", *arguments],
             folder=self.folder,
             log=self.folder / "dynalite.log",
             environment=plain_environment(self._environ, AWS_REGION="us-east-1"),
