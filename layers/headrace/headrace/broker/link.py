@@ -102,6 +102,8 @@ class Link:
         """Take in what happened since the last use; whether the link can still be used."""
         try:
             self._connection.receive(time.monotonic())
+            # A publish on a blocked link sends nothing, and the broker hangs up on whoever sends no heartbeats.
+            self._connection.send()
         except PIKA_ERRORS as error:
             self._error = error
         return self._error is None

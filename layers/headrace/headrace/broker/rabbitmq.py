@@ -64,6 +64,10 @@ class RabbitPublisher:
             reason = error if isinstance(error, BrokerUnavailable) else ConnectionLost(error.message)
             # What the first try says is kept: an unconfirmed message may be in its queue, one never sent is not.
             outcomes = [reason if outcome is _NOT_SENT else outcome for outcome in outcomes]
+        except BaseException:
+            # Nobody knows what pika is in the middle of: kept, such a link would fail every publish to come.
+            self.close()
+            raise
         return outcomes
 
     def _ready(self, known: Credentials, deadline: float) -> Link:

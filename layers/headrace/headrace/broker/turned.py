@@ -85,8 +85,9 @@ class TurnedConnection(Connection):
             self._lose(StreamLostError(f"Stream connection lost: {error!r}"))
         now = time.monotonic()
         for timer in [each for each in self._timers if each.at <= now]:
-            self._adapter_remove_timeout(timer)
-            timer.callback()
+            if timer in self._timers:  # an earlier one may have taken it back
+                self._adapter_remove_timeout(timer)
+                timer.callback()
         if self._ended:
             self.send()
             self._lose(None)
@@ -164,7 +165,11 @@ def open_socket(endpoint: Parameters, deadline: float) -> socket.socket:
     failure: OSError = TimeoutError("no address answered in time")
     addresses = _resolve(str(endpoint.host), int(endpoint.port), deadline)
     for left, (family, kind, protocol, _, address) in zip(range(len(addresses), 0, -1), addresses, strict=True):
-        plain = socket.socket(family, kind, protocol)
+        try:
+            plain = socket.socket(family, kind, protocol)
+        except OSError as error:  # a machine that speaks no IPv6, say
+            failure = error
+            continue
         try:
             plain.settimeout(max(0.001, (deadline - time.monotonic()) / left))
             plain.connect(address)
