@@ -125,4 +125,16 @@ def test_nothing_is_remembered_of_what_has_left_the_window() -> None:
     for number in range(2000):
         gauge.take(1, number * 0.1)
 
-    assert len(gauge._known) + len(gauge._untold) + len(gauge._sent) < 3 * (WINDOW_SECONDS / STEP_SECONDS + 2)
+    held = (gauge._known, gauge._own, gauge._untold, gauge._sent)
+    assert sum(map(len, held)) < 4 * (WINDOW_SECONDS / STEP_SECONDS + 2)
+
+
+def test_what_was_let_through_here_counts_though_the_cache_was_emptied_meanwhile() -> None:
+    gauge = Gauge(Limit(10, 50))
+    assert gauge.take(50, 100.0) == 50
+    gauge.tell(100.5)
+    gauge.learn([], 100.5, is_on=False)
+
+    assert gauge.take(1, 101.0) == 0
+    assert gauge.wait(101.0) == 100.0 + STEP_SECONDS + WINDOW_SECONDS - 101.0
+    assert gauge.take(1, 100.0 + STEP_SECONDS + WINDOW_SECONDS) == 1

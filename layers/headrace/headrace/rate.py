@@ -56,16 +56,18 @@ class Gauge:
     Not safe for threads: whoever shares one holds a lock.
     """
 
-    __slots__ = ("_known", "_sent", "_sum", "_untold", "is_on", "limit")
+    __slots__ = ("_known", "_own", "_own_sum", "_sent", "_sum", "_untold", "is_on", "limit")
 
     def __init__(self, limit: Limit) -> None:
         self.limit = limit
         self._known: deque[_Step] = deque()
         """All that counts, in the order in which it leaves the window."""
+        self._own: deque[_Step] = deque()
+        """What was let through here: it counts even if everybody else has forgotten it."""
         self._untold: list[_Step] = []
         self._sent: list[_Step] = []
         """Those of them that nobody was told of, and those that nobody is known to have heard of."""
-        self._sum = 0
+        self._sum = self._own_sum = 0
         self.is_on = False
         """Whether the limit is on."""
 
@@ -74,7 +76,7 @@ class Gauge:
         self._forget(now)
         if self.is_on:
             return 0
-        passed = min(events, max(0, self.limit.most - self._sum))
+        passed = min(events, max(0, self.limit.most - max(self._sum, self._own_sum)))
         self.is_on = passed < events
         if passed:
             self._add(passed, now)
@@ -83,12 +85,18 @@ class Gauge:
     def wait(self, now: float) -> float:
         """Seconds until a limit that is on goes off, as far as is known now; 0 when it is off."""
         self._forget(now)
-        left = self._sum
-        for step in self._known if self.is_on else ():
-            left -= step.events
+        if not self.is_on:
+            return 0.0
+        return max(self._wait(self._known, self._sum, now), self._wait(self._own, self._own_sum, now))
+
+    def _wait(self, steps: Iterable[_Step], left: int, now: float) -> float:
+        wait = 0.0
+        for step in steps:
             if left <= self.limit.few:
-                return step.end + WINDOW_SECONDS - now
-        return 0.0
+                break
+            left -= step.events
+            wait = step.end + WINDOW_SECONDS - now
+        return wait
 
     def tell(self, now: float) -> list[Count]:
         """What is to be told to everybody. It is told again until :meth:`learn` says that it has arrived."""
@@ -107,6 +115,7 @@ class Gauge:
 
     def _add(self, events: int, now: float) -> None:
         self._sum += events
+        self._own_sum += events
         end = (math.floor(now / STEP_SECONDS) + 1) * STEP_SECONDS
         if self._untold and self._untold[-1].end == end:
             self._untold[-1].events += events
@@ -114,13 +123,16 @@ class Gauge:
         step = _Step(end, events)
         self._untold.append(step)
         self._known.append(step)
+        self._own.append(step)
 
     def _forget(self, now: float) -> None:
         """Drop what has left the window. The limit goes off when little enough is left."""
         gone = now - WINDOW_SECONDS
         while self._known and self._known[0].end <= gone:
             self._sum -= self._known.popleft().events
+        while self._own and self._own[0].end <= gone:
+            self._own_sum -= self._own.popleft().events
         while self._untold and self._untold[0].end <= gone:
             del self._untold[0]
-        if self.is_on and self._sum <= self.limit.few:
+        if self.is_on and max(self._sum, self._own_sum) <= self.limit.few:
             self.is_on = False
