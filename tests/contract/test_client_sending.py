@@ -164,6 +164,7 @@ async def test_a_retry_after_header_is_honoured_where_the_body_has_none(server: 
     [
         (web.json_response({"message": "Unauthorized"}, status=401), "401"),
         (web.json_response({"error": {"code": "too_large", "message": "m", "details": []}}, status=413), "too_large"),
+        (web.json_response({"error": "a proxy's own words"}, status=400), "400"),
     ],
 )
 async def test_a_request_that_cannot_succeed_is_not_sent_again(server: Server, answer: web.Response, code: str) -> None:

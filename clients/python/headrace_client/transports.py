@@ -70,7 +70,9 @@ def _results(count: int, status: int, retry_after: str | None, body: bytes) -> l
     results = found.get("results")
     if isinstance(results, list) and len(results) == count:
         return results
-    error = found.get("error") or {"code": str(status), "message": found.get("message", "")}
+    error = found.get("error")
+    if not isinstance(error, dict):  # not ours: a gateway's, or a proxy's
+        error = {"code": str(status), "message": error or found.get("message", "")}
     if status == 429 or status >= 500:
         with contextlib.suppress(TypeError, ValueError):  # it may be a date, or not there
             raise Lost(f"{status} {error['message']}", float(retry_after or "none"))
