@@ -8,8 +8,9 @@ LOG ?=
 MESSAGES ?=
 STREAM ?=
 RIDES ?=
+SECONDS ?=
 OPS := PYTHONPATH=layers/headrace $(PY) -m ops
-REPLAY_ARGS = $(if $(LOG),--log '$(LOG)') $(if $(MESSAGES),--messages $(MESSAGES)) $(if $(STREAM),--stream $(STREAM)) $(if $(RIDES),--rides $(RIDES))
+REPLAY_ARGS = $(if $(LOG),--log '$(LOG)') $(if $(MESSAGES),--messages $(MESSAGES)) $(if $(STREAM),--stream $(STREAM)) $(if $(RIDES),--rides $(RIDES)) $(if $(SECONDS),--seconds $(SECONDS))
 
 help: ## list the targets
 	@echo "Headrace: make TARGET [VARIABLE=value]"; echo
@@ -21,7 +22,7 @@ setup: ## make .venv from the lock files (every other target does this by itself
 run: setup ## start the stage, replay a conversation, stay up until Ctrl-C   [MESSAGES=n] [LOG='path/*.log']
 	@$(PY) -m loadtest.demo --stay $(REPLAY_ARGS)
 
-demo: setup ## the same, but exit with the checker's verdict                  [MESSAGES=n] [LOG='path/*.log' [NICKS=all]] [STREAM=ski [RIDES=n]]
+demo: setup ## the same, but exit with the checker's verdict                  [MESSAGES=n] [LOG='path/*.log' [NICKS=all]] [STREAM=ski [RIDES=n]] [STREAM=ads [SECONDS=60]]
 	@$(PY) -m loadtest.demo $(REPLAY_ARGS)
 
 up: setup ## start the stage alone, with its log lines

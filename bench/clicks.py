@@ -13,16 +13,14 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+from bench.click_size import bytes_on_the_broker, stamped
 from bench.emulators import candidates, client, free_port
 from bench.emulators import running as started
 from bench.persist import once
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "layers" / "headrace"))
 
 START = "2025-11-21T10:00:58.722861Z"
 Item = dict[str, Any]
@@ -41,13 +39,7 @@ def click(number: int) -> dict[str, Any]:
 
 def events(first: int, count: int) -> list[dict[str, Any]]:
     """Clicks as they travel, with the hash of an address."""
-    from headrace.streams.ads import ADS
-    from headrace.streams.base import Sender
-    from headrace.times import parse_iso
-
-    sender = Sender("ad-server", "ad-server", True, parse_iso(START))
-    clicks = map(click, range(first, first + count))
-    return [{**ADS.accept(each, sender).event, "h": "Zm9vYmFyYmF6cXV4"} for each in clicks]
+    return stamped([click(number) for number in range(first, first + count)])
 
 
 def rows(first: int, count: int) -> list[Item]:
@@ -60,13 +52,11 @@ def rows(first: int, count: int) -> list[Item]:
     return [ADS.item(event, parse_iso(START), table) for event in events(first, count)]
 
 
-def bytes_on_the_broker() -> None:
-    """Print them."""
-    from headrace.envelope import Envelope
-
+def sizes() -> None:
+    """Print what requests of some sizes take on the broker."""
     print("| clicks in a request | bytes on the broker | of each click |\n| --- | --- | --- |")
     for count in (1, 10, 100):
-        size = len(Envelope("ads", "UTq9Ahi6IAMESsA=", START, events(0, count)).encode())
+        size = bytes_on_the_broker([click(number) for number in range(count)])
         print(f"| {count} | {size:,} | {size / count:.0f} |")
 
 
@@ -128,7 +118,7 @@ def writing(port: int, rounds: int, count: int, parallel: int) -> None:
 
 def main(rounds: int, count: int, parallel: int) -> None:
     os.environ.update(AWS_DEFAULT_REGION="us-east-1", AWS_ACCESS_KEY_ID="bench", AWS_SECRET_ACCESS_KEY="bench")
-    bytes_on_the_broker()
+    sizes()
     emulator = next(each for each in candidates() if each.name == "dynalite, memory")
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:

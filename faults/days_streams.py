@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from faults.account import Row
@@ -106,6 +107,7 @@ def three_times(world: World, stream: str) -> Row:
 
 
 def _of(scenario: Callable[[World, str], Row], stream: str) -> Callable[[World], Row]:
+    @wraps(scenario)
     def day(world: World) -> Row:
         return scenario(world, stream)
 

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from loadtest.ads.clicks import Click, alone, batch, make_campaign, moment
+from loadtest.ads.questions import Questions as AdsQuestions
 from loadtest.client import HttpApi, HttpError
 from loadtest.posting import Account, Parcel, Poster
 from loadtest.ski.demo import wrapped
@@ -20,6 +22,10 @@ from loadtest.target import Target
 EVENTS = 6_000
 CLIENTS = 4
 ASK_EVERY = 1.0
+LATE_BY = 600
+"""Seconds before the run in which its clicks happened."""
+BATCH, CLICKS_ALONE = 10, 41
+"""Clicks of a POST; one click in so many goes alone, which is one POST in five."""
 
 
 class Answers(Protocol):
@@ -72,6 +78,38 @@ class SkiTraffic:
     def ask(self, api: HttpApi, sent: Sequence[Ride]) -> Answers:
         """Ask everything about the rides that were sent."""
         return Questions(api, self._season.only(sent)).run(lambda _: None)
+
+
+class AdsTraffic:
+    """Clicks of the ten minutes before the run: most of them late, for minutes that are counted already."""
+
+    scopes: tuple[str, ...] = ("events:write", "analytics:read")
+
+    def __init__(self, run: int) -> None:
+        self._chance = random.Random(run)
+        times = range((run - LATE_BY) * 1_000_000, run * 1_000_000, LATE_BY * 1_000_000 // EVENTS)
+        self._campaign = make_campaign(run & 0xFFFFFFFF, times)
+
+    def prepare(self, _api: HttpApi) -> Sequence[Parcel[Click]]:
+        """The clicks in random order, one POST in five of one click, the others of ten."""
+        clicks = list(self._campaign.clicks)
+        self._chance.shuffle(clicks)
+        single = len(clicks) // CLICKS_ALONE
+        parcels = [alone(each) for each in clicks[:single]]
+        parcels += [batch(clicks[first : first + BATCH]) for first in range(single, len(clicks), BATCH)]
+        self._chance.shuffle(parcels)
+        return parcels
+
+    def look(self, api: HttpApi) -> None:
+        """Ask for the counts of an ad, and of all."""
+        start, end = self._campaign.window
+        window = {"from": moment(start), "to": moment(end)}
+        api.get(f"/ads/{self._chance.choice(self._campaign.clicks).ad}/stats", window)
+        api.get("/ads/top", window)
+
+    def ask(self, api: HttpApi, sent: Sequence[Click]) -> Answers:
+        """Ask everything about the clicks that were sent."""
+        return AdsQuestions(api, self._campaign.only(sent)).run(lambda _: None)
 
 
 class TrafficLoad:
@@ -139,5 +177,5 @@ class TrafficLoad:
                 self._traffic.look(self.api)
 
 
-TRAFFIC: dict[str, Callable[[int], Traffic]] = {"ski": SkiTraffic}
+TRAFFIC: dict[str, Callable[[int], Traffic]] = {"ski": SkiTraffic, "ads": AdsTraffic}
 """By stream; called with a number that makes the day's events its own."""

@@ -233,14 +233,15 @@ class HttpApi:
         self, room: str, *, limit: int = 20, before: str = "", start: str | None = None, end: str | None = None
     ) -> dict[str, Any]:
         """One page of a room's history: newest first, of times from ``start`` to before ``end``, after ``before``."""
-        query = {"limit": str(limit), "before": before, "from": start or "", "to": end or ""}
-        return self.get(
-            f"/rooms/{quote(room, safe='')}/messages", {name: value for name, value in query.items() if value}
-        )
+        return self._page(_room_path(room), {"limit": str(limit), "before": before, **_window(start, end)})
 
     def walk_room(
         self, room: str, *, limit: int = 200, start: str | None = None, end: str | None = None
     ) -> Iterator[list[dict[str, Any]]]:
+        """Yield the items of every page of a room's history, as :meth:`walk` does."""
+        return self.walk(_room_path(room), limit=limit, **_window(start, end))
+
+    def walk(self, path: str, *, limit: int = 200, **query: str) -> Iterator[list[dict[str, Any]]]:
         """Yield the items of every page from newest to oldest, by ``before=next``.
 
         Raises:
@@ -248,13 +249,16 @@ class HttpApi:
         """
         before = ""
         while True:
-            page = self.room_page(room, limit=limit, before=before, start=start, end=end)
+            page = self._page(path, {**query, "limit": str(limit), "before": before})
             yield page["items"]
             if not page["hasMore"]:
                 return
             if not page["next"] or page["next"] == before:
                 raise HttpError(200, "bad_page", "a page says hasMore, but its cursor leads nowhere")
             before = page["next"]
+
+    def _page(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
+        return self.get(path, {name: value for name, value in query.items() if value})
 
     def close(self) -> None:
         """Close the kept connections."""
@@ -275,6 +279,14 @@ class HttpApi:
         if 200 <= answer.status < 300:
             return content
         raise _http_error(answer, content)
+
+
+def _room_path(room: str) -> str:
+    return f"/rooms/{quote(room, safe='')}/messages"
+
+
+def _window(start: str | None, end: str | None) -> dict[str, str]:
+    return {"from": start or "", "to": end or ""}
 
 
 def _object(content: Any) -> dict[str, Any]:

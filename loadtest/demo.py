@@ -2,6 +2,7 @@
 
 ``python -m loadtest.demo [--stay] [--messages N] [--log GLOB]``
 ``python -m loadtest.demo [--stay] --stream ski [--rides N]``
+``python -m loadtest.demo [--stay] --stream ads [--seconds N]``
 
 Without ``--stay`` the last line is the checker's, and the stage is stopped if it was started here. With ``--stay`` the
 stage is always started here and stays up until Ctrl-C.
@@ -17,6 +18,7 @@ from collections.abc import Callable, Sequence
 from rich.console import Console
 
 from loadtest import activity, replay
+from loadtest.ads import demo as ads
 from loadtest.client import LoadTestError
 from loadtest.ski import demo as ski
 from loadtest.stage_process import StageProcess, stage
@@ -84,7 +86,15 @@ def _ski(arguments: argparse.Namespace) -> Show:
     return show
 
 
-SHOWS: dict[str, Callable[[argparse.Namespace], Show]] = {"chat": _chat, "ski": _ski}
+def _ads(arguments: argparse.Namespace) -> Show:
+    def show(console: Console, target: Target, _staying: bool) -> tuple[int, str]:
+        outcome = ads.run(target, console, arguments.seconds)
+        return outcome.exit_code, outcome.line()
+
+    return show
+
+
+SHOWS: dict[str, Callable[[argparse.Namespace], Show]] = {"chat": _chat, "ski": _ski, "ads": _ads}
 """What a demo of each stream shows."""
 
 
@@ -113,12 +123,20 @@ def _rides(text: str) -> int:
     return rides
 
 
+def _seconds(text: str) -> int:
+    seconds = int(text)
+    if not ads.FEWEST_SECONDS <= seconds <= ads.MOST_SECONDS:
+        raise argparse.ArgumentTypeError(f"must be from {ads.FEWEST_SECONDS} to {ads.MOST_SECONDS}")
+    return seconds
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m loadtest.demo", description=__doc__.splitlines()[0])
     replay.add_arguments(parser)
     parser.add_argument("--stream", choices=sorted(SHOWS), default="chat", help="whose events are sent (chat)")
     parser.add_argument("--rides", type=_rides, default=ski.RIDES, help=f"of --stream ski (default {ski.RIDES:,})")
+    parser.add_argument("--seconds", type=_seconds, default=ads.SECONDS, help=f"of --stream ads ({ads.SECONDS})")
     parser.add_argument("--stay", action="store_true", help="keep the stage up until Ctrl-C")
     try:
         return run(parser.parse_args(arguments))

@@ -95,12 +95,15 @@ class Poster:
         self._pause = pause
         self._clock = clock
 
-    def post(self, parcel: Parcel[Event], *, repeated: bool = False) -> bool:
-        """Send ``parcel`` until each of its events is accepted or refused, eight times at most; whether all are."""
+    def post(self, parcel: Parcel[Event], *, repeated: bool = False, due: float | None = None) -> bool:
+        """Send ``parcel`` until each of its events is accepted or refused, eight times at most; whether all are.
+
+        An answer's time counts from its own POST, or from when the parcel was ``due`` (as ``clock`` tells it).
+        """
         left = list(parcel.events)
         taken = 0
         for attempt in range(1, ATTEMPTS + 1):
-            began = self._clock()
+            began = self._clock() if due is None else due
             try:
                 results = self._api.post(parcel.path, parcel.body(left))["results"]
             except HttpError as error:

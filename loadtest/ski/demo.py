@@ -6,17 +6,14 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from rich.console import Console
-from rich.rule import Rule
-from rich.table import Table
-from rich.text import Text
 
 from loadtest import depths, display
 from loadtest.client import HttpApi
+from loadtest.outcome import Outcome, ask, show, show_statistics
 from loadtest.posting import Account, Parcel, Poster
-from loadtest.ski.questions import EXAMPLES, Findings, Questions
+from loadtest.ski.questions import Questions
 from loadtest.ski.rides import SEASON, Ride, Season, dealt, make_season
 from loadtest.target import Target
 
@@ -30,32 +27,7 @@ ALONE = 10
 BATCHES = (20, 100)
 REPEATED = 20
 """One POST in so many is sent a second time, as a client does that missed its answer."""
-DRAINED_WITHIN = 120.0
 FEWEST_RIDES, MOST_RIDES = 1_000, 700_000
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a run came to."""
-
-    attempted: int
-    account: Account
-    findings: Findings
-
-    @property
-    def exit_code(self) -> int:
-        """0 only if every POST was answered, every ride accepted, and every question answered rightly."""
-        return 0 if self.account.accepted == self.attempted and self.findings.kept else 1
-
-    def line(self) -> str:
-        """The last line."""
-        account, findings = self.account, self.findings
-        return (
-            f"posts={account.answered} unanswered={self.attempted - account.accepted - account.refused} "
-            f"accepted={account.accepted} "
-            f"stored={findings.stored} lost={findings.lost} unexpected={findings.unexpected} "
-            f"wrong={len(findings.wrong)} acks {account.latency}"
-        )
 
 
 def run(target: Target, console: Console, rides: int) -> Outcome:
@@ -79,16 +51,13 @@ def run(target: Target, console: Console, rides: int) -> Outcome:
     )
     seconds = _send(sending, season, rides, console)
     console.print(depths.table(watch.samples, "rides"))
-    if not watch.wait_until_drained(DRAINED_WITHIN):
-        console.print(f"the lanes were not empty within {DRAINED_WITHIN:.0f} s", style="red")
-    questions = Questions(api, season)
-    with display.progress_bar(console, "asked", questions.subjects) as advance:
-        findings = questions.run(advance)
-    _show(console, account, findings, seconds)
-    _statistics(console, api)
+    findings = ask(console, watch, Questions(api, season))
+    outcome = Outcome(len(season.rides), account, findings)
+    show(console, outcome, "rides", seconds)
+    show_statistics(console, api)
     for each in (api, operator):
         each.close()
-    return Outcome(len(season.rides), account, findings)
+    return outcome
 
 
 class Sending:
@@ -172,33 +141,3 @@ def _send(sending: Sending, season: Season, rides: int, console: Console) -> flo
     seconds = time.perf_counter() - began
     sending.watch.finish()
     return seconds
-
-
-def _show(console: Console, account: Account, findings: Findings, seconds: float) -> None:
-    shown = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    lanes = ", ".join(f"{lane} {count:,}" for lane, count in sorted(account.lanes.items()))
-    rows = {
-        "sent in": f"{seconds:.1f} s ({account.accepted / seconds:,.0f} rides/s in "
-        f"{account.answered / seconds:,.0f} POSTs/s)",
-        "lanes": lanes or "none",
-        "sent again": ", ".join(f"{code} {count:,}" for code, count in account.errors.items()) or "nothing",
-        "asked": ", ".join(f"{question} {count:,}" for question, count in findings.asked.items()),
-    }
-    for name, value in rows.items():
-        shown.add_row(Text(name, style="bold"), Text(value))
-    console.print()
-    console.print(shown)
-    for wrong in findings.wrong[:EXAMPLES]:
-        console.print(wrong, markup=False, style="red", soft_wrap=True)
-
-
-def _statistics(console: Console, api: HttpApi) -> None:
-    """The platform's own view: how long each route took inside its function."""
-    shown = Table(box=None, padding=(0, 2, 0, 0))
-    shown.add_column("mean ms", justify="right")
-    shown.add_column("max ms", justify="right")
-    shown.add_column("route", overflow="fold")
-    for each in api.get("/statistics")["endpointStats"]:
-        shown.add_row(f"{each['mean']:,.1f}", f"{each['max']:,.1f}", f"{each['operation']} {each['URL']}")
-    console.print(Rule(Text("GET /statistics", style="bold"), align="left"))
-    console.print(shown)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import random
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from loadtest.client import HttpApi
+from loadtest.findings import Findings, settled
 from loadtest.ski.rides import SEASON, ResortDay, Ride, Season
 from loadtest.workers import in_threads
 
@@ -21,43 +20,10 @@ PATIENCE = 60.0
 SKIERS_LOOKED_AT = 300
 """So many skiers are asked about in every way; of all others only the lifts of every day."""
 LIFTS_LOOKED_AT = 5
-EXAMPLES = 5
-
-
-@dataclass
-class Findings:
-    """What the answers said. ``lost`` rides were accepted and are in no answer, ``unexpected`` were never sent or are
-    told twice; both are found skier by skier. ``wrong`` answers are those that differ at all."""
-
-    asked: Counter[str] = field(default_factory=Counter)
-    stored: int = 0
-    lost: int = 0
-    unexpected: int = 0
-    wrong: list[str] = field(default_factory=list)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def check(self, question: str, subject: str, found: Any, expected: Any) -> None:
-        """Note one answer."""
-        with self._lock:
-            self.asked[question] += 1
-            if found != expected:
-                self.wrong.append(f"{question} {subject}: {_short(found)} instead of {_short(expected)}")
-
-    def account(self, found: Counter[Any], expected: Counter[Any]) -> None:
-        """Note a skier's rides."""
-        with self._lock:
-            self.stored += (found & expected).total()
-            self.lost += (expected - found).total()
-            self.unexpected += (found - expected).total()
-
-    @property
-    def kept(self) -> bool:
-        """Whether every answer was right."""
-        return not (self.lost or self.unexpected or self.wrong)
 
 
 class Questions:
-    """Asks about ``season``, all of whose rides were accepted."""
+    """Asks about ``season``, all of whose rides were accepted. Lost and unexpected ones are found skier by skier."""
 
     def __init__(self, api: HttpApi, season: Season, pause: Callable[[float], object] = time.sleep) -> None:
         self._api = api
@@ -101,7 +67,7 @@ class Questions:
     def _day(self, resort: int, day: int, seen: ResortDay) -> None:
         place, subject = f"/resorts/{resort}/seasons/{SEASON}", f"{resort}, day {day}"
         hours = [{"hour": hour, "rides": seen.hours[hour]} for hour in range(24)]
-        found = self._until(lambda: self._api.get(f"{place}/days/{day}/hours")["hours"], hours)
+        found = settled(lambda: self._api.get(f"{place}/days/{day}/hours")["hours"], hours, PATIENCE, self._pause)
         self.findings.check("rides per hour", subject, found, hours)
         skiers = self._api.get(f"{place}/day/{day}/skiers")["numSkiers"]
         self.findings.check("unique skiers", subject, skiers, len(seen.skiers))
@@ -139,12 +105,6 @@ class Questions:
                 "lifts of a day", subject, lifts, [(ride.time, ride.resort, ride.lift) for ride in rides]
             )
 
-    def _until(self, ask: Callable[[], Any], expected: Any) -> Any:
-        deadline = time.monotonic() + PATIENCE
-        while (found := ask()) != expected and time.monotonic() < deadline:
-            self._pause(1.0)
-        return found
-
 
 def _vertical(rides: Sequence[Ride]) -> int:
     return sum(10 * ride.lift for ride in rides)
@@ -152,8 +112,3 @@ def _vertical(rides: Sequence[Ride]) -> int:
 
 def _lifts(days: Sequence[Mapping[str, Any]]) -> Counter[tuple[int, int]]:
     return Counter((int(day["dayID"]), int(lift)) for day in days for lift in day["lifts"])
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 120 else f"{text[:119]}…"

@@ -11,8 +11,9 @@ import pytest
 
 from loadtest import depths
 from loadtest.depths import Sample
+from loadtest.findings import Findings
 from loadtest.ski.demo import wrapped
-from loadtest.ski.questions import Findings, Questions
+from loadtest.ski.questions import Questions
 from loadtest.ski.rides import SEASON, Ride, Season, dealt, make_season
 
 SEASON_OF = make_season(2_000, 7)
