@@ -157,6 +157,12 @@ class TrafficLoad:
         return self._traffic.ask(self.api, self.sent)
 
     def _post(self) -> None:
+        try:
+            self._post_all()
+        except Exception as error:  # noqa: BLE001 - the day fails for it
+            self.troubles.append(f"a client gave up: {type(error).__name__}: {error}")
+
+    def _post_all(self) -> None:
         poster = Poster(self.api, self.account)
         while not self._stopping.is_set():
             try:

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace import keys, times
+from headrace.ads.counts import POINTS_LIMIT
 from headrace.ads.routes import AdsRoutes
 from headrace.items import Item
 from headrace.times import parse_iso
@@ -228,3 +229,17 @@ def test_p3_p9_every_answer_is_that_of_a_list_of_all_stored_clicks(steps: list[A
     for name, value in steps:
         getattr(story, name)(value)
     story.settle()
+
+
+def test_an_answer_has_at_most_1500_steps_those_that_a_window_only_touches_among_them() -> None:
+    boards = Billboards()
+    start = times.micros_of(START)
+
+    def ask(minutes: int, seconds: int) -> tuple[int, Any]:
+        end = start + minutes * times.MINUTE + seconds * times.SECOND
+        return boards.ask(AdsRoutes.stats, {"from": START, "to": times.iso(end), "step": "60"}, adId="ad-1")
+
+    status, body = ask(1499, 0)  # it begins in the middle of a minute
+    assert (status, len(body["points"])) == (200, POINTS_LIMIT)
+    status, body = ask(1499, 31)
+    assert (status, body["error"]["details"][0]["field"]) == (400, "step")

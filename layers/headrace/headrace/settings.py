@@ -126,7 +126,7 @@ class PersistSettings(RetryLaneSettings, BreakerSettings):
     """For persist_events; tables are named per stream by :class:`TableSettings`."""
 
     persist_parallel_writes: int = Field(default=8, ge=1, le=64, description="a whole number from 1 to 64")
-    persist_retry_seconds: float = Field(default=3.0, ge=0, le=60, description="seconds from 0 to 60")
+    persist_retry_seconds: float = Field(default=3.0, gt=0, le=3, description="seconds, above 0 and at most 3")
     retry_first_pause_seconds: int = Field(default=15, ge=1, le=900, description="whole seconds from 1 to 900")
     retry_visibility_seconds: int = Field(default=360, ge=1, le=43200, description="whole seconds from 1 to 43200")
 
@@ -221,7 +221,7 @@ class SkiSettings(AuthSettings, CacheSettings, ResortSettings):
 class SettleSettings(Settings):
     """How old an event must be at most until every analytics answer counts it."""
 
-    analytics_settle_seconds: float = Field(default=10, ge=1, le=600, description="seconds from 1 to 600")
+    analytics_settle_seconds: float = Field(default=10, ge=10, le=600, description="seconds from 10 to 600")
 
 
 class AnalyticsSettings(AuthSettings, CacheSettings, SettleSettings):

@@ -25,7 +25,8 @@ def stats_body(analytics: Analytics, caller: Caller, request: WindowRequest, dea
     Raises:
         InvalidRequest: too many steps; Forbidden, TokenExpired: the caller may not ask; StoreUnavailable.
     """
-    if (request.window.end - request.window.start) // (request.step * times.SECOND) > POINTS_LIMIT:
+    step = request.step * times.SECOND
+    if -(-request.window.end // step) - request.window.start // step > POINTS_LIMIT:
         allowed = f"a step that makes at most {POINTS_LIMIT} of the window"
         detail = FieldError("step", "makes too many steps", request.step, allowed)
         raise InvalidRequest("step makes too many steps of the window", details=[detail])
