@@ -16,7 +16,7 @@ from headrace.analytics.requests import WindowRequest
 from headrace.analytics.scan import Deadline, Scanner
 from headrace.analytics.scope import Scope
 from headrace.analytics.slots import Known, Memory, Slots
-from headrace.analytics.steps import DAY, Pieces, Slot, pieces
+from headrace.analytics.steps import DAY, MINUTE, Pieces, Slot, pieces
 from headrace.auth import ANALYTICS_READ, Caller
 from headrace.cache import Cache
 from headrace.times import Clock
@@ -133,20 +133,26 @@ class Analytics:
         split, slots = self._split(request, now)
         known = slots.look(split.slots)
         whole = self._held(request, known)
-        # A window that moves on keeps most of its longer slots: each run of one length is merged once.
+        # A window that moves on keeps most of its longer slots: each run of one length is merged once. Its minutes
+        # change with every move, so they go straight into the whole.
         runs = [] if whole is not None else [list(run) for _, run in groupby(known, lambda each: each.slot.step)]
         held = [self._held(request, run) for run in runs]
-        keys = [_key(request, run) for run in [*runs, known]]
+        *keys, key = [_key(request, run) for run in [*runs, known]]
         nodes = [each for run, found in zip(runs, held, strict=True) if found is None for each in run]
         with self._builder(request, split, slots, nodes, now, deadline) as builder:
             before = list(builder.before())
             parts = (part for _, part in builder.slots())
-            for place, run in enumerate(runs):
-                if held[place] is None:
-                    held[place] = self._remember(keys[place], _merge(request, islice(parts, len(run))))
+            merged: list[Aggregate] = []
+            for run, found, run_key in zip(runs, held, keys, strict=True):
+                if found is not None:
+                    merged.append(found)
+                elif run[0].slot.step == MINUTE:
+                    merged.extend(islice(parts, len(run)))
+                else:
+                    merged.append(self._remember(run_key, _merge(request, islice(parts, len(run)))))
             if whole is None:
-                ordered = sorted((each for each in held if each is not None), key=lambda each: -each.total)
-                whole = self._remember(keys[-1], _merge(request, ordered))
+                ordered = sorted(merged, key=lambda each: -each.total)
+                whole = self._remember(key, _merge(request, ordered))
             edges = [part for _, part in chain(before, builder.after())]
         return _merge(request, [whole, *edges]) if edges else whole
 
