@@ -114,6 +114,13 @@ async def test_only_the_refused_are_sent_again_under_the_same_ids_and_times(send
     assert [each.event for each in sent] == first
 
 
+async def test_a_message_with_a_field_that_frames_have_too_is_answered(sender: Sender) -> None:
+    async with sender:
+        (sent,) = await sender.send([{**messages(1)[0], "action": "ping", "requestId": "mine"}])
+
+    assert sent.is_accepted
+
+
 async def test_one_message_takes_its_own_way_and_is_sent_again_too(sender: Sender, server: Server) -> None:
     server.script = [0, THROTTLED]
     async with sender:

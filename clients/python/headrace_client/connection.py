@@ -97,8 +97,8 @@ class Connection:
         if self.over is not None:
             raise self.over
 
-    async def request(self, action: str, **fields: Any) -> Frame:
-        """The answer to a frame.
+    async def request(self, action: str, /, **fields: Any) -> Frame:
+        """The answer to a frame; the frame's own ``action`` and ``requestId`` stand over fields of these names.
 
         Raises:
             Refused: it is an error that trying again would not mend.
@@ -113,7 +113,7 @@ class Connection:
         number = str(self._number)
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
         try:
-            await socket.send_str(json.dumps({"action": action, "requestId": number, **fields}))
+            await socket.send_str(json.dumps({**fields, "action": action, "requestId": number}))
             found: Frame = await asyncio.wait_for(answer, self._patience.answer)
         except (TimeoutError, ConnectionError) as error:
             raise Lost("no answer") from error

@@ -116,7 +116,8 @@ class SocketTransport:
             await asyncio.wait_for(self._connection.wait(), self._patience.answer)
         except TimeoutError:
             raise Lost("not connected") from None
-        # One alone too: in a frame of its own an event's fields would stand beside the frame's.
+        if len(events) == 1:
+            return [await self._connection.request("sendMessage", **events[0])]
         results = (await self._connection.request("sendBatch", events=list(events))).get("results")
         if not isinstance(results, list) or len(results) != len(events):
             raise Lost("an answer without a result for each event")
