@@ -13,13 +13,10 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from bench.click_size import bytes_on_the_broker, stamped
-from bench.emulators import candidates, client, free_port
-from bench.emulators import running as started
+from bench.emulators import client, in_memory
 from bench.persist import once
 
 START = "2025-11-21T10:00:58.722861Z"
@@ -117,15 +114,9 @@ def writing(port: int, rounds: int, count: int, parallel: int) -> None:
 
 
 def main(rounds: int, count: int, parallel: int) -> None:
-    os.environ.update(AWS_DEFAULT_REGION="us-east-1", AWS_ACCESS_KEY_ID="bench", AWS_SECRET_ACCESS_KEY="bench")
     sizes()
-    emulator = next(each for each in candidates() if each.name == "dynalite, memory")
-    port = free_port()
-    with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder) / "data"
-        data.mkdir()
-        with started(emulator, port, data):
-            writing(port, rounds, count, parallel)
+    with in_memory() as port:
+        writing(port, rounds, count, parallel)
 
 
 if __name__ == "__main__":

@@ -110,6 +110,19 @@ def running(emulator: Emulator, port: int, data: Path) -> Iterator[psutil.Proces
         process.wait()
 
 
+@contextmanager
+def in_memory() -> Iterator[int]:
+    """The port of a dynalite with its data in memory; this process can sign in there."""
+    os.environ.update(AWS_DEFAULT_REGION="us-east-1", AWS_ACCESS_KEY_ID="bench", AWS_SECRET_ACCESS_KEY="bench")
+    emulator = next(each for each in candidates() if each.name == "dynalite, memory")
+    port = free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "data"
+        data.mkdir()
+        with running(emulator, port, data):
+            yield port
+
+
 def family(process: psutil.Process) -> list[psutil.Process]:
     return [process, *process.children(recursive=True)]
 

@@ -13,7 +13,6 @@ import argparse
 import os
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,8 +20,7 @@ from typing import Any
 
 from bench.delay import delayed
 from bench.emulator_checks import CHAT_TABLE, chat_item
-from bench.emulators import candidates, client, free_port
-from bench.emulators import running as started
+from bench.emulators import client, in_memory
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "layers" / "headrace"))
 
@@ -116,15 +114,9 @@ def measure(port: int, rounds: int, count: int, parallel: int) -> None:
 
 
 def main(rounds: int, count: int, parallel: int) -> None:
-    os.environ.update(AWS_DEFAULT_REGION="us-east-1", AWS_ACCESS_KEY_ID="bench", AWS_SECRET_ACCESS_KEY="bench")
-    emulator = next(each for each in candidates() if each.name == "dynalite, memory")
-    port = free_port()
-    with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder) / "data"
-        data.mkdir()
-        with started(emulator, port, data):
-            print(f"Medians of {rounds} rounds of {count:,} items each, the same table; {parallel} calls at once.\n")
-            measure(port, rounds, count, parallel)
+    with in_memory() as port:
+        print(f"Medians of {rounds} rounds of {count:,} items each, the same table; {parallel} calls at once.\n")
+        measure(port, rounds, count, parallel)
 
 
 if __name__ == "__main__":
