@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from headrace import keys, times
 from headrace.accept import Acceptor
@@ -38,9 +38,8 @@ from headrace.streams.base import (
     Time,
     choose_time,
     expires_at,
-    invalid_event,
-    poison,
 )
+from headrace.streams.fields import incoming, stamped
 from headrace.times import FixedClock
 from tests.unit.lanes import rabbit_event, received_event
 from tests.unit.slopes import event
@@ -66,24 +65,21 @@ class Opening(EventModel):
     sender: SenderTag = Field(description="12 characters of base32")
 
 
+_incoming, _stamped = incoming(Incoming), stamped(Opening)
+
+
 def accept(raw: object, sender: Sender) -> Stamped:
-    try:
-        incoming = Incoming.model_validate(raw)
-    except ValidationError as error:
-        raise invalid_event(Incoming, error) from None
-    timestamp = choose_time(sender, "openingId", incoming.opening_id, incoming.timestamp)
-    opening_id = incoming.opening_id or times.new_message_id(sender.now)
+    opening = _incoming(raw)
+    timestamp = choose_time(sender, "openingId", opening.opening_id, opening.timestamp)
+    opening_id = opening.opening_id or times.new_message_id(sender.now)
     tag = keys.sender_tag(sender.subject)
-    receipt = {"doorId": incoming.door_id, "openingId": opening_id, "timestamp": timestamp}
-    key = incoming.door_id, keys.timestamp_sk(timestamp, opening_id, tag)
+    receipt = {"doorId": opening.door_id, "openingId": opening_id, "timestamp": timestamp}
+    key = opening.door_id, keys.timestamp_sk(timestamp, opening_id, tag)
     return Stamped({**receipt, "sender": tag}, opening_id, key, receipt)
 
 
-def item(stamped: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
-    try:
-        opening = Opening.model_validate(stamped)
-    except ValidationError as error:
-        raise poison(Opening, error) from None
+def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
+    opening = _stamped(event)
     return {
         "doorId": opening.door_id,
         "timestampSk": keys.timestamp_sk(opening.timestamp, opening.opening_id, opening.sender),

@@ -13,7 +13,8 @@ from headrace.auth import EVENTS_WRITE, Caller
 from headrace.errors import FieldError, Forbidden, InvalidRequest, shown
 from headrace.memberships import EVENT_ID_LIMIT, Role
 from headrace.rooms import DIRECT, GROUP, OPEN, Form, RoomKind
-from headrace.streams.base import AHEAD_LIMIT, EventModel, Id, Time, field_errors
+from headrace.streams.base import AHEAD_LIMIT, EventModel, Id, Time
+from headrace.streams.fields import field_errors
 
 EVENT_ID_FORM = f"1 to {EVENT_ID_LIMIT} printable ASCII characters without '#'"
 _TIME = f"{times.ACCEPTED_FORM}; at most 5 minutes ahead"

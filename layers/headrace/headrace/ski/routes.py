@@ -19,7 +19,8 @@ from headrace.ski.keys import ResortDay
 from headrace.ski.resort_days import ResortDays
 from headrace.ski.resorts import Resort, Resorts, unknown_season
 from headrace.ski.skiers import Skiers
-from headrace.streams.base import Text, invalid_event
+from headrace.streams.base import Text
+from headrace.streams.fields import invalid_event
 from headrace.times import Clock
 
 RESORTS_LIMIT = 50

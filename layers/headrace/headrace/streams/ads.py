@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from headrace import keys, times
@@ -29,9 +29,8 @@ from headrace.streams.base import (
     choose_time,
     choose_user,
     expires_at,
-    invalid_event,
-    poison,
 )
+from headrace.streams.fields import incoming, stamped
 
 ID_FIELD = "clickId"
 ONCE_DAYS = 7
@@ -117,8 +116,8 @@ class StampedClick(EventModel):
     sender: SenderTag = Field(alias="s", description="12 characters of base32")
 
 
-_incoming = IncomingClick.__pydantic_validator__.validate_python
-_stamped = StampedClick.__pydantic_validator__.validate_python
+_incoming = incoming(IncomingClick)
+_stamped = stamped(StampedClick)
 
 
 def accept(raw: object, sender: Sender) -> Stamped:
@@ -127,10 +126,7 @@ def accept(raw: object, sender: Sender) -> Stamped:
     Raises:
         InvalidEvent: names each field, what came and what is allowed.
     """
-    try:
-        click: IncomingClick = _incoming(raw)
-    except ValidationError as error:
-        raise invalid_event(IncomingClick, error) from None
+    click = _incoming(raw)
     clicked_at = choose_time(sender, ID_FIELD, click.click_id, click.clicked_at, "clickedAt")
     user_id = _user_id(click, sender)
     click_id = click.click_id or derived_click_id(click.ad_id, user_id, click.ad_type, clicked_at)
@@ -177,10 +173,7 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     Raises:
         PoisonRecord: missing_field, empty_key, invalid_key or invalid_event.
     """
-    try:
-        click: StampedClick = _stamped(event)
-    except ValidationError as error:
-        raise poison(StampedClick, error) from None
+    click = _stamped(event)
     clicked_at = times.iso(click.clicked_at)
     whole = event_id(click.click_id, click.sender)
     row: Item = {

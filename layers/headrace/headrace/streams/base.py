@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
@@ -261,40 +261,3 @@ def choose_user(sender: Sender, user_id: str | None, username: str | None) -> tu
             detail = FieldError(name, "is not the token's", shown(given), allowed)
             raise InvalidEvent(f"{name} is not the token's", details=[detail])
     return sender.subject, sender.username
-
-
-def invalid_event(model: type[BaseModel], error: ValidationError) -> InvalidEvent:
-    """``error`` as an InvalidEvent that names each field, what came and what is allowed."""
-    details = field_errors(model, error)
-    return InvalidEvent(f"{details[0].field} {details[0].message}", details=details)
-
-
-def poison(model: type[BaseModel], error: ValidationError) -> PoisonRecord:
-    """``error`` as a PoisonRecord; the first field decides the reason."""
-    kind = error.errors(include_url=False, include_input=False)[0]["type"]
-    reason = {"missing": "missing_field", "empty_key": "empty_key", "invalid_key": "invalid_key"}.get(kind)
-    details = field_errors(model, error)
-    return PoisonRecord(reason or "invalid_event", f"{details[0].field} {details[0].message}", details=details)
-
-
-_MESSAGES = {
-    "missing": "is missing",
-    "string_type": "is not a text",
-    "string_unicode": "is not valid Unicode",
-    "model_type": "is not an object",
-    "literal_error": "is not one of the allowed values",
-}
-
-
-def field_errors(model: type[BaseModel], error: ValidationError) -> list[FieldError]:
-    """Pydantic's errors as field errors; ``allowed`` is the field's description."""
-    forms = {found.alias or name: found.description for name, found in model.model_fields.items()}
-    details = []
-    for problem in error.errors(include_url=False):
-        name = ".".join(str(part) for part in problem["loc"]) or "event"
-        missing = problem["type"] == "missing"
-        got = None if missing else shown(problem["input"])
-        message = _MESSAGES.get(problem["type"], problem["msg"])
-        allowed = forms.get(str(problem["loc"][0])) if problem["loc"] else "a JSON object"
-        details.append(FieldError(name, message, got, allowed))
-    return details

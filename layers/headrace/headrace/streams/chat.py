@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from headrace import keys, times
@@ -27,9 +27,8 @@ from headrace.streams.base import (
     choose_time,
     choose_user,
     expires_at,
-    invalid_event,
-    poison,
 )
+from headrace.streams.fields import incoming, stamped
 
 TEXT_BYTES = 4096
 TEXT = "TEXT"
@@ -75,8 +74,8 @@ class StampedMessage(EventModel):
     unchecked_at: CanonicalTime | None = Field(default=None, description="a canonical UTC time with six digits")
 
 
-_incoming = IncomingMessage.__pydantic_validator__.validate_python
-_stamped = StampedMessage.__pydantic_validator__.validate_python
+_incoming = incoming(IncomingMessage)
+_stamped = stamped(StampedMessage)
 
 
 def accept(raw: object, sender: Sender) -> Stamped:
@@ -85,10 +84,7 @@ def accept(raw: object, sender: Sender) -> Stamped:
     Raises:
         InvalidEvent: names each field, what came and what is allowed.
     """
-    try:
-        message: IncomingMessage = _incoming(raw)
-    except ValidationError as error:
-        raise invalid_event(IncomingMessage, error) from None
+    message = _incoming(raw)
     if message.message_type != TEXT and not sender.trusted:
         detail = FieldError("messageType", "is not one that clients send", message.message_type, _CLIENTS_TYPES)
         raise InvalidEvent("messageType is not one that clients send", details=[detail])
@@ -114,10 +110,7 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     Raises:
         PoisonRecord: missing_field, empty_key, invalid_key or invalid_event.
     """
-    try:
-        message: StampedMessage = _stamped(event)
-    except ValidationError as error:
-        raise poison(StampedMessage, error) from None
+    message = _stamped(event)
     row: Item = {
         "roomId": message.room_id,
         "timestampSk": keys.timestamp_sk(message.timestamp, message.message_id, message.sender),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from headrace import keys, times
@@ -17,8 +17,9 @@ from headrace.auth import OPS
 from headrace.errors import InvalidEvent
 from headrace.items import Item
 from headrace.settings import TableSettings
-from headrace.streams.base import CanonicalTime, EventModel, Id, Sender, Stamped, Stream, poison
+from headrace.streams.base import CanonicalTime, EventModel, Id, Sender, Stamped, Stream
 from headrace.streams.chat import CHAT
+from headrace.streams.fields import stamped
 
 KEPT = times.DAY
 EVENT_ID = "probe"
@@ -38,7 +39,7 @@ class StampedProbe(EventModel):
     minute: Annotated[CanonicalTime, AfterValidator(_whole_minute)] = Field(description="a whole minute, UTC")
 
 
-_stamped = StampedProbe.__pydantic_validator__.validate_python
+_stamped = stamped(StampedProbe)
 
 
 def probe(queue: str, minute: str) -> dict[str, Any]:
@@ -61,10 +62,7 @@ def item(event: dict[str, Any], accepted_at: int, _table: TableSettings) -> Item
     Raises:
         PoisonRecord: missing_field, empty_key, invalid_key or invalid_event.
     """
-    try:
-        found: StampedProbe = _stamped(event)
-    except ValidationError as error:
-        raise poison(StampedProbe, error) from None
+    found = _stamped(event)
     return {
         "roomId": keys.probe_room(found.queue),
         "timestampSk": keys.timestamp_sk(found.minute, EVENT_ID, _SENDER_TAG),

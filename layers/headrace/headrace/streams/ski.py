@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from headrace import keys, times
 from headrace.auth import EVENTS_WRITE
@@ -23,9 +23,8 @@ from headrace.streams.base import (
     Shards,
     Stamped,
     Stream,
-    invalid_event,
-    poison,
 )
+from headrace.streams.fields import incoming, stamped
 
 ID_FIELD = "rideID"
 
@@ -62,8 +61,8 @@ class StampedRide(IncomingRide):
     sender: SenderTag = Field(description="12 characters of base32")
 
 
-_incoming = IncomingRide.__pydantic_validator__.validate_python
-_stamped = StampedRide.__pydantic_validator__.validate_python
+_incoming = incoming(IncomingRide)
+_stamped = stamped(StampedRide)
 
 
 def accept(raw: object, sender: Sender) -> Stamped:
@@ -72,10 +71,7 @@ def accept(raw: object, sender: Sender) -> Stamped:
     Raises:
         InvalidEvent: names each field, what came and what is allowed.
     """
-    try:
-        ride: IncomingRide = _incoming(raw)
-    except ValidationError as error:
-        raise invalid_event(IncomingRide, error) from None
+    ride = _incoming(raw)
     day = ResortDay(ride.resort, ride.season, ride.day)
     ride_id = ride.ride_id or derived_ride_id(ride.skier, day, ride.time, ride.lift)
     tag = keys.sender_tag(sender.subject)
@@ -99,10 +95,7 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     Raises:
         PoisonRecord: missing_field, empty_key, invalid_key or invalid_event.
     """
-    try:
-        ride: StampedRide = _stamped(event)
-    except ValidationError as error:
-        raise poison(StampedRide, error) from None
+    ride = _stamped(event)
     sk = ride_sk(Ride(ride.season, ride.day, ride.time, ride.resort, ride.lift, ride.ride_id, ride.sender))
     shards = RESORT_DAY_INDEX.shards.write if RESORT_DAY_INDEX.shards else table.time_write_shards
     row: Item = {
