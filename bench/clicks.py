@@ -41,9 +41,9 @@ def events(first: int, count: int) -> list[dict[str, Any]]:
 
 def rows(first: int, count: int) -> list[Item]:
     """The rows of clicks."""
-    from headrace.settings import TableSettings
+    from headrace.core.stream import TableSettings
+    from headrace.core.times import parse_iso
     from headrace.streams.ads import ADS
-    from headrace.times import parse_iso
 
     table = TableSettings(table="AdClicks", retention_days=90)
     return [ADS.item(event, parse_iso(START), table) for event in events(first, count)]

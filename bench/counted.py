@@ -19,7 +19,7 @@ HOUR_START = 1_763_716_020_000_000
 
 def messages(start: int, micros: int, count: int, seed: int) -> Iterator[dict[str, Any]]:
     """``count`` messages, evenly over ``micros``."""
-    from headrace import keys, times
+    from headrace.core import keys, times
 
     chance = random.Random(seed)
     tag = keys.sender_tag("bench")

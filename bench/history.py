@@ -57,12 +57,12 @@ class Pages:
     def __init__(self, port: int, cache_port: int) -> None:
         from headrace.aws import client as lean
         from headrace.cache import RedisCache, connect
+        from headrace.core.times import SystemClock
         from headrace.cursors import CursorSigner
         from headrace.history import History
         from headrace.newest_pages import NewestPages
         from headrace.readers.dynamodb import DynamoReader
         from headrace.settings import CacheSettings
-        from headrace.times import SystemClock
 
         self._database = client("dynamodb", port)
         settings = CacheSettings(cache_endpoint=f"127.0.0.1:{cache_port}", cache_tls=False)
@@ -114,7 +114,7 @@ class Pages:
 
     def written_to(self, size: int) -> Call:
         """Take the newest page out of the cache, as whoever stores a message does."""
-        from headrace.keys import newest_page
+        from headrace.core.keys import newest_page
 
         return lambda: self._cache.delete_many([newest_page(f"room-{size}")])
 

@@ -16,14 +16,14 @@ STEP = 250_000
 
 
 def moment(number: int) -> str:
-    from headrace import times
+    from headrace.core import times
 
     return times.iso(START + number * STEP)
 
 
 def message(room: str, number: int) -> dict[str, Any]:
     """Message ``number`` of a room, as persist_events stores it."""
-    from headrace import keys
+    from headrace.core import keys
 
     message_id = f"0199{number:028x}"
     tag = keys.sender_tag(f"user-{number % 50}")
@@ -70,9 +70,9 @@ class Rights:
     """The same rooms as open ones, and as rooms of members: one table of rooms would have to choose."""
 
     def __init__(self, sizes: list[int]) -> None:
-        from headrace import keys
         from headrace.access import RoomAccess
         from headrace.aws import client as lean
+        from headrace.core import keys
         from headrace.memberships import Change
         from headrace.memberships_dynamodb import DynamoMemberships
         from headrace.rooms import DynamoRooms, RememberedRooms, Room

@@ -145,12 +145,12 @@ def posts(websocket_url: str, connections: list[str], frame: bytes) -> tuple[flo
     """Seconds of this thread's CPU per post: boto3's, and push_live's way."""
     from botocore.credentials import ReadOnlyCredentials
 
+    from headrace.core.times import SystemClock
     from headrace.push.api_gateway import ApiGatewayCourier
     from headrace.push.base import Send
     from headrace.push.kept import KeptConnections
     from headrace.push.lane import Target as Api
     from headrace.push.signing import Signer
-    from headrace.times import SystemClock
 
     url = websocket_url.replace("ws://", "http://")
     usual = boto3.client("apigatewaymanagementapi", endpoint_url=url, **CREDENTIALS)

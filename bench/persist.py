@@ -32,7 +32,7 @@ Write = Callable[[list[Item]], None]
 
 def messages(first: int, count: int) -> list[Item]:
     """Chat messages as plain values, as both sides take them."""
-    from headrace.items import from_wire
+    from headrace.core.items import from_wire
 
     return [from_wire(chat_item(number)) for number in range(first, first + count)]
 

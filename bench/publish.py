@@ -186,8 +186,8 @@ def refused(calls: int) -> float:
 
 def admitted(endpoints: Endpoints, calls: int) -> tuple[float, float]:
     """Seconds that a request spends on the rate limit, and seconds of telling the cache beside one."""
-    from headrace.auth import Caller
     from headrace.cache import RedisCache
+    from headrace.core.caller import Caller
     from headrace.observe import Meter
     from headrace.rate_sums import RedisRateSums
     from headrace.settings import CacheSettings, RateSettings

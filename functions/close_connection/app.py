@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace import answers
-from headrace.errors import HeadraceError
+from headrace.core.errors import HeadraceError
 from headrace.observe import report
 from headrace.reading import connections
 

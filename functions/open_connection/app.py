@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace import answers
 from headrace.auth import caller_from_frame
-from headrace.errors import HeadraceError
+from headrace.core.errors import HeadraceError
 from headrace.observe import report
 from headrace.reading import connections
 from headrace.tokens import SUBPROTOCOL

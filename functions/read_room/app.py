@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.auth import Caller
+from headrace.core.caller import Caller
 from headrace.latencies import timed
 from headrace.page_requests import parse_page_request, path_id
 from headrace.pages import Page

@@ -17,7 +17,7 @@ import pytest
 from pika import BlockingConnection, URLParameters
 
 from headrace.broker.base import Outcome, Outgoing
-from headrace.keys import persist_queue, persist_queues
+from headrace.queues.names import persist_queue, persist_queues
 from headrace.secrets import MemorySecrets
 from headrace.settings import TopologySettings
 from headrace.topology import declare

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from headrace.aws import client
-from headrace.items import Item, from_wire
+from headrace.core.items import Item, from_wire
 from headrace.store.base import Table
 
 TABLE = Table("Messages", ("roomId", "timestampSk"))

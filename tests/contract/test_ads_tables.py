@@ -9,29 +9,29 @@ from typing import Any
 import pytest
 from redis_node import RedisNode
 
-from headrace import times
 from headrace.ads.counts import stats_body, top_body
 from headrace.ads.history import ClickHistory
 from headrace.analytics.requests import parse_request
 from headrace.analytics.scan import Deadline, Scanner
 from headrace.analytics.service import Analytics
-from headrace.auth import Caller
 from headrace.aws import client
 from headrace.cache import RedisCache, connect
+from headrace.core import times
+from headrace.core.caller import Caller
+from headrace.core.sender import SenderContext
+from headrace.core.stream import TableSettings
+from headrace.core.times import FixedClock, SystemClock
 from headrace.cursors import CursorSigner
 from headrace.page_requests import PageRequest
 from headrace.readers.columns_dynamodb import DynamoColumns, columns_client
 from headrace.readers.dynamodb import DynamoReader
-from headrace.settings import TableSettings
 from headrace.store.base import Table
 from headrace.store.dynamodb import DynamoStore
 from headrace.streams.ads import ADS
-from headrace.streams.base import Sender
-from headrace.times import FixedClock, SystemClock
 
 CLICKS = TableSettings(table="AdClicks", retention_days=30)
 ANALYST = Caller("analyst", "analyst", frozenset({"analytics:read"}), 10**12)
-SERVER = Sender("ad-server", "ad-server", True, 10**17)
+SERVER = SenderContext("ad-server", "ad-server", True, 10**17)
 START = times.parse_iso("2025-11-21T10:00:00Z")
 
 

@@ -17,8 +17,8 @@ from headrace.breaker_board import BreakerBoard, read_board
 from headrace.broker.base import Outgoing
 from headrace.broker.guarded import GuardedPublisher
 from headrace.broker.rabbitmq import RabbitPublisher
-from headrace.errors import BrokerUnavailable, CacheUnavailable, ConnectionLost
-from headrace.keys import persist_queue
+from headrace.core.errors import BrokerUnavailable, CacheUnavailable, ConnectionLost
+from headrace.queues.names import persist_queue
 from headrace.secrets import MemorySecrets
 from headrace.settings import BreakerSettings, CacheSettings, EnvironmentSettings, TopologySettings
 from headrace.store.base import Table

@@ -10,8 +10,8 @@ from redis.exceptions import MovedError
 from redis_node import RedisNode
 
 from headrace.cache import AWAY_SECONDS, Cache, MemoryCache, RedisCache, connect
-from headrace.errors import CacheUnavailable
-from headrace.times import FixedClock
+from headrace.core.errors import CacheUnavailable
+from headrace.core.times import FixedClock
 
 START = "2025-11-21T10:00:00.000000Z"
 

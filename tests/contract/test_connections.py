@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from rabbit import free_port
 
-from headrace.auth import Caller
 from headrace.aws import client
 from headrace.connections import (
     CONNECTION_SECONDS,
@@ -18,10 +17,11 @@ from headrace.connections import (
     MemoryConnections,
     Subscription,
 )
-from headrace.errors import StoreUnavailable
-from headrace.items import from_wire
-from headrace.keys import connection_room
-from headrace.times import FixedClock
+from headrace.core.caller import Caller
+from headrace.core.errors import StoreUnavailable
+from headrace.core.items import from_wire
+from headrace.core.keys import connection_room
+from headrace.core.times import FixedClock
 
 NOW = 1_763_719_258
 CLOCK = FixedClock(NOW * 1_000_000)

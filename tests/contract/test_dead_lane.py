@@ -14,18 +14,18 @@ from ministack import ACCOUNT, Ministack
 from rabbit import free_port
 
 from headrace.aws import client
+from headrace.core.errors import DeadLaneUnavailable, InvalidRequest
+from headrace.core.stream import TableSettings
+from headrace.core.times import SystemClock
 from headrace.dead_lane.base import DeadLane, Held
 from headrace.dead_lane.letters import REDRIVEN, Filter
 from headrace.dead_lane.memory import MemoryDeadLane
 from headrace.dead_lane.sqs import SqsDeadLane
 from headrace.dead_letters import DeadLetters
-from headrace.errors import DeadLaneUnavailable, InvalidRequest
 from headrace.observe import Meter
 from headrace.retry_lane.base import BASE64, ENCODING, Handover, Postponement, RetryLane, to_text
 from headrace.retry_lane.memory import MemoryRetryLane
 from headrace.retry_lane.sqs import SqsRetryLane
-from headrace.settings import TableSettings
-from headrace.times import SystemClock
 from localstage.triggers.sqs_queue import SqsQueue, make_client
 
 TABLES = {"chat": TableSettings(table="table"), "probe": TableSettings(table="table")}

@@ -13,8 +13,8 @@ from relay import Relay
 
 from headrace.broker.base import QueueDepth
 from headrace.broker.depths import queue_depths
-from headrace.errors import BrokerUnavailable
-from headrace.keys import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
+from headrace.core.errors import BrokerUnavailable
+from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
 from headrace.secrets import MemorySecrets
 from headrace.settings import TopologySettings
 from headrace.topology import declare

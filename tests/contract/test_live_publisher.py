@@ -19,10 +19,10 @@ from relay import Relay
 
 from headrace.broker.base import Outgoing
 from headrace.broker.live import AWAY_SECONDS, RabbitLivePublisher
-from headrace.errors import BrokerUnavailable, ConnectionLost
-from headrace.keys import LIVE_EXCHANGE, live_queues
+from headrace.core.errors import BrokerUnavailable, ConnectionLost
+from headrace.core.times import SECOND, FixedClock
+from headrace.queues.names import LIVE_EXCHANGE, live_queues
 from headrace.secrets import MemorySecrets
-from headrace.times import SECOND, FixedClock
 from headrace.topology import declare
 
 QUEUE = live_queues()[0]

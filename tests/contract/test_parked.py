@@ -12,8 +12,8 @@ from pika.adapters.blocking_connection import BlockingChannel
 from rabbit import Rabbit, free_port
 
 from headrace.broker.parked import Parked, home_of
-from headrace.errors import BrokerUnavailable
-from headrace.keys import PARKED_QUEUE, PERSIST_EXCHANGE
+from headrace.core.errors import BrokerUnavailable
+from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE
 from headrace.retry_lane.memory import MemoryRetryLane
 from headrace.secrets import MemorySecrets
 from headrace.settings import TopologySettings

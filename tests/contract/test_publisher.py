@@ -22,8 +22,8 @@ from rabbit import (
 from headrace.broker.base import Publisher
 from headrace.broker.memory import MemoryPublisher
 from headrace.broker.rabbitmq import RabbitPublisher
-from headrace.errors import ConnectionLost, PublishReturned
-from headrace.keys import persist_queues
+from headrace.core.errors import ConnectionLost, PublishReturned
+from headrace.queues.names import persist_queues
 from headrace.secrets import MemorySecrets
 
 WRONG = json.dumps({"username": "guest", "password": "wrong"})

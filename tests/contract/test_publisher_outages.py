@@ -20,8 +20,8 @@ from relay import Relay
 
 from headrace.broker.base import Outcome, Outgoing
 from headrace.broker.rabbitmq import RabbitPublisher
-from headrace.errors import ConnectionLost, PublisherBlocked, PublishNacked, PublishUnconfirmed
-from headrace.keys import PERSIST_EXCHANGE
+from headrace.core.errors import ConnectionLost, PublisherBlocked, PublishNacked, PublishUnconfirmed
+from headrace.queues.names import PERSIST_EXCHANGE
 from headrace.secrets import MemorySecrets
 from headrace.topology import declare
 

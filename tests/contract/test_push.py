@@ -20,12 +20,12 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import ReadOnlyCredentials
 from rabbit import free_port
 
+from headrace.core.times import SystemClock
 from headrace.push.api_gateway import ApiGatewayCourier
 from headrace.push.base import Send
 from headrace.push.kept import KeptConnections
 from headrace.push.lane import Target
 from headrace.push.signing import Signer
-from headrace.times import SystemClock
 
 KEYS = ReadOnlyCredentials("AKID", "secret", "a+session/token==")
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"

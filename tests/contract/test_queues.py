@@ -13,14 +13,14 @@ from rabbit import Rabbit
 from headrace.aws import client
 from headrace.broker.base import Outgoing
 from headrace.broker.memory import MemoryPublisher
-from headrace.keys import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
+from headrace.core.times import FixedClock
+from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
 from headrace.retry_budget import RECEIVES
 from headrace.retry_lane.base import Handover, Postponement
 from headrace.retry_lane.memory import MemoryRetryLane
 from headrace.retry_lane.sqs import SqsRetryLane
 from headrace.secrets import MemorySecrets
 from headrace.settings import TopologySettings
-from headrace.times import FixedClock
 from headrace.topology import declare
 
 LONG = 600

@@ -7,10 +7,10 @@ import time
 import pytest
 from redis_node import RedisNode
 
-from headrace.auth import Caller
 from headrace.cache import RedisCache, connect
-from headrace.errors import CacheUnavailable
-from headrace.keys import rate_key
+from headrace.core.caller import Caller
+from headrace.core.errors import CacheUnavailable
+from headrace.core.keys import rate_key
 from headrace.observe import Meter
 from headrace.rate import STEP_SECONDS, WINDOW_SECONDS, Limit
 from headrace.rate_sums import MemoryRateSums, RateSums, RedisRateSums, Told

@@ -10,15 +10,16 @@ import pytest
 from rabbit import free_port
 
 from headrace.aws import client
-from headrace.errors import Conflict, StoreUnavailable
-from headrace.keys import membership_event
+from headrace.core.errors import Conflict, StoreUnavailable
+from headrace.core.intervals import Interval
+from headrace.core.keys import membership_event
+from headrace.core.times import iso
 from headrace.memberships import (
     EVENT_ID_LIMIT,
     JOINS_LIMIT,
     LEAVES_LIMIT,
     Change,
     EventKind,
-    Interval,
     Membership,
     Memberships,
     MemoryMemberships,
@@ -26,7 +27,6 @@ from headrace.memberships import (
 from headrace.memberships_dynamodb import DynamoMemberships
 from headrace.room_activity import ActiveRoom, DynamoRoomActivity, MemoryRoomActivity, RoomActivity
 from headrace.rooms import DynamoRooms, MemoryRooms, RememberedRooms, Room, Rooms
-from headrace.times import iso
 
 ROOMS = "Rooms"
 MEMBERSHIPS = "Memberships"

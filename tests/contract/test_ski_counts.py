@@ -10,7 +10,7 @@ import pytest
 from redis_node import RedisNode
 
 from headrace.cache import RedisCache, connect
-from headrace.errors import CacheUnavailable
+from headrace.core.errors import CacheUnavailable
 from headrace.ski.day_counts import CONFIRMED, FILLED, FILLING, CountedRide, Counts, DayCounts, MemoryDayCounts, State
 from headrace.ski.day_counts_redis import RedisDayCounts
 from headrace.ski.keys import ResortDay

@@ -11,9 +11,11 @@ from redis_node import RedisNode
 
 from headrace.aws import client
 from headrace.cache import RedisCache, connect
-from headrace.errors import StoreUnavailable
+from headrace.core.errors import StoreUnavailable
+from headrace.core.sender import SenderContext
+from headrace.core.stream import TableSettings
+from headrace.core.times import FixedClock, SystemClock
 from headrace.readers.dynamodb import DynamoReader
-from headrace.settings import TableSettings
 from headrace.ski.day_counts_redis import RedisDayCounts
 from headrace.ski.keys import ResortDay
 from headrace.ski.listener import RideListener
@@ -23,9 +25,7 @@ from headrace.ski.resorts_dynamodb import DynamoResorts
 from headrace.ski.skiers import Skiers
 from headrace.store.base import Table
 from headrace.store.dynamodb import DynamoStore
-from headrace.streams.base import Sender
 from headrace.streams.ski import RESORT_DAY_INDEX, SKI
-from headrace.times import FixedClock, SystemClock
 
 RESORTS, RIDES = "Resorts", "LiftRides"
 INDEX = RESORT_DAY_INDEX
@@ -138,7 +138,7 @@ def test_questions_are_answered_from_real_tables_and_a_real_cache(tables: Any, r
 
 
 def _store(clock: FixedClock, skiers: range, listener: RideListener) -> None:
-    gate = Sender("gate", "gate", True, clock.now())
+    gate = SenderContext("gate", "gate", True, clock.now())
     settings = TableSettings(table=RIDES, retention_days=30)
     ride = {"resortID": 7, "seasonID": 2025, "dayID": 45, "time": 217, "liftID": 21}
     rows = [SKI.item(SKI.accept({**ride, "skierID": each}, gate).event, clock.now(), settings) for each in skiers]

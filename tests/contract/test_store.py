@@ -15,8 +15,8 @@ from played_store import Played, refusal
 from rabbit import free_port
 from tables import TABLE, item, made_table, scan
 
-from headrace.errors import PoisonRecord, StoreThrottled, StoreUnavailable
-from headrace.items import Item
+from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
+from headrace.core.items import Item
 from headrace.store.base import Store, Table
 from headrace.store.dynamodb import CHUNK_ITEMS, DynamoStore, chunks
 from headrace.store.memory import MemoryStore

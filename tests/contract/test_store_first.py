@@ -10,7 +10,7 @@ import pytest
 from played_store import Played, refusal
 from tables import TABLE, item, made_table, scan
 
-from headrace.errors import StoreThrottled, StoreUnavailable
+from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.store.base import Table
 from headrace.store.dynamodb import LOOK_KEYS, DynamoStore
 

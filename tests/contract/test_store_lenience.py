@@ -16,8 +16,8 @@ import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 from tables import TABLE, made_table
 
-from headrace.errors import PoisonRecord
-from headrace.items import check
+from headrace.core.errors import PoisonRecord
+from headrace.core.items import check
 from headrace.store.base import one_of_each
 from headrace.store.dynamodb import CHUNK_BYTES, CHUNK_ITEMS, chunks
 from headrace.streams import CHAT

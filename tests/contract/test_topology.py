@@ -15,8 +15,8 @@ from pika.adapters.blocking_connection import BlockingChannel
 from rabbit import Rabbit, free_port
 
 from headrace import custom_resource, topology
-from headrace.errors import BrokerUnavailable, SecretsUnavailable
-from headrace.keys import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
+from headrace.core.errors import BrokerUnavailable, SecretsUnavailable
+from headrace.queues.names import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
 from headrace.secrets import MemorySecrets
 from headrace.settings import TopologySettings
 from headrace.topology import declare

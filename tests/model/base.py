@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
-from headrace.auth import Caller
-from headrace.errors import PoisonRecord
-from headrace.keys import persist_queue
+from headrace.core.caller import Caller
+from headrace.core.errors import PoisonRecord
+from headrace.queues.names import persist_queue
 from headrace.records import rows_of, sqs_body
 from tests.model.ledger import SECOND, EventKey, Ledger, events_in, key_of, poison_in
 from tests.model.poison import POISON

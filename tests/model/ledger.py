@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from headrace.items import Item
+from headrace.core.items import Item
 from tests.unit.senders import TABLE
 
 SECOND = 1_000_000

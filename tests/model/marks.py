@@ -10,10 +10,10 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 
 from headrace.cache import MemoryCache
-from headrace.items import Item
+from headrace.core.items import Item
+from headrace.core.times import SECOND, Clock, parse_iso
 from headrace.store.base import Failure, Key, Table
 from headrace.store.memory import MemoryStore
-from headrace.times import SECOND, Clock, parse_iso
 from tests.model.ledger import EventKey, key_of
 
 SETTLE = 10

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from headrace import keys, persist, persist_retry, retry_budget, times
+from headrace import persist, persist_retry, retry_budget
 from headrace.accept import Acceptor
 from headrace.broker.memory import MemoryPublisher
+from headrace.core import keys, times
+from headrace.core.errors import PoisonRecord
 from headrace.dead_letters import DeadLetters
-from headrace.errors import PoisonRecord
 from headrace.persist import Persister
 from headrace.persist_retry import RetryBatch
 from headrace.retry_lane.base import Postponement

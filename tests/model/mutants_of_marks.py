@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.analytics import late
-from headrace.errors import FollowUpUnavailable, StoreUnavailable
+from headrace.core.errors import FollowUpUnavailable, StoreUnavailable
 from headrace.persist import Persister
 from headrace.persist_retry import RetryBatch
 from headrace.persist_rows import RowWriter

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace import keys, times
 from headrace.access import RoomAccess
-from headrace.auth import Caller
 from headrace.cache import MemoryCache
+from headrace.core import keys, times
+from headrace.core.caller import Caller
+from headrace.core.times import FixedClock
 from headrace.cursors import CursorSigner
 from headrace.history import History
 from headrace.memberships import Change, MemoryMemberships
@@ -17,7 +18,6 @@ from headrace.newest_pages import AGE_SECONDS, ForgetNewestPages, NewestPages
 from headrace.readers.memory import MemoryReader
 from headrace.rooms import MemoryRooms, RememberedRooms, Room
 from headrace.streams.chat import CHAT
-from headrace.times import FixedClock
 
 START = times.parse_iso("2025-11-21T10:00:00Z")
 USERS = ("alice", "bob", "carol")

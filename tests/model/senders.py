@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from headrace import times
-from headrace.auth import Caller
+from headrace.core import times
+from headrace.core.caller import Caller
 from tests.model.ledger import Content, EventKey, tag_of
 from tests.unit.senders import CLOCK, caller
 

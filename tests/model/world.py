@@ -8,25 +8,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from headrace import keys
 from headrace.accept import Acceptor
 from headrace.analytics.late import LateEvents
 from headrace.breaker import Unwatched
 from headrace.broker.base import Outgoing
 from headrace.broker.guarded import GuardedPublisher
 from headrace.broker.memory import Kept, MemoryPublisher
+from headrace.core.errors import RetryLaneUnavailable
+from headrace.core.items import Item
+from headrace.core.times import SECOND, FixedClock
 from headrace.dead_lane.letters import Filter
 from headrace.dead_lane.memory import MemoryDeadLane
 from headrace.dead_letters import DeadLetters
-from headrace.errors import RetryLaneUnavailable
-from headrace.items import Item
 from headrace.observe import Meter
 from headrace.persist import Persister
+from headrace.queues import names
 from headrace.retry_lane.base import Handover, to_text
 from headrace.retry_lane.memory import MemoryRetryLane, Message
 from headrace.settings import BreakerSettings
 from headrace.store.guarded import GuardedStore
-from headrace.times import SECOND, FixedClock
 from tests.model.ledger import EventKey, key_of
 from tests.model.marks import SETTLE, ChangingStore, MarkedCache
 from tests.model.poison import NOT_BASE64
@@ -60,7 +60,7 @@ class World:
 
     def __init__(self) -> None:
         self.clock = FixedClock(NOW)
-        self.broker = MemoryPublisher(keys.persist_queues(QUEUES), DELIVERY_LIMIT)
+        self.broker = MemoryPublisher(names.persist_queues(QUEUES), DELIVERY_LIMIT)
         self.lane = MemoryRetryLane(self.clock)
         self.cache = MarkedCache(self.clock)
         self.store = ChangingStore(self.cache.owe)

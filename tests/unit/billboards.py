@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headrace import answers, keys, times
+from headrace import answers
 from headrace.accept import Acceptor
 from headrace.ads import addresses
 from headrace.ads.addresses import AddressHasher
@@ -20,21 +20,23 @@ from headrace.analytics.service import Analytics
 from headrace.auth import caller_from_http
 from headrace.broker.memory import MemoryPublisher
 from headrace.cache import MemoryCache
+from headrace.core import times
+from headrace.core.envelope import decode
+from headrace.core.errors import HeadraceError
+from headrace.core.items import Item
+from headrace.core.stream import TableSettings
+from headrace.core.times import FixedClock
 from headrace.cursors import CursorSigner
-from headrace.envelope import decode
-from headrace.errors import HeadraceError
 from headrace.http_writes import HttpWrites, batch, single
-from headrace.items import Item
 from headrace.persist import Persister
+from headrace.queues import names
 from headrace.readers.columns_memory import MemoryColumns
 from headrace.readers.memory import MemoryReader
 from headrace.retry_lane.memory import MemoryRetryLane
 from headrace.secrets import MemorySecrets
-from headrace.settings import TableSettings
 from headrace.store.base import Failure, Table
 from headrace.store.memory import MemoryStore
 from headrace.streams.ads import ADS
-from headrace.times import FixedClock
 from tests.unit.lanes import rabbit_event, sqs_event
 from tests.unit.slopes import event
 
@@ -91,7 +93,7 @@ class Billboards:
 
     def __init__(self) -> None:
         self.clock = FixedClock(START)
-        self.broker = MemoryPublisher(keys.persist_queues(4))
+        self.broker = MemoryPublisher(names.persist_queues(4))
         self.retry = MemoryRetryLane(self.clock)
         self.store = LaggingStore(self.clock)
         self.cache = MemoryCache(self.clock)

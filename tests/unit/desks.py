@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace import keys
-from headrace.auth import Caller
 from headrace.conversations import DEFAULT_LIMIT, Conversations
+from headrace.core import keys
+from headrace.core.caller import Caller
+from headrace.core.times import FixedClock
 from headrace.cursors import CursorSigner
 from headrace.last_activity import LastActivity
 from headrace.memberships import Change, EventKind, MemoryMemberships
@@ -16,7 +17,6 @@ from headrace.readers.memory import MemoryReader
 from headrace.room_activity import MemoryRoomActivity
 from headrace.rooms import MemoryRooms, Room, RoomKind
 from headrace.streams.chat import CHAT
-from headrace.times import FixedClock
 from tests.unit.histories import START, at, row
 from tests.unit.senders import caller
 

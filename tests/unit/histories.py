@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace import keys, times
 from headrace.access import Access, Interval, Reach, not_in_room
-from headrace.auth import Caller
+from headrace.core import keys, times
+from headrace.core.caller import Caller
+from headrace.core.errors import Forbidden
 from headrace.cursors import CursorSigner
-from headrace.errors import Forbidden
 from headrace.history import History, PageRequest
 from headrace.newest_pages import NewestPages
 from headrace.readers.memory import MemoryReader

@@ -7,8 +7,9 @@ from typing import Any
 
 from headrace.accept import Acceptor
 from headrace.access import RoomAccess
-from headrace.auth import Caller
 from headrace.connections import MemoryConnections
+from headrace.core.caller import Caller
+from headrace.core.times import FixedClock
 from headrace.cursors import CursorSigner
 from headrace.gates import RoomGate
 from headrace.memberships import Membership, MemoryMemberships
@@ -18,7 +19,6 @@ from headrace.room_routes import RoomRoutes
 from headrace.room_stories import RoomStories
 from headrace.rooms import MemoryRooms, RememberedRooms
 from headrace.store.checked import CheckedStore
-from headrace.times import FixedClock
 from tests.unit.lanes import QUEUES, Lanes
 from tests.unit.senders import NOW
 

@@ -7,14 +7,14 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from headrace import keys
 from headrace.accept import Acceptor
 from headrace.broker.memory import MemoryPublisher
-from headrace.envelope import decode
+from headrace.core.envelope import decode
+from headrace.core.items import Item
 from headrace.frames import Frames
 from headrace.http_writes import HttpWrites
-from headrace.items import Item
 from headrace.persist import Persister
+from headrace.queues import names
 from headrace.retry_lane.base import Handover, to_text
 from headrace.retry_lane.memory import MemoryRetryLane, Message
 from headrace.store.memory import MemoryStore
@@ -27,7 +27,7 @@ class Lanes:
     """A broker, a retry lane and a table, and the parts that write into them."""
 
     def __init__(self) -> None:
-        self.broker = MemoryPublisher(keys.persist_queues(QUEUES))
+        self.broker = MemoryPublisher(names.persist_queues(QUEUES))
         self.retry = MemoryRetryLane(CLOCK)
         self.store = MemoryStore()
         self.waits: list[float] = []

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.auth import Caller
-from headrace.settings import TableSettings
-from headrace.streams.base import Sender
-from headrace.times import FixedClock
+from headrace.core.caller import Caller
+from headrace.core.sender import SenderContext
+from headrace.core.stream import TableSettings
+from headrace.core.times import FixedClock
 
 NOW = "2025-11-21T10:00:58.722861Z"
 CLOCK = FixedClock(NOW)
@@ -18,8 +18,8 @@ def caller(subject: str = "alice", *scopes: str, expires_at: int = 4_102_444_800
     return Caller(subject, subject.title(), frozenset(scopes or ("chat:write", "chat:read")), expires_at)
 
 
-def sender(subject: str = "alice", *, trusted: bool = False) -> Sender:
-    return Sender(subject, subject.title(), trusted, CLOCK.now())
+def sender(subject: str = "alice", *, trusted: bool = False) -> SenderContext:
+    return SenderContext(subject, subject.title(), trusted, CLOCK.now())
 
 
 def message(**fields: Any) -> dict[str, Any]:

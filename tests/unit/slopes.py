@@ -6,18 +6,20 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from headrace import keys, times
 from headrace.accept import Acceptor
 from headrace.broker.memory import MemoryPublisher
-from headrace.errors import StoreUnavailable
+from headrace.core import times
+from headrace.core.errors import StoreUnavailable
+from headrace.core.items import Item
+from headrace.core.stream import Stream, TableSettings
+from headrace.core.times import FixedClock
 from headrace.http_writes import HttpWrites, batch, single
-from headrace.items import Item
 from headrace.latencies import Latencies
 from headrace.persist import Persister
+from headrace.queues import names
 from headrace.readers import RangeQuery, RangeReader, Rows
 from headrace.readers.memory import MemoryReader
 from headrace.retry_lane.memory import MemoryRetryLane
-from headrace.settings import TableSettings
 from headrace.ski.day_counts import MemoryDayCounts
 from headrace.ski.gate import SeasonGate
 from headrace.ski.listener import RideListener
@@ -27,9 +29,7 @@ from headrace.ski.routes import Parts, SkiRoutes
 from headrace.ski.skiers import Skiers
 from headrace.store.base import Failure, Table
 from headrace.store.memory import MemoryStore
-from headrace.streams.base import Stream
 from headrace.streams.ski import SKI
-from headrace.times import FixedClock
 from tests.unit.lanes import rabbit_event, sqs_event
 
 RIDES = TableSettings(table="LiftRides", retention_days=30)
@@ -95,7 +95,7 @@ class Slopes:
 
     def __init__(self) -> None:
         self.clock = FixedClock(START)
-        self.broker = MemoryPublisher(keys.persist_queues(4))
+        self.broker = MemoryPublisher(names.persist_queues(4))
         self.retry = MemoryRetryLane(self.clock)
         self.store = NotingStore()
         self.reader = LaggingReader(self.store, self.clock)

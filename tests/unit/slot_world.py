@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from headrace import keys, times
 from headrace.analytics.late import LateEvents
 from headrace.analytics.requests import parse_request
 from headrace.analytics.scan import Deadline, Scanner
 from headrace.analytics.service import Analytics
-from headrace.auth import ANALYTICS_READ, Caller
 from headrace.cache import MemoryCache
+from headrace.core import keys, times
+from headrace.core.caller import ANALYTICS_READ, Caller
+from headrace.core.times import FixedClock
 from headrace.readers.columns_memory import MemoryColumns
 from headrace.streams import CHAT
-from headrace.times import FixedClock
 
 SETTLE = 10
 START = "2025-11-21T10:00:00.000000Z"

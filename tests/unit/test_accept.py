@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from headrace.accept import Result
-from headrace.errors import (
+from headrace.core.errors import (
     BrokerUnavailable,
     ConnectionLost,
     Forbidden,

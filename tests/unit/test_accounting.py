@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from headrace.envelope import Envelope
+from headrace.core.envelope import Envelope
 from headrace.observe import Meter
 from headrace.retry_budget import RECEIVES
 from headrace.retry_lane.base import Handover

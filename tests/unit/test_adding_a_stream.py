@@ -10,37 +10,28 @@ from typing import Any
 import pytest
 from pydantic import Field
 
-from headrace import keys, times
 from headrace.accept import Acceptor
-from headrace.auth import EVENTS_WRITE, Caller
 from headrace.broker.memory import MemoryPublisher
+from headrace.core import keys, times
+from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.errors import NotFound, PoisonRecord, StoreUnavailable, UserError
+from headrace.core.fields import CanonicalTime, EventModel, Id, SenderTag, Time
+from headrace.core.items import Item
+from headrace.core.sender import SenderContext, choose_time, expires_at
+from headrace.core.stream import Stream, TableSettings, ValidatedEvent
+from headrace.core.times import FixedClock
+from headrace.core.validation import incoming, stamped
 from headrace.dead_lane.letters import Filter
 from headrace.dead_lane.memory import MemoryDeadLane
 from headrace.dead_letters import DeadLetters
-from headrace.errors import NotFound, PoisonRecord, StoreUnavailable, UserError
 from headrace.http_writes import HttpWrites, batch, single
-from headrace.items import Item
 from headrace.persist import Persister
+from headrace.queues import names
 from headrace.readers import RangeQuery
 from headrace.readers.memory import MemoryReader
 from headrace.retry_lane.memory import MemoryRetryLane
-from headrace.settings import TableSettings
 from headrace.store.memory import MemoryStore
 from headrace.streams import STREAMS, StreamListeners, stream_gates
-from headrace.streams.base import (
-    CanonicalTime,
-    EventModel,
-    Id,
-    Sender,
-    SenderTag,
-    Stamped,
-    Stream,
-    Time,
-    choose_time,
-    expires_at,
-)
-from headrace.streams.fields import incoming, stamped
-from headrace.times import FixedClock
 from tests.unit.lanes import rabbit_event, received_event
 from tests.unit.slopes import event
 from tests.unit.stack import ROOT
@@ -68,14 +59,14 @@ class Opening(EventModel):
 _incoming, _stamped = incoming(Incoming), stamped(Opening)
 
 
-def accept(raw: object, sender: Sender) -> Stamped:
+def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     opening = _incoming(raw)
     timestamp = choose_time(sender, "openingId", opening.opening_id, opening.timestamp)
     opening_id = opening.opening_id or times.new_message_id(sender.now)
     tag = keys.sender_tag(sender.subject)
     receipt = {"doorId": opening.door_id, "openingId": opening_id, "timestamp": timestamp}
     key = opening.door_id, keys.timestamp_sk(timestamp, opening_id, tag)
-    return Stamped({**receipt, "sender": tag}, opening_id, key, receipt)
+    return ValidatedEvent({**receipt, "sender": tag}, opening_id, key, receipt)
 
 
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
@@ -104,7 +95,7 @@ class Bell:
 class Walls:
     """Lets nobody open a door that is no door."""
 
-    def admit(self, _caller: Caller, events: Sequence[Stamped], _now: int) -> Sequence[UserError | None]:
+    def admit(self, _caller: Caller, events: Sequence[ValidatedEvent], _now: int) -> Sequence[UserError | None]:
         return [NotFound("doorId is a wall") if each.event["doorId"] == "wall" else None for each in events]
 
 
@@ -140,7 +131,7 @@ class House:
         environ = {"DOORS_TABLE": "Doors", "DOORS_RETENTION_DAYS": "7"}
         tables = {DOORS.name: TableSettings.of(DOORS.table_setting, DOORS.retention_setting, environ)}
         self.clock = FixedClock(NOW)
-        self.broker = MemoryPublisher(keys.persist_queues(4))
+        self.broker = MemoryPublisher(names.persist_queues(4))
         self.retry = MemoryRetryLane(self.clock)
         self.store = MemoryStore()
         self.http = HttpWrites(Acceptor(self.broker, self.retry, 4, self.clock, stream_gates()), "")

@@ -8,23 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace import keys
 from headrace.ads import keys as ads_keys
 from headrace.ads.addresses import AWAY_SECONDS, HASH_LENGTH, AddressHasher, canonical
 from headrace.auth import caller_from_http
-from headrace.envelope import decode
-from headrace.errors import InvalidEvent, PoisonRecord
+from headrace.core import keys
+from headrace.core.envelope import decode
+from headrace.core.errors import InvalidEvent, PoisonRecord
+from headrace.core.sender import SenderContext
+from headrace.core.times import DAY, iso, parse_iso
 from headrace.secrets import MemorySecrets
 from headrace.streams.ads import AD_INDEX, ADS, ONCE_DAYS, TIME_INDEX
-from headrace.streams.base import Sender
-from headrace.times import DAY, iso, parse_iso
 from tests.unit.billboards import ADDRESS, CLICKS, SINGLE, START, USER, Billboards, click, hash_with
 from tests.unit.slopes import event
 
 NOW = parse_iso(START)
 IDS = st.text(st.characters(exclude_characters="#", exclude_categories=("Cc", "Cs")), min_size=1, max_size=20)
-SERVER = Sender("ad-server", "ad-server", True, NOW)
-ANN = Sender("ann", "Ann", False, NOW, ADDRESS)
+SERVER = SenderContext("ad-server", "ad-server", True, NOW)
+ANN = SenderContext("ann", "Ann", False, NOW, ADDRESS)
 
 BAD: dict[str, tuple[dict[str, Any], str, str]] = {
     "an ad id with a space": ({"adId": "ad 1"}, "adId", "contains a space"),

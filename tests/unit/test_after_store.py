@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.errors import StoreUnavailable
-from headrace.items import Item
+from headrace.core.errors import StoreUnavailable
+from headrace.core.items import Item
+from headrace.core.stream import Stream
 from headrace.observe import Meter
 from headrace.persist import Persister
 from headrace.store.base import Failure
 from headrace.streams import CHAT
-from headrace.streams.base import Stream
 from tests.unit.lanes import Lanes
 from tests.unit.senders import CLOCK, TABLE, caller, message
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from headrace import analysing, times
+from headrace import analysing
 from headrace.analytics import tally
-from headrace.auth import Caller
-from headrace.errors import Forbidden, StoreUnavailable, TokenExpired
+from headrace.core import times
+from headrace.core.caller import Caller
+from headrace.core.errors import Forbidden, StoreUnavailable, TokenExpired
 from headrace.settings import AnalyticsSettings
 from tests.unit.slot_world import SETTLE, START, World
 from tests.unit.test_events import read

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headrace import times
 from headrace.analytics.generations import CHANGED
+from headrace.core import times
 from tests.unit.slot_world import SETTLE, START, World, expected_points, expected_window
 
 NOW = times.micros_of(START)

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from headrace.auth import caller_from_claims, caller_from_frame, caller_from_http
-from headrace.errors import Forbidden, TokenExpired, Unauthorized
-from headrace.times import SECOND
+from headrace.core.errors import Forbidden, TokenExpired, Unauthorized
+from headrace.core.times import SECOND
 
 CLAIMS = {"sub": "u-1", "username": "alice", "scope": "chat:write chat:read", "exp": "1763719258"}
 

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from headrace.auth import Caller, caller_from_frame
+from headrace.auth import caller_from_frame
 from headrace.authorizing import decide
-from headrace.errors import TokenExpired, Unauthorized, Unavailable
+from headrace.core.caller import Caller
+from headrace.core.errors import TokenExpired, Unauthorized, Unavailable
 
 ARN = "arn:aws:execute-api:us-east-1:123456789012:abc/dev/$connect"
 

@@ -11,7 +11,7 @@ from headrace.breaker import Breaker, State, Unwatched
 from headrace.broker.base import Outcome, Outgoing
 from headrace.broker.guarded import GuardedPublisher
 from headrace.broker.memory import MemoryPublisher
-from headrace.errors import (
+from headrace.core.errors import (
     BrokerUnavailable,
     ConnectionLost,
     PublisherBlocked,

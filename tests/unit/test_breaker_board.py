@@ -8,9 +8,9 @@ import threading
 import pytest
 
 from headrace.breaker_board import FRESH_SECONDS, KEPT_SECONDS, KEY, BreakerBoard, BreakerRecord, read_board
-from headrace.errors import CacheUnavailable
+from headrace.core.errors import CacheUnavailable
+from headrace.core.times import FixedClock
 from headrace.settings import EnvironmentSettings
-from headrace.times import FixedClock
 from tests.unit.test_breaker import Time
 
 NOW = "2025-11-21T10:00:58.722861Z"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace import keys, times
-from headrace.errors import InvalidEvent, PoisonRecord
+from headrace.core import keys, times
+from headrace.core.errors import InvalidEvent, PoisonRecord
 from headrace.streams import CHAT, stream_named
 from tests.unit.senders import CLOCK, NOW, TABLE, message, sender
 

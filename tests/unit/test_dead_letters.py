@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from headrace import times
+from headrace.core import times
+from headrace.core.envelope import Envelope
 from headrace.dead_lane.letters import REASONS, Filter
 from headrace.dead_lane.memory import MemoryDeadLane
 from headrace.dead_letters import LOOK_HOLD, DeadLetters
 from headrace.dead_routes import DeadRoutes
-from headrace.envelope import Envelope
 from headrace.observe import Meter
 from headrace.retry_lane.base import Handover
 from tests.unit.lanes import Lanes, received_event

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.envelope import MAX_BYTES, MAX_EVENTS, Envelope, decode, pack
-from headrace.errors import POISON_REASONS, PoisonRecord
+from headrace.core.envelope import MAX_BYTES, MAX_EVENTS, Envelope, decode, pack
+from headrace.core.errors import POISON_REASONS, PoisonRecord
 from tests.unit.senders import NOW
 
 EVENTS = st.lists(st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=3), min_size=1, max_size=5)

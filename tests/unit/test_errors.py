@@ -4,8 +4,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from headrace import errors
-from headrace.errors import FieldError, HeadraceError, InvalidEvent, PublishNacked, RateLimited, to_body, treatment
+from headrace.core import errors
+from headrace.core.errors import (
+    FieldError,
+    HeadraceError,
+    InvalidEvent,
+    PublishNacked,
+    RateLimited,
+    mapping_of,
+    to_body,
+)
 
 
 def every(base: type[BaseException]) -> Iterator[type[BaseException]]:
@@ -15,20 +23,20 @@ def every(base: type[BaseException]) -> Iterator[type[BaseException]]:
 
 
 def test_every_error_stands_in_the_table() -> None:
-    tree = {each for each in every(HeadraceError) if each.__module__ == "headrace.errors"}
+    tree = {each for each in every(HeadraceError) if each.__module__ == "headrace.core.errors"}
 
-    assert set(errors.TREATMENTS) == tree | {HeadraceError}
+    assert set(errors.ERROR_MAPPINGS) == tree | {HeadraceError}
 
 
 def test_every_error_is_drawn_in_the_tree() -> None:
     drawn = errors.__doc__ or ""
 
-    assert all(each.__name__ in drawn for each in errors.TREATMENTS)
+    assert all(each.__name__ in drawn for each in errors.ERROR_MAPPINGS)
 
 
-@pytest.mark.parametrize("kind", errors.TREATMENTS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", errors.ERROR_MAPPINGS, ids=lambda kind: kind.__name__)
 def test_what_may_succeed_later_is_said_to(kind: type[BaseException]) -> None:
-    known = errors.TREATMENTS[kind]
+    known = errors.ERROR_MAPPINGS[kind]
 
     assert known.retryable == issubclass(kind, errors.Unavailable | errors.RateLimited)
     assert (known.status >= 500) == (not issubclass(kind, errors.UserError | errors.PoisonRecord))
@@ -56,7 +64,7 @@ def test_our_own_faults_show_nothing_of_themselves(error: Exception) -> None:
         "message": "something went wrong on our side; it has been logged",
         "details": [],
     }
-    assert treatment(error).status == 500
+    assert mapping_of(error).status == 500
 
 
 @pytest.mark.parametrize(
@@ -72,4 +80,4 @@ def test_our_own_faults_show_nothing_of_themselves(error: Exception) -> None:
     ],
 )
 def test_a_value_that_is_sent_back_is_bounded_and_encodable(value: object, got: object) -> None:
-    assert errors.shown(value) == got
+    assert errors.echo(value) == got

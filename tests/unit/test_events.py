@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from headrace.envelope import decode
-from headrace.settings import TableSettings
+from headrace.core.envelope import decode
+from headrace.core.stream import TableSettings
 from headrace.streams.chat import CHAT
 from tests.unit.stack import ROOT, Stack
 

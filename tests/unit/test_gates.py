@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from headrace.accept import Acceptor, Result
-from headrace.errors import Forbidden, InvalidEvent, PoisonRecord, StoreUnavailable
-from headrace.keys import membership_event
+from headrace.core.errors import Forbidden, InvalidEvent, PoisonRecord, StoreUnavailable
+from headrace.core.keys import membership_event
+from headrace.core.times import iso
 from headrace.memberships import Change
 from headrace.observe import Meter
 from headrace.rooms import MemoryRooms, RememberedRooms, Room
 from headrace.store.base import Table
 from headrace.store.checked import CheckedStore
 from headrace.streams.chat import CHAT, UNCHECKED, item
-from headrace.times import iso
 from tests.unit.keepers import GROUP, OPEN, Keepers, caller
 from tests.unit.lanes import QUEUES
 from tests.unit.senders import NOW, TABLE, message

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.breaker import Unwatched
-from headrace.errors import PoisonRecord, StoreThrottled, StoreUnavailable
+from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.store.base import Table
 from headrace.store.guarded import GuardedStore
 from headrace.store.memory import MemoryStore

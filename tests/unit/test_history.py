@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace import times
-from headrace.auth import Caller
-from headrace.errors import Forbidden, InvalidCursor, InvalidRequest, TokenExpired
+from headrace.core import times
+from headrace.core.caller import Caller
+from headrace.core.errors import Forbidden, InvalidCursor, InvalidRequest, TokenExpired
 from headrace.history import PageRequest, parse_page_request, path_id
 from tests.unit.histories import ALICE, START, TAG, history, ids, row, walk
 

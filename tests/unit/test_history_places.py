@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from headrace import keys
-from headrace.auth import Caller
-from headrace.errors import InvalidCursor, InvalidRequest
+from headrace.core import keys
+from headrace.core.caller import Caller
+from headrace.core.errors import InvalidCursor, InvalidRequest
 from headrace.history import PageRequest, parse_page_request
 from tests.unit.histories import ALICE, Rights, at, history, ids, row, stay
 

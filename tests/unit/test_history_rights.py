@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from headrace.access import RoomAccess
-from headrace.auth import Caller
+from headrace.core.caller import Caller
+from headrace.core.errors import Forbidden, StoreUnavailable
+from headrace.core.times import SECOND, FixedClock
 from headrace.cursors import CursorSigner
-from headrace.errors import Forbidden, StoreUnavailable
 from headrace.history import ROOMS_PER_PAGE, History, PageRequest
 from headrace.memberships import Change, MemoryMemberships
 from headrace.readers import RangeQuery, Rows
 from headrace.readers.memory import MemoryReader
 from headrace.rooms import MemoryRooms, Room
-from headrace.times import SECOND, FixedClock
 from tests.unit.histories import ALICE, START, Rights, at, history, ids, row, stay, walk
 
 NOW = START // SECOND

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace import items
-from headrace.errors import PoisonRecord
+from headrace.core import items
+from headrace.core.errors import PoisonRecord
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | st.binary() | st.sets(st.text(), min_size=1),

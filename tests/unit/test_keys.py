@@ -7,7 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from headrace import items, keys, times
+from headrace.core import items, keys, times
+from headrace.queues import names
 
 MICROS = st.integers(min_value=0, max_value=253_402_300_799_999_999)
 IDS = st.text(
@@ -97,19 +98,19 @@ def test_a_replay_lands_on_the_same_shard_and_the_same_queue(event_id: str, coun
     """Fault 6 of the design: a random shard per write."""
     assert keys.bucket_id(event_id, count) == keys.bucket_id(event_id, count)
     assert keys.bucket_id(event_id, count) in keys.shard_names(count)
-    assert keys.queue_name(event_id, count) in keys.persist_queues(count)
+    assert names.queue_name(event_id, count) in names.persist_queues(count)
 
 
 def test_hashes_are_the_same_in_every_process_and_version() -> None:
     assert keys.bucket_id("m-1", 8) == "005"
-    assert keys.queue_name("m-1", 4) == "persist.0"
+    assert names.queue_name("m-1", 4) == "persist.0"
     assert keys.sender_tag("alice") == "fpmansl7byak"
 
 
 def test_events_of_one_queue_spread_over_all_shards() -> None:
     ids = [times.new_message_id(number * 1000) for number in range(4000)]
 
-    spread = Counter((keys.queue_name(each, 4), keys.bucket_id(each, 8)) for each in ids)
+    spread = Counter((names.queue_name(each, 4), keys.bucket_id(each, 8)) for each in ids)
 
     assert len(spread) == 32
     assert max(spread.values()) < 2 * min(spread.values())

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from headrace.envelope import Envelope, decode
+from headrace.core.envelope import Envelope, decode
+from headrace.core.times import SECOND
 from headrace.retry_lane.base import Handover
 from headrace.retry_lane.memory import Message
 from headrace.streams import CHAT
-from headrace.times import SECOND
 from tests.unit.lanes import Lanes, rabbit_event, received_event
 from tests.unit.senders import CLOCK, NOW, message, sender
 

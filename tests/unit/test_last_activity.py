@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.errors import StoreThrottled, StoreUnavailable
+from headrace.core.errors import StoreThrottled, StoreUnavailable
+from headrace.core.times import FixedClock
 from headrace.last_activity import REST_SECONDS, LastActivity
 from headrace.room_activity import MemoryRoomActivity
 from headrace.rooms import MemoryRooms, Room
 from headrace.streams.chat import CHAT
 from headrace.streams.probe import PROBE
-from headrace.times import FixedClock
 from tests.unit.histories import START, at, row
 
 

@@ -7,20 +7,21 @@ from typing import Any
 
 import pytest
 
-from headrace import keys, times
+from headrace.analytics import slot_keys
 from headrace.analytics.generations import CHANGED
 from headrace.analytics.late import LateEvents
 from headrace.analytics.steps import Slot
 from headrace.cache import MemoryCache
-from headrace.envelope import Envelope
-from headrace.errors import FollowUpUnavailable
-from headrace.items import Item
+from headrace.core import keys, times
+from headrace.core.envelope import Envelope
+from headrace.core.errors import FollowUpUnavailable
+from headrace.core.items import Item
+from headrace.core.times import FixedClock
 from headrace.observe import Meter
 from headrace.persist import Persister
 from headrace.retry_budget import RECEIVES
 from headrace.retry_lane.base import Handover
 from headrace.streams import CHAT, STREAMS
-from headrace.times import FixedClock
 from tests.unit.lanes import Lanes
 from tests.unit.senders import TABLE, caller, message
 
@@ -44,7 +45,7 @@ class Marks:
         return self.late.stored(CHAT, items)
 
     def changed(self, *slots: Slot) -> list[bool]:
-        found = self.cache.get_many([keys.slot_generation("chat", slot.step, slot.start) for slot in slots])
+        found = self.cache.get_many([slot_keys.slot_generation("chat", slot.step, slot.start) for slot in slots])
         return [value == CHANGED for value in found]
 
 

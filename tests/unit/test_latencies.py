@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace import latencies as module
-from headrace.errors import CacheUnavailable
+from headrace.core.errors import CacheUnavailable
 from headrace.latencies import EVERY_SECONDS, Latencies, timed
 
 

@@ -15,16 +15,17 @@ from headrace.audience import LOOK_SECONDS, LOOKS, MARK_SECONDS, NONE, REST_SECO
 from headrace.broker.live import MemoryLivePublisher
 from headrace.cache import MemoryCache
 from headrace.connections import MemoryConnections, Subscription
-from headrace.errors import StoreUnavailable
-from headrace.items import Item
-from headrace.keys import live_marker, live_queue, live_queues
+from headrace.core.errors import StoreUnavailable
+from headrace.core.items import Item
+from headrace.core.keys import live_marker
+from headrace.core.times import SECOND, FixedClock
 from headrace.live import LiveListener
 from headrace.observe import Meter
 from headrace.persist import Persister
+from headrace.queues.names import live_queue, live_queues
 from headrace.retry_lane.base import Handover
 from headrace.streams.chat import CHAT
 from headrace.streams.probe import PROBE
-from headrace.times import SECOND, FixedClock
 from tests.unit.lanes import Lanes
 from tests.unit.senders import CLOCK, NOW, TABLE, caller, message, sender
 

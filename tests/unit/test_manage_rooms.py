@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from headrace.errors import ConnectionLost
-from headrace.memberships import Interval
-from headrace.times import FixedClock, iso, parse_iso
+from headrace.core.errors import ConnectionLost
+from headrace.core.intervals import Interval
+from headrace.core.times import FixedClock, iso, parse_iso
 from tests.unit.keepers import DIRECT, GROUP, LATER, OLD, OPEN, TRUSTED, Keepers
 from tests.unit.senders import NOW
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headrace.memberships import Interval
+from headrace.core.intervals import Interval
 from tests.unit.keepers import DIRECT, GROUP, OLD, OPEN, Keepers, caller
 from tests.unit.senders import NOW
 

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from headrace.auth import Caller
 from headrace.cache import MemoryCache
+from headrace.core.caller import Caller
+from headrace.core.errors import Forbidden
+from headrace.core.keys import newest_page
+from headrace.core.times import FixedClock
 from headrace.cursors import CursorSigner
-from headrace.errors import Forbidden
 from headrace.history import History, PageRequest
-from headrace.keys import newest_page
 from headrace.newest_pages import ROWS, ForgetNewestPages, NewestPages
 from headrace.readers import RangeQuery, Rows
 from headrace.readers.memory import MemoryReader
 from headrace.streams.chat import CHAT
 from headrace.streams.probe import PROBE
-from headrace.times import FixedClock
 from tests.unit.histories import ALICE, START, Rights, at, ids, row, stay
 
 BOB = Caller("bob", "Bob", ALICE.scopes, ALICE.expires_at)

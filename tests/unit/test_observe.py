@@ -6,7 +6,7 @@ import pytest
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from headrace import observe
-from headrace.envelope import decode
+from headrace.core.envelope import decode
 from headrace.frames import Frames
 from headrace.http_writes import single
 from headrace.observe import Meter, Quiet, logger

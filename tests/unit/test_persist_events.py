@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from headrace.accept import Acceptor
-from headrace.envelope import Envelope, decode
-from headrace.errors import POISON_REASONS, PoisonRecord, RetryLaneUnavailable, StoreUnavailable
+from headrace.core.envelope import Envelope, decode
+from headrace.core.errors import POISON_REASONS, PoisonRecord, RetryLaneUnavailable, StoreUnavailable
 from headrace.observe import Meter
 from headrace.persist import LONGEST_WAIT, TRY_MARGIN
 from headrace.records import rows_of

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from headrace import keys, times
 from headrace.broker.memory import MemoryPublisher
-from headrace.errors import ConnectionLost, InvalidEvent, PoisonRecord, StoreUnavailable
-from headrace.keys import persist_queues
+from headrace.core import keys, times
+from headrace.core.errors import ConnectionLost, InvalidEvent, PoisonRecord, StoreUnavailable
 from headrace.probes import WATCH_SECONDS, Prober, ProbeReader, Run
+from headrace.queues.names import persist_queues
 from headrace.readers.base import RangeQuery, Rows
 from headrace.readers.memory import MemoryReader
 from headrace.streams.probe import PROBE, probe

@@ -11,11 +11,11 @@ import pytest
 
 from headrace import live_frames
 from headrace.connections import MemoryConnections, Subscription
-from headrace.errors import StoreUnavailable
+from headrace.core.errors import StoreUnavailable
+from headrace.core.times import SECOND, FixedClock
 from headrace.push.base import Send, Verdict
 from headrace.push.memory import MemoryCourier
 from headrace.pusher import FIRST_REST, LONGEST_REST, Pusher
-from headrace.times import SECOND, FixedClock
 from tests.unit.senders import NOW, caller
 from tests.unit.test_events import read
 

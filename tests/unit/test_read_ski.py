@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headrace.errors import StoreUnavailable
+from headrace.core.errors import StoreUnavailable
 from headrace.ski.routes import SkiRoutes
 from tests.unit.slopes import READER, WRITER, Slopes, event, ride
 

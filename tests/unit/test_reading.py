@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace import reading
-from headrace.errors import ConfigurationError, StoreUnavailable
+from headrace.core.errors import ConfigurationError, StoreUnavailable
 from headrace.observe import Quiet
 from tests.unit.lanes import http_event
 from tests.unit.stack import Stack

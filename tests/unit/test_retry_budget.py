@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from headrace import retry_budget
 from headrace.breaker import Unwatched
-from headrace.envelope import Envelope
+from headrace.core.envelope import Envelope
+from headrace.core.times import SECOND, FixedClock
 from headrace.persist import Persister
 from headrace.retry_lane.base import Handover
 from headrace.retry_lane.memory import MemoryRetryLane
@@ -18,7 +19,6 @@ from headrace.settings import BreakerSettings
 from headrace.store.base import Table
 from headrace.store.guarded import GuardedStore
 from headrace.streams import CHAT
-from headrace.times import SECOND, FixedClock
 from ops.__main__ import cli
 from ops.budget import Budget
 from tests.unit.lanes import Lanes, received_event

@@ -1,17 +1,18 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 
-from headrace.errors import ConfigurationError
+from headrace.core.errors import ConfigurationError
 from headrace.settings import (
     CacheSettings,
     PersistSettings,
     ShardSettings,
-    TableSettings,
     TopologySettings,
     WriteSettings,
+    table_settings,
 )
 
 WRITE = {
@@ -20,6 +21,9 @@ WRITE = {
     "RETRY_QUEUE_URL": "https://sqs/queue",
     "PERSIST_QUEUES": "8",
 }
+
+
+STREAM = replace(CHAT, table_setting="CHAT_TABLE", retention_setting="CHAT_DAYS")
 
 
 def test_settings_are_read_from_variables_of_their_name() -> None:
@@ -58,7 +62,7 @@ def test_a_bad_value_names_the_variable_and_the_accepted_form(variable: str, val
 
 
 def test_a_streams_table_is_read_from_the_variables_that_the_stream_names() -> None:
-    table = TableSettings.of("CHAT_TABLE", "CHAT_DAYS", {"CHAT_TABLE": "t", "CHAT_DAYS": "7", "TIME_WRITE_SHARDS": "3"})
+    table = table_settings(STREAM, {"CHAT_TABLE": "t", "CHAT_DAYS": "7", "TIME_WRITE_SHARDS": "3"})
 
     assert (table.table, table.retention_days, table.time_write_shards) == ("t", 7, 3)
 
@@ -69,7 +73,7 @@ def test_a_streams_table_is_read_from_the_variables_that_the_stream_names() -> N
 )
 def test_a_streams_bad_variable_is_named(environ: dict[str, str], variable: str) -> None:
     with pytest.raises(ConfigurationError, match=variable):
-        TableSettings.of("CHAT_TABLE", "CHAT_DAYS", environ)
+        table_settings(STREAM, environ)
 
 
 def test_the_environment_of_the_process_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.errors import StoreUnavailable
+from headrace.core.errors import StoreUnavailable
 from headrace.ski.day_counts import FILLED, CountedRide
 from headrace.ski.keys import ResortDay
 from headrace.ski.listener import DOUBT

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.envelope import decode
-from headrace.errors import StoreUnavailable
+from headrace.core.envelope import decode
+from headrace.core.errors import StoreUnavailable
 from headrace.ski.resort_days import LAG, STALENESS
 from headrace.ski.routes import SkiRoutes
 from tests.unit.slopes import Slopes

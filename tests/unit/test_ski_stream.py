@@ -8,16 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.errors import InvalidEvent, PoisonRecord, StoreUnavailable
+from headrace.core.errors import InvalidEvent, PoisonRecord, StoreUnavailable
+from headrace.core.sender import SenderContext
+from headrace.core.stream import Shards
+from headrace.core.times import DAY, parse_iso
 from headrace.ski import keys
 from headrace.ski.keys import ResortDay, Ride
-from headrace.streams.base import Sender, Shards
 from headrace.streams.ski import RESORT_DAY_INDEX, SKI
-from headrace.times import DAY, parse_iso
 from tests.unit.slopes import BATCH, RIDES, SINGLE, START, Slopes, ride
 
 NOW = parse_iso(START)
-GATE = Sender("gate", "gate", True, NOW)
+GATE = SenderContext("gate", "gate", True, NOW)
 NUMBERS = st.builds(
     Ride,
     st.integers(1900, 2199),
@@ -114,7 +115,7 @@ def test_two_rides_on_one_lift_in_one_minute_differ_by_their_ride_id() -> None:
 
 def test_another_senders_ride_with_the_same_id_is_another_row() -> None:
     """P12."""
-    other = Sender("other", "other", True, NOW)
+    other = SenderContext("other", "other", True, NOW)
 
     assert SKI.accept(ride(rideID="a"), GATE).key != SKI.accept(ride(rideID="a"), other).key
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from headrace import keys, times
-from headrace.analytics import build
+from headrace.analytics import build, slot_keys
 from headrace.analytics.coding import LAYOUT
 from headrace.analytics.requests import parse_request
 from headrace.analytics.scan import Deadline
 from headrace.analytics.steps import HOUR, MINUTE
-from headrace.errors import StoreThrottled
+from headrace.core import keys, times
+from headrace.core.errors import StoreThrottled
 from headrace.streams import CHAT
 from tests.unit.slot_world import CALLER, SETTLE, START, World
 
@@ -253,7 +253,7 @@ def test_two_who_ask_at_the_same_time_do_not_both_read() -> None:
 def test_p10_the_wait_for_another_builder_is_bounded_and_then_it_is_read_without_keeping() -> None:
     world = world_with(NOW - times.MINUTE)
     hour = (NOW - times.HOUR) // times.SECOND
-    world.cache.set(keys.slot_builder("chat", hour - hour % HOUR), b"1", 10)
+    world.cache.set(slot_keys.slot_builder("chat", hour - hour % HOUR), b"1", 10)
     waits: list[float] = []
     reader = world.reader()
     reader._sleep = waits.append

@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ReadTimeoutError
 
-from headrace.errors import RetryLaneUnavailable
+from headrace.core.errors import RetryLaneUnavailable
 from headrace.retry_lane.base import Handover
 from headrace.retry_lane.sqs import PARALLEL, SqsRetryLane
 

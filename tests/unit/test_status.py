@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from headrace import times
 from headrace.breaker_board import BreakerRecord
 from headrace.broker.base import QueueDepth
-from headrace.errors import CacheUnavailable, ConnectionLost, RetryLaneUnavailable, StoreUnavailable
+from headrace.core import times
+from headrace.core.errors import CacheUnavailable, ConnectionLost, RetryLaneUnavailable, StoreUnavailable
+from headrace.core.times import Clock, FixedClock
 from headrace.status import ASK_SECONDS, KEPT_SECONDS, PROBE_LATE_SECONDS, Asks, Status
-from headrace.times import Clock, FixedClock
 from tests.unit.senders import CLOCK, NOW
 
 CONSUMED = QueueDepth(ready=3, consumers=1)

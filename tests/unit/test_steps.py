@@ -7,8 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace import times
 from headrace.analytics.steps import STEPS, Slot, Span, pieces
+from headrace.core import times
 
 START = 1_763_719_200
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from headrace import retry_budget
-from headrace.keys import live_queues
+from headrace.core.stream import Stream
+from headrace.queues.names import live_queues
 from headrace.streams import ADS, CHAT, SKI
-from headrace.streams.base import Stream
 from localstage.template import parameters
 from tests.unit.stack import ROOT, Stack, as_list
 

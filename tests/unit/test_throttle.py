@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.accept import Acceptor
-from headrace.errors import CacheUnavailable, RateLimited
+from headrace.core.errors import CacheUnavailable, RateLimited
 from headrace.frames import Frames
 from headrace.http_writes import HttpWrites, batch, single
 from headrace.observe import Meter

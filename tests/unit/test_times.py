@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace import times
+from headrace.core import times
 
 MICROS = st.integers(min_value=0, max_value=253_402_300_799_999_999)
 

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt import PyJWK, PyJWKClientConnectionError, PyJWKSetError
 from jwt.algorithms import RSAAlgorithm
 
-from headrace.errors import TokenExpired, Unauthorized, Unavailable
+from headrace.core.errors import TokenExpired, Unauthorized, Unavailable
 from headrace.tokens import REFETCH_SECONDS, TokenVerifier, token_from_subprotocols
 
 ISSUER = "https://issuer.example"

@@ -10,26 +10,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from headrace import keys, times
-from headrace.auth import EVENTS_WRITE, Caller
 from headrace.broker.base import Outgoing, Publisher
-from headrace.envelope import Envelope, Packed, pack
-from headrace.errors import (
+from headrace.core import keys, times
+from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.envelope import EncodedEnvelope, Envelope, pack
+from headrace.core.errors import (
     HeadraceError,
     InvalidEvent,
     Lane,
     RetryLaneUnavailable,
     Unavailable,
-    shown,
+    echo,
+    mapping_of,
     to_body,
-    treatment,
 )
+from headrace.core.sender import SenderContext
+from headrace.core.stream import Stream, ValidatedEvent
+from headrace.core.times import Clock
 from headrace.gates import Gate
 from headrace.observe import Meter, report
+from headrace.queues import names
 from headrace.retry_lane.base import Handover, RetryLane
-from headrace.streams.base import Sender, Stamped, Stream
 from headrace.throttle import UNLIMITED, Admission
-from headrace.times import Clock
 
 Key = tuple[str, str]
 Outcome = tuple[Lane | None, HeadraceError | None]
@@ -89,7 +91,7 @@ class Acceptor:
         """
         now = self._clock.now()
         caller.require(stream.write_scope, EVENTS_WRITE, now=now)
-        sender = Sender(caller.subject, caller.username, caller.has(EVENTS_WRITE), now, caller.address)
+        sender = SenderContext(caller.subject, caller.username, caller.has(EVENTS_WRITE), now, caller.address)
         stamped, results = _validate(stream, sender, raws)
         # Events with equal keys are one event: published once, and all of their results say what became of it.
         unique = {each.key: each for each in stamped if each is not None}
@@ -109,7 +111,9 @@ class Acceptor:
         _measure(stream, results, meter)
         return results
 
-    def _refused(self, stream: Stream, caller: Caller, events: Mapping[Key, Stamped], now: int) -> dict[Key, Outcome]:
+    def _refused(
+        self, stream: Stream, caller: Caller, events: Mapping[Key, ValidatedEvent], now: int
+    ) -> dict[Key, Outcome]:
         """What the stream's gate does not let in, by key."""
         gate = self._gates.get(stream.name)
         if gate is None or not events:
@@ -117,11 +121,11 @@ class Acceptor:
         errors = gate.admit(caller, list(events.values()), now)
         return {key: (None, error) for key, error in zip(events, errors, strict=True) if error is not None}
 
-    def _carry(self, envelope: Envelope, events: Sequence[Stamped]) -> list[Outcome]:
+    def _carry(self, envelope: Envelope, events: Sequence[ValidatedEvent]) -> list[Outcome]:
         """Bring the envelope's events into a lane: the lane or the error of each, in order."""
         packed = pack(envelope)
         outgoing = [
-            Outgoing(keys.queue_name(events[part.indexes[0]].id, self._queues), part.body, envelope.correlation_id)
+            Outgoing(names.queue_name(events[part.indexes[0]].id, self._queues), part.body, envelope.correlation_id)
             for part in packed
         ]
         failures = self._publisher.publish(outgoing)
@@ -135,7 +139,7 @@ class Acceptor:
             outcomes.extend([(lane, error)] * len(part.indexes))
         return outcomes
 
-    def _hand_over(self, parts: Sequence[tuple[Packed, Unavailable]]) -> dict[int, RetryLaneUnavailable]:
+    def _hand_over(self, parts: Sequence[tuple[EncodedEnvelope, Unavailable]]) -> dict[int, RetryLaneUnavailable]:
         """Hand unpublished parts to the retry lane; what it refused, by the index of a part's first event."""
         if not parts:
             return {}
@@ -151,8 +155,10 @@ class Acceptor:
         return refused
 
 
-def _validate(stream: Stream, sender: Sender, raws: Sequence[object]) -> tuple[list[Stamped | None], list[Result]]:
-    stamped: list[Stamped | None] = []
+def _validate(
+    stream: Stream, sender: SenderContext, raws: Sequence[object]
+) -> tuple[list[ValidatedEvent | None], list[Result]]:
+    stamped: list[ValidatedEvent | None] = []
     results: list[Result] = []
     for raw in raws:
         try:
@@ -167,12 +173,12 @@ def _validate(stream: Stream, sender: Sender, raws: Sequence[object]) -> tuple[l
 def _sent_id(stream: Stream, raw: object) -> dict[str, str]:
     """The id of a refused event, so that its sender can tell which it was."""
     sent = raw.get(stream.id_field) if isinstance(raw, dict) else None
-    return {stream.id_field: cast(str, shown(sent, keys.ID_LIMIT))} if isinstance(sent, str) else {}
+    return {stream.id_field: cast(str, echo(sent, keys.ID_LIMIT))} if isinstance(sent, str) else {}
 
 
 def _measure(stream: Stream, results: Sequence[Result], meter: Meter) -> None:
     for result in results:
         if result.error is not None:
-            meter.count("Refused", stream=stream.name, code=treatment(result.error).code)
+            meter.count("Refused", stream=stream.name, code=mapping_of(result.error).code)
         elif result.lane is not None:
             meter.count("Accepted", stream=stream.name, lane=result.lane)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from headrace.auth import EVENTS_WRITE, Caller
-from headrace.errors import FieldError, Forbidden, StoreUnavailable, shown
-from headrace.memberships import Interval, Memberships
+from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.errors import FieldError, Forbidden, StoreUnavailable, echo
+from headrace.core.intervals import Interval
+from headrace.core.times import MINUTE, micros_of
+from headrace.memberships import Memberships
 from headrace.rooms import OPEN, Rooms
-from headrace.times import MINUTE, micros_of
 
 __all__ = ["Access", "Interval", "Reach", "RoomAccess", "not_in_room", "was_said_outside"]
 
@@ -106,7 +107,7 @@ class RoomAccess:
 
 def not_in_room(room_id: str) -> Forbidden:
     """The refusal of whoever is not in a ``members`` room."""
-    detail = FieldError("roomId", "is a room that you are not in", shown(room_id), "a room that you are a member of")
+    detail = FieldError("roomId", "is a room that you are not in", echo(room_id), "a room that you are a member of")
     return Forbidden("you are not in this room", details=[detail])
 
 

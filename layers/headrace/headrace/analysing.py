@@ -10,15 +10,16 @@ from headrace import answers
 from headrace.analytics.requests import WindowRequest, parse_request
 from headrace.analytics.scan import Deadline, Scanner
 from headrace.analytics.service import Analytics
-from headrace.auth import Caller, caller_from_http
+from headrace.auth import caller_from_http
 from headrace.cache import RedisCache
-from headrace.errors import HeadraceError
+from headrace.core.caller import Caller
+from headrace.core.errors import HeadraceError
+from headrace.core.stream import Stream
+from headrace.core.times import SystemClock
 from headrace.observe import Meter, correlate, report, report_unexpected
 from headrace.readers.columns_dynamodb import DynamoColumns, columns_client
-from headrace.settings import AnalyticsSettings, TableSettings
-from headrace.streams.base import Stream
+from headrace.settings import AnalyticsSettings, table_settings
 from headrace.streams.chat import CHAT
-from headrace.times import SystemClock
 
 MARGIN_SECONDS = 4.0
 """What is left of an invocation's time when nothing more is read: to keep what was read, and to answer."""
@@ -47,7 +48,7 @@ def analytics() -> Analytics:
 
 def analytics_of(stream: Stream, settings: AnalyticsSettings) -> Analytics:
     """The analytics of a stream's events."""
-    table = TableSettings.of(stream.table_setting, stream.retention_setting)
+    table = table_settings(stream)
     clock = SystemClock()
     reader = DynamoColumns(columns_client(settings.analytics_parallel_reads))
     scanner = Scanner(reader, table.table, table.time_read_shards, clock, settings.analytics_parallel_reads)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headrace.errors import RateLimited, Unavailable, to_body, treatment
+from headrace.core.errors import RateLimited, Unavailable, mapping_of, to_body
 
 REQUEST_ID_LIMIT = 128
 FRAME_BYTES = 128 * 1024
@@ -27,7 +27,7 @@ def http(status: int, body: Mapping[str, Any] | str, headers: Mapping[str, str] 
 def http_error(error: Exception, **extra: Any) -> dict[str, Any]:
     """The HTTP answer that the table in ``errors.py`` gives to ``error``; ``extra`` joins the body."""
     headers = {"retry-after": str(error.retry_after)} if isinstance(error, Unavailable | RateLimited) else {}
-    return http(treatment(error).status, {"error": to_body(error), **extra}, headers)
+    return http(mapping_of(error).status, {"error": to_body(error), **extra}, headers)
 
 
 def frame(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 
 from headrace.cache import Cache
 from headrace.connections import Connections
-from headrace.errors import CacheUnavailable, StoreUnavailable
-from headrace.keys import live_marker
+from headrace.core.errors import CacheUnavailable, StoreUnavailable
+from headrace.core.keys import live_marker
 from headrace.observe import report
 
 SOME = b"some"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.auth import CHAT_READ, CHAT_WRITE, EVENTS_WRITE, Caller
-from headrace.errors import TokenExpired, Unauthorized
+from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE, Caller
+from headrace.core.errors import TokenExpired, Unauthorized
 from headrace.observe import report
 from headrace.tokens import TokenVerifier, token_from_subprotocols
 
@@ -18,7 +18,7 @@ def decide(event: Mapping[str, Any], verifier: TokenVerifier) -> dict[str, Any]:
 
     Raises:
         Exception: with the text ``Unauthorized``, the one that API Gateway answers with 401.
-        headrace.errors.Unavailable: the issuer's keys cannot be fetched; API Gateway answers with 500.
+        headrace.core.errors.Unavailable: the issuer's keys cannot be fetched; API Gateway answers with 500.
     """
     headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
     try:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.errors import FieldError, InvalidRequest, TooLarge, shown
+from headrace.core.errors import FieldError, InvalidRequest, TooLarge, echo
 
 
 def parse_object(body: str | None, what: str) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def parse_object(body: str | None, what: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise InvalidRequest(f"the {what} is not JSON") from None
     if not isinstance(content, dict):
-        detail = FieldError(what, "is not a JSON object", shown(content), "a JSON object")
+        detail = FieldError(what, "is not a JSON object", echo(content), "a JSON object")
         raise InvalidRequest(f"the {what} is not a JSON object", details=[detail])
     return content
 
@@ -53,7 +53,7 @@ def event_list(content: Mapping[str, Any], limit: int) -> list[object]:
     allowed = f"an array of 1 to {limit} events"
     if not isinstance(events, list) or not events:
         message = "is missing" if events is None else "is not an array of events"
-        raise InvalidRequest(f"events {message}", details=[FieldError("events", message, shown(events), allowed)])
+        raise InvalidRequest(f"events {message}", details=[FieldError("events", message, echo(events), allowed)])
     if len(events) > limit:
         detail = FieldError("events", "has too many events", len(events), allowed)
         raise TooLarge(f"at most {limit} events are taken at once", details=[detail])

@@ -15,12 +15,12 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from headrace import times
 from headrace.breaker import CLOSED, OPEN, State
-from headrace.errors import CacheUnavailable, ConfigurationError
+from headrace.core import times
+from headrace.core.errors import CacheUnavailable, ConfigurationError
+from headrace.core.times import Clock, SystemClock
 from headrace.observe import Meter, report
 from headrace.settings import CacheSettings, EnvironmentSettings
-from headrace.times import Clock, SystemClock
 
 KEY = "breakers"
 """A hash: a field for each breaker of each environment."""

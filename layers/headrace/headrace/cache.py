@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from headrace.errors import CacheUnavailable
+from headrace.core.errors import CacheUnavailable
+from headrace.core.times import Clock, SystemClock
 from headrace.settings import CacheSettings
-from headrace.times import Clock, SystemClock
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -26,7 +26,7 @@ Command = tuple[Any, ...]
 
 
 class Cache(Protocol):
-    """Bytes by key. Every method may raise :class:`~headrace.errors.CacheUnavailable`."""
+    """Bytes by key. Every method may raise :class:`~headrace.core.errors.CacheUnavailable`."""
 
     def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
         """One value per key, in order; ``None`` where there is none."""

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from headrace.auth import Caller
 from headrace.aws import AWS_ERRORS
-from headrace.errors import StoreUnavailable
-from headrace.items import from_wire, to_wire
-from headrace.keys import connection_room
-from headrace.times import SECOND, Clock, SystemClock
+from headrace.core.caller import Caller
+from headrace.core.errors import StoreUnavailable
+from headrace.core.items import from_wire, to_wire
+from headrace.core.keys import connection_room
+from headrace.core.times import SECOND, Clock, SystemClock
 
 CONNECTION_SECONDS = 2 * 3600
 GRACE_SECONDS = 600
@@ -39,7 +39,7 @@ class Connections(Protocol):
         """Remember a connection until it closes, or for as long as one can live.
 
         Raises:
-            headrace.errors.StoreUnavailable: it could not be stored.
+            headrace.core.errors.StoreUnavailable: it could not be stored.
         """
         ...
 
@@ -47,7 +47,7 @@ class Connections(Protocol):
         """Forget a connection and its subscriptions; returns how many rows went. Closing twice is harmless.
 
         Raises:
-            headrace.errors.StoreUnavailable: some rows may be left; they expire by themselves.
+            headrace.core.errors.StoreUnavailable: some rows may be left; they expire by themselves.
         """
         ...
 
@@ -55,7 +55,7 @@ class Connections(Protocol):
         """Put a connection (opened at ``connected_at``, epoch seconds) into a room, until it or its token ends.
 
         Raises:
-            headrace.errors.StoreUnavailable: it could not be stored.
+            headrace.core.errors.StoreUnavailable: it could not be stored.
         """
         ...
 
@@ -63,7 +63,7 @@ class Connections(Protocol):
         """Take connections out of a room; what is not there is harmless.
 
         Raises:
-            headrace.errors.StoreUnavailable: some may be left.
+            headrace.core.errors.StoreUnavailable: some may be left.
         """
         ...
 
@@ -71,7 +71,7 @@ class Connections(Protocol):
         """Take all connections of a user out of a room, as when a membership ends; returns how many there were.
 
         Raises:
-            headrace.errors.StoreUnavailable: some may be left: the caller has to try again.
+            headrace.core.errors.StoreUnavailable: some may be left: the caller has to try again.
         """
         ...
 
@@ -81,7 +81,7 @@ class Connections(Protocol):
         Somebody may listen to a room that is not there yet, and reads as open. Returns how many there were.
 
         Raises:
-            headrace.errors.StoreUnavailable: some may be left: the caller has to try again.
+            headrace.core.errors.StoreUnavailable: some may be left: the caller has to try again.
         """
         ...
 
@@ -89,7 +89,7 @@ class Connections(Protocol):
         """Who listens to a room now: what was subscribed before the call is in it, what has expired is not.
 
         Raises:
-            headrace.errors.StoreUnavailable: it could not be read.
+            headrace.core.errors.StoreUnavailable: it could not be read.
         """
         ...
 
@@ -97,7 +97,7 @@ class Connections(Protocol):
         """Whether anybody may listen to a room; in doubt, yes. Cheaper than :meth:`subscriptions`.
 
         Raises:
-            headrace.errors.StoreUnavailable: it could not be read.
+            headrace.core.errors.StoreUnavailable: it could not be read.
         """
         ...
 

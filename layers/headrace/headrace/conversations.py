@@ -12,19 +12,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from headrace import times
 from headrace.access import not_in_room
-from headrace.auth import CHAT_READ, Caller
+from headrace.core import times
+from headrace.core.caller import CHAT_READ, Caller
+from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
+from headrace.core.intervals import Interval
+from headrace.core.keys import MESSAGE_KEY_FORM, parse_read_mark, shown_read_mark, time_of
+from headrace.core.sender import AHEAD_LIMIT
 from headrace.cursors import CursorSigner, Query
-from headrace.errors import FieldError, Forbidden, InvalidRequest, shown
-from headrace.keys import MESSAGE_KEY_FORM, parse_read_mark, shown_read_mark, time_of
-from headrace.memberships import Interval, Membership, Memberships
+from headrace.memberships import Membership, Memberships
 from headrace.page_requests import ListRequest
 from headrace.pages import item_of
 from headrace.readers import RangeQuery, RangeReader
 from headrace.room_activity import ActiveRoom, RoomActivity
 from headrace.rooms import OPEN
-from headrace.streams.base import AHEAD_LIMIT
 from headrace.streams.chat import TEXT
 from headrace.walks import Effort, fill, ranges, spans_of
 
@@ -96,7 +97,7 @@ class Conversations:
         now = self._clock.now()
         caller.require(CHAT_READ, now=now)
         if user_id != caller.subject:
-            detail = FieldError("userId", "is not you", shown(user_id), "the token's own user")
+            detail = FieldError("userId", "is not you", echo(user_id), "the token's own user")
             raise Forbidden("conversations are shown to their own user only", details=[detail])
         query = Query("conversations", user_id, caller.subject)
         stands, more_rooms = self._stands(user_id)
@@ -198,10 +199,10 @@ def _position(up_to: object, now: int) -> str:
     try:
         position = parse_read_mark(up_to)
     except ValueError:
-        detail = FieldError("upTo", "is neither a message key nor a time", shown(up_to), MARK_FORM)
+        detail = FieldError("upTo", "is neither a message key nor a time", echo(up_to), MARK_FORM)
         raise InvalidRequest("upTo names no message and no time", details=[detail]) from None
     if time_of(position) > times.iso(now + AHEAD_LIMIT):
         allowed = f"at most 5 minutes ahead; the server's time is {times.iso(now)}"
-        detail = FieldError("upTo", "is too far ahead", shown(up_to), allowed)
+        detail = FieldError("upTo", "is too far ahead", echo(up_to), allowed)
         raise InvalidRequest("upTo is too far ahead", details=[detail])
     return position

@@ -16,7 +16,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headrace.errors import FieldError, InvalidCursor, shown
+from headrace.core.errors import FieldError, InvalidCursor, echo
 
 CURSOR_LIMIT = 2048
 """Characters of a cursor: one with two ids of 128 characters, four bytes each, has about 1450."""
@@ -70,7 +70,7 @@ class CursorSigner:
             what = "is not a cursor of this query, direction and caller"
             raise InvalidCursor(
                 "the cursor does not belong to this query",
-                details=[FieldError(field, what, shown(cursor), "a cursor from a page of this query")],
+                details=[FieldError(field, what, echo(cursor), "a cursor from a page of this query")],
             )
         position = json.loads(body)
         if len(position) != parts:

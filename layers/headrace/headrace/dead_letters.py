@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from headrace import times
+from headrace.core import times
+from headrace.core.errors import DeadLaneUnavailable, InvalidRequest
+from headrace.core.stream import TableSettings
+from headrace.core.times import Clock
 from headrace.dead_lane.base import RECEIVE_LIMIT, DeadLane, Held
 from headrace.dead_lane.letters import REDRIVEN, Filter, Letter, examine
-from headrace.errors import DeadLaneUnavailable, InvalidRequest
 from headrace.observe import Meter, report
 from headrace.retry_lane.base import RetryLane
-from headrace.settings import TableSettings
-from headrace.times import Clock
 
 LOOK_SECONDS = 4.0
 LOOK_HOLD = 6

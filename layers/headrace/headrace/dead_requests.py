@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
-from headrace import times
+from headrace.core import times
+from headrace.core.errors import FieldError, InvalidRequest, echo
 from headrace.dead_lane.letters import REASONS, UNKNOWN_STREAM, Filter
 from headrace.dead_letters import Progress
-from headrace.errors import FieldError, InvalidRequest, shown
 from headrace.streams import STREAMS
 
 DEFAULT_LIMIT = 50
@@ -147,13 +147,13 @@ class _Fields:
         self._given = given
         allowed = ", ".join(known)
         self._errors = [
-            FieldError(str(shown(name)), "is not a field of this route", shown(given[name]), allowed)
+            FieldError(str(echo(name)), "is not a field of this route", echo(given[name]), allowed)
             for name in given
             if name not in known
         ]
 
     def wrong(self, name: str, message: str) -> None:
-        self._errors.append(FieldError(name, message, shown(self._given[name]), _FORMS[name]))
+        self._errors.append(FieldError(name, message, echo(self._given[name]), _FORMS[name]))
 
     def checked(self, request: T) -> T:
         if self._errors:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from headrace.aws import AWS_ERRORS, error_code, is_throttling
-from headrace.errors import StoreThrottled, StoreUnavailable
+from headrace.core.errors import StoreThrottled, StoreUnavailable
 
 BATCH = 100
 """Keys that one BatchGetItem takes."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace import answers, times
+from headrace import answers
 from headrace.accept import Acceptor
-from headrace.auth import Caller, caller_from_frame
+from headrace.auth import caller_from_frame
 from headrace.bodies import event_list, parse_object
-from headrace.errors import FieldError, HeadraceError, InvalidRequest, shown, to_body
+from headrace.core import times
+from headrace.core.caller import Caller
+from headrace.core.errors import FieldError, HeadraceError, InvalidRequest, echo, to_body
+from headrace.core.times import Clock
 from headrace.observe import Meter, correlate, report_unexpected
 from headrace.streams.chat import CHAT
-from headrace.times import Clock
 
 BATCH_LIMIT = 100
 ACTIONS = "sendMessage, sendBatch, subscribe, unsubscribe, history, ping"
@@ -54,7 +56,7 @@ class Frames:
 
     def unknown(self, frame: dict[str, Any], _caller: Caller, _correlation_id: str, _meter: Meter) -> dict[str, Any]:
         """Refuse an action that there is not."""
-        detail = FieldError("action", "is not an action", shown(frame.get("action")), ACTIONS)
+        detail = FieldError("action", "is not an action", echo(frame.get("action")), ACTIONS)
         raise InvalidRequest("the frame's action is not known", details=[detail])
 
 

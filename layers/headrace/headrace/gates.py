@@ -11,14 +11,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from headrace import times
 from headrace.access import not_in_room, was_said_outside
-from headrace.auth import EVENTS_WRITE, Caller
-from headrace.errors import FieldError, Forbidden, StoreThrottled, StoreUnavailable, UserError
-from headrace.memberships import Interval, Memberships
+from headrace.core import times
+from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.errors import FieldError, Forbidden, StoreThrottled, StoreUnavailable, UserError
+from headrace.core.intervals import Interval
+from headrace.core.stream import ValidatedEvent
+from headrace.memberships import Memberships
 from headrace.observe import report
 from headrace.rooms import GROUP, MEMBERS, OPEN, RememberedRooms, Room
-from headrace.streams.base import Stamped
 from headrace.streams.chat import UNCHECKED
 
 AWAY_SECONDS = 5.0
@@ -37,7 +38,7 @@ EVERYBODYS: Stays = (Interval("", None),)
 class Gate(Protocol):
     """Says which events may be written."""
 
-    def admit(self, caller: Caller, events: Sequence[Stamped], now: int) -> Sequence[UserError | None]:
+    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[UserError | None]:
         """Why each event is refused, in order; ``now`` in microseconds. May mark an event. Never raises for a table."""
         ...
 
@@ -56,7 +57,7 @@ class RoomGate:
         self._monotonic = monotonic
         self._away_until = 0.0
 
-    def admit(self, caller: Caller, events: Sequence[Stamped], now: int) -> Sequence[Forbidden | None]:
+    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[Forbidden | None]:
         """Why each event is refused, in order."""
         trusted = caller.has(EVENTS_WRITE)
         asked = [each for each in dict.fromkeys(event.event["roomId"] for event in events) if self._asks(each, trusted)]

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headrace import times
 from headrace.access import Access, Reach
-from headrace.auth import CHAT_READ, Caller
+from headrace.core import times
+from headrace.core.caller import CHAT_READ, Caller
 from headrace.cursors import CursorSigner, Query
 from headrace.newest_pages import ROWS, NewestPages
 from headrace.page_requests import PageRequest, parse_page_request, path_id

@@ -8,9 +8,10 @@ from typing import Any
 
 from headrace import answers
 from headrace.accept import Acceptor, Result
-from headrace.auth import Caller, caller_from_http
+from headrace.auth import caller_from_http
 from headrace.bodies import event_list, http_body
-from headrace.errors import (
+from headrace.core.caller import Caller
+from headrace.core.errors import (
     FieldError,
     Forbidden,
     HeadraceError,
@@ -18,10 +19,10 @@ from headrace.errors import (
     NotFound,
     RateLimited,
     Unavailable,
-    shown,
+    echo,
 )
+from headrace.core.stream import Stream
 from headrace.observe import Meter, correlate, report_unexpected
-from headrace.streams.base import Stream
 
 BATCH_LIMIT = 500
 
@@ -79,7 +80,7 @@ def single(stream: Stream, *path: str, status: int = 202) -> Route:
         given = request.event.get("pathParameters") or {}
         for name in path:
             if str(raw.setdefault(name, given[name])) != given[name]:
-                detail = FieldError(name, "is not the path's", shown(raw[name]), str(shown(given[name])))
+                detail = FieldError(name, "is not the path's", echo(raw[name]), str(echo(given[name])))
                 raise InvalidEvent(f"{name} is not the path's", details=[detail])
         return writes.write(stream, [raw], status, request)
 

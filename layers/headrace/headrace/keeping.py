@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+from headrace.core.times import SystemClock
 from headrace.cursors import CursorSigner
 from headrace.reading import connections
 from headrace.rights import access, memberships, rooms
@@ -13,7 +14,6 @@ from headrace.room_routes import RoomRoutes
 from headrace.room_stories import RoomStories
 from headrace.secrets import ManagedSecrets
 from headrace.settings import ReadSettings
-from headrace.times import SystemClock
 from headrace.writing import acceptor
 
 

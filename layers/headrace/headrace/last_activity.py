@@ -11,15 +11,15 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from headrace.errors import StoreThrottled, StoreUnavailable
-from headrace.items import Item
+from headrace.core.errors import StoreThrottled, StoreUnavailable
+from headrace.core.items import Item
+from headrace.core.stream import Stream
+from headrace.core.times import Clock, iso
 from headrace.observe import report
 from headrace.room_activity import RoomActivity
 from headrace.rooms import GROUP, OPEN, Room, Rooms
 from headrace.store.base import Failure
-from headrace.streams.base import Stream
 from headrace.streams.chat import CHAT
-from headrace.times import Clock, iso
 
 AT_ONCE = 8
 REMEMBERED = 10_000

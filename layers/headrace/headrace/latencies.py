@@ -14,12 +14,12 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Protocol
 
-from headrace import times
 from headrace.cache import RedisCache
-from headrace.errors import CacheUnavailable, ConfigurationError
+from headrace.core import times
+from headrace.core.errors import CacheUnavailable, ConfigurationError
+from headrace.core.times import Clock, SystemClock
 from headrace.observe import report
 from headrace.settings import CacheSettings
-from headrace.times import Clock, SystemClock
 
 KEY = "latencies"
 KEPT_SECONDS = 7 * 24 * 3600

@@ -9,6 +9,7 @@ from headrace.aws import client, signing
 from headrace.broker.live import RabbitLivePublisher
 from headrace.cache import Cache, RedisCache
 from headrace.connections import DynamoConnections
+from headrace.core.times import SystemClock
 from headrace.live import LiveListener
 from headrace.push.api_gateway import ApiGatewayCourier
 from headrace.push.kept import KeptConnections
@@ -17,7 +18,6 @@ from headrace.push.signing import Signer
 from headrace.pusher import Pusher
 from headrace.secrets import ManagedSecrets
 from headrace.settings import CacheSettings, ConnectionSettings, LiveSettings, PushSettings
-from headrace.times import SystemClock
 
 LOOK_SECONDS = 0.5
 """For one question about listeners, asked while stored messages wait to be settled."""

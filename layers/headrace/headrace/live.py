@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from headrace.audience import Audience
 from headrace.broker.base import Outgoing
 from headrace.broker.live import LivePublisher
-from headrace.items import Item
-from headrace.keys import live_queue
+from headrace.core.items import Item
+from headrace.core.stream import Stream
 from headrace.live_frames import frames
 from headrace.observe import report, report_unexpected
 from headrace.pages import item_of
+from headrace.queues.names import live_queue
 from headrace.store.base import Failure
-from headrace.streams.base import Stream
 from headrace.streams.chat import CHAT
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 
+from headrace.core.times import SystemClock
 from headrace.dead_lane.sqs import SqsDeadLane
 from headrace.dead_letters import DeadLetters
 from headrace.dead_routes import DeadRoutes
 from headrace.retry_lane.sqs import SqsRetryLane
-from headrace.settings import DeadLetterSettings, TableSettings
+from headrace.settings import DeadLetterSettings, table_settings
 from headrace.streams import STREAMS
-from headrace.times import SystemClock
 
 
 @functools.cache
@@ -21,7 +21,7 @@ def dead_routes() -> DeadRoutes:
     letters = DeadLetters(
         SqsDeadLane(settings.dead_letter_queue_url),
         SqsRetryLane(settings.retry_queue_url),
-        {name: TableSettings.of(each.table_setting, each.retention_setting) for name, each in STREAMS.items()},
+        {name: table_settings(each) for name, each in STREAMS.items()},
         clock,
     )
     return DeadRoutes(letters, clock, settings.scope_prefix)

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-from headrace.errors import Conflict, FieldError, StoreUnavailable
-from headrace.keys import parse_membership_event
-from headrace.times import micros_of
+from headrace.core.errors import Conflict, FieldError, StoreUnavailable
+from headrace.core.intervals import Interval
+from headrace.core.keys import parse_membership_event
+from headrace.core.times import micros_of
 
 Role = Literal["owner", "member"]
 EventKind = Literal["join", "leave"]
@@ -28,18 +29,6 @@ JOINS_LIMIT = 1000
 LEAVES_LIMIT = 2000
 """Members of one set. With 27 characters of time and at most 64 of id, both sets full have 276,000 bytes, of the 400 KB
 that an item may have. There is room for more leaves than joins, so that whoever could join can also leave."""
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """One stay of a user in a room: [``joined_at``, ``left_at``) in canonical times; ``None``: still there."""
-
-    joined_at: str
-    left_at: str | None
-
-    def covers(self, timestamp: str) -> bool:
-        """Whether ``timestamp`` (canonical) is in it."""
-        return self.joined_at <= timestamp and (self.left_at is None or timestamp < self.left_at)
 
 
 def fold(joins: Iterable[str], leaves: Iterable[str]) -> tuple[Interval, ...]:
@@ -70,7 +59,7 @@ def fold(joins: Iterable[str], leaves: Iterable[str]) -> tuple[Interval, ...]:
 class Membership:
     """What is known of one user in one room; without events the user was never there.
 
-    ``read_to`` is the position up to which the user has read, as :func:`headrace.keys.parse_read_mark` gives it.
+    ``read_to`` is the position up to which the user has read, as :func:`headrace.core.keys.parse_read_mark` gives it.
     """
 
     user_id: str
@@ -124,7 +113,7 @@ class Change:
 class Memberships(Protocol):
     """Keeps memberships. What was answered is seen by every later question.
 
-    Every method may raise :class:`~headrace.errors.StoreUnavailable`.
+    Every method may raise :class:`~headrace.core.errors.StoreUnavailable`.
     """
 
     def get(self, user_id: str, room_id: str) -> Membership:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from headrace.core.items import from_wire
 from headrace.dynamodb import ConditionFailed, batch_get, call
-from headrace.items import from_wire
 from headrace.memberships import JOINS_LIMIT, LEAVES_LIMIT, MEMBER, Change, Membership, Pair, Role, full
 
 INDEX = "RoomMembers"

@@ -14,14 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headrace.cache import Cache
-from headrace.errors import CacheUnavailable
-from headrace.items import Item
-from headrace.keys import newest_page
+from headrace.core.errors import CacheUnavailable
+from headrace.core.items import Item
+from headrace.core.keys import newest_page
+from headrace.core.stream import Stream
+from headrace.core.times import SECOND, Clock
 from headrace.observe import report
 from headrace.store.base import Failure
-from headrace.streams.base import Stream
 from headrace.streams.chat import CHAT
-from headrace.times import SECOND, Clock
 
 AGE_SECONDS = 2.0
 ROWS = 20

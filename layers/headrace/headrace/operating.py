@@ -7,19 +7,21 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from headrace import answers, keys
-from headrace.auth import OPS, caller_from_http
+from headrace import answers
+from headrace.auth import caller_from_http
 from headrace.aws import client
 from headrace.breaker_board import read_board
 from headrace.broker.depths import queue_depths
-from headrace.errors import HeadraceError
+from headrace.core.caller import OPS
+from headrace.core.errors import HeadraceError
+from headrace.core.times import SystemClock
 from headrace.observe import report, report_unexpected
 from headrace.probing import probe_reader
+from headrace.queues import names
 from headrace.retry_lane.depth import queue_counts
 from headrace.secrets import ManagedSecrets
 from headrace.settings import StatusSettings
 from headrace.status import Asks, Status
-from headrace.times import SystemClock
 
 CALL_SECONDS = 1.0
 """For one call to AWS or one connection to the broker: less than what a whole answer may take."""
@@ -31,12 +33,12 @@ def status() -> Status:
     settings = StatusSettings.read()
     secrets = ManagedSecrets(lambda: client("secretsmanager", timeout=CALL_SECONDS, attempts=1))
     sqs = client("sqs", timeout=CALL_SECONDS, attempts=1)
-    queues = keys.persist_queues(settings.persist_queues)
+    queues = names.persist_queues(settings.persist_queues)
     probes = probe_reader()
     readers = ThreadPoolExecutor(len(queues), "probes")
     return Status(
         Asks(
-            queues=lambda: queue_depths(settings, secrets, [*queues, keys.PARKED_QUEUE], CALL_SECONDS),
+            queues=lambda: queue_depths(settings, secrets, [*queues, names.PARKED_QUEUE], CALL_SECONDS),
             retry=lambda: queue_counts(sqs, settings.retry_queue_url),
             dead=lambda: queue_counts(sqs, settings.dead_letter_queue_url),
             breakers=read_board,

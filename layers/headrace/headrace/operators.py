@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace import answers
-from headrace.auth import OPS, caller_from_http
-from headrace.errors import HeadraceError
+from headrace.auth import caller_from_http
+from headrace.core.caller import OPS
+from headrace.core.errors import HeadraceError
+from headrace.core.times import Clock
 from headrace.observe import Meter, report, report_unexpected
-from headrace.times import Clock
 
 
 class OperatorRoutes:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headrace import times
-from headrace.errors import FieldError, InvalidRequest, shown
-from headrace.keys import ID_FORM, normalize_id
+from headrace.core import times
+from headrace.core.errors import FieldError, InvalidRequest, echo
+from headrace.core.keys import ID_FORM, normalize_id
 
 DEFAULT_LIMIT = 20
 LIMIT = 200
@@ -51,26 +51,26 @@ def parse_page_request(query: Mapping[str, object] | None) -> PageRequest:
     for name, value in (query or {}).items():
         if name not in PARAMETERS:
             what = "is not a parameter of this route"
-            wrong.append(FieldError(str(shown(name)), what, shown(value), ", ".join(PARAMETERS)))
+            wrong.append(FieldError(str(echo(name)), what, echo(value), ", ".join(PARAMETERS)))
         elif isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
             given[name] = str(value) if isinstance(value, str) or abs(value) < 10**18 else "-"
         elif value is not None:
-            wrong.append(FieldError(name, "is neither a text nor a whole number", shown(value), "a text"))
+            wrong.append(FieldError(name, "is neither a text nor a whole number", echo(value), "a text"))
     limit = given.get("limit", str(DEFAULT_LIMIT))
     if not (limit.isascii() and limit.isdigit() and 0 < int(limit[:9]) <= LIMIT):
-        wrong.append(FieldError("limit", "is out of range", shown(limit), f"a whole number from 1 to {LIMIT}"))
+        wrong.append(FieldError("limit", "is out of range", echo(limit), f"a whole number from 1 to {LIMIT}"))
     bounds: dict[str, str | None] = {"from": None, "to": None}
     for name in bounds:
         if name in given:
             try:
                 bounds[name] = times.parse_query(given[name])
             except ValueError:
-                wrong.append(FieldError(name, "is not a time", shown(given[name]), times.ACCEPTED_FORM))
+                wrong.append(FieldError(name, "is not a time", echo(given[name]), times.ACCEPTED_FORM))
     first, *others = [name for name in PLACES if name in given] or [""]
     for name in others:
         wrong.append(FieldError(name, f"cannot stand beside {first}", None, "one of before, after and around"))
     if bounds["from"] is not None and bounds["to"] is not None and bounds["from"] > bounds["to"]:
-        wrong.append(FieldError("to", "is before from", shown(given["to"]), "a time not before from"))
+        wrong.append(FieldError("to", "is before from", echo(given["to"]), "a time not before from"))
     if wrong:
         raise InvalidRequest("the query cannot be answered as it stands", details=wrong)
     before, after, around = (given.get(name) for name in PLACES)
@@ -93,13 +93,13 @@ def parse_list_request(query: Mapping[str, str] | None, place: str, default: int
     """
     given = dict(query or {})
     wrong = [
-        FieldError(str(shown(name)), "is not a parameter of this route", shown(given[name]), f"limit, {place}")
+        FieldError(str(echo(name)), "is not a parameter of this route", echo(given[name]), f"limit, {place}")
         for name in given
         if name not in ("limit", place)
     ]
     limit = given.get("limit", str(default))
     if not (limit.isascii() and limit.isdigit() and 0 < int(limit[:9]) <= most):
-        wrong.append(FieldError("limit", "is out of range", shown(limit), f"a whole number from 1 to {most}"))
+        wrong.append(FieldError("limit", "is out of range", echo(limit), f"a whole number from 1 to {most}"))
     if wrong:
         raise InvalidRequest("the query cannot be answered as it stands", details=wrong)
     return ListRequest(int(limit), given.get(place))
@@ -114,5 +114,5 @@ def path_id(field: str, value: str | None) -> str:
     try:
         return normalize_id(value or "")
     except ValueError as error:
-        detail = FieldError(field, str(error), shown(value), ID_FORM)
+        detail = FieldError(field, str(error), echo(value), ID_FORM)
         raise InvalidRequest(f"{field} is not a usable id", details=[detail]) from None

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace import keys
+from headrace.core import keys
+from headrace.core.errors import FieldError, InvalidRequest, echo
 from headrace.cursors import CursorSigner, Query
-from headrace.errors import FieldError, InvalidRequest, shown
 from headrace.newest_pages import ROWS, Newest
 from headrace.page_requests import PageRequest
 from headrace.pages import Page, cut, encoded
@@ -181,7 +181,7 @@ def _message_key(field: str, given: str) -> keys.MessageKey:
         return keys.parse_message_key(given)
     except ValueError:
         allowed = f"a cursor, or {keys.MESSAGE_KEY_FORM}"
-        detail = FieldError(field, "is not a message key", shown(given), allowed)
+        detail = FieldError(field, "is not a message key", echo(given), allowed)
         raise InvalidRequest(f"{field} names no message", details=[detail]) from None
 
 

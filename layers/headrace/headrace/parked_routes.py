@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from headrace.bodies import http_body
-from headrace.errors import FieldError, InvalidRequest, Lane, NotFound, shown
+from headrace.core.errors import FieldError, InvalidRequest, Lane, NotFound, echo
+from headrace.core.times import Clock
 from headrace.observe import Meter
 from headrace.operators import OperatorRoutes
-from headrace.times import Clock
 
 DEFAULT_LIMIT = 100
 LIMIT = 1000
@@ -65,19 +65,19 @@ class ParkedRoutes(OperatorRoutes):
 def _request(body: Mapping[str, Any]) -> tuple[Lane, int, int]:
     known = ("lane", "limit", "rate")
     errors = [
-        FieldError(str(shown(name)), "is not a field of this route", shown(body[name]), ", ".join(known))
+        FieldError(str(echo(name)), "is not a field of this route", echo(body[name]), ", ".join(known))
         for name in body
         if name not in known
     ]
     lane: object = body.get("lane", "main")
     if lane not in ("main", "retry"):
-        errors.append(FieldError("lane", "is not a lane to bring messages back to", shown(lane), "main, retry"))
+        errors.append(FieldError("lane", "is not a lane to bring messages back to", echo(lane), "main, retry"))
     numbers = {}
     for name, default, most in (("limit", DEFAULT_LIMIT, LIMIT), ("rate", DEFAULT_RATE, RATE)):
         value = body.get(name, default)
         numbers[name] = value
         if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= most:
-            errors.append(FieldError(name, "is out of range", shown(value), f"a whole number from 1 to {most}"))
+            errors.append(FieldError(name, "is out of range", echo(value), f"a whole number from 1 to {most}"))
     if errors:
         raise InvalidRequest(f"{errors[0].field} {errors[0].message}", details=errors)
     return ("retry" if lane == "retry" else "main"), numbers["limit"], numbers["rate"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 
 from headrace.broker.parked import Parked
+from headrace.core.times import SystemClock
 from headrace.parked_routes import ParkedRoutes
 from headrace.retry_lane.sqs import SqsRetryLane
 from headrace.secrets import ManagedSecrets
 from headrace.settings import ParkedSettings
-from headrace.times import SystemClock
 
 
 @functools.cache

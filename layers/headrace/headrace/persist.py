@@ -14,17 +14,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from headrace import records, times
-from headrace.envelope import Envelope, pack
-from headrace.errors import PoisonRecord, RetryLaneUnavailable
+from headrace import records
+from headrace.core import times
+from headrace.core.envelope import Envelope, pack
+from headrace.core.errors import PoisonRecord, RetryLaneUnavailable
+from headrace.core.stream import TableSettings
+from headrace.core.times import Clock
 from headrace.observe import Meter, report
 from headrace.persist_retry import TRY_MARGIN, Remaining, RetryBatch
 from headrace.persist_rows import AfterStore, Failed, Reason, RowWriter
 from headrace.records import Record
 from headrace.retry_lane.base import BASE64, ENCODING, Handover, RetryLane, fits
-from headrace.settings import TableSettings
 from headrace.store.base import Store
-from headrace.times import Clock
 
 __all__ = ["AfterStore", "Persister"]
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace import records, retry_budget, retry_order
-from headrace.errors import PoisonRecord, StoreThrottled, StoreUnavailable
+from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
+from headrace.core.stream import TableSettings
 from headrace.observe import Meter
 from headrace.persist_rows import Reason, RowWriter
 from headrace.records import Record
 from headrace.retry_lane.base import Postponement, RetryLane
-from headrace.settings import TableSettings
 
 TRY_MARGIN = 12.0
 """Seconds to the deadline below which nothing more is tried: one call to a silent service may take this long."""

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from headrace.errors import FollowUpUnavailable, Lane, PoisonRecord, shown
-from headrace.items import Item
+from headrace.core.errors import FollowUpUnavailable, Lane, PoisonRecord, echo
+from headrace.core.items import Item
+from headrace.core.stream import Stream, TableSettings
 from headrace.observe import Meter, report
 from headrace.records import Record, Row
-from headrace.settings import TableSettings
 from headrace.store.base import Failure, Store, Table
 from headrace.streams import STREAMS
-from headrace.streams.base import Stream
 
 Reason = Failure | FollowUpUnavailable
 """Why an event comes again: it is not stored, or what must follow from it is not done."""
@@ -66,7 +65,7 @@ class RowWriter:
                 report(
                     type(each.reason).__name__,
                     f"events are not stored yet: {each.reason.message}",
-                    correlation_id=shown(parsed[each.record].envelope.correlation_id),
+                    correlation_id=echo(parsed[each.record].envelope.correlation_id),
                 )
         return failed
 

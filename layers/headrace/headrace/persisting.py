@@ -8,6 +8,7 @@ from headrace.analytics.late import LateEvents
 from headrace.aws import client
 from headrace.breaker_board import BreakerBoard
 from headrace.cache import Cache, RedisCache
+from headrace.core.times import SystemClock
 from headrace.last_activity import AT_ONCE, LastActivity
 from headrace.listening import live_listener
 from headrace.newest_pages import ForgetNewestPages
@@ -21,13 +22,12 @@ from headrace.settings import (
     PersistSettings,
     RoomSettings,
     SettleSettings,
-    TableSettings,
+    table_settings,
 )
 from headrace.store.checked import CheckedStore
 from headrace.store.dynamodb import DynamoStore
 from headrace.store.guarded import GuardedStore
 from headrace.streams import STREAMS, StreamListeners
-from headrace.times import SystemClock
 
 
 @functools.cache
@@ -40,7 +40,7 @@ def persister() -> Persister:
     return Persister(
         CheckedStore(guarded, rooms(), memberships()),
         SqsRetryLane(settings.retry_queue_url),
-        {name: TableSettings.of(each.table_setting, each.retention_setting) for name, each in STREAMS.items()},
+        {name: table_settings(each) for name, each in STREAMS.items()},
         SystemClock(),
         settings.retry_first_pause_seconds,
         settings.retry_visibility_seconds,

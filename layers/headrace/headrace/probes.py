@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from headrace import keys, times
 from headrace.broker.base import Outgoing, Publisher
-from headrace.envelope import Envelope
-from headrace.errors import StoreUnavailable
+from headrace.core import keys, times
+from headrace.core.envelope import Envelope
+from headrace.core.errors import StoreUnavailable
+from headrace.core.times import Clock
 from headrace.observe import Meter, report
 from headrace.readers.base import RangeQuery, RangeReader
 from headrace.streams.probe import PROBE, probe
-from headrace.times import Clock
 
 WATCH_SECONDS = 10.0
 FIRST_WAIT = 0.02

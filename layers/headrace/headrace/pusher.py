@@ -14,7 +14,7 @@ from typing import Any
 
 from headrace import live_frames, records
 from headrace.connections import Connections, Subscription
-from headrace.errors import PoisonRecord, StoreUnavailable
+from headrace.core.errors import PoisonRecord, StoreUnavailable
 from headrace.observe import Meter, report, report_unexpected
 from headrace.push.base import Courier, Send, Verdict
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from headrace.errors import CacheUnavailable
+from headrace.core.errors import CacheUnavailable
 from headrace.rate import STEP_SECONDS, WINDOW_SECONDS, Count, Limit
 
 _STEP = int(STEP_SECONDS * 1000)

@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace import answers
-from headrace.auth import Caller, caller_from_http
+from headrace.auth import caller_from_http
 from headrace.aws import client
 from headrace.cache import RedisCache
 from headrace.connections import Connections, DynamoConnections
+from headrace.core.caller import Caller
+from headrace.core.errors import HeadraceError
+from headrace.core.times import SystemClock
 from headrace.cursors import CursorSigner
-from headrace.errors import HeadraceError
 from headrace.history import History
 from headrace.newest_pages import NewestPages
 from headrace.observe import correlate, report, report_unexpected
@@ -20,9 +22,8 @@ from headrace.pages import Page
 from headrace.readers.dynamodb import DynamoReader
 from headrace.rights import access
 from headrace.secrets import ManagedSecrets
-from headrace.settings import CacheSettings, ConnectionSettings, ReadSettings, TableSettings
+from headrace.settings import CacheSettings, ConnectionSettings, ReadSettings, table_settings
 from headrace.streams.chat import CHAT
-from headrace.times import SystemClock
 
 ReadPage = Callable[[Caller, Mapping[str, Any]], Page]
 ReadBody = Callable[[Caller, Mapping[str, Any]], Mapping[str, Any] | str]
@@ -41,7 +42,7 @@ def user_history() -> History:
 
 
 def _history(newest: NewestPages | None) -> History:
-    table = TableSettings.of(CHAT.table_setting, CHAT.retention_setting)
+    table = table_settings(CHAT)
     key = ManagedSecrets().text(ReadSettings.read().cursor_secret_arn).encode()
     reader = DynamoReader(client("dynamodb"))
     return History(reader, CursorSigner(key), table.table, SystemClock(), access(), newest)

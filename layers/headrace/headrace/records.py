@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headrace import items, times
-from headrace.envelope import Envelope, decode
-from headrace.errors import PoisonRecord
-from headrace.items import Item
+from headrace.core import items, times
+from headrace.core.envelope import Envelope, decode
+from headrace.core.errors import PoisonRecord
+from headrace.core.items import Item
+from headrace.core.stream import Stream, TableSettings
 from headrace.retry_lane.base import ENCODING, from_text
-from headrace.settings import TableSettings
 from headrace.streams import stream_named
-from headrace.streams.base import Stream
 
 
 @dataclass(frozen=True, slots=True)

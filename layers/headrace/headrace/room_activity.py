@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from headrace.core.errors import StoreThrottled, StoreUnavailable
+from headrace.core.items import from_wire
 from headrace.dynamodb import BATCH, ConditionFailed, batch_get, call
-from headrace.errors import StoreThrottled, StoreUnavailable
-from headrace.items import from_wire
 from headrace.rooms import MemoryRooms, Room, room_of
 
 AT_ONCE = 8
@@ -29,7 +29,7 @@ class ActiveRoom:
 
 
 class RoomActivity(Protocol):
-    """Keeps the last activity of rooms. Every method may raise :class:`~headrace.errors.StoreUnavailable`."""
+    """Keeps the last activity of rooms. Every method may raise :class:`~headrace.core.errors.StoreUnavailable`."""
 
     def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
         """The rooms among ``room_ids`` that there are, with all that was answered before."""

@@ -9,16 +9,16 @@ from typing import Any
 from headrace import answers
 from headrace.access import Access
 from headrace.audience import Audience
-from headrace.auth import CHAT_READ, Caller
 from headrace.connections import Connections
-from headrace.errors import FieldError, Forbidden, InvalidRequest, shown
+from headrace.core.caller import CHAT_READ, Caller
+from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
+from headrace.core.keys import ID_FORM, normalize_id, time_bound
+from headrace.core.times import Clock
 from headrace.frames import ACTIONS, answer_frame
 from headrace.history import History
-from headrace.keys import ID_FORM, normalize_id, time_bound
 from headrace.observe import Meter
 from headrace.page_requests import parse_page_request
 from headrace.readers import RangeQuery, RangeReader
-from headrace.times import Clock
 
 PAGE_BYTES = answers.FRAME_BYTES - 8 * 1024
 """Of a page's items in a frame; the rest is for the cursors, and what stands around them."""
@@ -52,7 +52,7 @@ class RoomFrame:
                 raise ValueError("is missing" if given is None else "is not a text")
             return normalize_id(given)
         except ValueError as error:
-            detail = FieldError("roomId", str(error), shown(given), ID_FORM)
+            detail = FieldError("roomId", str(error), echo(given), ID_FORM)
             raise InvalidRequest(f"roomId {error}", details=[detail]) from None
 
 
@@ -125,7 +125,7 @@ class RoomFrames:
 
     def unknown(self, frame: RoomFrame) -> dict[str, Any]:
         """Refuse an action that there is not."""
-        detail = FieldError("action", "is not an action", shown(frame.content.get("action")), ACTIONS)
+        detail = FieldError("action", "is not an action", echo(frame.content.get("action")), ACTIONS)
         raise InvalidRequest("the frame's action is not known", details=[detail])
 
     def _heard_since(self, caller: Caller, room_id: str) -> str | None:
@@ -137,7 +137,7 @@ class RoomFrames:
         reach = self._access.reach(caller, room_id)
         if not reach.is_open:
             allowed = "a room that you are a member of"
-            detail = FieldError("roomId", "is a room that you have left", shown(room_id), allowed)
+            detail = FieldError("roomId", "is a room that you have left", echo(room_id), allowed)
             raise Forbidden("you are not in this room any more", details=[detail])
         return reach.intervals[-1].joined_at if reach.intervals else None
 

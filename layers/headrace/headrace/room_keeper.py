@@ -6,16 +6,16 @@ is written is one more element of a set (``memberships.py``). So there is no rea
 
 from __future__ import annotations
 
-from headrace import keys, times
-from headrace.auth import EVENTS_WRITE, Caller
 from headrace.connections import Connections
-from headrace.errors import Conflict, FieldError, Forbidden, InvalidRequest, NotFound, shown
+from headrace.core import keys, times
+from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, NotFound, echo
+from headrace.core.times import Clock
 from headrace.memberships import MEMBER, OWNER, Change, EventKind, Membership, Memberships, Role
 from headrace.observe import Meter
 from headrace.room_requests import JoinRequest, LeaveRequest, RoomRequest
 from headrace.room_stories import RoomStories
 from headrace.rooms import DIRECT, MEMBERS, OPEN, Room, Rooms
-from headrace.times import Clock
 
 
 class RoomKeeper:
@@ -47,7 +47,7 @@ class RoomKeeper:
         if room.kind == MEMBERS:
             same = same and room.created_by == creator
         if not same or request.created_at not in (None, room.created_at):
-            detail = FieldError("roomId", "is another room's", shown(room_id), "an id of no room, or the room as it is")
+            detail = FieldError("roomId", "is another room's", echo(room_id), "an id of no room, or the room as it is")
             raise Conflict("there is another room of this id", details=[detail])
         if room.kind == MEMBERS:
             self._connections.members_only(room_id)
@@ -159,13 +159,13 @@ class RoomKeeper:
     def _room(self, room_id: str) -> Room:
         room = self._rooms.get(room_id)
         if room is None:
-            detail = FieldError("roomId", "is no room's", shown(room_id), "a room that was created, or has a message")
+            detail = FieldError("roomId", "is no room's", echo(room_id), "a room that was created, or has a message")
             raise NotFound("there is no such room", details=[detail])
         return room
 
     def _take_seat(self, room: Room, user_id: str) -> None:
         if not self._rooms.take_seat(room.room_id, user_id):
-            detail = FieldError("userId", "has no seat in this direct room", shown(user_id), "one of its two people")
+            detail = FieldError("userId", "has no seat in this direct room", echo(user_id), "one of its two people")
             raise Conflict("a direct room is of two people, and it has them", details=[detail])
 
     def _add(

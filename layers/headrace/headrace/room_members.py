@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.access import Access, not_in_room
-from headrace.auth import Caller
+from headrace.core.caller import Caller
+from headrace.core.errors import StoreThrottled
 from headrace.cursors import CursorSigner, Query
-from headrace.errors import StoreThrottled
 from headrace.memberships import MEMBER, OWNER, Membership, Memberships
 from headrace.page_requests import ListRequest
 from headrace.room_keeper import is_owner

@@ -5,19 +5,19 @@ from __future__ import annotations
 import functools
 
 from headrace.aws import client
+from headrace.core.times import SystemClock
 from headrace.listening import audience
 from headrace.readers.dynamodb import DynamoReader
 from headrace.reading import connections, room_history, scope_prefix
 from headrace.rights import access
 from headrace.room_frames import RoomFrames
-from headrace.settings import TableSettings
+from headrace.settings import table_settings
 from headrace.streams.chat import CHAT
-from headrace.times import SystemClock
 
 
 @functools.cache
 def room_frames() -> RoomFrames:
     """Answers frames about rooms."""
-    table = TableSettings.of(CHAT.table_setting, CHAT.retention_setting).table
+    table = table_settings(CHAT).table
     reader = DynamoReader(client("dynamodb"))
     return RoomFrames(connections(), audience(), access(), room_history(), reader, table, SystemClock(), scope_prefix())

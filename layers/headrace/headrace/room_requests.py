@@ -8,13 +8,14 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from headrace import keys, times
-from headrace.auth import EVENTS_WRITE, Caller
-from headrace.errors import FieldError, Forbidden, InvalidRequest, shown
+from headrace.core import keys, times
+from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
+from headrace.core.fields import EventModel, Id, Time
+from headrace.core.sender import AHEAD_LIMIT
+from headrace.core.validation import field_errors
 from headrace.memberships import EVENT_ID_LIMIT, Role
 from headrace.rooms import DIRECT, GROUP, OPEN, Form, RoomKind
-from headrace.streams.base import AHEAD_LIMIT, EventModel, Id, Time
-from headrace.streams.fields import field_errors
 
 EVENT_ID_FORM = f"1 to {EVENT_ID_LIMIT} printable ASCII characters without '#'"
 _TIME = f"{times.ACCEPTED_FORM}; at most 5 minutes ahead"
@@ -94,9 +95,7 @@ def parse(model: type[Request], body: Mapping[str, Any], caller: Caller, now: in
 def _refuse_trusted(model: type[Request], body: Mapping[str, Any]) -> None:
     fields = {field.alias or name for name, field in model.model_fields.items()}
     details = [
-        FieldError(
-            name, "needs the scope events:write", shown(body[name]), "left out: the token and the server's clock"
-        )
+        FieldError(name, "needs the scope events:write", echo(body[name]), "left out: the token and the server's clock")
         for name in _TRUSTED
         if name in fields and body.get(name) is not None
     ]

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace import answers
-from headrace.auth import CHAT_READ, CHAT_WRITE, EVENTS_WRITE, Caller, caller_from_http
+from headrace.auth import caller_from_http
 from headrace.bodies import http_body
-from headrace.errors import HeadraceError, NotFound
+from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE, Caller
+from headrace.core.errors import HeadraceError, NotFound
+from headrace.core.times import Clock
 from headrace.history import path_id
 from headrace.memberships import Membership
 from headrace.observe import Meter, correlate, report, report_unexpected
@@ -17,7 +19,6 @@ from headrace.room_keeper import RoomKeeper
 from headrace.room_members import DEFAULT_LIMIT, LIMIT, RoomMembers
 from headrace.room_requests import JoinRequest, LeaveRequest, RoomRequest, parse
 from headrace.room_stories import shown_name
-from headrace.times import Clock
 
 
 class RoomRoutes:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from headrace import times
 from headrace.accept import Acceptor
-from headrace.auth import EVENTS_WRITE, Caller
-from headrace.errors import Unavailable
-from headrace.keys import normalize_id
+from headrace.core import times
+from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.errors import Unavailable
+from headrace.core.keys import normalize_id
+from headrace.core.times import Clock
 from headrace.memberships import EventKind, Membership
 from headrace.observe import Meter, report
 from headrace.streams.chat import CHAT
-from headrace.times import Clock
 
 REPEAT = 5 * times.MINUTE
 """How long a repeated request publishes its message once more: the first try may have ended between the two writes."""

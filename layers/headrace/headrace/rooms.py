@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from headrace.core.errors import StoreUnavailable
+from headrace.core.items import from_wire, to_wire
 from headrace.dynamodb import ConditionFailed, batch_get, call
-from headrace.errors import StoreUnavailable
-from headrace.items import from_wire, to_wire
 
 RoomKind = Literal["open", "members"]
 Form = Literal["direct", "group"]
@@ -47,7 +47,7 @@ class Room:
 
 
 class Rooms(Protocol):
-    """Keeps rooms. Every method may raise :class:`~headrace.errors.StoreUnavailable`."""
+    """Keeps rooms. Every method may raise :class:`~headrace.core.errors.StoreUnavailable`."""
 
     def get(self, room_id: str) -> Room | None:
         """The room, if there is one."""

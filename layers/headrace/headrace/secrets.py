@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from headrace.aws import AWS_ERRORS, client, error_code
-from headrace.errors import ConfigurationError, SecretsUnavailable
+from headrace.core.errors import ConfigurationError, SecretsUnavailable
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Settings: one frozen model per handler, read from the environment once per cold start.
 
 The only module that reads ``os.environ``. A field ``broker_endpoints`` is the variable ``BROKER_ENDPOINTS``; its
-description is the accepted form that a :class:`~headrace.errors.ConfigurationError` quotes.
+description is the accepted form that a :class:`~headrace.core.errors.ConfigurationError` quotes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
-from headrace.errors import ConfigurationError
+from headrace.core.errors import ConfigurationError
+from headrace.core.stream import Stream, TableSettings
 
 
 def _split(value: object) -> object:
@@ -123,7 +124,7 @@ class WriteSettings(BrokerSettings, RetryLaneSettings, AuthSettings, BreakerSett
 
 
 class PersistSettings(RetryLaneSettings, BreakerSettings):
-    """For persist_events; tables are named per stream by :class:`TableSettings`."""
+    """For persist_events; tables are named per stream by :func:`table_settings`."""
 
     persist_parallel_writes: int = Field(default=8, ge=1, le=64, description="a whole number from 1 to 64")
     persist_retry_seconds: float = Field(default=3.0, gt=0, le=3, description="seconds, above 0 and at most 3")
@@ -159,13 +160,13 @@ class HealthSettings(RetryLaneSettings, CacheSettings):
 
 
 class StatusSettings(BrokerSettings, RetryLaneSettings, CacheSettings, AuthSettings):
-    """For read_status; the table of the probes is named by :class:`TableSettings`."""
+    """For read_status; the table of the probes is named by :func:`table_settings`."""
 
     dead_letter_queue_url: Name = Field(description="the URL of the DeadLetterQueue")
 
 
 class DeadLetterSettings(RetryLaneSettings, AuthSettings):
-    """For manage_dead_letters; tables are named per stream by :class:`TableSettings`."""
+    """For manage_dead_letters; tables are named per stream by :func:`table_settings`."""
 
     dead_letter_queue_url: Name = Field(description="the URL of the DeadLetterQueue")
 
@@ -197,7 +198,7 @@ class PushSettings(ConnectionSettings):
 
 
 class ReadSettings(AuthSettings):
-    """For read_room and read_user; tables are named per stream by :class:`TableSettings`."""
+    """For read_room and read_user; tables are named per stream by :func:`table_settings`."""
 
     cursor_secret_arn: Name = Field(description="the ARN of a secret whose string is key material")
 
@@ -215,7 +216,7 @@ class ResortSettings(Settings):
 
 
 class SkiSettings(AuthSettings, CacheSettings, ResortSettings):
-    """For read_ski; the table of the rides is named by :class:`TableSettings`."""
+    """For read_ski; the table of the rides is named by :func:`table_settings`."""
 
 
 class SettleSettings(Settings):
@@ -225,13 +226,13 @@ class SettleSettings(Settings):
 
 
 class AnalyticsSettings(AuthSettings, CacheSettings, SettleSettings):
-    """For read_analytics; tables are named per stream by :class:`TableSettings`."""
+    """For read_analytics; tables are named per stream by :func:`table_settings`."""
 
     analytics_parallel_reads: int = Field(default=8, ge=1, le=64, description="a whole number from 1 to 64")
 
 
 class AdsSettings(AnalyticsSettings, ReadSettings):
-    """For read_ads; the table of the clicks is named by :class:`TableSettings`."""
+    """For read_ads; the table of the clicks is named by :func:`table_settings`."""
 
 
 class ObserveSettings(Settings):
@@ -257,25 +258,26 @@ class ShardSettings(Settings):
         return value
 
 
-class TableSettings(ShardSettings):
-    """One stream's table: its name, how long rows stay (0: for ever), and its index's shards."""
+class _TableVariables(ShardSettings):
+    """The variables of one stream's table, under names that do not depend on the stream."""
 
     table: Name = Field(description="the name of a table")
     retention_days: int = Field(default=0, ge=0, le=36500, description="whole days, 0 to keep for ever")
 
-    @classmethod
-    def of(cls, table: str, retention: str, environ: Mapping[str, str] | None = None) -> Self:
-        """Read the table whose name is in the variable ``table`` and its days in the variable ``retention``.
 
-        Raises:
-            ConfigurationError: names the variable and its accepted form.
-        """
-        source = dict(os.environ if environ is None else environ)
-        names = {"TABLE": table, "RETENTION_DAYS": retention}
-        try:
-            return cls.read(source | {alias: source.get(name, "") for alias, name in names.items()})
-        except ConfigurationError as error:
-            message = error.message
-            for alias, name in names.items():
-                message = message.replace(f"variable {alias} ", f"variable {name} ")
-            raise ConfigurationError(message) from None
+def table_settings(stream: Stream, environ: Mapping[str, str] | None = None) -> TableSettings:
+    """The settings of ``stream``'s table, from the variables that it names.
+
+    Raises:
+        ConfigurationError: names the variable and its accepted form.
+    """
+    source = dict(os.environ if environ is None else environ)
+    names = {"TABLE": stream.table_setting, "RETENTION_DAYS": stream.retention_setting}
+    try:
+        found = _TableVariables.read(source | {alias: source.get(name, "") for alias, name in names.items()})
+    except ConfigurationError as error:
+        message = error.message
+        for alias, name in names.items():
+            message = message.replace(f"variable {alias} ", f"variable {name} ")
+        raise ConfigurationError(message) from None
+    return TableSettings(**found.model_dump())

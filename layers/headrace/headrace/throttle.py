@@ -20,9 +20,9 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
-from headrace.auth import EVENTS_WRITE, Caller
-from headrace.errors import CacheUnavailable, RateLimited
-from headrace.keys import rate_key
+from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.errors import CacheUnavailable, RateLimited
+from headrace.core.keys import rate_key
 from headrace.observe import Meter, report, report_unexpected
 from headrace.rate import WINDOW_SECONDS, Gauge, Limit
 from headrace.rate_sums import RateSums, Told

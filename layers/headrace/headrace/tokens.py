@@ -13,8 +13,9 @@ from typing import Any
 import jwt
 from jwt import PyJWK, PyJWKClient, PyJWTError
 
-from headrace.auth import Caller, caller_from_claims
-from headrace.errors import TokenExpired, Unauthorized, Unavailable
+from headrace.auth import caller_from_claims
+from headrace.core.caller import Caller
+from headrace.core.errors import TokenExpired, Unauthorized, Unavailable
 
 ALGORITHMS = ("RS256", "RS384", "RS512")
 SUBPROTOCOL = "headrace.v1"

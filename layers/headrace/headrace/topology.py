@@ -17,8 +17,8 @@ from pika.exceptions import ChannelClosedByBroker
 
 from headrace.broker.pika_errors import PIKA_ERRORS, broker_error, is_authentication
 from headrace.broker.rabbitmq import parameters
-from headrace.errors import SecretsUnavailable
-from headrace.keys import (
+from headrace.core.errors import SecretsUnavailable
+from headrace.queues.names import (
     LIVE_EXCHANGE,
     PARKED_EXCHANGE,
     PARKED_QUEUE,

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headrace.keys import time_bound
-from headrace.memberships import Interval
+from headrace.core.intervals import Interval
+from headrace.core.keys import time_bound
 from headrace.readers import RangeQuery, RangeReader, Rows
 
 AT_ONCE = 8

@@ -10,6 +10,7 @@ from headrace.breaker_board import BreakerBoard
 from headrace.broker.guarded import GuardedPublisher
 from headrace.broker.rabbitmq import RabbitPublisher
 from headrace.cache import RedisCache
+from headrace.core.times import SystemClock
 from headrace.frames import Frames
 from headrace.gates import Gate
 from headrace.http_writes import HttpWrites
@@ -21,7 +22,6 @@ from headrace.settings import CacheSettings, EnvironmentSettings, RateSettings, 
 from headrace.streams import stream_gates
 from headrace.streams.chat import CHAT
 from headrace.throttle import UNLIMITED, Admission, Throttle
-from headrace.times import SystemClock
 
 
 @functools.cache

@@ -13,7 +13,7 @@ import ipaddress
 import time
 from collections.abc import Callable
 
-from headrace.errors import SecretsUnavailable
+from headrace.core.errors import SecretsUnavailable
 from headrace.observe import report
 from headrace.secrets import ManagedSecrets, Secrets
 from headrace.settings import AddressSettings

@@ -11,20 +11,20 @@ from headrace.ads.routes import AdsRoutes, Route
 from headrace.analysing import MARGIN_SECONDS, analytics_of
 from headrace.analytics.scan import Deadline
 from headrace.aws import client
+from headrace.core.times import SystemClock
 from headrace.cursors import CursorSigner
 from headrace.readers.dynamodb import DynamoReader
 from headrace.reading import answer_body
 from headrace.secrets import ManagedSecrets
-from headrace.settings import AdsSettings, TableSettings
+from headrace.settings import AdsSettings, table_settings
 from headrace.streams.ads import ADS
-from headrace.times import SystemClock
 
 
 @functools.cache
 def ads_routes() -> AdsRoutes:
     """Answers requests about clicks."""
     settings = AdsSettings.read()
-    table = TableSettings.of(ADS.table_setting, ADS.retention_setting).table
+    table = table_settings(ADS).table
     cursors = CursorSigner(ManagedSecrets().text(settings.cursor_secret_arn).encode())
     history = ClickHistory(DynamoReader(client("dynamodb")), cursors, table, SystemClock())
     return AdsRoutes(history, analytics_of(ADS, settings))

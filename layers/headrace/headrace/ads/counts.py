@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace import times
 from headrace.analytics import answers
 from headrace.analytics.aggregate import Aggregate
 from headrace.analytics.requests import WindowRequest
 from headrace.analytics.scan import Deadline
 from headrace.analytics.service import Analytics
-from headrace.auth import Caller
-from headrace.errors import FieldError, InvalidRequest
+from headrace.core import times
+from headrace.core.caller import Caller
+from headrace.core.errors import FieldError, InvalidRequest
 
 POINTS_LIMIT = 1500
 """Steps in one answer: 25 hours of minutes, 31 days of hours."""

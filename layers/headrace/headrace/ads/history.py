@@ -10,9 +10,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from headrace import times
 from headrace.ads.keys import shown_key, start_key
-from headrace.auth import ANALYTICS_READ, CHAT_READ, Caller
+from headrace.core import times
+from headrace.core.caller import ANALYTICS_READ, CHAT_READ, Caller
+from headrace.core.stream import Index
 from headrace.cursors import CursorSigner, Query
 from headrace.page_requests import PageRequest
 from headrace.pages import Page
@@ -20,7 +21,6 @@ from headrace.paging import Paging
 from headrace.readers import RangeQuery, RangeReader
 from headrace.readers.merged import MergedReader
 from headrace.streams.ads import AD_INDEX, USER_INDEX
-from headrace.streams.base import Index
 from headrace.walks import Effort, spans_of
 
 ITEM_FIELDS = ("adId", "userId", "adType")

@@ -1,4 +1,4 @@
-"""Builds and parses the keys of ad clicks; what ``headrace/keys.py`` says of keys holds here too.
+"""Builds and parses the keys of ad clicks; what ``headrace/core/keys.py`` says of keys holds here too.
 
 A click's row is found by its id and its sender alone. So a click that comes again with another time, ad or user is
 still that click: the first that is stored stays.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.keys import SEPARATOR, derived_id, parse_timestamp_sk
+from headrace.core.keys import SEPARATOR, derived_id, parse_timestamp_sk
 
 DERIVED_ID_LENGTH = 20
 NO_PART = "-"

@@ -10,8 +10,8 @@ from headrace.ads.history import ClickHistory
 from headrace.analytics.requests import parse_request
 from headrace.analytics.scan import Deadline
 from headrace.analytics.service import Analytics
-from headrace.auth import Caller
-from headrace.errors import FieldError, InvalidRequest, NotFound, shown
+from headrace.core.caller import Caller
+from headrace.core.errors import FieldError, InvalidRequest, NotFound, echo
 from headrace.page_requests import parse_page_request, path_id
 from headrace.streams.ads import AD_ID_FORM, ADS, ad_id
 
@@ -59,5 +59,5 @@ def _path_ad(event: Mapping[str, Any]) -> str:
     try:
         return ad_id(given or "")
     except ValueError as error:
-        detail = FieldError("adId", str(error), shown(given), AD_ID_FORM)
+        detail = FieldError("adId", str(error), echo(given), AD_ID_FORM)
         raise InvalidRequest("adId is not a usable id", details=[detail]) from None

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from headrace.analytics.steps import HOUR, MINUTE, Slot
 from headrace.analytics.tally import Tally
+from headrace.core.times import micros_of
 from headrace.readers.columns import Columns
-from headrace.times import micros_of
 
 TIME_LENGTH = 27
 MINUTE_LENGTH = 16

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from headrace import times
 from headrace.analytics.aggregate import Aggregate
 from headrace.analytics.distinct import STANDARD_ERROR
 from headrace.analytics.requests import WindowRequest
 from headrace.analytics.steps import Slot, Span
+from headrace.core import times
 
 _EXACT = {"exact": True}
 

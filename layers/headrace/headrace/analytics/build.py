@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from headrace import times
 from headrace.analytics.aggregate import Aggregate
 from headrace.analytics.scan import Deadline, Found, Reading, Scanner
 from headrace.analytics.scope import Scope
 from headrace.analytics.slots import Known, Slots
 from headrace.analytics.steps import DAY, HOUR, MINUTE, TEN_MINUTES, Slot, Span
+from headrace.core import times
 
 WAIT_SECONDS = 0.2
 """How long to wait for another builder, in all: less than a request may lose by the cache (P10)."""

@@ -18,10 +18,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from headrace import keys, times
+from headrace.analytics import slot_keys
 from headrace.analytics.steps import DAY, HOUR, MINUTE, TEN_MINUTES, Slot
 from headrace.cache import Cache
-from headrace.times import Clock
+from headrace.core import times
+from headrace.core.times import Clock
 
 CHANGED = b"!"
 TOKEN_BYTES = 12
@@ -51,7 +52,7 @@ class Generations:
 
     def key(self, slot: Slot) -> str:
         """The cache key of a slot's generation."""
-        return keys.slot_generation(self._stream, slot.step, slot.start)
+        return slot_keys.slot_generation(self._stream, slot.step, slot.start)
 
     def begin(self, slots: Sequence[Slot], known: Sequence[bytes | None]) -> list[bytes | None]:
         """A token for each of ``slots``, with which what is read from now on may be kept; ``None`` where not.
@@ -73,12 +74,12 @@ class Generations:
         return [self._usable(slot, found[slot], settled) for slot in slots]
 
     def _usable(self, slot: Slot, token: bytes | None, settled: set[int]) -> bytes | None:
-        group = keys.slot_group_of(self._stream, slot.step, slot.start)
+        group = slot_keys.slot_group_of(self._stream, slot.step, slot.start)
         return token if token != CHANGED and group in settled else None
 
     def _settled_groups(self) -> set[int]:
         """The groups that the cache has remembered for the settling time."""
-        names = [keys.slot_group(number) for number in range(keys.SLOT_GROUPS)]
+        names = [slot_keys.slot_group(number) for number in range(slot_keys.SLOT_GROUPS)]
         found = self._cache.get_many(names)
         now = self._clock.now()
         missing = [name for name, since in zip(names, found, strict=True) if since is None]

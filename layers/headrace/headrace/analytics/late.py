@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from headrace import keys, times
+from headrace.analytics import slot_keys
 from headrace.analytics.aggregate import MINUTE_LENGTH
 from headrace.analytics.generations import CHANGED, SKEW_SECONDS
 from headrace.analytics.steps import STEPS, Slot
 from headrace.cache import Cache
-from headrace.errors import CacheUnavailable, FollowUpUnavailable
-from headrace.items import Item
+from headrace.core import times
+from headrace.core.errors import CacheUnavailable, FollowUpUnavailable
+from headrace.core.items import Item
+from headrace.core.stream import Stream
+from headrace.core.times import Clock
 from headrace.observe import report
-from headrace.streams.base import Stream
-from headrace.times import Clock
 
 
 class LateEvents:
@@ -43,7 +44,10 @@ class LateEvents:
         changed = {slot for minute in late for slot in _slots(minute, now // times.SECOND)}
         try:
             self._cache.set_many(
-                {keys.slot_generation(stream.name, step, start): (CHANGED, self._seconds) for start, step in changed}
+                {
+                    slot_keys.slot_generation(stream.name, step, start): (CHANGED, self._seconds)
+                    for start, step in changed
+                }
             )
         except CacheUnavailable as error:
             report("late events", f"late events wait for the cache: {error.message}")

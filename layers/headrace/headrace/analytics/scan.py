@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 
-from headrace import times
 from headrace.analytics.aggregate import Aggregate, Minutes
 from headrace.analytics.scope import Scope
 from headrace.analytics.steps import Span
-from headrace.errors import StoreThrottled
+from headrace.core import times
+from headrace.core.errors import StoreThrottled
+from headrace.core.times import Clock
 from headrace.readers.columns import ColumnQuery, ColumnReader
-from headrace.times import Clock
 
 Found = dict[int, Aggregate]
 """What there was, by the start of the minute (epoch seconds)."""

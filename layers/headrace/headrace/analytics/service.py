@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from itertools import chain, groupby, islice
 from typing import Any, TypeVar
 
-from headrace import times
 from headrace.analytics import answers
 from headrace.analytics.aggregate import Aggregate
 from headrace.analytics.build import Builder, Node
@@ -17,9 +16,10 @@ from headrace.analytics.scan import Deadline, Scanner
 from headrace.analytics.scope import Scope
 from headrace.analytics.slots import Known, Memory, Slots
 from headrace.analytics.steps import DAY, MINUTE, Pieces, Slot, pieces
-from headrace.auth import ANALYTICS_READ, Caller
 from headrace.cache import Cache
-from headrace.times import Clock
+from headrace.core import times
+from headrace.core.caller import ANALYTICS_READ, Caller
+from headrace.core.times import Clock
 
 MERGED_LIMIT = 16
 """Windows and runs of slots whose merged aggregates stay in memory."""

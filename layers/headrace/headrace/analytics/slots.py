@@ -6,16 +6,17 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from headrace import keys, times
+from headrace.analytics import slot_keys
 from headrace.analytics.aggregate import Aggregate
 from headrace.analytics.coding import UnknownLayout, check, decode, encode
 from headrace.analytics.generations import CHANGED, KEPT_SECONDS, SLICE, TOKEN_BYTES, Generations
 from headrace.analytics.scope import Scope
 from headrace.analytics.steps import HOUR, Slot
 from headrace.cache import Cache
-from headrace.errors import CacheUnavailable
+from headrace.core import times
+from headrace.core.errors import CacheUnavailable
+from headrace.core.times import Clock
 from headrace.observe import report
-from headrace.times import Clock
 
 BUILDER_SECONDS = 10.0
 """How long a builder may hold others up, should it die."""
@@ -195,10 +196,10 @@ class Slots:
         return aggregate
 
     def _key(self, slot: Slot) -> str:
-        return keys.slot_aggregate(self._scope.stream.name, slot.step, slot.start, self._scope.narrowed)
+        return slot_keys.slot_aggregate(self._scope.stream.name, slot.step, slot.start, self._scope.narrowed)
 
     def _builder(self, hour: int) -> str:
-        return keys.slot_builder(self._scope.stream.name, hour, self._scope.narrowed)
+        return slot_keys.slot_builder(self._scope.stream.name, hour, self._scope.narrowed)
 
     def _lost(self) -> None:
         self.away = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from headrace import times
+from headrace.core import times
 
 MINUTE, TEN_MINUTES, HOUR, DAY = 60, 600, 3600, 86400
 STEPS = (MINUTE, TEN_MINUTES, HOUR, DAY)

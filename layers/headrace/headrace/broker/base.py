@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from headrace.errors import BrokerUnavailable
+from headrace.core.errors import BrokerUnavailable
 
 Outcome = BrokerUnavailable | None
 """``None``: confirmed by the broker as persistent and routed to a queue. Else what went wrong."""

@@ -10,8 +10,8 @@ from pika import BasicProperties, DeliveryMode
 from headrace.broker.base import Outgoing
 from headrace.broker.link import Link
 from headrace.broker.pika_errors import PIKA_ERRORS, broker_error
-from headrace.errors import ConnectionLost, PublisherBlocked
-from headrace.keys import LIVE_EXCHANGE
+from headrace.core.errors import ConnectionLost, PublisherBlocked
+from headrace.queues.names import LIVE_EXCHANGE
 
 
 class CastLink(Link):

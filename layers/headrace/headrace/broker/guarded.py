@@ -13,7 +13,7 @@ from interlock.protocols import Clock
 
 from headrace.breaker import Breaker, Watcher
 from headrace.broker.base import Outcome, Outgoing, Publisher
-from headrace.errors import BrokerUnavailable, ConnectionLost, PublisherBlocked, PublishUnconfirmed
+from headrace.core.errors import BrokerUnavailable, ConnectionLost, PublisherBlocked, PublishUnconfirmed
 from headrace.settings import BreakerSettings
 
 NAME = "broker"

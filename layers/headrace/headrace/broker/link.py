@@ -20,14 +20,8 @@ from pika.spec import Basic
 from headrace.broker.base import Outcome, Outgoing
 from headrace.broker.pika_errors import PIKA_ERRORS, broker_error
 from headrace.broker.turned import TurnedConnection
-from headrace.errors import (
-    BrokerUnavailable,
-    PublisherBlocked,
-    PublishNacked,
-    PublishReturned,
-    PublishUnconfirmed,
-)
-from headrace.keys import PERSIST_EXCHANGE
+from headrace.core.errors import BrokerUnavailable, PublisherBlocked, PublishNacked, PublishReturned, PublishUnconfirmed
+from headrace.queues.names import PERSIST_EXCHANGE
 
 # pika tells every failed attempt at length; each of them is an outcome here, reported once and bounded.
 logging.getLogger("pika").setLevel(logging.CRITICAL)

@@ -11,7 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from headrace.broker.base import Outgoing
-from headrace.errors import BrokerUnavailable, ConfigurationError, ConnectionLost, PublisherBlocked, SecretsUnavailable
+from headrace.core.errors import (
+    BrokerUnavailable,
+    ConfigurationError,
+    ConnectionLost,
+    PublisherBlocked,
+    SecretsUnavailable,
+)
 from headrace.secrets import Credentials, Secrets, credentials
 from headrace.settings import BrokerSettings
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from headrace.broker.base import Outcome, Outgoing
-from headrace.errors import BrokerUnavailable, ConnectionLost, PublishReturned, PublishUnconfirmed
+from headrace.core.errors import BrokerUnavailable, ConnectionLost, PublishReturned, PublishUnconfirmed
 
 
 @dataclass(frozen=True, slots=True)

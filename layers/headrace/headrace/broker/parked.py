@@ -17,11 +17,11 @@ from pika import BasicProperties, BlockingConnection, DeliveryMode
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import ChannelClosedByBroker, NackError, UnroutableError
 
-from headrace import times
 from headrace.broker.pika_errors import PIKA_ERRORS, broker_error
 from headrace.broker.rabbitmq import parameters
-from headrace.errors import Lane
-from headrace.keys import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queue, persist_queues
+from headrace.core import times
+from headrace.core.errors import Lane
+from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queue, persist_queues
 from headrace.retry_lane.base import Handover, RetryLane
 from headrace.secrets import Secrets, credentials
 from headrace.settings import BrokerSettings

@@ -9,7 +9,7 @@ from pika.adapters.utils.connection_workflow import (
     AMQPConnectorPhaseErrorBase,
 )
 
-from headrace.errors import BrokerUnavailable, ConnectionLost, PublisherBlocked, PublishNacked, PublishReturned
+from headrace.core.errors import BrokerUnavailable, ConnectionLost, PublisherBlocked, PublishNacked, PublishReturned
 
 PIKA_ERRORS = (exceptions.AMQPError, AMQPConnectorException, OSError)
 """Every exception that pika raises or reports for what the broker or the network did (TLS errors are OSErrors)."""

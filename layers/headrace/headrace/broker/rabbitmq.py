@@ -17,7 +17,7 @@ from pika import ConnectionParameters, PlainCredentials, SSLOptions
 from headrace.broker.base import Outcome, Outgoing
 from headrace.broker.link import Link
 from headrace.broker.pika_errors import PIKA_ERRORS, broker_error, is_authentication
-from headrace.errors import (
+from headrace.core.errors import (
     BrokerUnavailable,
     ConfigurationError,
     ConnectionLost,

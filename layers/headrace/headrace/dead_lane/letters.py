@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headrace import times
+from headrace.core import times
+from headrace.core.errors import POISON_REASONS, PoisonRecord
+from headrace.core.stream import TableSettings
 from headrace.dead_lane.base import Held
-from headrace.errors import POISON_REASONS, PoisonRecord
 from headrace.records import Record, rows_of
 from headrace.retry_budget import RECEIVES
 from headrace.retry_lane.base import BASE64, ENCODING, Handover, from_text
-from headrace.settings import TableSettings
 from headrace.streams import STREAMS
 
 STORABLE = "storable"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headrace.core.errors import DeadLaneUnavailable
 from headrace.dead_lane.base import RECEIVE_LIMIT, Held
-from headrace.errors import DeadLaneUnavailable
 from headrace.retry_lane.base import to_text
 from headrace.retry_lane.memory import MemoryQueue
 

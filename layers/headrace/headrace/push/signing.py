@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from headrace.times import SECOND, Clock
+from headrace.core.times import SECOND, Clock
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 SERVICE = "execute-api"

@@ -47,7 +47,7 @@ class RangeReader(Protocol):
         """Up to ``query.limit`` rows.
 
         Raises:
-            headrace.errors.StoreUnavailable: the table did not answer in time.
+            headrace.core.errors.StoreUnavailable: the table did not answer in time.
         """
         ...
 
@@ -55,6 +55,6 @@ class RangeReader(Protocol):
         """What :meth:`read` gives for each of ``queries``, in order; they are read at the same time.
 
         Raises:
-            headrace.errors.StoreUnavailable: the table did not answer one of them in time.
+            headrace.core.errors.StoreUnavailable: the table did not answer one of them in time.
         """
         ...

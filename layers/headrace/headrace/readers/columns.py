@@ -61,6 +61,6 @@ class ColumnReader(Protocol):
         """The next page, as many rows as the table gives at once.
 
         Raises:
-            headrace.errors.StoreUnavailable: the table did not answer in time.
+            headrace.core.errors.StoreUnavailable: the table did not answer in time.
         """
         ...

@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from headrace.aws import AWS_ERRORS, client, is_throttling
-from headrace.errors import StoreThrottled, StoreUnavailable
+from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.readers.columns import EXPIRES, ColumnQuery, Columns
 
 _BODY = "HeadraceBody"

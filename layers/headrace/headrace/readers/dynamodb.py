@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from headrace.aws import AWS_ERRORS, is_throttling
-from headrace.errors import StoreThrottled, StoreUnavailable
+from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.readers.base import RangeQuery, Rows
 
 AT_ONCE = 8

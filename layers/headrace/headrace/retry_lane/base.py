@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from headrace.errors import PoisonRecord, RetryLaneUnavailable
+from headrace.core.errors import PoisonRecord, RetryLaneUnavailable
 
 MESSAGE_BYTES = 1024 * 1024
 """What one SQS message, and one batch of them, may hold: body and attributes."""

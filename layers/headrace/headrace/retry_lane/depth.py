@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.aws import AWS_ERRORS, error_code
-from headrace.errors import RetryLaneUnavailable
+from headrace.core.errors import RetryLaneUnavailable
 
 _COUNTS = {
     "waiting": "ApproximateNumberOfMessages",

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from headrace.errors import RetryLaneUnavailable
+from headrace.core.errors import RetryLaneUnavailable
+from headrace.core.times import SECOND, Clock, FixedClock
 from headrace.retry_lane.base import Handover, Postponement
-from headrace.times import SECOND, Clock, FixedClock
 
 
 @dataclass(slots=True)

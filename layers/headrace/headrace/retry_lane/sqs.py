@@ -9,7 +9,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from headrace.aws import AWS_ERRORS, client, error_code
-from headrace.errors import RetryLaneUnavailable
+from headrace.core.errors import RetryLaneUnavailable
 from headrace.retry_lane.base import MESSAGE_BYTES, Handover, Postponement, message_bytes, to_text
 
 BATCH_ENTRIES = 10

@@ -6,23 +6,23 @@ import functools
 
 from headrace.aws import client
 from headrace.cache import RedisCache
+from headrace.core.times import SystemClock
 from headrace.latencies import Latencies
 from headrace.readers.dynamodb import DynamoReader
-from headrace.settings import SkiSettings, TableSettings
+from headrace.settings import SkiSettings, table_settings
 from headrace.ski.day_counts_redis import RedisDayCounts
 from headrace.ski.resort_days import ResortDays
 from headrace.ski.resorts_dynamodb import DynamoResorts
 from headrace.ski.routes import Parts, SkiRoutes
 from headrace.ski.skiers import Skiers
 from headrace.streams.ski import SKI
-from headrace.times import SystemClock
 
 
 @functools.cache
 def ski_routes() -> SkiRoutes:
     """Answers requests about rides, resorts and seasons."""
     settings = SkiSettings.read()
-    table = TableSettings.of(SKI.table_setting, SKI.retention_setting).table
+    table = table_settings(SKI).table
     clock = SystemClock()
     dynamodb = client("dynamodb")
     reader = DynamoReader(dynamodb)

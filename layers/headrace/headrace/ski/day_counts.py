@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from headrace.errors import CacheUnavailable
+from headrace.core.errors import CacheUnavailable
+from headrace.core.times import Clock, SystemClock
 from headrace.ski.keys import ResortDay, day_counts, parse_ride_sk, ride_mark
-from headrace.times import Clock, SystemClock
 
 FILLING, FILLED, CONFIRMED = "filling", "filled", "confirmed"
 

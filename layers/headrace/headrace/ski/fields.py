@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
-from headrace.errors import FieldError, InvalidRequest, shown
+from headrace.core.errors import FieldError, InvalidRequest, echo
 
 VERTICAL_PER_LIFT = 10
 
@@ -74,7 +74,7 @@ def numbers(given: Mapping[str, str] | None, *names: str) -> tuple[int, ...]:
         try:
             found.append(PATH[name].check(text))
         except ValueError as error:
-            wrong.append(FieldError(name, str(error), shown(text), PATH[name].form))
+            wrong.append(FieldError(name, str(error), echo(text), PATH[name].form))
     if wrong:
         raise InvalidRequest(f"{wrong[0].field} {wrong[0].message}", details=wrong)
     return tuple(found)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from headrace.auth import Caller
-from headrace.errors import StoreThrottled, StoreUnavailable, UserError
+from headrace.core.caller import Caller
+from headrace.core.errors import StoreThrottled, StoreUnavailable, UserError
+from headrace.core.stream import ValidatedEvent
 from headrace.observe import report
 from headrace.ski.resorts import Resort, Resorts
-from headrace.streams.base import Stamped
 
 AWAY_SECONDS = 5.0
 """How long the table is not asked after it did not answer."""
@@ -33,7 +33,7 @@ class SeasonGate:
         self._away_until = float("-inf")
         self._known: set[tuple[int, int]] = set()
 
-    def admit(self, _caller: Caller, events: Sequence[Stamped], _now: int) -> Sequence[UserError | None]:
+    def admit(self, _caller: Caller, events: Sequence[ValidatedEvent], _now: int) -> Sequence[UserError | None]:
         """Why each ride is refused, in order."""
         places = [(each.event["resortID"], each.event["seasonID"]) for each in events]
         unknown = {resort for resort, season in places if (resort, season) not in self._known}

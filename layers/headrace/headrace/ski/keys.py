@@ -1,4 +1,4 @@
-"""Builds and parses the keys of lift rides; what ``headrace/keys.py`` says of keys holds here too.
+"""Builds and parses the keys of lift rides; what ``headrace/core/keys.py`` says of keys holds here too.
 
 A ride's key holds everything that a ride is: two rides that differ in anything are two rows, so a row never changes.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import NamedTuple
 
-from headrace.keys import SEPARATOR, derived_id, is_sender_tag, shard_of, shards_of
+from headrace.core.keys import SEPARATOR, derived_id, is_sender_tag, shard_of, shards_of
 
 
 class Ride(NamedTuple):

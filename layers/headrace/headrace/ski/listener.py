@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.errors import CacheUnavailable, StoreUnavailable
-from headrace.items import Item
+from headrace.core.errors import CacheUnavailable, StoreUnavailable
+from headrace.core.items import Item
+from headrace.core.stream import Stream
+from headrace.core.times import Clock
 from headrace.observe import report
 from headrace.ski.day_counts import DayCounts, counted
 from headrace.ski.keys import ResortDay, parse_resort_day
 from headrace.ski.resorts import Resorts
-from headrace.streams.base import Stream
-from headrace.times import Clock
 
 DOUBT = 4_000
 """Milliseconds that counts stay doubtful after a ride could not be told."""

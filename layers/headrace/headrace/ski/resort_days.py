@@ -15,15 +15,15 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from headrace import times
-from headrace.errors import CacheUnavailable
+from headrace.core import times
+from headrace.core.errors import CacheUnavailable
+from headrace.core.times import Clock
 from headrace.observe import report
 from headrace.readers import RangeQuery, RangeReader
 from headrace.ski.day_counts import CONFIRMED, FILLED, CountedRide, Counts, DayCounts, State, counted
 from headrace.ski.keys import ResortDay, resort_day_shards
 from headrace.ski.resorts import Resorts
 from headrace.streams.ski import RESORT_DAY_INDEX
-from headrace.times import Clock
 
 LAG = 5_000
 """Milliseconds that an index lags behind its table at most; clocks of two environments differ by less."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from headrace.errors import FieldError, NotFound
+from headrace.core.errors import FieldError, NotFound
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Resort:
 
 
 class Resorts(Protocol):
-    """Where resorts are kept. Every method may raise :class:`~headrace.errors.StoreUnavailable`."""
+    """Where resorts are kept. Every method may raise :class:`~headrace.core.errors.StoreUnavailable`."""
 
     def get(self, resort_id: int) -> Resort:
         """The resort as it is now; without seasons if there is none."""

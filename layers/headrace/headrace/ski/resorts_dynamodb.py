@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from headrace.aws import AWS_ERRORS, error_code, is_throttling
-from headrace.errors import StoreThrottled, StoreUnavailable
-from headrace.items import from_wire
+from headrace.core.errors import StoreThrottled, StoreUnavailable
+from headrace.core.items import from_wire
 from headrace.ski.resorts import Resort
 
 _CONDITION_FAILED = "ConditionalCheckFailedException"

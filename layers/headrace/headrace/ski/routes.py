@@ -8,10 +8,15 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from headrace import answers, times
-from headrace.auth import ANALYTICS_READ, EVENTS_WRITE, OPS, Caller, caller_from_http
+from headrace import answers
+from headrace.auth import caller_from_http
 from headrace.bodies import http_body
-from headrace.errors import FieldError, HeadraceError, InvalidRequest, NotFound, shown
+from headrace.core import times
+from headrace.core.caller import ANALYTICS_READ, EVENTS_WRITE, OPS, Caller
+from headrace.core.errors import FieldError, HeadraceError, InvalidRequest, NotFound, echo
+from headrace.core.fields import Text
+from headrace.core.times import Clock
+from headrace.core.validation import invalid_event
 from headrace.latencies import Latencies
 from headrace.observe import correlate, report, report_unexpected
 from headrace.ski.fields import RESORT, SEASON, numbers
@@ -19,9 +24,6 @@ from headrace.ski.keys import ResortDay
 from headrace.ski.resort_days import ResortDays
 from headrace.ski.resorts import Resort, Resorts, unknown_season
 from headrace.ski.skiers import Skiers
-from headrace.streams.base import Text
-from headrace.streams.fields import invalid_event
-from headrace.times import Clock
 
 RESORTS_LIMIT = 50
 NAME_LIMIT = 128
@@ -179,7 +181,7 @@ def totals_query(query: Mapping[str, str] | None) -> tuple[list[int], int | None
     """
     given = dict(query or {})
     wrong = [
-        FieldError(str(shown(name)), "is not a parameter of this route", shown(given[name]), "resort, season")
+        FieldError(str(echo(name)), "is not a parameter of this route", echo(given[name]), "resort, season")
         for name in given
         if name not in ("resort", "season")
     ]
@@ -192,13 +194,13 @@ def totals_query(query: Mapping[str, str] | None) -> tuple[list[int], int | None
         try:
             resorts.append(RESORT.check(part))
         except ValueError as error:
-            wrong.append(FieldError("resort", str(error), shown(part), allowed))
+            wrong.append(FieldError("resort", str(error), echo(part), allowed))
     season = None
     if "season" in given:
         try:
             season = SEASON.check(given["season"])
         except ValueError as error:
-            wrong.append(FieldError("season", str(error), shown(given["season"]), SEASON.form))
+            wrong.append(FieldError("season", str(error), echo(given["season"]), SEASON.form))
     if wrong:
         raise InvalidRequest(f"{wrong[0].field} {wrong[0].message}", details=wrong)
     return resorts, season

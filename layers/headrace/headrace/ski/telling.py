@@ -6,12 +6,12 @@ import functools
 
 from headrace.aws import client
 from headrace.cache import RedisCache
+from headrace.core.times import SystemClock
 from headrace.settings import CacheSettings, ResortSettings
 from headrace.ski.day_counts_redis import RedisDayCounts
 from headrace.ski.gate import SeasonGate
 from headrace.ski.listener import RideListener
 from headrace.ski.resorts_dynamodb import DynamoResorts
-from headrace.times import SystemClock
 
 
 @functools.cache

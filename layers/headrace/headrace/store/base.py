@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from headrace.errors import PoisonRecord, StoreUnavailable
-from headrace.items import Item
+from headrace.core.errors import PoisonRecord, StoreUnavailable
+from headrace.core.items import Item
 
 Failure = StoreUnavailable | PoisonRecord
 Key = tuple[object, ...]

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.access import was_said_outside
-from headrace.errors import PoisonRecord, StoreUnavailable
-from headrace.items import Item
-from headrace.memberships import Interval, Memberships, Pair
+from headrace.core.errors import PoisonRecord, StoreUnavailable
+from headrace.core.intervals import Interval
+from headrace.core.items import Item
+from headrace.core.times import SECOND, micros_of
+from headrace.memberships import Memberships, Pair
 from headrace.rooms import GROUP, MEMBERS, OPEN, Room, Rooms
 from headrace.store.base import Failure, Store, Table
 from headrace.streams.chat import UNCHECKED
-from headrace.times import SECOND, micros_of
 
 CLOCK_SKEW = SECOND
 """How far the clock that told a join may be ahead of the one that told the acceptance."""

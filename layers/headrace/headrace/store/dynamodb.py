@@ -18,8 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from headrace.aws import AWS_ERRORS, client, error_code, is_throttling
-from headrace.errors import PoisonRecord, StoreThrottled, StoreUnavailable
-from headrace.items import Item, from_wire, to_wire
+from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
+from headrace.core.items import Item, from_wire, to_wire
 from headrace.store.base import Failure, Key, Table, one_of_each
 
 CHUNK_ITEMS = 25

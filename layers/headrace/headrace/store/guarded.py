@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from interlock.protocols import Clock
 
 from headrace.breaker import Breaker, Watcher
-from headrace.errors import StoreThrottled, StoreUnavailable
-from headrace.items import Item
+from headrace.core.errors import StoreThrottled, StoreUnavailable
+from headrace.core.items import Item
 from headrace.settings import BreakerSettings
 from headrace.store.base import Failure, Store, Table
 

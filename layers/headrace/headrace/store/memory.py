@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
-from headrace.errors import PoisonRecord, StoreThrottled, StoreUnavailable
-from headrace.items import Item, check
+from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
+from headrace.core.items import Item, check
 from headrace.store.base import Failure, Key, Table, one_of_each
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.errors import PoisonRecord, StoreUnavailable, shown
-from headrace.items import Item
+from headrace.core.errors import PoisonRecord, StoreUnavailable, echo
+from headrace.core.items import Item
+from headrace.core.stream import Entrance, Listener, Stream
 from headrace.streams.ads import ADS
-from headrace.streams.base import Entrance, Listener, Stream
 from headrace.streams.chat import CHAT
 from headrace.streams.probe import PROBE
 from headrace.streams.ski import SKI
@@ -23,7 +23,7 @@ def stream_named(name: str) -> Stream:
     """
     stream = STREAMS.get(name)
     if stream is None:
-        raise PoisonRecord("unknown_stream", f"no stream is named {shown(name)}")
+        raise PoisonRecord("unknown_stream", f"no stream is named {echo(name)}")
     return stream
 
 

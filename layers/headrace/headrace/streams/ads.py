@@ -8,29 +8,15 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from headrace import keys, times
 from headrace.ads.keys import derived_click_id, event_id
-from headrace.auth import CHAT_WRITE
-from headrace.errors import FieldError, InvalidEvent
-from headrace.items import Item
-from headrace.settings import TableSettings
-from headrace.streams.base import (
-    EventModel,
-    Id,
-    Index,
-    Sender,
-    SenderTag,
-    Shards,
-    SlotDimensions,
-    Stamped,
-    Stream,
-    Text,
-    Time,
-    choose_time,
-    choose_user,
-    expires_at,
-)
-from headrace.streams.fields import incoming, stamped
+from headrace.core import keys, times
+from headrace.core.caller import CHAT_WRITE
+from headrace.core.errors import FieldError, InvalidEvent
+from headrace.core.fields import EventModel, Id, SenderTag, Text, Time
+from headrace.core.items import Item
+from headrace.core.sender import SenderContext, choose_time, choose_user, expires_at
+from headrace.core.stream import AnalyticsDimensions, Index, Shards, Stream, TableSettings, ValidatedEvent
+from headrace.core.validation import incoming, stamped
 
 ID_FIELD = "clickId"
 ONCE_DAYS = 7
@@ -120,7 +106,7 @@ _incoming = incoming(IncomingClick)
 _stamped = stamped(StampedClick)
 
 
-def accept(raw: object, sender: Sender) -> Stamped:
+def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     """A client's click, validated and stamped; of its address there is only the hash.
 
     Raises:
@@ -143,10 +129,10 @@ def accept(raw: object, sender: Sender) -> Stamped:
         event["h"] = hashed
     receipt = {"adId": click.ad_id, ID_FIELD: click_id, "clickedAt": clicked_at}
     key = (click.ad_id, keys.timestamp_sk(clicked_at, click_id, tag))
-    return Stamped(event, event_id(click_id, tag), key, receipt)
+    return ValidatedEvent(event, event_id(click_id, tag), key, receipt)
 
 
-def _user_id(click: IncomingClick, sender: Sender) -> str:
+def _user_id(click: IncomingClick, sender: SenderContext) -> str:
     """Who clicked: a trusted producer says it, anybody else is it."""
     if sender.trusted and click.user_id is None:
         detail = FieldError("userId", "is missing", None, f"{keys.ID_FORM}: who clicked")
@@ -154,7 +140,7 @@ def _user_id(click: IncomingClick, sender: Sender) -> str:
     return choose_user(sender, click.user_id, None)[0]
 
 
-def _address_hash(click: IncomingClick, sender: Sender) -> str | None:
+def _address_hash(click: IncomingClick, sender: SenderContext) -> str | None:
     """The hash of where the click came from: a producer's own address says nothing of that."""
     if click.address is not None and not sender.trusted:
         detail = FieldError("address", "is not the client's to say", None, ADDRESS_FORM)
@@ -208,6 +194,6 @@ ADS = Stream(
     partition_key="clickId",
     sort_key="sender",
     indexes=(AD_INDEX, USER_INDEX, TIME_INDEX),
-    slot_dimensions=SlotDimensions(user="userId", groups=("adType", "adId")),
+    slot_dimensions=AnalyticsDimensions(user="userId", groups=("adType", "adId")),
     keeps_first=True,
 )

@@ -7,28 +7,14 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from headrace import keys, times
-from headrace.auth import CHAT_WRITE
-from headrace.errors import FieldError, InvalidEvent
-from headrace.items import Item
-from headrace.settings import TableSettings
-from headrace.streams.base import (
-    CanonicalTime,
-    EventModel,
-    Id,
-    Index,
-    Sender,
-    SenderTag,
-    SlotDimensions,
-    Stamped,
-    Stream,
-    Text,
-    Time,
-    choose_time,
-    choose_user,
-    expires_at,
-)
-from headrace.streams.fields import incoming, stamped
+from headrace.core import keys, times
+from headrace.core.caller import CHAT_WRITE
+from headrace.core.errors import FieldError, InvalidEvent
+from headrace.core.fields import CanonicalTime, EventModel, Id, SenderTag, Text, Time
+from headrace.core.items import Item
+from headrace.core.sender import SenderContext, choose_time, choose_user, expires_at
+from headrace.core.stream import AnalyticsDimensions, Index, Stream, TableSettings, ValidatedEvent
+from headrace.core.validation import incoming, stamped
 
 TEXT_BYTES = 4096
 TEXT = "TEXT"
@@ -78,7 +64,7 @@ _incoming = incoming(IncomingMessage)
 _stamped = stamped(StampedMessage)
 
 
-def accept(raw: object, sender: Sender) -> Stamped:
+def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     """A client's message, validated and stamped.
 
     Raises:
@@ -101,7 +87,7 @@ def accept(raw: object, sender: Sender) -> Stamped:
         "messageType": message.message_type,
         "sender": tag,
     }
-    return Stamped(event, message_id, (message.room_id, keys.timestamp_sk(timestamp, message_id, tag)), receipt)
+    return ValidatedEvent(event, message_id, (message.room_id, keys.timestamp_sk(timestamp, message_id, tag)), receipt)
 
 
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
@@ -143,5 +129,5 @@ CHAT = Stream(
         Index(name="UserIndex", partition_key="userId", sort_key="timestampSk"),
         Index(name="TimeIndex", partition_key="bucketId", sort_key="timestampSk", sharded=True),
     ),
-    slot_dimensions=SlotDimensions(user="userId", groups=("roomId",)),
+    slot_dimensions=AnalyticsDimensions(user="userId", groups=("roomId",)),
 )

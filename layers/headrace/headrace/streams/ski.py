@@ -6,25 +6,15 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from headrace import keys, times
-from headrace.auth import EVENTS_WRITE
-from headrace.items import Item
-from headrace.settings import TableSettings
+from headrace.core import keys, times
+from headrace.core.caller import EVENTS_WRITE
+from headrace.core.fields import EventModel, Id, SenderTag
+from headrace.core.items import Item
+from headrace.core.sender import SenderContext
+from headrace.core.stream import Entrance, Index, Listener, Shards, Stream, TableSettings, ValidatedEvent
+from headrace.core.validation import incoming, stamped
 from headrace.ski.fields import DAY, LIFT, RESORT, SEASON, SKIER, TIME
 from headrace.ski.keys import ResortDay, Ride, derived_ride_id, event_id, resort_day_shard, ride_sk
-from headrace.streams.base import (
-    Entrance,
-    EventModel,
-    Id,
-    Index,
-    Listener,
-    Sender,
-    SenderTag,
-    Shards,
-    Stamped,
-    Stream,
-)
-from headrace.streams.fields import incoming, stamped
 
 ID_FIELD = "rideID"
 
@@ -65,7 +55,7 @@ _incoming = incoming(IncomingRide)
 _stamped = stamped(StampedRide)
 
 
-def accept(raw: object, sender: Sender) -> Stamped:
+def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     """A client's ride, validated and stamped.
 
     Raises:
@@ -86,7 +76,7 @@ def accept(raw: object, sender: Sender) -> Stamped:
         ID_FIELD: ride_id,
         "sender": tag,
     }
-    return Stamped(event, event_id(ride.skier, sk), (str(ride.skier), sk), {ID_FIELD: ride_id})
+    return ValidatedEvent(event, event_id(ride.skier, sk), (str(ride.skier), sk), {ID_FIELD: ride_id})
 
 
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:

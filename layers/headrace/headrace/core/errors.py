@@ -213,7 +213,7 @@ POISON_REASONS: dict[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Treatment:
+class ErrorMapping:
     """What becomes of an error.
 
     ``code`` stands in both protocols' error bodies (it is also the WebSocket code: frames have no status),
@@ -227,44 +227,44 @@ class Treatment:
     retryable: bool
 
 
-TREATMENTS: dict[type[BaseException], Treatment] = {
-    HeadraceError: Treatment("internal", 500, None, False),
-    UserError: Treatment("invalid_request", 400, None, False),
-    InvalidRequest: Treatment("invalid_request", 400, None, False),
-    InvalidCursor: Treatment("invalid_cursor", 400, None, False),
-    InvalidEvent: Treatment("invalid_event", 400, None, False),
-    TooLarge: Treatment("too_large", 413, None, False),
-    Unauthorized: Treatment("unauthorized", 401, None, False),
-    TokenExpired: Treatment("token_expired", 401, None, False),
-    Forbidden: Treatment("forbidden", 403, None, False),
-    NotFound: Treatment("not_found", 404, None, False),
-    Conflict: Treatment("conflict", 409, None, False),
-    RateLimited: Treatment("rate_limited", 429, None, True),
-    Unavailable: Treatment("unavailable", 503, "retry", True),
-    BrokerUnavailable: Treatment("unavailable", 503, "retry", True),
-    PublishReturned: Treatment("unavailable", 503, "retry", True),
-    PublishNacked: Treatment("unavailable", 503, "retry", True),
-    PublishUnconfirmed: Treatment("unavailable", 503, "retry", True),
-    ConnectionLost: Treatment("unavailable", 503, "retry", True),
-    PublisherBlocked: Treatment("unavailable", 503, "retry", True),
-    StoreUnavailable: Treatment("unavailable", 503, "retry", True),
-    StoreThrottled: Treatment("unavailable", 503, "retry", True),
-    RetryLaneUnavailable: Treatment("unavailable", 503, None, True),
-    DeadLaneUnavailable: Treatment("unavailable", 503, None, True),
-    SecretsUnavailable: Treatment("unavailable", 503, "retry", True),
-    CacheUnavailable: Treatment("unavailable", 503, None, True),
-    FollowUpUnavailable: Treatment("unavailable", 503, "retry", True),
-    PoisonRecord: Treatment("poison", 422, "dead", False),
-    ConfigurationError: Treatment("internal", 500, None, False),
+ERROR_MAPPINGS: dict[type[BaseException], ErrorMapping] = {
+    HeadraceError: ErrorMapping("internal", 500, None, False),
+    UserError: ErrorMapping("invalid_request", 400, None, False),
+    InvalidRequest: ErrorMapping("invalid_request", 400, None, False),
+    InvalidCursor: ErrorMapping("invalid_cursor", 400, None, False),
+    InvalidEvent: ErrorMapping("invalid_event", 400, None, False),
+    TooLarge: ErrorMapping("too_large", 413, None, False),
+    Unauthorized: ErrorMapping("unauthorized", 401, None, False),
+    TokenExpired: ErrorMapping("token_expired", 401, None, False),
+    Forbidden: ErrorMapping("forbidden", 403, None, False),
+    NotFound: ErrorMapping("not_found", 404, None, False),
+    Conflict: ErrorMapping("conflict", 409, None, False),
+    RateLimited: ErrorMapping("rate_limited", 429, None, True),
+    Unavailable: ErrorMapping("unavailable", 503, "retry", True),
+    BrokerUnavailable: ErrorMapping("unavailable", 503, "retry", True),
+    PublishReturned: ErrorMapping("unavailable", 503, "retry", True),
+    PublishNacked: ErrorMapping("unavailable", 503, "retry", True),
+    PublishUnconfirmed: ErrorMapping("unavailable", 503, "retry", True),
+    ConnectionLost: ErrorMapping("unavailable", 503, "retry", True),
+    PublisherBlocked: ErrorMapping("unavailable", 503, "retry", True),
+    StoreUnavailable: ErrorMapping("unavailable", 503, "retry", True),
+    StoreThrottled: ErrorMapping("unavailable", 503, "retry", True),
+    RetryLaneUnavailable: ErrorMapping("unavailable", 503, None, True),
+    DeadLaneUnavailable: ErrorMapping("unavailable", 503, None, True),
+    SecretsUnavailable: ErrorMapping("unavailable", 503, "retry", True),
+    CacheUnavailable: ErrorMapping("unavailable", 503, None, True),
+    FollowUpUnavailable: ErrorMapping("unavailable", 503, "retry", True),
+    PoisonRecord: ErrorMapping("poison", 422, "dead", False),
+    ConfigurationError: ErrorMapping("internal", 500, None, False),
 }
 
-_UNKNOWN = TREATMENTS[HeadraceError]
+_UNKNOWN = ERROR_MAPPINGS[HeadraceError]
 _HIDDEN = "something went wrong on our side; it has been logged"
 
 
-def treatment(error: BaseException) -> Treatment:
+def mapping_of(error: BaseException) -> ErrorMapping:
     """What becomes of ``error``; one that is not Headrace's is ``internal``."""
-    return TREATMENTS.get(type(error), _UNKNOWN)
+    return ERROR_MAPPINGS.get(type(error), _UNKNOWN)
 
 
 def to_body(error: BaseException) -> dict[str, Any]:
@@ -272,7 +272,7 @@ def to_body(error: BaseException) -> dict[str, Any]:
 
     An error that is the platform's own fault shows its code only, never its text.
     """
-    known = treatment(error)
+    known = mapping_of(error)
     details = [detail.to_body() for detail in error.details] if isinstance(error, HeadraceError) else []
     if known.status == 500 or not isinstance(error, HeadraceError):
         return {"code": known.code, "message": _HIDDEN, "details": []}
@@ -282,7 +282,7 @@ def to_body(error: BaseException) -> dict[str, Any]:
     return body
 
 
-def shown(value: object, limit: int = GOT_LIMIT) -> object:
+def echo(value: object, limit: int = GOT_LIMIT) -> object:
     """``value`` as it may be sent back: at most ``limit`` characters, and always encodable as UTF-8."""
     if value is None or isinstance(value, bool | float):
         return value

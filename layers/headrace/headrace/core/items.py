@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from headrace.errors import FieldError, PoisonRecord, shown
-from headrace.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES
+from headrace.core.errors import FieldError, PoisonRecord, echo
+from headrace.core.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES
 
 Item = dict[str, Any]
 
@@ -97,7 +97,7 @@ def _check_key(item: Item, name: str, limit: int) -> None:
     if value is None or value == "":
         raise PoisonRecord("empty_key", details=[FieldError(name, "is empty")])
     if isinstance(value, str) and len(value) * 4 > limit and len(value.encode()) > limit:
-        raise PoisonRecord("invalid_key", details=[FieldError(name, "is too long", shown(value), f"{limit} bytes")])
+        raise PoisonRecord("invalid_key", details=[FieldError(name, "is too long", echo(value), f"{limit} bytes")])
 
 
 def _check_value(name: str, value: Any) -> int:

@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from headrace.errors import FieldError, InvalidEvent, PoisonRecord, shown
+from headrace.core.errors import FieldError, InvalidEvent, PoisonRecord, echo
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -66,7 +66,7 @@ def field_errors(model: type[BaseModel], error: ValidationError) -> list[FieldEr
     for problem in error.errors(include_url=False):
         name = ".".join(str(part) for part in problem["loc"]) or "event"
         missing = problem["type"] == "missing"
-        got = None if missing else shown(problem["input"])
+        got = None if missing else echo(problem["input"])
         message = _MESSAGES.get(problem["type"], problem["msg"])
         allowed = forms.get(str(problem["loc"][0])) if problem["loc"] else "a JSON object"
         details.append(FieldError(name, message, got, allowed))

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.errors import FieldError, PoisonRecord, shown
-from headrace.times import is_canonical
+from headrace.core.errors import FieldError, PoisonRecord, echo
+from headrace.core.times import is_canonical
 
 VERSION = 1
 MAX_EVENTS = 100
@@ -37,27 +37,29 @@ class Envelope:
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class EncodedEnvelope:
     """An encoded envelope, and which of the events it was packed from are in it."""
 
     body: bytes
     indexes: Sequence[int]
 
 
-def pack(envelope: Envelope) -> list[Packed]:
+def pack(envelope: Envelope) -> list[EncodedEnvelope]:
     """``envelope`` as bodies of at most 100 events and 256 KB each, in order; one larger event has its own."""
-    packed: list[Packed] = []
+    packed: list[EncodedEnvelope] = []
     part: list[str] = []
     size = 0
     for index, event in enumerate(envelope.events):
         encoded = _encode(event)
         if part and (len(part) == MAX_EVENTS or size + len(encoded) > MAX_BYTES - _HEADER_BYTES):
-            packed.append(Packed(_wrap(envelope, part), range(index - len(part), index)))
+            packed.append(EncodedEnvelope(_wrap(envelope, part), range(index - len(part), index)))
             part, size = [], 0
         part.append(encoded)
         size += len(encoded) + 1
     if part:
-        packed.append(Packed(_wrap(envelope, part), range(len(envelope.events) - len(part), len(envelope.events))))
+        packed.append(
+            EncodedEnvelope(_wrap(envelope, part), range(len(envelope.events) - len(part), len(envelope.events)))
+        )
     return packed
 
 
@@ -84,10 +86,10 @@ def decode(body: bytes | str) -> Envelope:
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise PoisonRecord("not_an_envelope", "the envelope has no version")
     if version > VERSION:
-        raise PoisonRecord("newer_version", f"the envelope is of version {shown(version)}, this code reads {VERSION}")
+        raise PoisonRecord("newer_version", f"the envelope is of version {echo(version)}, this code reads {VERSION}")
     stream, accepted_at, events = _text(content, "stream"), _text(content, "acceptedAt"), content.get("events")
     if not is_canonical(accepted_at):
-        raise PoisonRecord("invalid_event", details=[FieldError("acceptedAt", "not a time", shown(accepted_at))])
+        raise PoisonRecord("invalid_event", details=[FieldError("acceptedAt", "not a time", echo(accepted_at))])
     if events is None:
         raise PoisonRecord("missing_field", details=[FieldError("events", "is missing")])
     if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):

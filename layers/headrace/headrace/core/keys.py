@@ -9,12 +9,10 @@ from __future__ import annotations
 import base64
 import functools
 import unicodedata
-import zlib
-from collections.abc import Iterable
 from hashlib import blake2b, sha256
 from typing import NamedTuple
 
-from headrace.times import is_canonical, parse, parse_query
+from headrace.core.times import is_canonical, parse, parse_query
 
 SEPARATOR = "#"
 ID_LIMIT = 128
@@ -24,13 +22,6 @@ SENDER_TAG_LENGTH = 12
 DERIVED_ID_LENGTH = 26
 TIME_LENGTH = 27
 ID_FORM = f"1 to {ID_LIMIT} characters of any script, without '#' and control characters"
-
-PERSIST_EXCHANGE = "headrace.events"
-PARKED_EXCHANGE = "headrace.parked"
-PARKED_QUEUE = "parked"
-LIVE_EXCHANGE = "headrace.live"
-LIVE_QUEUES = 2
-"""Fixed, since each has its own event source mapping in the template (PushLive)."""
 
 
 class TimestampSk(NamedTuple):
@@ -208,31 +199,6 @@ def shard_names(shards: int) -> list[str]:
     return [shard_name(number) for number in range(shards)]
 
 
-def queue_name(event_id: str, queues: int) -> str:
-    """The persist queue of an event, by its id: a hot room pins nothing."""
-    return persist_queue(zlib.crc32(event_id.encode()) % queues)
-
-
-def persist_queue(number: int) -> str:
-    """The name of persist queue ``number``, which is also its routing key."""
-    return f"persist.{number}"
-
-
-def persist_queues(queues: int) -> list[str]:
-    """The names of all persist queues."""
-    return [persist_queue(number) for number in range(queues)]
-
-
-def live_queue(room_id: str) -> str:
-    """The live queue of a room, which is also its routing key: one for each room, so that a room's order stays."""
-    return live_queues()[zlib.crc32(room_id.encode()) % LIVE_QUEUES]
-
-
-def live_queues() -> list[str]:
-    """The names of all live queues."""
-    return [f"live.{number}" for number in range(LIVE_QUEUES)]
-
-
 def live_marker(room_id: str) -> str:
     """The cache key under which stands whether anybody listens to a room."""
     return f"live:{room_id}"
@@ -282,32 +248,3 @@ def derived_id(*told: object) -> str:
     """The id of an event that brings none: the same for the same ``told``, of which none holds ``#``."""
     digest = sha256(SEPARATOR.join(map(str, told)).encode()).digest()
     return base64.b32encode(digest).decode()[:DERIVED_ID_LENGTH].lower()
-
-
-SLOT_GROUPS = 16
-"""Groups of slots that are lost together: keys of one group lie in one slot of a cluster, so on one node."""
-
-
-def slot_group(number: int) -> str:
-    """The cache key of what tells how long the cache has remembered the generations of one group of slots."""
-    return f"{{slots.{number}}}:since"
-
-
-def slot_group_of(stream: str, step: int, start: int) -> int:
-    """The group of a slot."""
-    return zlib.crc32(f"{stream}:{step}:{start}".encode()) % SLOT_GROUPS
-
-
-def slot_generation(stream: str, step: int, start: int) -> str:
-    """The cache key of a slot's generation: every aggregate of that slot, narrowed or not, belongs to one."""
-    return f"{{slots.{slot_group_of(stream, step, start)}}}:generation:{stream}:{step}:{start}"
-
-
-def slot_aggregate(stream: str, step: int, start: int, narrowed: Iterable[tuple[str, str]] = ()) -> str:
-    """The cache key of a slot's aggregate, of all rows or of those ``narrowed`` to values of attributes."""
-    return f"slot:{stream}:{step}:{start}" + "".join(f"#{name}#{value}" for name, value in narrowed)
-
-
-def slot_builder(stream: str, start: int, narrowed: Iterable[tuple[str, str]] = ()) -> str:
-    """The cache key of the lock of whoever reads the minutes of the hour from ``start``."""
-    return f"slot-builder:{stream}:{start}" + "".join(f"#{name}#{value}" for name, value in narrowed)
