@@ -47,7 +47,7 @@ class Environment:
         from headrace.analytics.service import Analytics
         from headrace.cache import RedisCache, connect
         from headrace.readers.columns_dynamodb import DynamoColumns, columns_client
-        from headrace.settings import CacheSettings
+        from headrace.runtime.settings import CacheSettings
 
         settings = CacheSettings(cache_endpoint=f"127.0.0.1:{cache_port}", cache_tls=False)
         # Patient: other work on this machine must not turn a hit into a miss.

@@ -71,11 +71,11 @@ class Rights:
 
     def __init__(self, sizes: list[int]) -> None:
         from headrace.access import RoomAccess
-        from headrace.aws import client as lean
         from headrace.core import keys
         from headrace.memberships import Change
         from headrace.memberships_dynamodb import DynamoMemberships
         from headrace.rooms import DynamoRooms, RememberedRooms, Room
+        from headrace.runtime.aws import client as lean
 
         dynamodb = lean("dynamodb")
         memberships = DynamoMemberships(dynamodb, MEMBERSHIPS)

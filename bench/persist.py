@@ -53,8 +53,8 @@ def batch_writer(url: str) -> Write:
 
 def store(url: str, parallel: int) -> Write:
     """The store of persist_events, behind its breaker."""
-    from headrace.breaker import Unwatched
-    from headrace.settings import BreakerSettings
+    from headrace.runtime.breaker import Unwatched
+    from headrace.runtime.settings import BreakerSettings
     from headrace.store.base import Table
     from headrace.store.dynamodb import DynamoStore
     from headrace.store.guarded import GuardedStore

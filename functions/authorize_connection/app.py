@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from headrace.authorizing import decide
-from headrace.settings import AuthorizerSettings
+from headrace.runtime.settings import AuthorizerSettings
 from headrace.tokens import TokenVerifier
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from headrace import answers
 from headrace.core.errors import HeadraceError
-from headrace.observe import report
 from headrace.reading import connections
+from headrace.runtime.observability import report
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:

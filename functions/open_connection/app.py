@@ -7,8 +7,8 @@ from typing import Any
 from headrace import answers
 from headrace.auth import caller_from_frame
 from headrace.core.errors import HeadraceError
-from headrace.observe import report
 from headrace.reading import connections
+from headrace.runtime.observability import report
 from headrace.tokens import SUBPROTOCOL
 
 

@@ -18,8 +18,8 @@ from pika import BlockingConnection, URLParameters
 
 from headrace.broker.base import Outcome, Outgoing
 from headrace.queues.names import persist_queue, persist_queues
-from headrace.secrets import MemorySecrets
-from headrace.settings import TopologySettings
+from headrace.runtime.secrets import MemorySecrets
+from headrace.runtime.settings import TopologySettings
 from headrace.topology import declare
 
 SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rabbit import free_port
 
-from headrace.settings import CacheSettings
+from headrace.runtime.settings import CacheSettings
 from localstage.services import install
 from localstage.services.redis import SLOTS, command
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from headrace.aws import client
 from headrace.core.items import Item, from_wire
+from headrace.runtime.aws import client
 from headrace.store.base import Table
 
 TABLE = Table("Messages", ("roomId", "timestampSk"))

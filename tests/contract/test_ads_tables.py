@@ -14,7 +14,6 @@ from headrace.ads.history import ClickHistory
 from headrace.analytics.requests import parse_request
 from headrace.analytics.scan import Deadline, Scanner
 from headrace.analytics.service import Analytics
-from headrace.aws import client
 from headrace.cache import RedisCache, connect
 from headrace.core import times
 from headrace.core.caller import Caller
@@ -25,6 +24,7 @@ from headrace.cursors import CursorSigner
 from headrace.page_requests import PageRequest
 from headrace.readers.columns_dynamodb import DynamoColumns, columns_client
 from headrace.readers.dynamodb import DynamoReader
+from headrace.runtime.aws import client
 from headrace.store.base import Table
 from headrace.store.dynamodb import DynamoStore
 from headrace.streams.ads import ADS

@@ -12,15 +12,15 @@ import pytest
 from rabbit import Rabbit, free_port
 
 from headrace import cache
-from headrace.breaker import Unwatched
 from headrace.breaker_board import BreakerBoard, read_board
 from headrace.broker.base import Outgoing
 from headrace.broker.guarded import GuardedPublisher
 from headrace.broker.rabbitmq import RabbitPublisher
 from headrace.core.errors import BrokerUnavailable, CacheUnavailable, ConnectionLost
 from headrace.queues.names import persist_queue
-from headrace.secrets import MemorySecrets
-from headrace.settings import BreakerSettings, CacheSettings, EnvironmentSettings, TopologySettings
+from headrace.runtime.breaker import Unwatched
+from headrace.runtime.secrets import MemorySecrets
+from headrace.runtime.settings import BreakerSettings, CacheSettings, EnvironmentSettings, TopologySettings
 from headrace.store.base import Table
 from headrace.store.dynamodb import DynamoStore
 from headrace.store.guarded import GuardedStore

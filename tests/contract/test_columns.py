@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from rabbit import free_port
 
-from headrace.aws import client
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import to_wire
 from headrace.readers.columns import ColumnQuery, ColumnReader
 from headrace.readers.columns_dynamodb import DynamoColumns, columns_client
 from headrace.readers.columns_memory import MemoryColumns
+from headrace.runtime.aws import client
 
 TABLE = "CountedMessages"
 PADDING = "x" * 900

@@ -9,19 +9,13 @@ from typing import Any
 import pytest
 from rabbit import free_port
 
-from headrace.aws import client
-from headrace.connections import (
-    CONNECTION_SECONDS,
-    Connections,
-    DynamoConnections,
-    MemoryConnections,
-    Subscription,
-)
+from headrace.connections import CONNECTION_SECONDS, Connections, DynamoConnections, MemoryConnections, Subscription
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import from_wire
 from headrace.core.keys import connection_room
 from headrace.core.times import FixedClock
+from headrace.runtime.aws import client
 
 NOW = 1_763_719_258
 CLOCK = FixedClock(NOW * 1_000_000)

@@ -13,7 +13,6 @@ import pytest
 from ministack import ACCOUNT, Ministack
 from rabbit import free_port
 
-from headrace.aws import client
 from headrace.core.errors import DeadLaneUnavailable, InvalidRequest
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
@@ -22,10 +21,11 @@ from headrace.dead_lane.letters import REDRIVEN, Filter
 from headrace.dead_lane.memory import MemoryDeadLane
 from headrace.dead_lane.sqs import SqsDeadLane
 from headrace.dead_letters import DeadLetters
-from headrace.observe import Meter
 from headrace.retry_lane.base import BASE64, ENCODING, Handover, Postponement, RetryLane, to_text
 from headrace.retry_lane.memory import MemoryRetryLane
 from headrace.retry_lane.sqs import SqsRetryLane
+from headrace.runtime.aws import client
+from headrace.runtime.observability import Meter
 from localstage.triggers.sqs_queue import SqsQueue, make_client
 
 TABLES = {"chat": TableSettings(table="table"), "probe": TableSettings(table="table")}

@@ -15,8 +15,8 @@ from headrace.broker.base import QueueDepth
 from headrace.broker.depths import queue_depths
 from headrace.core.errors import BrokerUnavailable
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
-from headrace.secrets import MemorySecrets
-from headrace.settings import TopologySettings
+from headrace.runtime.secrets import MemorySecrets
+from headrace.runtime.settings import TopologySettings
 from headrace.topology import declare
 
 GUEST = json.dumps({"username": "guest", "password": "guest"})

@@ -22,7 +22,7 @@ from headrace.broker.live import AWAY_SECONDS, RabbitLivePublisher
 from headrace.core.errors import BrokerUnavailable, ConnectionLost
 from headrace.core.times import SECOND, FixedClock
 from headrace.queues.names import LIVE_EXCHANGE, live_queues
-from headrace.secrets import MemorySecrets
+from headrace.runtime.secrets import MemorySecrets
 from headrace.topology import declare
 
 QUEUE = live_queues()[0]

@@ -15,8 +15,8 @@ from headrace.broker.parked import Parked, home_of
 from headrace.core.errors import BrokerUnavailable
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE
 from headrace.retry_lane.memory import MemoryRetryLane
-from headrace.secrets import MemorySecrets
-from headrace.settings import TopologySettings
+from headrace.runtime.secrets import MemorySecrets
+from headrace.runtime.settings import TopologySettings
 from headrace.topology import declare
 
 SECRETS = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})

@@ -24,7 +24,7 @@ from headrace.broker.memory import MemoryPublisher
 from headrace.broker.rabbitmq import RabbitPublisher
 from headrace.core.errors import ConnectionLost, PublishReturned
 from headrace.queues.names import persist_queues
-from headrace.secrets import MemorySecrets
+from headrace.runtime.secrets import MemorySecrets
 
 WRONG = json.dumps({"username": "guest", "password": "wrong"})
 

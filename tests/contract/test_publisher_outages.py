@@ -22,7 +22,7 @@ from headrace.broker.base import Outcome, Outgoing
 from headrace.broker.rabbitmq import RabbitPublisher
 from headrace.core.errors import ConnectionLost, PublisherBlocked, PublishNacked, PublishUnconfirmed
 from headrace.queues.names import PERSIST_EXCHANGE
-from headrace.secrets import MemorySecrets
+from headrace.runtime.secrets import MemorySecrets
 from headrace.topology import declare
 
 

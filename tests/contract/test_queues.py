@@ -10,7 +10,6 @@ import pytest
 from pika import BlockingConnection, URLParameters
 from rabbit import Rabbit
 
-from headrace.aws import client
 from headrace.broker.base import Outgoing
 from headrace.broker.memory import MemoryPublisher
 from headrace.core.times import FixedClock
@@ -19,8 +18,9 @@ from headrace.retry_budget import RECEIVES
 from headrace.retry_lane.base import Handover, Postponement
 from headrace.retry_lane.memory import MemoryRetryLane
 from headrace.retry_lane.sqs import SqsRetryLane
-from headrace.secrets import MemorySecrets
-from headrace.settings import TopologySettings
+from headrace.runtime.aws import client
+from headrace.runtime.secrets import MemorySecrets
+from headrace.runtime.settings import TopologySettings
 from headrace.topology import declare
 
 LONG = 600

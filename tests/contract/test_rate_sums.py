@@ -11,10 +11,10 @@ from headrace.cache import RedisCache, connect
 from headrace.core.caller import Caller
 from headrace.core.errors import CacheUnavailable
 from headrace.core.keys import rate_key
-from headrace.observe import Meter
 from headrace.rate import STEP_SECONDS, WINDOW_SECONDS, Limit
 from headrace.rate_sums import MemoryRateSums, RateSums, RedisRateSums, Told
-from headrace.settings import RateSettings
+from headrace.runtime.observability import Meter
+from headrace.runtime.settings import RateSettings
 from headrace.throttle import Throttle
 
 LIMIT = Limit(10, 50)

@@ -11,12 +11,12 @@ import pytest
 from emulators import Emulators, function_environment
 from rabbit import free_port
 
-from headrace.aws import client
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import to_wire
 from headrace.readers import RangeQuery, RangeReader
 from headrace.readers.dynamodb import DynamoReader
 from headrace.readers.memory import MemoryReader
+from headrace.runtime.aws import client
 
 TABLE = "Messages"
 ROWS = [

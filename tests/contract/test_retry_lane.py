@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rabbit import free_port
 
-from headrace.aws import client
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.retry_lane.base import MESSAGE_BYTES, Handover, Postponement, RetryLane, from_text, to_text
 from headrace.retry_lane.memory import MemoryRetryLane
 from headrace.retry_lane.sqs import SqsRetryLane, batches
+from headrace.runtime.aws import client
 
 Taken = Callable[[], list[Handover]]
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from rabbit import free_port
 
-from headrace.aws import client
 from headrace.core.errors import Conflict, StoreUnavailable
 from headrace.core.intervals import Interval
 from headrace.core.keys import membership_event
@@ -27,6 +26,7 @@ from headrace.memberships import (
 from headrace.memberships_dynamodb import DynamoMemberships
 from headrace.room_activity import ActiveRoom, DynamoRoomActivity, MemoryRoomActivity, RoomActivity
 from headrace.rooms import DynamoRooms, MemoryRooms, RememberedRooms, Room, Rooms
+from headrace.runtime.aws import client
 
 ROOMS = "Rooms"
 MEMBERSHIPS = "Memberships"

@@ -9,13 +9,13 @@ import pytest
 from rabbit import free_port
 from redis_node import RedisNode
 
-from headrace.aws import client
 from headrace.cache import RedisCache, connect
 from headrace.core.errors import StoreUnavailable
 from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.core.times import FixedClock, SystemClock
 from headrace.readers.dynamodb import DynamoReader
+from headrace.runtime.aws import client
 from headrace.ski.day_counts_redis import RedisDayCounts
 from headrace.ski.keys import ResortDay
 from headrace.ski.listener import RideListener

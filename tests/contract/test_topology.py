@@ -17,8 +17,8 @@ from rabbit import Rabbit, free_port
 from headrace import custom_resource, topology
 from headrace.core.errors import BrokerUnavailable, SecretsUnavailable
 from headrace.queues.names import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
-from headrace.secrets import MemorySecrets
-from headrace.settings import TopologySettings
+from headrace.runtime.secrets import MemorySecrets
+from headrace.runtime.settings import TopologySettings
 from headrace.topology import declare
 
 SECRETS = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})

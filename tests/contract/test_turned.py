@@ -15,7 +15,7 @@ from headrace.broker import turned
 from headrace.broker.link import Link
 from headrace.broker.rabbitmq import RabbitPublisher
 from headrace.broker.turned import TurnedConnection, open_socket
-from headrace.secrets import MemorySecrets
+from headrace.runtime.secrets import MemorySecrets
 
 NO_FAMILY = 12_345
 

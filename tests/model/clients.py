@@ -13,8 +13,8 @@ from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import InvalidEvent, RetryLaneUnavailable
 from headrace.core.sender import SenderContext
-from headrace.observe import Meter
 from headrace.queues import names
+from headrace.runtime.observability import Meter
 from headrace.streams import CHAT
 from tests.model.base import KILLERS, RECEIVES, Base
 from tests.model.ledger import EventKey

@@ -10,7 +10,6 @@ from typing import Any
 
 from headrace.accept import Acceptor
 from headrace.analytics.late import LateEvents
-from headrace.breaker import Unwatched
 from headrace.broker.base import Outgoing
 from headrace.broker.guarded import GuardedPublisher
 from headrace.broker.memory import Kept, MemoryPublisher
@@ -20,12 +19,13 @@ from headrace.core.times import SECOND, FixedClock
 from headrace.dead_lane.letters import Filter
 from headrace.dead_lane.memory import MemoryDeadLane
 from headrace.dead_letters import DeadLetters
-from headrace.observe import Meter
 from headrace.persist import Persister
 from headrace.queues import names
 from headrace.retry_lane.base import Handover, to_text
 from headrace.retry_lane.memory import MemoryRetryLane, Message
-from headrace.settings import BreakerSettings
+from headrace.runtime.breaker import Unwatched
+from headrace.runtime.observability import Meter
+from headrace.runtime.settings import BreakerSettings
 from headrace.store.guarded import GuardedStore
 from tests.model.ledger import EventKey, key_of
 from tests.model.marks import SETTLE, ChangingStore, MarkedCache

@@ -33,7 +33,7 @@ from headrace.queues import names
 from headrace.readers.columns_memory import MemoryColumns
 from headrace.readers.memory import MemoryReader
 from headrace.retry_lane.memory import MemoryRetryLane
-from headrace.secrets import MemorySecrets
+from headrace.runtime.secrets import MemorySecrets
 from headrace.store.base import Failure, Table
 from headrace.store.memory import MemoryStore
 from headrace.streams.ads import ADS

@@ -17,7 +17,7 @@ from headrace.core.errors import (
     RetryLaneUnavailable,
     TokenExpired,
 )
-from headrace.observe import Meter
+from headrace.runtime.observability import Meter
 from headrace.streams import CHAT
 from tests.unit.lanes import Lanes
 from tests.unit.senders import NOW, caller, message

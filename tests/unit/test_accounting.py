@@ -9,9 +9,9 @@ from collections import Counter
 import pytest
 
 from headrace.core.envelope import Envelope
-from headrace.observe import Meter
 from headrace.retry_budget import RECEIVES
 from headrace.retry_lane.base import Handover
+from headrace.runtime.observability import Meter
 from headrace.streams import CHAT
 from tests.unit.lanes import Lanes
 from tests.unit.senders import NOW, caller, message, sender

@@ -16,7 +16,7 @@ from headrace.core.envelope import decode
 from headrace.core.errors import InvalidEvent, PoisonRecord
 from headrace.core.sender import SenderContext
 from headrace.core.times import DAY, iso, parse_iso
-from headrace.secrets import MemorySecrets
+from headrace.runtime.secrets import MemorySecrets
 from headrace.streams.ads import AD_INDEX, ADS, ONCE_DAYS, TIME_INDEX
 from tests.unit.billboards import ADDRESS, CLICKS, SINGLE, START, USER, Billboards, click, hash_with
 from tests.unit.slopes import event

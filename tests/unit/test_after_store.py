@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import Stream
-from headrace.observe import Meter
 from headrace.persist import Persister
+from headrace.runtime.observability import Meter
 from headrace.store.base import Failure
 from headrace.streams import CHAT
 from tests.unit.lanes import Lanes

@@ -12,7 +12,7 @@ from headrace.analytics import tally
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden, StoreUnavailable, TokenExpired
-from headrace.settings import AnalyticsSettings
+from headrace.runtime.settings import AnalyticsSettings
 from tests.unit.slot_world import SETTLE, START, World
 from tests.unit.test_events import read
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from headrace.breaker import Breaker, State, Unwatched
 from headrace.broker.base import Outcome, Outgoing
 from headrace.broker.guarded import GuardedPublisher
 from headrace.broker.memory import MemoryPublisher
@@ -19,7 +18,8 @@ from headrace.core.errors import (
     PublishReturned,
     PublishUnconfirmed,
 )
-from headrace.settings import BreakerSettings
+from headrace.runtime.breaker import Breaker, State, Unwatched
+from headrace.runtime.settings import BreakerSettings
 
 SETTINGS = BreakerSettings(breaker_failure_percent=50, breaker_window=10, breaker_probe_seconds=10)
 MESSAGE = Outgoing("persist.0", b"{}", "c-1")

@@ -10,7 +10,7 @@ import pytest
 from headrace.breaker_board import FRESH_SECONDS, KEPT_SECONDS, KEY, BreakerBoard, BreakerRecord, read_board
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import FixedClock
-from headrace.settings import EnvironmentSettings
+from headrace.runtime.settings import EnvironmentSettings
 from tests.unit.test_breaker import Time
 
 NOW = "2025-11-21T10:00:58.722861Z"

@@ -13,8 +13,8 @@ from headrace.dead_lane.letters import REASONS, Filter
 from headrace.dead_lane.memory import MemoryDeadLane
 from headrace.dead_letters import LOOK_HOLD, DeadLetters
 from headrace.dead_routes import DeadRoutes
-from headrace.observe import Meter
 from headrace.retry_lane.base import Handover
+from headrace.runtime.observability import Meter
 from tests.unit.lanes import Lanes, received_event
 from tests.unit.senders import CLOCK, NOW, TABLE
 from tests.unit.test_persist_events import POISON, envelope, event

@@ -11,8 +11,8 @@ from headrace.core.errors import Forbidden, InvalidEvent, PoisonRecord, StoreUna
 from headrace.core.keys import membership_event
 from headrace.core.times import iso
 from headrace.memberships import Change
-from headrace.observe import Meter
 from headrace.rooms import MemoryRooms, RememberedRooms, Room
+from headrace.runtime.observability import Meter
 from headrace.store.base import Table
 from headrace.store.checked import CheckedStore
 from headrace.streams.chat import CHAT, UNCHECKED, item

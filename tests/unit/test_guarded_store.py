@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.breaker import Unwatched
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
+from headrace.runtime.breaker import Unwatched
 from headrace.store.base import Table
 from headrace.store.guarded import GuardedStore
 from headrace.store.memory import MemoryStore

@@ -15,11 +15,11 @@ LAYER = ROOT / "layers" / "headrace" / "headrace"
 FUNCTIONS = sorted((ROOT / "functions").glob("*/app.py"))
 ADAPTERS = {"boto3", "botocore", "pika", "redis"}
 ADAPTER_MODULES = {
-    "aws",
+    "runtime.aws",
     "cache",
     "checks",
     "dead_lane.sqs",
-    "secrets",
+    "runtime.secrets",
     "tokens",
     "topology",
     "broker.cast",
@@ -80,7 +80,7 @@ def test_only_adapters_know_what_is_behind_a_seam() -> None:
 def test_only_settings_reads_the_environment() -> None:
     reading = {name for name, path in MODULES.items() if "os.environ" in path.read_text().split('"""', 2)[-1]}
 
-    assert reading <= {"headrace.settings"}
+    assert reading <= {"headrace.runtime.settings"}
 
 
 @pytest.mark.parametrize(

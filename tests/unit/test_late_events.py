@@ -17,10 +17,10 @@ from headrace.core.envelope import Envelope
 from headrace.core.errors import FollowUpUnavailable
 from headrace.core.items import Item
 from headrace.core.times import FixedClock
-from headrace.observe import Meter
 from headrace.persist import Persister
 from headrace.retry_budget import RECEIVES
 from headrace.retry_lane.base import Handover
+from headrace.runtime.observability import Meter
 from headrace.streams import CHAT, STREAMS
 from tests.unit.lanes import Lanes
 from tests.unit.senders import TABLE, caller, message

@@ -20,10 +20,10 @@ from headrace.core.items import Item
 from headrace.core.keys import live_marker
 from headrace.core.times import SECOND, FixedClock
 from headrace.live import LiveListener
-from headrace.observe import Meter
 from headrace.persist import Persister
 from headrace.queues.names import live_queue, live_queues
 from headrace.retry_lane.base import Handover
+from headrace.runtime.observability import Meter
 from headrace.streams.chat import CHAT
 from headrace.streams.probe import PROBE
 from tests.unit.lanes import Lanes

@@ -5,19 +5,19 @@ import json
 import pytest
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
-from headrace import observe
 from headrace.core.envelope import decode
 from headrace.frames import Frames
 from headrace.http_writes import single
-from headrace.observe import Meter, Quiet, logger
-from headrace.settings import ObserveSettings
+from headrace.runtime import observability
+from headrace.runtime.observability import LogThrottle, Meter, logger
+from headrace.runtime.settings import ObserveSettings
 from headrace.streams import CHAT
 from tests.unit.lanes import Lanes, frame_event, http_event
 
 
 def test_repeated_reports_are_let_through_once_in_five_seconds_with_their_count() -> None:
     now = 0.0
-    quiet = Quiet(monotonic=lambda: now)
+    quiet = LogThrottle(monotonic=lambda: now)
 
     first = [quiet.pass_count("cut") for _ in range(10)]
     now = 5.0
@@ -28,7 +28,7 @@ def test_repeated_reports_are_let_through_once_in_five_seconds_with_their_count(
 
 
 def test_kinds_are_bounded() -> None:
-    quiet = Quiet()
+    quiet = LogThrottle()
 
     assert all(quiet.pass_count(str(number)) == 1 for number in range(10_000))
 
@@ -64,7 +64,7 @@ def test_log_lines_have_the_id_that_travels_with_the_event(protocol: str) -> Non
 def test_what_is_not_stored_is_logged_with_the_id_it_was_accepted_under(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(observe, "_quiet", Quiet())
+    monkeypatch.setattr(observability, "_quiet", LogThrottle())
     lanes = Lanes()
     lanes.frames.answer(frame_event({"roomId": "kitchen", "message": "hello"}), Frames.send_message)
     lanes.store.down = True

@@ -8,10 +8,10 @@ import pytest
 from headrace.accept import Acceptor
 from headrace.core.envelope import Envelope, decode
 from headrace.core.errors import POISON_REASONS, PoisonRecord, RetryLaneUnavailable, StoreUnavailable
-from headrace.observe import Meter
 from headrace.persist import LONGEST_WAIT, TRY_MARGIN
 from headrace.records import rows_of
 from headrace.retry_lane.base import MESSAGE_BYTES, Handover, from_text, to_text
+from headrace.runtime.observability import Meter
 from headrace.streams import CHAT
 from tests.unit.lanes import Lanes, sqs_event
 from tests.unit.senders import CLOCK, NOW, TABLE, caller, message, sender

@@ -9,7 +9,7 @@ import pytest
 
 from headrace import reading
 from headrace.core.errors import ConfigurationError, StoreUnavailable
-from headrace.observe import Quiet
+from headrace.runtime.observability import LogThrottle
 from tests.unit.lanes import http_event
 from tests.unit.stack import Stack
 
@@ -17,7 +17,7 @@ from tests.unit.stack import Stack
 @pytest.fixture(autouse=True)
 def parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "scope_prefix", lambda: "")
-    monkeypatch.setattr("headrace.observe._quiet", Quiet())
+    monkeypatch.setattr("headrace.runtime.observability._quiet", LogThrottle())
 
 
 def answer(error: Exception) -> tuple[int, dict[str, Any]]:

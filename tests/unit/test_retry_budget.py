@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 from headrace import retry_budget
-from headrace.breaker import Unwatched
 from headrace.core.envelope import Envelope
 from headrace.core.times import SECOND, FixedClock
 from headrace.persist import Persister
 from headrace.retry_lane.base import Handover
 from headrace.retry_lane.memory import MemoryRetryLane
-from headrace.settings import BreakerSettings
+from headrace.runtime.breaker import Unwatched
+from headrace.runtime.settings import BreakerSettings
 from headrace.store.base import Table
 from headrace.store.guarded import GuardedStore
 from headrace.streams import CHAT

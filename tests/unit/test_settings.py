@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from headrace.core.errors import ConfigurationError
-from headrace.settings import (
+from headrace.runtime.settings import (
     CacheSettings,
     PersistSettings,
     ShardSettings,
@@ -14,6 +14,7 @@ from headrace.settings import (
     WriteSettings,
     table_settings,
 )
+from headrace.streams.chat import CHAT
 
 WRITE = {
     "BROKER_ENDPOINTS": "amqps://one:5671, amqps://two:5671",

@@ -14,10 +14,10 @@ from headrace.accept import Acceptor
 from headrace.core.errors import CacheUnavailable, RateLimited
 from headrace.frames import Frames
 from headrace.http_writes import HttpWrites, batch, single
-from headrace.observe import Meter
 from headrace.rate import STEP_SECONDS, WINDOW_SECONDS
 from headrace.rate_sums import Known, MemoryRateSums, Told
-from headrace.settings import RateSettings
+from headrace.runtime.observability import Meter
+from headrace.runtime.settings import RateSettings
 from headrace.streams import CHAT
 from headrace.throttle import EVERY_SECONDS, Throttle
 from tests.unit.lanes import QUEUES, Lanes, frame_event, http_event

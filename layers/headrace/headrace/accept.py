@@ -28,9 +28,9 @@ from headrace.core.sender import SenderContext
 from headrace.core.stream import Stream, ValidatedEvent
 from headrace.core.times import Clock
 from headrace.gates import Gate
-from headrace.observe import Meter, report
 from headrace.queues import names
 from headrace.retry_lane.base import Handover, RetryLane
+from headrace.runtime.observability import Meter, report
 from headrace.throttle import UNLIMITED, Admission
 
 Key = tuple[str, str]

@@ -16,9 +16,9 @@ from headrace.core.caller import Caller
 from headrace.core.errors import HeadraceError
 from headrace.core.stream import Stream
 from headrace.core.times import SystemClock
-from headrace.observe import Meter, correlate, report, report_unexpected
 from headrace.readers.columns_dynamodb import DynamoColumns, columns_client
-from headrace.settings import AnalyticsSettings, table_settings
+from headrace.runtime.observability import Meter, correlate, report, report_unexpected
+from headrace.runtime.settings import AnalyticsSettings, table_settings
 from headrace.streams.chat import CHAT
 
 MARGIN_SECONDS = 4.0

@@ -15,7 +15,7 @@ from headrace.cache import Cache
 from headrace.connections import Connections
 from headrace.core.errors import CacheUnavailable, StoreUnavailable
 from headrace.core.keys import live_marker
-from headrace.observe import report
+from headrace.runtime.observability import report
 
 SOME = b"some"
 NONE = b"none"

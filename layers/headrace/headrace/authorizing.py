@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE, Caller
 from headrace.core.errors import TokenExpired, Unauthorized
-from headrace.observe import report
+from headrace.runtime.observability import report
 from headrace.tokens import TokenVerifier, token_from_subprotocols
 
 CONNECT_SCOPES = frozenset({CHAT_READ, CHAT_WRITE, EVENTS_WRITE})

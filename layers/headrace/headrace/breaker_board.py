@@ -15,12 +15,12 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from headrace.breaker import CLOSED, OPEN, State
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, ConfigurationError
 from headrace.core.times import Clock, SystemClock
-from headrace.observe import Meter, report
-from headrace.settings import CacheSettings, EnvironmentSettings
+from headrace.runtime.breaker import CLOSED, OPEN, State
+from headrace.runtime.observability import Meter, report
+from headrace.runtime.settings import CacheSettings, EnvironmentSettings
 
 KEY = "breakers"
 """A hash: a field for each breaker of each environment."""
@@ -59,7 +59,7 @@ class BreakerRecord:
 
 
 class BreakerBoard:
-    """A :class:`~headrace.breaker.Watcher` that writes what it sees on the board."""
+    """A :class:`~headrace.runtime.breaker.Watcher` that writes what it sees on the board."""
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import Clock, SystemClock
-from headrace.settings import CacheSettings
+from headrace.runtime.settings import CacheSettings
 
 if TYPE_CHECKING:
     from redis import Redis

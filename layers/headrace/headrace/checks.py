@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 
 from headrace import cache
-from headrace.aws import client
 from headrace.health import CHECK_SECONDS, Health, any_port_open
-from headrace.settings import HealthSettings
+from headrace.runtime.aws import client
+from headrace.runtime.settings import HealthSettings
 
 
 @functools.cache

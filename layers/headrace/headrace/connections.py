@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from headrace.aws import AWS_ERRORS
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import from_wire, to_wire
 from headrace.core.keys import connection_room
 from headrace.core.times import SECOND, Clock, SystemClock
+from headrace.runtime.aws import AWS_ERRORS
 
 CONNECTION_SECONDS = 2 * 3600
 GRACE_SECONDS = 600

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.aws import client
 from headrace.bodies import http_body
 from headrace.conversations import AT_ONCE, DEFAULT_LIMIT, LIMIT, Conversations
 from headrace.core.caller import Caller
@@ -17,8 +16,9 @@ from headrace.memberships_dynamodb import DynamoMemberships
 from headrace.page_requests import parse_list_request, path_id
 from headrace.readers.dynamodb import DynamoReader
 from headrace.room_activity import DynamoRoomActivity
-from headrace.secrets import ManagedSecrets
-from headrace.settings import ReadSettings, RoomSettings, table_settings
+from headrace.runtime.aws import client
+from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.settings import ReadSettings, RoomSettings, table_settings
 from headrace.streams.chat import CHAT
 
 

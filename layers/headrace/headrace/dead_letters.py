@@ -17,8 +17,8 @@ from headrace.core.stream import TableSettings
 from headrace.core.times import Clock
 from headrace.dead_lane.base import RECEIVE_LIMIT, DeadLane, Held
 from headrace.dead_lane.letters import REDRIVEN, Filter, Letter, examine
-from headrace.observe import Meter, report
 from headrace.retry_lane.base import RetryLane
+from headrace.runtime.observability import Meter, report
 
 LOOK_SECONDS = 4.0
 LOOK_HOLD = 6

@@ -11,8 +11,8 @@ from headrace.core.times import Clock
 from headrace.dead_lane.letters import SHOWN_CHARACTERS
 from headrace.dead_letters import DeadLetters, Look, discard_limit
 from headrace.dead_requests import continuation, discard_request, list_request, redrive_request
-from headrace.observe import Meter
 from headrace.operators import OperatorRoutes
+from headrace.runtime.observability import Meter
 
 ANSWER_CHARACTERS = 3_000_000
 """Characters of bodies in one answer: Lambda takes 6 MB, and a character may become two bytes and more."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from headrace import custom_resource
 from headrace.core.errors import ConfigurationError
-from headrace.observe import Meter, logger
-from headrace.secrets import ManagedSecrets
-from headrace.settings import TopologySettings
+from headrace.runtime.observability import Meter, logger
+from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.settings import TopologySettings
 from headrace.topology import declare
 
 PHYSICAL_ID = "headrace-topology"

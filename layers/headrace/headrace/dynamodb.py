@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from headrace.aws import AWS_ERRORS, error_code, is_throttling
 from headrace.core.errors import StoreThrottled, StoreUnavailable
+from headrace.runtime.aws import AWS_ERRORS, error_code, is_throttling
 
 BATCH = 100
 """Keys that one BatchGetItem takes."""

@@ -13,7 +13,7 @@ from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, HeadraceError, InvalidRequest, echo, to_body
 from headrace.core.times import Clock
-from headrace.observe import Meter, correlate, report_unexpected
+from headrace.runtime.observability import Meter, correlate, report_unexpected
 from headrace.streams.chat import CHAT
 
 BATCH_LIMIT = 100

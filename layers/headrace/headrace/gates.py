@@ -18,8 +18,8 @@ from headrace.core.errors import FieldError, Forbidden, StoreThrottled, StoreUna
 from headrace.core.intervals import Interval
 from headrace.core.stream import ValidatedEvent
 from headrace.memberships import Memberships
-from headrace.observe import report
 from headrace.rooms import GROUP, MEMBERS, OPEN, RememberedRooms, Room
+from headrace.runtime.observability import report
 from headrace.streams.chat import UNCHECKED
 
 AWAY_SECONDS = 5.0

@@ -22,7 +22,7 @@ from headrace.core.errors import (
     echo,
 )
 from headrace.core.stream import Stream
-from headrace.observe import Meter, correlate, report_unexpected
+from headrace.runtime.observability import Meter, correlate, report_unexpected
 
 BATCH_LIMIT = 500
 

@@ -12,8 +12,8 @@ from headrace.room_keeper import RoomKeeper
 from headrace.room_members import RoomMembers
 from headrace.room_routes import RoomRoutes
 from headrace.room_stories import RoomStories
-from headrace.secrets import ManagedSecrets
-from headrace.settings import ReadSettings
+from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.settings import ReadSettings
 from headrace.writing import acceptor
 
 

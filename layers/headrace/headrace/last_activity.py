@@ -15,9 +15,9 @@ from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import Stream
 from headrace.core.times import Clock, iso
-from headrace.observe import report
 from headrace.room_activity import RoomActivity
 from headrace.rooms import GROUP, OPEN, Room, Rooms
+from headrace.runtime.observability import report
 from headrace.store.base import Failure
 from headrace.streams.chat import CHAT
 

@@ -18,8 +18,8 @@ from headrace.cache import RedisCache
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, ConfigurationError
 from headrace.core.times import Clock, SystemClock
-from headrace.observe import report
-from headrace.settings import CacheSettings
+from headrace.runtime.observability import report
+from headrace.runtime.settings import CacheSettings
 
 KEY = "latencies"
 KEPT_SECONDS = 7 * 24 * 3600

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 
 from headrace.audience import Audience
-from headrace.aws import client, signing
 from headrace.broker.live import RabbitLivePublisher
 from headrace.cache import Cache, RedisCache
 from headrace.connections import DynamoConnections
@@ -16,8 +15,9 @@ from headrace.push.kept import KeptConnections
 from headrace.push.lane import Target
 from headrace.push.signing import Signer
 from headrace.pusher import Pusher
-from headrace.secrets import ManagedSecrets
-from headrace.settings import CacheSettings, ConnectionSettings, LiveSettings, PushSettings
+from headrace.runtime.aws import client, signing
+from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.settings import CacheSettings, ConnectionSettings, LiveSettings, PushSettings
 
 LOOK_SECONDS = 0.5
 """For one question about listeners, asked while stored messages wait to be settled."""

@@ -14,9 +14,9 @@ from headrace.broker.live import LivePublisher
 from headrace.core.items import Item
 from headrace.core.stream import Stream
 from headrace.live_frames import frames
-from headrace.observe import report, report_unexpected
 from headrace.pages import item_of
 from headrace.queues.names import live_queue
+from headrace.runtime.observability import report, report_unexpected
 from headrace.store.base import Failure
 from headrace.streams.chat import CHAT
 

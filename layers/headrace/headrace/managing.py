@@ -9,7 +9,7 @@ from headrace.dead_lane.sqs import SqsDeadLane
 from headrace.dead_letters import DeadLetters
 from headrace.dead_routes import DeadRoutes
 from headrace.retry_lane.sqs import SqsRetryLane
-from headrace.settings import DeadLetterSettings, table_settings
+from headrace.runtime.settings import DeadLetterSettings, table_settings
 from headrace.streams import STREAMS
 
 

@@ -19,7 +19,7 @@ from headrace.core.items import Item
 from headrace.core.keys import newest_page
 from headrace.core.stream import Stream
 from headrace.core.times import SECOND, Clock
-from headrace.observe import report
+from headrace.runtime.observability import report
 from headrace.store.base import Failure
 from headrace.streams.chat import CHAT
 

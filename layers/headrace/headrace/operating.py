@@ -9,18 +9,18 @@ from typing import Any
 
 from headrace import answers
 from headrace.auth import caller_from_http
-from headrace.aws import client
 from headrace.breaker_board import read_board
 from headrace.broker.depths import queue_depths
 from headrace.core.caller import OPS
 from headrace.core.errors import HeadraceError
 from headrace.core.times import SystemClock
-from headrace.observe import report, report_unexpected
 from headrace.probing import probe_reader
 from headrace.queues import names
 from headrace.retry_lane.depth import queue_counts
-from headrace.secrets import ManagedSecrets
-from headrace.settings import StatusSettings
+from headrace.runtime.aws import client
+from headrace.runtime.observability import report, report_unexpected
+from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.settings import StatusSettings
 from headrace.status import Asks, Status
 
 CALL_SECONDS = 1.0

@@ -10,7 +10,7 @@ from headrace.auth import caller_from_http
 from headrace.core.caller import OPS
 from headrace.core.errors import HeadraceError
 from headrace.core.times import Clock
-from headrace.observe import Meter, report, report_unexpected
+from headrace.runtime.observability import Meter, report, report_unexpected
 
 
 class OperatorRoutes:

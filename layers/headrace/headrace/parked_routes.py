@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from headrace.bodies import http_body
 from headrace.core.errors import FieldError, InvalidRequest, Lane, NotFound, echo
 from headrace.core.times import Clock
-from headrace.observe import Meter
 from headrace.operators import OperatorRoutes
+from headrace.runtime.observability import Meter
 
 DEFAULT_LIMIT = 100
 LIMIT = 1000

@@ -8,8 +8,8 @@ from headrace.broker.parked import Parked
 from headrace.core.times import SystemClock
 from headrace.parked_routes import ParkedRoutes
 from headrace.retry_lane.sqs import SqsRetryLane
-from headrace.secrets import ManagedSecrets
-from headrace.settings import ParkedSettings
+from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.settings import ParkedSettings
 
 
 @functools.cache

@@ -20,11 +20,11 @@ from headrace.core.envelope import Envelope, pack
 from headrace.core.errors import PoisonRecord, RetryLaneUnavailable
 from headrace.core.stream import TableSettings
 from headrace.core.times import Clock
-from headrace.observe import Meter, report
 from headrace.persist_retry import TRY_MARGIN, Remaining, RetryBatch
 from headrace.persist_rows import AfterStore, Failed, Reason, RowWriter
 from headrace.records import Record
 from headrace.retry_lane.base import BASE64, ENCODING, Handover, RetryLane, fits
+from headrace.runtime.observability import Meter, report
 from headrace.store.base import Store
 
 __all__ = ["AfterStore", "Persister"]

@@ -15,10 +15,10 @@ from typing import Any
 from headrace import records, retry_budget, retry_order
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.stream import TableSettings
-from headrace.observe import Meter
 from headrace.persist_rows import Reason, RowWriter
 from headrace.records import Record
 from headrace.retry_lane.base import Postponement, RetryLane
+from headrace.runtime.observability import Meter
 
 TRY_MARGIN = 12.0
 """Seconds to the deadline below which nothing more is tried: one call to a silent service may take this long."""

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from headrace.core.errors import FollowUpUnavailable, Lane, PoisonRecord, echo
 from headrace.core.items import Item
 from headrace.core.stream import Stream, TableSettings
-from headrace.observe import Meter, report
 from headrace.records import Record, Row
+from headrace.runtime.observability import Meter, report
 from headrace.store.base import Failure, Store, Table
 from headrace.streams import STREAMS
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 
 from headrace.analytics.late import LateEvents
-from headrace.aws import client
 from headrace.breaker_board import BreakerBoard
 from headrace.cache import Cache, RedisCache
 from headrace.core.times import SystemClock
@@ -16,7 +15,8 @@ from headrace.persist import Persister
 from headrace.retry_lane.sqs import SqsRetryLane
 from headrace.rights import memberships, rooms
 from headrace.room_activity import DynamoRoomActivity
-from headrace.settings import (
+from headrace.runtime.aws import client
+from headrace.runtime.settings import (
     CacheSettings,
     EnvironmentSettings,
     PersistSettings,

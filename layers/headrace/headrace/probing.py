@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from headrace.aws import client
 from headrace.broker.rabbitmq import RabbitPublisher
 from headrace.core import times
 from headrace.core.times import SystemClock
 from headrace.probes import Prober, ProbeReader
 from headrace.queues import names
 from headrace.readers.dynamodb import DynamoReader
-from headrace.secrets import ManagedSecrets
-from headrace.settings import BrokerSettings, table_settings
+from headrace.runtime.aws import client
+from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.settings import BrokerSettings, table_settings
 from headrace.streams.probe import PROBE
 
 READ_SECONDS = 1.0

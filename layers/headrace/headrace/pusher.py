@@ -15,8 +15,8 @@ from typing import Any
 from headrace import live_frames, records
 from headrace.connections import Connections, Subscription
 from headrace.core.errors import PoisonRecord, StoreUnavailable
-from headrace.observe import Meter, report, report_unexpected
 from headrace.push.base import Courier, Send, Verdict
+from headrace.runtime.observability import Meter, report, report_unexpected
 
 BATCH_SECONDS = 5.0
 """How long a batch may take: as long as its successors live in the queue."""

@@ -6,11 +6,11 @@ import functools
 from typing import Any
 
 from headrace.access import RoomAccess
-from headrace.aws import client
 from headrace.gates import RoomGate
 from headrace.memberships_dynamodb import DynamoMemberships
 from headrace.rooms import DynamoRooms, RememberedRooms
-from headrace.settings import RoomSettings
+from headrace.runtime.aws import client
+from headrace.runtime.settings import RoomSettings
 
 
 @functools.cache

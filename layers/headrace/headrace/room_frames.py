@@ -16,9 +16,9 @@ from headrace.core.keys import ID_FORM, normalize_id, time_bound
 from headrace.core.times import Clock
 from headrace.frames import ACTIONS, answer_frame
 from headrace.history import History
-from headrace.observe import Meter
 from headrace.page_requests import parse_page_request
 from headrace.readers import RangeQuery, RangeReader
+from headrace.runtime.observability import Meter
 
 PAGE_BYTES = answers.FRAME_BYTES - 8 * 1024
 """Of a page's items in a frame; the rest is for the cursors, and what stands around them."""

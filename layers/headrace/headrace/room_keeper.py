@@ -12,10 +12,10 @@ from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, NotFound, echo
 from headrace.core.times import Clock
 from headrace.memberships import MEMBER, OWNER, Change, EventKind, Membership, Memberships, Role
-from headrace.observe import Meter
 from headrace.room_requests import JoinRequest, LeaveRequest, RoomRequest
 from headrace.room_stories import RoomStories
 from headrace.rooms import DIRECT, MEMBERS, OPEN, Room, Rooms
+from headrace.runtime.observability import Meter
 
 
 class RoomKeeper:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 
-from headrace.aws import client
 from headrace.core.times import SystemClock
 from headrace.listening import audience
 from headrace.readers.dynamodb import DynamoReader
 from headrace.reading import connections, room_history, scope_prefix
 from headrace.rights import access
 from headrace.room_frames import RoomFrames
-from headrace.settings import table_settings
+from headrace.runtime.aws import client
+from headrace.runtime.settings import table_settings
 from headrace.streams.chat import CHAT
 
 

@@ -13,12 +13,12 @@ from headrace.core.errors import HeadraceError, NotFound
 from headrace.core.times import Clock
 from headrace.history import path_id
 from headrace.memberships import Membership
-from headrace.observe import Meter, correlate, report, report_unexpected
 from headrace.page_requests import parse_list_request
 from headrace.room_keeper import RoomKeeper
 from headrace.room_members import DEFAULT_LIMIT, LIMIT, RoomMembers
 from headrace.room_requests import JoinRequest, LeaveRequest, RoomRequest, parse
 from headrace.room_stories import shown_name
+from headrace.runtime.observability import Meter, correlate, report, report_unexpected
 
 
 class RoomRoutes:

@@ -9,7 +9,7 @@ from headrace.core.errors import Unavailable
 from headrace.core.keys import normalize_id
 from headrace.core.times import Clock
 from headrace.memberships import EventKind, Membership
-from headrace.observe import Meter, report
+from headrace.runtime.observability import Meter, report
 from headrace.streams.chat import CHAT
 
 REPEAT = 5 * times.MINUTE

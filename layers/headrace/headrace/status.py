@@ -11,13 +11,13 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from headrace.breaker import CLOSED
 from headrace.breaker_board import BreakerRecord
 from headrace.broker.base import QueueDepth
 from headrace.core import times
 from headrace.core.errors import BrokerUnavailable, HeadraceError
 from headrace.core.times import Clock
 from headrace.queues.names import PARKED_QUEUE
+from headrace.runtime.breaker import CLOSED
 
 ASK_SECONDS = 1.5
 KEPT_SECONDS = 2.0

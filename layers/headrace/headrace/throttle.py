@@ -23,10 +23,10 @@ from typing import Protocol
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import CacheUnavailable, RateLimited
 from headrace.core.keys import rate_key
-from headrace.observe import Meter, report, report_unexpected
 from headrace.rate import WINDOW_SECONDS, Gauge, Limit
 from headrace.rate_sums import RateSums, Told
-from headrace.settings import RateSettings
+from headrace.runtime.observability import Meter, report, report_unexpected
+from headrace.runtime.settings import RateSettings
 
 EVERY_SECONDS = 1.0
 SENDERS = 10_000

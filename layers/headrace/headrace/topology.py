@@ -26,8 +26,8 @@ from headrace.queues.names import (
     live_queues,
     persist_queues,
 )
-from headrace.secrets import Secrets, credentials
-from headrace.settings import TopologySettings
+from headrace.runtime.secrets import Secrets, credentials
+from headrace.runtime.settings import TopologySettings
 
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 1.0

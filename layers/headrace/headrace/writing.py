@@ -17,8 +17,8 @@ from headrace.http_writes import HttpWrites
 from headrace.rate_sums import RedisRateSums
 from headrace.retry_lane.sqs import SqsRetryLane
 from headrace.rights import gate
-from headrace.secrets import ManagedSecrets
-from headrace.settings import CacheSettings, EnvironmentSettings, RateSettings, WriteSettings
+from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.settings import CacheSettings, EnvironmentSettings, RateSettings, WriteSettings
 from headrace.streams import stream_gates
 from headrace.streams.chat import CHAT
 from headrace.throttle import UNLIMITED, Admission, Throttle

@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable
 
 from headrace.core.errors import SecretsUnavailable
-from headrace.observe import report
-from headrace.secrets import ManagedSecrets, Secrets
-from headrace.settings import AddressSettings
+from headrace.runtime.observability import report
+from headrace.runtime.secrets import ManagedSecrets, Secrets
+from headrace.runtime.settings import AddressSettings
 
 HASH_BYTES = 12
 HASH_LENGTH = 16

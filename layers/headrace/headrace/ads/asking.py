@@ -10,13 +10,13 @@ from headrace.ads.history import ClickHistory
 from headrace.ads.routes import AdsRoutes, Route
 from headrace.analysing import MARGIN_SECONDS, analytics_of
 from headrace.analytics.scan import Deadline
-from headrace.aws import client
 from headrace.core.times import SystemClock
 from headrace.cursors import CursorSigner
 from headrace.readers.dynamodb import DynamoReader
 from headrace.reading import answer_body
-from headrace.secrets import ManagedSecrets
-from headrace.settings import AdsSettings, table_settings
+from headrace.runtime.aws import client
+from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.settings import AdsSettings, table_settings
 from headrace.streams.ads import ADS
 
 

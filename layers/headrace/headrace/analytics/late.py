@@ -18,7 +18,7 @@ from headrace.core.errors import CacheUnavailable, FollowUpUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import Stream
 from headrace.core.times import Clock
-from headrace.observe import report
+from headrace.runtime.observability import report
 
 
 class LateEvents:

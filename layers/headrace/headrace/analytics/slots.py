@@ -16,7 +16,7 @@ from headrace.cache import Cache
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import Clock
-from headrace.observe import report
+from headrace.runtime.observability import report
 
 BUILDER_SECONDS = 10.0
 """How long a builder may hold others up, should it die."""

@@ -10,8 +10,8 @@ from pika.exceptions import ChannelClosedByBroker
 from headrace.broker.base import QueueDepth
 from headrace.broker.pika_errors import PIKA_ERRORS, broker_error, is_authentication
 from headrace.broker.rabbitmq import parameters
-from headrace.secrets import Credentials, Secrets, credentials
-from headrace.settings import BrokerSettings
+from headrace.runtime.secrets import Credentials, Secrets, credentials
+from headrace.runtime.settings import BrokerSettings
 
 HEARTBEAT = 1
 """Seconds. pika's blocking calls have no limit of their own: after about 12 s this ends one on a silent broker."""

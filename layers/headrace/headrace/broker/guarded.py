@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from interlock.protocols import Clock
 
-from headrace.breaker import Breaker, Watcher
 from headrace.broker.base import Outcome, Outgoing, Publisher
 from headrace.core.errors import BrokerUnavailable, ConnectionLost, PublisherBlocked, PublishUnconfirmed
-from headrace.settings import BreakerSettings
+from headrace.runtime.breaker import Breaker, Watcher
+from headrace.runtime.settings import BreakerSettings
 
 NAME = "broker"
 AWAY = (ConnectionLost, PublisherBlocked, PublishUnconfirmed)

@@ -18,8 +18,8 @@ from headrace.core.errors import (
     PublisherBlocked,
     SecretsUnavailable,
 )
-from headrace.secrets import Credentials, Secrets, credentials
-from headrace.settings import BrokerSettings
+from headrace.runtime.secrets import Credentials, Secrets, credentials
+from headrace.runtime.settings import BrokerSettings
 
 if TYPE_CHECKING:
     from headrace.broker.cast import CastLink

@@ -23,8 +23,8 @@ from headrace.core import times
 from headrace.core.errors import Lane
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queue, persist_queues
 from headrace.retry_lane.base import Handover, RetryLane
-from headrace.secrets import Secrets, credentials
-from headrace.settings import BrokerSettings
+from headrace.runtime.secrets import Secrets, credentials
+from headrace.runtime.settings import BrokerSettings
 
 T = TypeVar("T")
 

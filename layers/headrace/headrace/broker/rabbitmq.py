@@ -24,8 +24,8 @@ from headrace.core.errors import (
     PublishUnconfirmed,
     SecretsUnavailable,
 )
-from headrace.secrets import Credentials, Secrets, credentials
-from headrace.settings import BrokerSettings
+from headrace.runtime.secrets import Credentials, Secrets, credentials
+from headrace.runtime.settings import BrokerSettings
 
 FIRST_TRY = 0.6
 """The part of the budget after which unconfirmed messages are sent again."""

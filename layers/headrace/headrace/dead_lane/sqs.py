@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from headrace.aws import AWS_ERRORS, client, error_code
 from headrace.core.errors import DeadLaneUnavailable
 from headrace.dead_lane.base import RECEIVE_LIMIT, Held
+from headrace.runtime.aws import AWS_ERRORS, client, error_code
 
 LONG_POLL = 1
 """A poll that waits asks every server of the queue; one that does not may find nothing although there is something."""

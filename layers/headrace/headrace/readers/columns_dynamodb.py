@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from headrace.aws import AWS_ERRORS, client, is_throttling
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.readers.columns import EXPIRES, ColumnQuery, Columns
+from headrace.runtime.aws import AWS_ERRORS, client, is_throttling
 
 _BODY = "HeadraceBody"
 _OK = 200

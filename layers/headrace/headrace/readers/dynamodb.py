@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from headrace.aws import AWS_ERRORS, is_throttling
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.readers.base import RangeQuery, Rows
+from headrace.runtime.aws import AWS_ERRORS, is_throttling
 
 AT_ONCE = 8
 

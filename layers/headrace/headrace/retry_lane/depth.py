@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.aws import AWS_ERRORS, error_code
 from headrace.core.errors import RetryLaneUnavailable
+from headrace.runtime.aws import AWS_ERRORS, error_code
 
 _COUNTS = {
     "waiting": "ApproximateNumberOfMessages",

@@ -8,9 +8,9 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from headrace.aws import AWS_ERRORS, client, error_code
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.retry_lane.base import MESSAGE_BYTES, Handover, Postponement, message_bytes, to_text
+from headrace.runtime.aws import AWS_ERRORS, client, error_code
 
 BATCH_ENTRIES = 10
 PARALLEL = 4

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 
-from headrace.aws import client
 from headrace.cache import RedisCache
 from headrace.core.times import SystemClock
 from headrace.latencies import Latencies
 from headrace.readers.dynamodb import DynamoReader
-from headrace.settings import SkiSettings, table_settings
+from headrace.runtime.aws import client
+from headrace.runtime.settings import SkiSettings, table_settings
 from headrace.ski.day_counts_redis import RedisDayCounts
 from headrace.ski.resort_days import ResortDays
 from headrace.ski.resorts_dynamodb import DynamoResorts

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreThrottled, StoreUnavailable, UserError
 from headrace.core.stream import ValidatedEvent
-from headrace.observe import report
+from headrace.runtime.observability import report
 from headrace.ski.resorts import Resort, Resorts
 
 AWAY_SECONDS = 5.0

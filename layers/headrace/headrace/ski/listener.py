@@ -8,7 +8,7 @@ from headrace.core.errors import CacheUnavailable, StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import Stream
 from headrace.core.times import Clock
-from headrace.observe import report
+from headrace.runtime.observability import report
 from headrace.ski.day_counts import DayCounts, counted
 from headrace.ski.keys import ResortDay, parse_resort_day
 from headrace.ski.resorts import Resorts

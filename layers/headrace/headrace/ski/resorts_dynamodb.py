@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from headrace.aws import AWS_ERRORS, error_code, is_throttling
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import from_wire
+from headrace.runtime.aws import AWS_ERRORS, error_code, is_throttling
 from headrace.ski.resorts import Resort
 
 _CONDITION_FAILED = "ConditionalCheckFailedException"

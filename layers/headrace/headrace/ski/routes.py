@@ -18,7 +18,7 @@ from headrace.core.fields import Text
 from headrace.core.times import Clock
 from headrace.core.validation import invalid_event
 from headrace.latencies import Latencies
-from headrace.observe import correlate, report, report_unexpected
+from headrace.runtime.observability import correlate, report, report_unexpected
 from headrace.ski.fields import RESORT, SEASON, numbers
 from headrace.ski.keys import ResortDay
 from headrace.ski.resort_days import ResortDays

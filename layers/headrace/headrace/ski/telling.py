@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 
-from headrace.aws import client
 from headrace.cache import RedisCache
 from headrace.core.times import SystemClock
-from headrace.settings import CacheSettings, ResortSettings
+from headrace.runtime.aws import client
+from headrace.runtime.settings import CacheSettings, ResortSettings
 from headrace.ski.day_counts_redis import RedisDayCounts
 from headrace.ski.gate import SeasonGate
 from headrace.ski.listener import RideListener

@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from headrace.aws import AWS_ERRORS, client, error_code, is_throttling
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item, from_wire, to_wire
+from headrace.runtime.aws import AWS_ERRORS, client, error_code, is_throttling
 from headrace.store.base import Failure, Key, Table, one_of_each
 
 CHUNK_ITEMS = 25

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from interlock.protocols import Clock
 
-from headrace.breaker import Breaker, Watcher
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
-from headrace.settings import BreakerSettings
+from headrace.runtime.breaker import Breaker, Watcher
+from headrace.runtime.settings import BreakerSettings
 from headrace.store.base import Failure, Store, Table
 
 TableBreaker = Breaker[list[Failure | None]]

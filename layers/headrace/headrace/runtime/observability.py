@@ -15,7 +15,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.metrics.functions import is_metrics_disabled
 from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 
-from headrace.settings import ObserveSettings
+from headrace.runtime.settings import ObserveSettings
 
 QUIET_SECONDS = 5.0
 KINDS_LIMIT = 256
@@ -39,7 +39,7 @@ def correlate(event: Mapping[str, Any]) -> str:
     return request_id
 
 
-class Quiet:
+class LogThrottle:
     """Lets one report per kind through in ``seconds``, and counts the ones it keeps back."""
 
     def __init__(self, seconds: float = QUIET_SECONDS, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -60,7 +60,7 @@ class Quiet:
         return kept + 1
 
 
-_quiet = Quiet()
+_quiet = LogThrottle()
 
 
 def report(kind: str, message: str, *, level: str = "warning", **fields: Any) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from headrace.aws import AWS_ERRORS, client, error_code
 from headrace.core.errors import ConfigurationError, SecretsUnavailable
+from headrace.runtime.aws import AWS_ERRORS, client, error_code
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 from interlock import CircuitBreaker, CircuitOpenError, Config
 from interlock.protocols import Clock
 
-from headrace.settings import BreakerSettings
+from headrace.runtime.settings import BreakerSettings
 
 T = TypeVar("T")
 State = Literal["closed", "open", "half_open"]
