@@ -45,9 +45,9 @@ class Environment:
     def __init__(self, clock: Any, cache_port: int) -> None:
         from headrace.analytics.scan import Scanner
         from headrace.analytics.service import Analytics
-        from headrace.cache import RedisCache, connect
-        from headrace.readers.columns_dynamodb import DynamoColumns, columns_client
         from headrace.runtime.settings import CacheSettings
+        from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
+        from headrace.storage.redis import RedisCache, connect
 
         settings = CacheSettings(cache_endpoint=f"127.0.0.1:{cache_port}", cache_tls=False)
         # Patient: other work on this machine must not turn a hit into a miss.

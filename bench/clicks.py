@@ -83,8 +83,8 @@ def make_table(port: int) -> None:
 
 def writing(port: int, rounds: int, count: int, parallel: int) -> None:
     """Measure the three ways in turn, and print them."""
-    from headrace.store.base import Table
-    from headrace.store.dynamodb import DynamoStore
+    from headrace.storage.dynamodb.batch_writer import DynamoStore
+    from headrace.storage.ports import Table
     from headrace.streams.ads import ADS
 
     os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = f"http://127.0.0.1:{port}"

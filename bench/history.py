@@ -55,14 +55,14 @@ class Pages:
     """Ways to the pages of the rooms, bare and ours."""
 
     def __init__(self, port: int, cache_port: int) -> None:
-        from headrace.cache import RedisCache, connect
         from headrace.core.times import SystemClock
         from headrace.cursors import CursorSigner
         from headrace.history import History
         from headrace.newest_pages import NewestPages
-        from headrace.readers.dynamodb import DynamoReader
         from headrace.runtime.aws import client as lean
         from headrace.runtime.settings import CacheSettings
+        from headrace.storage.dynamodb.range_reader import DynamoReader
+        from headrace.storage.redis import RedisCache, connect
 
         self._database = client("dynamodb", port)
         settings = CacheSettings(cache_endpoint=f"127.0.0.1:{cache_port}", cache_tls=False)

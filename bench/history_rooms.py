@@ -43,8 +43,8 @@ def message(room: str, number: int) -> dict[str, Any]:
 
 def fill(port: int, sizes: list[int]) -> None:
     """Make the tables, the rooms and the caller's stays; write the messages."""
-    from headrace.store.base import Table
-    from headrace.store.dynamodb import DynamoStore
+    from headrace.storage.dynamodb.batch_writer import DynamoStore
+    from headrace.storage.ports import Table
 
     database = client("dynamodb", port)
     for name, *key in ((TABLE, "roomId", "timestampSk"), (ROOMS, "roomId"), (MEMBERSHIPS, "userId", "roomId")):

@@ -55,9 +55,9 @@ def store(url: str, parallel: int) -> Write:
     """The store of persist_events, behind its breaker."""
     from headrace.runtime.breaker import Unwatched
     from headrace.runtime.settings import BreakerSettings
-    from headrace.store.base import Table
-    from headrace.store.dynamodb import DynamoStore
-    from headrace.store.guarded import GuardedStore
+    from headrace.storage.breaker import GuardedStore
+    from headrace.storage.dynamodb.batch_writer import DynamoStore
+    from headrace.storage.ports import Table
 
     os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = url
     guarded = GuardedStore(DynamoStore(parallel), BreakerSettings(), Unwatched())

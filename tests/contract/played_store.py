@@ -8,7 +8,7 @@ from typing import Any
 
 from botocore.awsrequest import AWSResponse
 
-from headrace.store.dynamodb import DynamoStore, dynamodb_client
+from headrace.storage.dynamodb.batch_writer import DynamoStore, dynamodb_client
 
 Play = Callable[[dict[str, Any]], tuple[int, dict[str, Any]] | None]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.core.items import Item, from_wire
 from headrace.runtime.aws import client
-from headrace.store.base import Table
+from headrace.storage.ports import Table
 
 TABLE = Table("Messages", ("roomId", "timestampSk"))
 INDEX = ("userId", "timestampSk")

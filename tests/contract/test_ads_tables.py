@@ -14,7 +14,6 @@ from headrace.ads.history import ClickHistory
 from headrace.analytics.requests import parse_request
 from headrace.analytics.scan import Deadline, Scanner
 from headrace.analytics.service import Analytics
-from headrace.cache import RedisCache, connect
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.sender import SenderContext
@@ -22,11 +21,12 @@ from headrace.core.stream import TableSettings
 from headrace.core.times import FixedClock, SystemClock
 from headrace.cursors import CursorSigner
 from headrace.page_requests import PageRequest
-from headrace.readers.columns_dynamodb import DynamoColumns, columns_client
-from headrace.readers.dynamodb import DynamoReader
 from headrace.runtime.aws import client
-from headrace.store.base import Table
-from headrace.store.dynamodb import DynamoStore
+from headrace.storage.dynamodb.batch_writer import DynamoStore
+from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
+from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.storage.ports import Table
+from headrace.storage.redis import RedisCache, connect
 from headrace.streams.ads import ADS
 
 CLICKS = TableSettings(table="AdClicks", retention_days=30)

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from rabbit import Rabbit, free_port
 
-from headrace import cache
 from headrace.breaker_board import BreakerBoard, read_board
 from headrace.broker.base import Outgoing
 from headrace.broker.guarded import GuardedPublisher
@@ -21,9 +20,10 @@ from headrace.queues.names import persist_queue
 from headrace.runtime.breaker import Unwatched
 from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import BreakerSettings, CacheSettings, EnvironmentSettings, TopologySettings
-from headrace.store.base import Table
-from headrace.store.dynamodb import DynamoStore
-from headrace.store.guarded import GuardedStore
+from headrace.storage import redis
+from headrace.storage.breaker import GuardedStore
+from headrace.storage.dynamodb.batch_writer import DynamoStore
+from headrace.storage.ports import Table
 from headrace.topology import declare
 from localstage.services.guardian import Guardian
 from localstage.services.install import REDIS, ensure_programs
@@ -98,17 +98,17 @@ async def test_what_is_written_on_the_board_can_be_read_and_does_not_stay_for_ev
     cache_settings: CacheSettings,
 ) -> None:
     board = BreakerBoard(
-        EnvironmentSettings(aws_lambda_function_name="receive_frame"), lambda: cache.connect(cache_settings, 1)
+        EnvironmentSettings(aws_lambda_function_name="receive_frame"), lambda: redis.connect(cache_settings, 1)
     )
 
     board.seen("broker", "open")
     board.seen("table Messages", "closed")
 
     deadline = time.monotonic() + 20
-    while len(records := read_board(lambda: cache.connect(cache_settings, 1))) < 2:
+    while len(records := read_board(lambda: redis.connect(cache_settings, 1))) < 2:
         assert time.monotonic() < deadline
     assert [(record.breaker, record.state) for record in records] == [("broker", "open"), ("table Messages", "closed")]
-    client = cache.connect(cache_settings, 1)
+    client = redis.connect(cache_settings, 1)
     assert 0 < client.ttl("breakers") <= 900
     client.close()
 
@@ -117,4 +117,4 @@ def test_a_board_that_cannot_be_reached_says_so() -> None:
     nowhere = CacheSettings(cache_endpoint=f"127.0.0.1:{free_port()}", cache_tls=False)
 
     with pytest.raises(CacheUnavailable):
-        read_board(lambda: cache.connect(nowhere, 1))
+        read_board(lambda: redis.connect(nowhere, 1))

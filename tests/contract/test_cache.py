@@ -9,9 +9,11 @@ import pytest
 from redis.exceptions import MovedError
 from redis_node import RedisNode
 
-from headrace.cache import AWAY_SECONDS, Cache, MemoryCache, RedisCache, connect
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import FixedClock
+from headrace.storage.cache import Cache
+from headrace.storage.memory import MemoryCache
+from headrace.storage.redis import AWAY_SECONDS, RedisCache, connect
 
 START = "2025-11-21T10:00:00.000000Z"
 
@@ -128,7 +130,7 @@ class Pointing:
 
 
 def test_a_cluster_client_takes_over_where_the_endpoint_points_to_other_nodes(redis_node: RedisNode) -> None:
-    from headrace.cache import connect_cluster
+    from headrace.storage.redis import connect_cluster
 
     redis_node.start()
     cache = RedisCache(Pointing, lambda: connect_cluster(redis_node.settings, 1.0))  # type: ignore[arg-type]

@@ -11,10 +11,10 @@ from rabbit import free_port
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import to_wire
-from headrace.readers.columns import ColumnQuery, ColumnReader
-from headrace.readers.columns_dynamodb import DynamoColumns, columns_client
-from headrace.readers.columns_memory import MemoryColumns
 from headrace.runtime.aws import client
+from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
+from headrace.storage.memory import MemoryColumns
+from headrace.storage.ports import ColumnQuery, ColumnReader
 
 TABLE = "CountedMessages"
 PADDING = "x" * 900

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from redis_node import RedisNode
 
-from headrace.cache import RedisCache, connect
 from headrace.latencies import KEY, Latencies
+from headrace.storage.redis import RedisCache, connect
 
 
 def test_environments_add_up_and_begin_anew_when_the_cache_is_emptied(redis_node: RedisNode) -> None:

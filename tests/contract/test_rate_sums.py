@@ -7,7 +7,6 @@ import time
 import pytest
 from redis_node import RedisNode
 
-from headrace.cache import RedisCache, connect
 from headrace.core.caller import Caller
 from headrace.core.errors import CacheUnavailable
 from headrace.core.keys import rate_key
@@ -15,6 +14,7 @@ from headrace.rate import STEP_SECONDS, WINDOW_SECONDS, Limit
 from headrace.rate_sums import MemoryRateSums, RateSums, RedisRateSums, Told
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
+from headrace.storage.redis import RedisCache, connect
 from headrace.throttle import Throttle
 
 LIMIT = Limit(10, 50)

@@ -13,10 +13,10 @@ from rabbit import free_port
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import to_wire
-from headrace.readers import RangeQuery, RangeReader
-from headrace.readers.dynamodb import DynamoReader
-from headrace.readers.memory import MemoryReader
 from headrace.runtime.aws import client
+from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.storage.memory import MemoryReader
+from headrace.storage.ports import RangeQuery, RangeReader
 
 TABLE = "Messages"
 ROWS = [

@@ -9,12 +9,10 @@ import pytest
 from rabbit import free_port
 from redis_node import RedisNode
 
-from headrace.cache import RedisCache, connect
 from headrace.core.errors import StoreUnavailable
 from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.core.times import FixedClock, SystemClock
-from headrace.readers.dynamodb import DynamoReader
 from headrace.runtime.aws import client
 from headrace.ski.day_counts_redis import RedisDayCounts
 from headrace.ski.keys import ResortDay
@@ -23,8 +21,10 @@ from headrace.ski.resort_days import LAG, ResortDays
 from headrace.ski.resorts import MemoryResorts, Resort, Resorts
 from headrace.ski.resorts_dynamodb import DynamoResorts
 from headrace.ski.skiers import Skiers
-from headrace.store.base import Table
-from headrace.store.dynamodb import DynamoStore
+from headrace.storage.dynamodb.batch_writer import DynamoStore
+from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.storage.ports import Table
+from headrace.storage.redis import RedisCache, connect
 from headrace.streams.ski import RESORT_DAY_INDEX, SKI
 
 RESORTS, RIDES = "Resorts", "LiftRides"

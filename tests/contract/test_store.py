@@ -17,9 +17,9 @@ from tables import TABLE, item, made_table, scan
 
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
-from headrace.store.base import Store, Table
-from headrace.store.dynamodb import CHUNK_ITEMS, DynamoStore, chunks
-from headrace.store.memory import MemoryStore
+from headrace.storage.dynamodb.batch_writer import CHUNK_ITEMS, DynamoStore, chunks
+from headrace.storage.memory import MemoryStore
+from headrace.storage.ports import Store, Table
 
 Rows = Callable[[], list[Item]]
 

@@ -11,8 +11,8 @@ from played_store import Played, refusal
 from tables import TABLE, item, made_table, scan
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
-from headrace.store.base import Table
-from headrace.store.dynamodb import LOOK_KEYS, DynamoStore
+from headrace.storage.dynamodb.batch_writer import LOOK_KEYS, DynamoStore
+from headrace.storage.ports import Table
 
 FIRST = Table(TABLE.name, TABLE.key, keeps_first=True)
 

@@ -18,8 +18,8 @@ from tables import TABLE, made_table
 
 from headrace.core.errors import PoisonRecord
 from headrace.core.items import check
-from headrace.store.base import one_of_each
-from headrace.store.dynamodb import CHUNK_BYTES, CHUNK_ITEMS, chunks
+from headrace.storage.dynamodb.batch_writer import CHUNK_BYTES, CHUNK_ITEMS, chunks
+from headrace.storage.ports import one_of_each
 from headrace.streams import CHAT
 from tests.unit.senders import CLOCK, message, sender
 from tests.unit.senders import TABLE as CHAT_TABLE

@@ -21,7 +21,7 @@ from headrace.persist import Persister
 from headrace.persist_retry import RetryBatch
 from headrace.retry_lane.base import Postponement
 from headrace.retry_lane.memory import MemoryRetryLane
-from headrace.store.guarded import GuardedStore
+from headrace.storage.breaker import GuardedStore
 from headrace.streams import chat
 from tests.model.world import World
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.access import RoomAccess
-from headrace.cache import MemoryCache
 from headrace.core import keys, times
 from headrace.core.caller import Caller
 from headrace.core.times import FixedClock
@@ -15,8 +14,8 @@ from headrace.cursors import CursorSigner
 from headrace.history import History
 from headrace.memberships import Change, MemoryMemberships
 from headrace.newest_pages import AGE_SECONDS, ForgetNewestPages, NewestPages
-from headrace.readers.memory import MemoryReader
 from headrace.rooms import MemoryRooms, RememberedRooms, Room
+from headrace.storage.memory import MemoryCache, MemoryReader
 from headrace.streams.chat import CHAT
 
 START = times.parse_iso("2025-11-21T10:00:00Z")

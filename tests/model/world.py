@@ -26,7 +26,7 @@ from headrace.retry_lane.memory import MemoryRetryLane, Message
 from headrace.runtime.breaker import Unwatched
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import BreakerSettings
-from headrace.store.guarded import GuardedStore
+from headrace.storage.breaker import GuardedStore
 from tests.model.ledger import EventKey, key_of
 from tests.model.marks import SETTLE, ChangingStore, MarkedCache
 from tests.model.poison import NOT_BASE64

@@ -19,7 +19,6 @@ from headrace.analytics.scan import Deadline, Scanner
 from headrace.analytics.service import Analytics
 from headrace.auth import caller_from_http
 from headrace.broker.memory import MemoryPublisher
-from headrace.cache import MemoryCache
 from headrace.core import times
 from headrace.core.envelope import decode
 from headrace.core.errors import HeadraceError
@@ -30,12 +29,10 @@ from headrace.cursors import CursorSigner
 from headrace.http_writes import HttpWrites, batch, single
 from headrace.persist import Persister
 from headrace.queues import names
-from headrace.readers.columns_memory import MemoryColumns
-from headrace.readers.memory import MemoryReader
 from headrace.retry_lane.memory import MemoryRetryLane
 from headrace.runtime.secrets import MemorySecrets
-from headrace.store.base import Failure, Table
-from headrace.store.memory import MemoryStore
+from headrace.storage.memory import MemoryCache, MemoryColumns, MemoryReader, MemoryStore
+from headrace.storage.ports import Failure, Table
 from headrace.streams.ads import ADS
 from tests.unit.lanes import rabbit_event, sqs_event
 from tests.unit.slopes import event

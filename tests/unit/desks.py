@@ -12,10 +12,10 @@ from headrace.cursors import CursorSigner
 from headrace.last_activity import LastActivity
 from headrace.memberships import Change, EventKind, MemoryMemberships
 from headrace.page_requests import ListRequest
-from headrace.readers import RangeQuery, Rows
-from headrace.readers.memory import MemoryReader
 from headrace.room_activity import MemoryRoomActivity
 from headrace.rooms import MemoryRooms, Room, RoomKind
+from headrace.storage.memory import MemoryReader
+from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat import CHAT
 from tests.unit.histories import START, at, row
 from tests.unit.senders import caller

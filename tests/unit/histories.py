@@ -12,7 +12,7 @@ from headrace.core.errors import Forbidden
 from headrace.cursors import CursorSigner
 from headrace.history import History, PageRequest
 from headrace.newest_pages import NewestPages
-from headrace.readers.memory import MemoryReader
+from headrace.storage.memory import MemoryReader
 
 START = times.parse_iso("2025-11-21T10:00:00Z")
 ALICE = Caller("alice", "Alice", frozenset({"chat:read"}), START // times.SECOND + 3600)

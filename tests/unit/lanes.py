@@ -17,7 +17,7 @@ from headrace.persist import Persister
 from headrace.queues import names
 from headrace.retry_lane.base import Handover, to_text
 from headrace.retry_lane.memory import MemoryRetryLane, Message
-from headrace.store.memory import MemoryStore
+from headrace.storage.memory import MemoryStore
 from tests.unit.senders import CLOCK, TABLE
 
 QUEUES = 4

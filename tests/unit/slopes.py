@@ -17,8 +17,6 @@ from headrace.http_writes import HttpWrites, batch, single
 from headrace.latencies import Latencies
 from headrace.persist import Persister
 from headrace.queues import names
-from headrace.readers import RangeQuery, RangeReader, Rows
-from headrace.readers.memory import MemoryReader
 from headrace.retry_lane.memory import MemoryRetryLane
 from headrace.ski.day_counts import MemoryDayCounts
 from headrace.ski.gate import SeasonGate
@@ -27,8 +25,8 @@ from headrace.ski.resort_days import ResortDays
 from headrace.ski.resorts import MemoryResorts
 from headrace.ski.routes import Parts, SkiRoutes
 from headrace.ski.skiers import Skiers
-from headrace.store.base import Failure, Table
-from headrace.store.memory import MemoryStore
+from headrace.storage.memory import MemoryReader, MemoryStore
+from headrace.storage.ports import Failure, RangeQuery, RangeReader, Rows, Table
 from headrace.streams.ski import SKI
 from tests.unit.lanes import rabbit_event, sqs_event
 

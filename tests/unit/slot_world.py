@@ -10,11 +10,10 @@ from headrace.analytics.late import LateEvents
 from headrace.analytics.requests import parse_request
 from headrace.analytics.scan import Deadline, Scanner
 from headrace.analytics.service import Analytics
-from headrace.cache import MemoryCache
 from headrace.core import keys, times
 from headrace.core.caller import ANALYTICS_READ, Caller
 from headrace.core.times import FixedClock
-from headrace.readers.columns_memory import MemoryColumns
+from headrace.storage.memory import MemoryCache, MemoryColumns
 from headrace.streams import CHAT
 
 SETTLE = 10

@@ -27,10 +27,10 @@ from headrace.dead_letters import DeadLetters
 from headrace.http_writes import HttpWrites, batch, single
 from headrace.persist import Persister
 from headrace.queues import names
-from headrace.readers import RangeQuery
-from headrace.readers.memory import MemoryReader
 from headrace.retry_lane.memory import MemoryRetryLane
-from headrace.store.memory import MemoryStore
+from headrace.runtime.settings import table_settings
+from headrace.storage.memory import MemoryReader, MemoryStore
+from headrace.storage.ports import RangeQuery
 from headrace.streams import STREAMS, StreamListeners, stream_gates
 from tests.unit.lanes import rabbit_event, received_event
 from tests.unit.slopes import event
@@ -129,7 +129,7 @@ class House:
 
     def __init__(self) -> None:
         environ = {"DOORS_TABLE": "Doors", "DOORS_RETENTION_DAYS": "7"}
-        tables = {DOORS.name: TableSettings.of(DOORS.table_setting, DOORS.retention_setting, environ)}
+        tables = {DOORS.name: table_settings(DOORS, environ)}
         self.clock = FixedClock(NOW)
         self.broker = MemoryPublisher(names.persist_queues(4))
         self.retry = MemoryRetryLane(self.clock)

@@ -7,7 +7,7 @@ from headrace.core.items import Item
 from headrace.core.stream import Stream
 from headrace.persist import Persister
 from headrace.runtime.observability import Meter
-from headrace.store.base import Failure
+from headrace.storage.ports import Failure
 from headrace.streams import CHAT
 from tests.unit.lanes import Lanes
 from tests.unit.senders import CLOCK, TABLE, caller, message

@@ -13,7 +13,7 @@ from headrace.core.times import iso
 from headrace.memberships import Change
 from headrace.rooms import MemoryRooms, RememberedRooms, Room
 from headrace.runtime.observability import Meter
-from headrace.store.base import Table
+from headrace.storage.ports import Table
 from headrace.store.checked import CheckedStore
 from headrace.streams.chat import CHAT, UNCHECKED, item
 from tests.unit.keepers import GROUP, OPEN, Keepers, caller

@@ -6,9 +6,9 @@ from typing import Any
 
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.runtime.breaker import Unwatched
-from headrace.store.base import Table
-from headrace.store.guarded import GuardedStore
-from headrace.store.memory import MemoryStore
+from headrace.storage.breaker import GuardedStore
+from headrace.storage.memory import MemoryStore
+from headrace.storage.ports import Table
 from tests.unit.test_breaker import SETTINGS, Time
 
 TABLE = Table("Messages", ("roomId", "timestampSk"))

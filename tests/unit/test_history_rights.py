@@ -13,9 +13,9 @@ from headrace.core.times import SECOND, FixedClock
 from headrace.cursors import CursorSigner
 from headrace.history import ROOMS_PER_PAGE, History, PageRequest
 from headrace.memberships import Change, MemoryMemberships
-from headrace.readers import RangeQuery, Rows
-from headrace.readers.memory import MemoryReader
 from headrace.rooms import MemoryRooms, Room
+from headrace.storage.memory import MemoryReader
+from headrace.storage.ports import RangeQuery, Rows
 from tests.unit.histories import ALICE, START, Rights, at, history, ids, row, stay, walk
 
 NOW = START // SECOND

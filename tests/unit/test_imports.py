@@ -16,7 +16,7 @@ FUNCTIONS = sorted((ROOT / "functions").glob("*/app.py"))
 ADAPTERS = {"boto3", "botocore", "pika", "redis"}
 ADAPTER_MODULES = {
     "runtime.aws",
-    "cache",
+    "storage.redis",
     "checks",
     "dead_lane.sqs",
     "runtime.secrets",
@@ -29,8 +29,8 @@ ADAPTER_MODULES = {
     "broker.parked",
     "broker.pika_errors",
     "broker.rabbitmq",
-    "readers.dynamodb",
-    "store.dynamodb",
+    "storage.dynamodb.range_reader",
+    "storage.dynamodb.batch_writer",
     "retry_lane.sqs",
 }
 

@@ -11,7 +11,6 @@ from headrace.analytics import slot_keys
 from headrace.analytics.generations import CHANGED
 from headrace.analytics.late import LateEvents
 from headrace.analytics.steps import Slot
-from headrace.cache import MemoryCache
 from headrace.core import keys, times
 from headrace.core.envelope import Envelope
 from headrace.core.errors import FollowUpUnavailable
@@ -21,6 +20,7 @@ from headrace.persist import Persister
 from headrace.retry_budget import RECEIVES
 from headrace.retry_lane.base import Handover
 from headrace.runtime.observability import Meter
+from headrace.storage.memory import MemoryCache
 from headrace.streams import CHAT, STREAMS
 from tests.unit.lanes import Lanes
 from tests.unit.senders import TABLE, caller, message

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from headrace import live_frames
 from headrace.audience import LOOK_SECONDS, LOOKS, MARK_SECONDS, NONE, REST_SECONDS, SOME, Audience
 from headrace.broker.live import MemoryLivePublisher
-from headrace.cache import MemoryCache
 from headrace.connections import MemoryConnections, Subscription
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
@@ -24,6 +23,7 @@ from headrace.persist import Persister
 from headrace.queues.names import live_queue, live_queues
 from headrace.retry_lane.base import Handover
 from headrace.runtime.observability import Meter
+from headrace.storage.memory import MemoryCache
 from headrace.streams.chat import CHAT
 from headrace.streams.probe import PROBE
 from tests.unit.lanes import Lanes

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from headrace.cache import MemoryCache
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden
 from headrace.core.keys import newest_page
@@ -15,8 +14,8 @@ from headrace.core.times import FixedClock
 from headrace.cursors import CursorSigner
 from headrace.history import History, PageRequest
 from headrace.newest_pages import ROWS, ForgetNewestPages, NewestPages
-from headrace.readers import RangeQuery, Rows
-from headrace.readers.memory import MemoryReader
+from headrace.storage.memory import MemoryCache, MemoryReader
+from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat import CHAT
 from headrace.streams.probe import PROBE
 from tests.unit.histories import ALICE, START, Rights, at, ids, row, stay

@@ -10,8 +10,8 @@ from headrace.core import keys, times
 from headrace.core.errors import ConnectionLost, InvalidEvent, PoisonRecord, StoreUnavailable
 from headrace.probes import WATCH_SECONDS, Prober, ProbeReader, Run
 from headrace.queues.names import persist_queues
-from headrace.readers.base import RangeQuery, Rows
-from headrace.readers.memory import MemoryReader
+from headrace.storage.memory import MemoryReader
+from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.probe import PROBE, probe
 from tests.unit.lanes import Lanes
 from tests.unit.senders import CLOCK, NOW, TABLE, sender

@@ -16,8 +16,8 @@ from headrace.retry_lane.base import Handover
 from headrace.retry_lane.memory import MemoryRetryLane
 from headrace.runtime.breaker import Unwatched
 from headrace.runtime.settings import BreakerSettings
-from headrace.store.base import Table
-from headrace.store.guarded import GuardedStore
+from headrace.storage.breaker import GuardedStore
+from headrace.storage.ports import Table
 from headrace.streams import CHAT
 from ops.__main__ import cli
 from ops.budget import Budget

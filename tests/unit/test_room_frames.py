@@ -10,16 +10,15 @@ import pytest
 from headrace.access import Access, Reach
 from headrace.answers import FRAME_BYTES
 from headrace.audience import SOME, Audience
-from headrace.cache import MemoryCache
 from headrace.connections import CONNECTION_SECONDS, Subscription
 from headrace.core.caller import Caller
 from headrace.core.keys import live_marker
 from headrace.core.times import SECOND
 from headrace.cursors import CursorSigner
 from headrace.history import History
-from headrace.readers.memory import MemoryReader
 from headrace.room_frames import RoomAction, RoomFrames
-from headrace.store.base import Table
+from headrace.storage.memory import MemoryCache, MemoryReader
+from headrace.storage.ports import Table
 from headrace.streams.chat import CHAT
 from tests.unit.keepers import GROUP, OPEN, Keepers
 from tests.unit.keepers import caller as user

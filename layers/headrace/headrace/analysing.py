@@ -11,14 +11,14 @@ from headrace.analytics.requests import WindowRequest, parse_request
 from headrace.analytics.scan import Deadline, Scanner
 from headrace.analytics.service import Analytics
 from headrace.auth import caller_from_http
-from headrace.cache import RedisCache
 from headrace.core.caller import Caller
 from headrace.core.errors import HeadraceError
 from headrace.core.stream import Stream
 from headrace.core.times import SystemClock
-from headrace.readers.columns_dynamodb import DynamoColumns, columns_client
 from headrace.runtime.observability import Meter, correlate, report, report_unexpected
 from headrace.runtime.settings import AnalyticsSettings, table_settings
+from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
+from headrace.storage.redis import RedisCache
 from headrace.streams.chat import CHAT
 
 MARGIN_SECONDS = 4.0

@@ -11,11 +11,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from headrace.cache import Cache
 from headrace.connections import Connections
 from headrace.core.errors import CacheUnavailable, StoreUnavailable
 from headrace.core.keys import live_marker
 from headrace.runtime.observability import report
+from headrace.storage.cache import Cache
 
 SOME = b"some"
 NONE = b"none"

@@ -154,6 +154,6 @@ def read_board(connect: Connect | None = None, clock: Clock | None = None) -> li
 
 def cache_client() -> Any:
     """A client of the cache for a record or two. Made where it is used: its library costs a cold start 124 ms."""
-    from headrace.cache import connect
+    from headrace.storage.redis import connect
 
     return connect(CacheSettings.read(), CACHE_SECONDS)

@@ -23,9 +23,9 @@ from headrace.cursors import CursorSigner, Query
 from headrace.memberships import Membership, Memberships
 from headrace.page_requests import ListRequest
 from headrace.pages import item_of
-from headrace.readers import RangeQuery, RangeReader
 from headrace.room_activity import ActiveRoom, RoomActivity
 from headrace.rooms import OPEN
+from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.chat import TEXT
 from headrace.walks import Effort, fill, ranges, spans_of
 

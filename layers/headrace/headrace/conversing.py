@@ -14,11 +14,11 @@ from headrace.core.times import SystemClock
 from headrace.cursors import CursorSigner
 from headrace.memberships_dynamodb import DynamoMemberships
 from headrace.page_requests import parse_list_request, path_id
-from headrace.readers.dynamodb import DynamoReader
 from headrace.room_activity import DynamoRoomActivity
 from headrace.runtime.aws import client
 from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import ReadSettings, RoomSettings, table_settings
+from headrace.storage.dynamodb.range_reader import DynamoReader
 from headrace.streams.chat import CHAT
 
 

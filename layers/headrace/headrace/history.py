@@ -18,7 +18,7 @@ from headrace.newest_pages import ROWS, NewestPages
 from headrace.page_requests import PageRequest, parse_page_request, path_id
 from headrace.pages import ITEM_FIELDS, Page
 from headrace.paging import Paging
-from headrace.readers import RangeQuery, RangeReader, Rows
+from headrace.storage.ports import RangeQuery, RangeReader, Rows
 from headrace.walks import Effort, spans_of
 
 __all__ = ["ITEM_FIELDS", "History", "PageRequest", "parse_page_request", "path_id"]

@@ -18,7 +18,7 @@ from headrace.core.times import Clock, iso
 from headrace.room_activity import RoomActivity
 from headrace.rooms import GROUP, OPEN, Room, Rooms
 from headrace.runtime.observability import report
-from headrace.store.base import Failure
+from headrace.storage.ports import Failure
 from headrace.streams.chat import CHAT
 
 AT_ONCE = 8

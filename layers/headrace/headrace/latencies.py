@@ -14,12 +14,12 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Protocol
 
-from headrace.cache import RedisCache
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, ConfigurationError
 from headrace.core.times import Clock, SystemClock
 from headrace.runtime.observability import report
 from headrace.runtime.settings import CacheSettings
+from headrace.storage.redis import RedisCache
 
 KEY = "latencies"
 KEPT_SECONDS = 7 * 24 * 3600
@@ -45,7 +45,7 @@ Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 
 class Commands(Protocol):
-    """What :class:`headrace.cache.RedisCache` does."""
+    """What :class:`headrace.storage.redis.RedisCache` does."""
 
     def run(self, commands: list[tuple[Any, ...]]) -> list[Any]:
         """The answers to ``commands``."""

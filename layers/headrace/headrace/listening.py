@@ -6,7 +6,6 @@ import functools
 
 from headrace.audience import Audience
 from headrace.broker.live import RabbitLivePublisher
-from headrace.cache import Cache, RedisCache
 from headrace.connections import DynamoConnections
 from headrace.core.times import SystemClock
 from headrace.live import LiveListener
@@ -18,6 +17,8 @@ from headrace.pusher import Pusher
 from headrace.runtime.aws import client, signing
 from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import CacheSettings, ConnectionSettings, LiveSettings, PushSettings
+from headrace.storage.cache import Cache
+from headrace.storage.redis import RedisCache
 
 LOOK_SECONDS = 0.5
 """For one question about listeners, asked while stored messages wait to be settled."""

@@ -17,7 +17,7 @@ from headrace.live_frames import frames
 from headrace.pages import item_of
 from headrace.queues.names import live_queue
 from headrace.runtime.observability import report, report_unexpected
-from headrace.store.base import Failure
+from headrace.storage.ports import Failure
 from headrace.streams.chat import CHAT
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.core.items import from_wire
-from headrace.dynamodb import ConditionFailed, batch_get, call
 from headrace.memberships import JOINS_LIMIT, LEAVES_LIMIT, MEMBER, Change, Membership, Pair, Role, full
+from headrace.storage.dynamodb.client import ConditionFailed, batch_get, call
 
 INDEX = "RoomMembers"
 

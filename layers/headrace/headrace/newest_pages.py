@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headrace.cache import Cache
 from headrace.core.errors import CacheUnavailable
 from headrace.core.items import Item
 from headrace.core.keys import newest_page
 from headrace.core.stream import Stream
 from headrace.core.times import SECOND, Clock
 from headrace.runtime.observability import report
-from headrace.store.base import Failure
+from headrace.storage.cache import Cache
+from headrace.storage.ports import Failure
 from headrace.streams.chat import CHAT
 
 AGE_SECONDS = 2.0

@@ -13,7 +13,7 @@ from headrace.cursors import CursorSigner, Query
 from headrace.newest_pages import ROWS, Newest
 from headrace.page_requests import PageRequest
 from headrace.pages import Page, cut, encoded
-from headrace.readers import RangeQuery, RangeReader, Rows
+from headrace.storage.ports import RangeQuery, RangeReader, Rows
 from headrace.walks import Effort, Sees, Span, fill, ranges
 
 BEFORE, AFTER, AROUND = "before", "after", "around"

@@ -25,7 +25,7 @@ from headrace.persist_rows import AfterStore, Failed, Reason, RowWriter
 from headrace.records import Record
 from headrace.retry_lane.base import BASE64, ENCODING, Handover, RetryLane, fits
 from headrace.runtime.observability import Meter, report
-from headrace.store.base import Store
+from headrace.storage.ports import Store
 
 __all__ = ["AfterStore", "Persister"]
 

@@ -11,7 +11,7 @@ from headrace.core.items import Item
 from headrace.core.stream import Stream, TableSettings
 from headrace.records import Record, Row
 from headrace.runtime.observability import Meter, report
-from headrace.store.base import Failure, Store, Table
+from headrace.storage.ports import Failure, Store, Table
 from headrace.streams import STREAMS
 
 Reason = Failure | FollowUpUnavailable

@@ -6,7 +6,6 @@ import functools
 
 from headrace.analytics.late import LateEvents
 from headrace.breaker_board import BreakerBoard
-from headrace.cache import Cache, RedisCache
 from headrace.core.times import SystemClock
 from headrace.last_activity import AT_ONCE, LastActivity
 from headrace.listening import live_listener
@@ -24,9 +23,11 @@ from headrace.runtime.settings import (
     SettleSettings,
     table_settings,
 )
+from headrace.storage.breaker import GuardedStore
+from headrace.storage.cache import Cache
+from headrace.storage.dynamodb.batch_writer import DynamoStore
+from headrace.storage.redis import RedisCache
 from headrace.store.checked import CheckedStore
-from headrace.store.dynamodb import DynamoStore
-from headrace.store.guarded import GuardedStore
 from headrace.streams import STREAMS, StreamListeners
 
 

@@ -18,8 +18,8 @@ from headrace.core import keys, times
 from headrace.core.envelope import Envelope
 from headrace.core.errors import StoreUnavailable
 from headrace.core.times import Clock
-from headrace.readers.base import RangeQuery, RangeReader
 from headrace.runtime.observability import Meter, report
+from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.probe import PROBE, probe
 
 WATCH_SECONDS = 10.0

@@ -12,10 +12,10 @@ from headrace.core import times
 from headrace.core.times import SystemClock
 from headrace.probes import Prober, ProbeReader
 from headrace.queues import names
-from headrace.readers.dynamodb import DynamoReader
 from headrace.runtime.aws import client
 from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import BrokerSettings, table_settings
+from headrace.storage.dynamodb.range_reader import DynamoReader
 from headrace.streams.probe import PROBE
 
 READ_SECONDS = 1.0

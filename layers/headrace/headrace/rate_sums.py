@@ -81,7 +81,7 @@ class RateSums(Protocol):
 
 
 class Commands(Protocol):
-    """What :class:`headrace.cache.RedisCache` does."""
+    """What :class:`headrace.storage.redis.RedisCache` does."""
 
     def run(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
         """The answers to ``commands``."""

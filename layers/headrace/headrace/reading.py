@@ -8,7 +8,6 @@ from typing import Any
 
 from headrace import answers
 from headrace.auth import caller_from_http
-from headrace.cache import RedisCache
 from headrace.connections import Connections, DynamoConnections
 from headrace.core.caller import Caller
 from headrace.core.errors import HeadraceError
@@ -17,12 +16,13 @@ from headrace.cursors import CursorSigner
 from headrace.history import History
 from headrace.newest_pages import NewestPages
 from headrace.pages import Page
-from headrace.readers.dynamodb import DynamoReader
 from headrace.rights import access
 from headrace.runtime.aws import client
 from headrace.runtime.observability import correlate, report, report_unexpected
 from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import CacheSettings, ConnectionSettings, ReadSettings, table_settings
+from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.storage.redis import RedisCache
 from headrace.streams.chat import CHAT
 
 ReadPage = Callable[[Caller, Mapping[str, Any]], Page]

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import from_wire
-from headrace.dynamodb import BATCH, ConditionFailed, batch_get, call
 from headrace.rooms import MemoryRooms, Room, room_of
+from headrace.storage.dynamodb.client import BATCH, ConditionFailed, batch_get, call
 
 AT_ONCE = 8
 TRIES = 2

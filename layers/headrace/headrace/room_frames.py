@@ -17,8 +17,8 @@ from headrace.core.times import Clock
 from headrace.frames import ACTIONS, answer_frame
 from headrace.history import History
 from headrace.page_requests import parse_page_request
-from headrace.readers import RangeQuery, RangeReader
 from headrace.runtime.observability import Meter
+from headrace.storage.ports import RangeQuery, RangeReader
 
 PAGE_BYTES = answers.FRAME_BYTES - 8 * 1024
 """Of a page's items in a frame; the rest is for the cursors, and what stands around them."""

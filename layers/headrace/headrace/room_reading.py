@@ -6,12 +6,12 @@ import functools
 
 from headrace.core.times import SystemClock
 from headrace.listening import audience
-from headrace.readers.dynamodb import DynamoReader
 from headrace.reading import connections, room_history, scope_prefix
 from headrace.rights import access
 from headrace.room_frames import RoomFrames
 from headrace.runtime.aws import client
 from headrace.runtime.settings import table_settings
+from headrace.storage.dynamodb.range_reader import DynamoReader
 from headrace.streams.chat import CHAT
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import from_wire, to_wire
-from headrace.dynamodb import ConditionFailed, batch_get, call
+from headrace.storage.dynamodb.client import ConditionFailed, batch_get, call
 
 RoomKind = Literal["open", "members"]
 Form = Literal["direct", "group"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from headrace.core.intervals import Interval
 from headrace.core.keys import time_bound
-from headrace.readers import RangeQuery, RangeReader, Rows
+from headrace.storage.ports import RangeQuery, RangeReader, Rows
 
 AT_ONCE = 8
 """Ranges that are read at the same time, once it shows that the first ones hold little."""

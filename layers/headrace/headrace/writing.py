@@ -9,7 +9,6 @@ from headrace.accept import Acceptor
 from headrace.breaker_board import BreakerBoard
 from headrace.broker.guarded import GuardedPublisher
 from headrace.broker.rabbitmq import RabbitPublisher
-from headrace.cache import RedisCache
 from headrace.core.times import SystemClock
 from headrace.frames import Frames
 from headrace.gates import Gate
@@ -19,6 +18,7 @@ from headrace.retry_lane.sqs import SqsRetryLane
 from headrace.rights import gate
 from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import CacheSettings, EnvironmentSettings, RateSettings, WriteSettings
+from headrace.storage.redis import RedisCache
 from headrace.streams import stream_gates
 from headrace.streams.chat import CHAT
 from headrace.throttle import UNLIMITED, Admission, Throttle

@@ -12,11 +12,11 @@ from headrace.analysing import MARGIN_SECONDS, analytics_of
 from headrace.analytics.scan import Deadline
 from headrace.core.times import SystemClock
 from headrace.cursors import CursorSigner
-from headrace.readers.dynamodb import DynamoReader
 from headrace.reading import answer_body
 from headrace.runtime.aws import client
 from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import AdsSettings, table_settings
+from headrace.storage.dynamodb.range_reader import DynamoReader
 from headrace.streams.ads import ADS
 
 

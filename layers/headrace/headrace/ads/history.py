@@ -18,8 +18,8 @@ from headrace.cursors import CursorSigner, Query
 from headrace.page_requests import PageRequest
 from headrace.pages import Page
 from headrace.paging import Paging
-from headrace.readers import RangeQuery, RangeReader
-from headrace.readers.merged import MergedReader
+from headrace.storage.merged_reader import MergedReader
+from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.ads import AD_INDEX, USER_INDEX
 from headrace.walks import Effort, spans_of
 

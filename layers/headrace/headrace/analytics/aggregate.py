@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from headrace.analytics.steps import HOUR, MINUTE, Slot
 from headrace.analytics.tally import Tally
 from headrace.core.times import micros_of
-from headrace.readers.columns import Columns
+from headrace.storage.ports import Columns
 
 TIME_LENGTH = 27
 MINUTE_LENGTH = 16

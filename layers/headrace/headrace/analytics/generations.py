@@ -20,9 +20,9 @@ from collections.abc import Sequence
 
 from headrace.analytics import slot_keys
 from headrace.analytics.steps import DAY, HOUR, MINUTE, TEN_MINUTES, Slot
-from headrace.cache import Cache
 from headrace.core import times
 from headrace.core.times import Clock
+from headrace.storage.cache import Cache
 
 CHANGED = b"!"
 TOKEN_BYTES = 12

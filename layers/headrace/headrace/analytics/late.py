@@ -12,13 +12,13 @@ from headrace.analytics import slot_keys
 from headrace.analytics.aggregate import MINUTE_LENGTH
 from headrace.analytics.generations import CHANGED, SKEW_SECONDS
 from headrace.analytics.steps import STEPS, Slot
-from headrace.cache import Cache
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, FollowUpUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import Stream
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
+from headrace.storage.cache import Cache
 
 
 class LateEvents:

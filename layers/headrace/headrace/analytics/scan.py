@@ -14,7 +14,7 @@ from headrace.analytics.steps import Span
 from headrace.core import times
 from headrace.core.errors import StoreThrottled
 from headrace.core.times import Clock
-from headrace.readers.columns import ColumnQuery, ColumnReader
+from headrace.storage.ports import ColumnQuery, ColumnReader
 
 Found = dict[int, Aggregate]
 """What there was, by the start of the minute (epoch seconds)."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from headrace.analytics.steps import Span
 from headrace.core import keys, times
 from headrace.core.stream import AnalyticsDimensions, Stream
-from headrace.readers.columns import ColumnQuery
+from headrace.storage.ports import ColumnQuery
 
 
 @dataclass(frozen=True, slots=True)

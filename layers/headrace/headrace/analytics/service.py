@@ -16,10 +16,10 @@ from headrace.analytics.scan import Deadline, Scanner
 from headrace.analytics.scope import Scope
 from headrace.analytics.slots import Known, Memory, Slots
 from headrace.analytics.steps import DAY, MINUTE, Pieces, Slot, pieces
-from headrace.cache import Cache
 from headrace.core import times
 from headrace.core.caller import ANALYTICS_READ, Caller
 from headrace.core.times import Clock
+from headrace.storage.cache import Cache
 
 MERGED_LIMIT = 16
 """Windows and runs of slots whose merged aggregates stay in memory."""

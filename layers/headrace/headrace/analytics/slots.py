@@ -12,11 +12,11 @@ from headrace.analytics.coding import UnknownLayout, check, decode, encode
 from headrace.analytics.generations import CHANGED, KEPT_SECONDS, SLICE, TOKEN_BYTES, Generations
 from headrace.analytics.scope import Scope
 from headrace.analytics.steps import HOUR, Slot
-from headrace.cache import Cache
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
+from headrace.storage.cache import Cache
 
 BUILDER_SECONDS = 10.0
 """How long a builder may hold others up, should it die."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from headrace.cache import RedisCache
 from headrace.core.times import SystemClock
 from headrace.latencies import Latencies
-from headrace.readers.dynamodb import DynamoReader
 from headrace.runtime.aws import client
 from headrace.runtime.settings import SkiSettings, table_settings
 from headrace.ski.day_counts_redis import RedisDayCounts
@@ -15,6 +13,8 @@ from headrace.ski.resort_days import ResortDays
 from headrace.ski.resorts_dynamodb import DynamoResorts
 from headrace.ski.routes import Parts, SkiRoutes
 from headrace.ski.skiers import Skiers
+from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.storage.redis import RedisCache
 from headrace.streams.ski import SKI
 
 

@@ -61,7 +61,7 @@ return 1
 
 
 class Commands(Protocol):
-    """What :class:`headrace.cache.RedisCache` does."""
+    """What :class:`headrace.storage.redis.RedisCache` does."""
 
     def run(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
         """The answers to ``commands``, each on one key, sent together."""

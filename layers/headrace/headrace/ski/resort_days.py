@@ -18,11 +18,11 @@ from dataclasses import replace
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import Clock
-from headrace.readers import RangeQuery, RangeReader
 from headrace.runtime.observability import report
 from headrace.ski.day_counts import CONFIRMED, FILLED, CountedRide, Counts, DayCounts, State, counted
 from headrace.ski.keys import ResortDay, resort_day_shards
 from headrace.ski.resorts import Resorts
+from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.ski import RESORT_DAY_INDEX
 
 LAG = 5_000

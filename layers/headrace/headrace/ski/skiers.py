@@ -8,9 +8,9 @@ from typing import Any
 
 from headrace.core import times
 from headrace.core.times import Clock
-from headrace.readers import RangeQuery, RangeReader
 from headrace.ski.fields import VERTICAL_PER_LIFT
 from headrace.ski.keys import ResortDay, Ride, day_bounds, parse_ride_sk, season_bounds
+from headrace.storage.ports import RangeQuery, RangeReader
 
 PAGE = 10_000
 """Rows asked for at once; the table ends a page at 1 MB."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 
-from headrace.cache import RedisCache
 from headrace.core.times import SystemClock
 from headrace.runtime.aws import client
 from headrace.runtime.settings import CacheSettings, ResortSettings
@@ -12,6 +11,7 @@ from headrace.ski.day_counts_redis import RedisDayCounts
 from headrace.ski.gate import SeasonGate
 from headrace.ski.listener import RideListener
 from headrace.ski.resorts_dynamodb import DynamoResorts
+from headrace.storage.redis import RedisCache
 
 
 @functools.cache

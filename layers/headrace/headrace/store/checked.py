@@ -15,7 +15,7 @@ from headrace.core.items import Item
 from headrace.core.times import SECOND, micros_of
 from headrace.memberships import Memberships, Pair
 from headrace.rooms import GROUP, MEMBERS, OPEN, Room, Rooms
-from headrace.store.base import Failure, Store, Table
+from headrace.storage.ports import Failure, Store, Table
 from headrace.streams.chat import UNCHECKED
 
 CLOCK_SKEW = SECOND
@@ -23,7 +23,7 @@ CLOCK_SKEW = SECOND
 
 
 class CheckedStore:
-    """A :class:`~headrace.store.base.Store` that gives ``store`` only what its sender may write."""
+    """A :class:`~headrace.storage.ports.Store` that gives ``store`` only what its sender may write."""
 
     def __init__(self, store: Store, rooms: Rooms, memberships: Memberships) -> None:
         self._store = store

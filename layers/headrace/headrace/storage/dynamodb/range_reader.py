@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
-from headrace.readers.base import RangeQuery, Rows
 from headrace.runtime.aws import AWS_ERRORS, is_throttling
+from headrace.storage.ports import RangeQuery, Rows
 
 AT_ONCE = 8
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from headrace.readers.base import RangeQuery, RangeReader, Rows
+from headrace.storage.ports import RangeQuery, RangeReader, Rows
 
 Partitions = Callable[[str], Sequence[str]]
 StartKey = Callable[[str], Mapping[str, str]]

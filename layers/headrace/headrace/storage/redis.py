@@ -1,18 +1,14 @@
-"""The cache: bytes under keys for a while. It may be away, or emptied, at any time, and must cost little then.
-
-Nothing is true because it is in the cache, and nothing is lost with it (P10). A failed call marks the cache away for
-5 s; until then every call raises at once, so that a request pays for an absent cache once, and less than 0.25 s.
-"""
+"""The cache in Redis or Valkey, alone or as a cluster."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from headrace.core.errors import CacheUnavailable
-from headrace.core.times import Clock, SystemClock
 from headrace.runtime.settings import CacheSettings
+from headrace.storage.cache import Command, milliseconds
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -21,33 +17,6 @@ if TYPE_CHECKING:
 AWAY_SECONDS = 5.0
 CALL_SECONDS = 0.1
 """For a connection, and again for an answer."""
-
-Command = tuple[Any, ...]
-
-
-class Cache(Protocol):
-    """Bytes by key. Every method may raise :class:`~headrace.core.errors.CacheUnavailable`."""
-
-    def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
-        """One value per key, in order; ``None`` where there is none."""
-        ...
-
-    def set(self, key: str, value: bytes, seconds: float, *, only_new: bool = False) -> bool:
-        """Keep ``value`` for ``seconds``; with ``only_new`` not over another one. Whether it was kept."""
-        ...
-
-    def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
-        """Keep each value for its seconds."""
-        ...
-
-    def add_many(self, entries: Mapping[str, tuple[bytes, float]]) -> list[bool]:
-        """Keep each value for its seconds, but not over another one: which were kept, in order. One of several
-        callers at the same time succeeds."""
-        ...
-
-    def delete_many(self, keys: Sequence[str]) -> None:
-        """Forget what is under ``keys``."""
-        ...
 
 
 class RedisCache:
@@ -81,17 +50,17 @@ class RedisCache:
 
     def set(self, key: str, value: bytes, seconds: float, *, only_new: bool = False) -> bool:
         """Keep ``value``."""
-        command: Command = ("SET", key, value, "PX", _milliseconds(seconds))
+        command: Command = ("SET", key, value, "PX", milliseconds(seconds))
         return self.run([(*command, "NX") if only_new else command])[0] is not None
 
     def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
         """Keep each value."""
-        self.run([("SET", key, value, "PX", _milliseconds(seconds)) for key, (value, seconds) in entries.items()])
+        self.run([("SET", key, value, "PX", milliseconds(seconds)) for key, (value, seconds) in entries.items()])
 
     def add_many(self, entries: Mapping[str, tuple[bytes, float]]) -> list[bool]:
         """Keep each value where there is none."""
         answers = self.run(
-            [("SET", key, value, "PX", _milliseconds(seconds), "NX") for key, (value, seconds) in entries.items()]
+            [("SET", key, value, "PX", milliseconds(seconds), "NX") for key, (value, seconds) in entries.items()]
         )
         return [answer is not None for answer in answers]
 
@@ -133,68 +102,6 @@ class RedisCache:
         for command in commands:
             pipeline.execute_command(*command)
         return list(pipeline.execute())
-
-
-class MemoryCache:
-    """A :class:`Cache` in memory, for tests. ``down``: it is away. ``calls`` counts round trips."""
-
-    def __init__(self, clock: Clock | None = None) -> None:
-        self.down = False
-        self.calls = 0
-        self._clock = clock or SystemClock()
-        self._entries: dict[str, tuple[bytes, int]] = {}
-
-    def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
-        """One value per key, in order."""
-        self._call()
-        return [self._get(key) for key in keys]
-
-    def set(self, key: str, value: bytes, seconds: float, *, only_new: bool = False) -> bool:
-        """Keep ``value``."""
-        self._call()
-        if only_new and self._get(key) is not None:
-            return False
-        self._entries[key] = (value, self._clock.now() + _milliseconds(seconds) * 1000)
-        return True
-
-    def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
-        """Keep each value."""
-        self._call()
-        for key, (value, seconds) in entries.items():
-            self._entries[key] = (value, self._clock.now() + _milliseconds(seconds) * 1000)
-
-    def add_many(self, entries: Mapping[str, tuple[bytes, float]]) -> list[bool]:
-        """Keep each value where there is none."""
-        self._call()
-        added = []
-        for key, (value, seconds) in entries.items():
-            added.append(self._get(key) is None)
-            if added[-1]:
-                self._entries[key] = (value, self._clock.now() + _milliseconds(seconds) * 1000)
-        return added
-
-    def delete_many(self, keys: Sequence[str]) -> None:
-        """Forget what is under ``keys``."""
-        self._call()
-        for key in keys:
-            self._entries.pop(key, None)
-
-    def clear(self) -> None:
-        """Lose everything, as a cache may."""
-        self._entries.clear()
-
-    def _call(self) -> None:
-        if self.down:
-            raise CacheUnavailable("the cache is away")
-        self.calls += 1
-
-    def _get(self, key: str) -> bytes | None:
-        value, expires = self._entries.get(key, (None, 0))
-        return value if expires > self._clock.now() else None
-
-
-def _milliseconds(seconds: float) -> int:
-    return max(1, int(seconds * 1000))
 
 
 def _options(settings: CacheSettings, seconds: float) -> dict[str, Any]:

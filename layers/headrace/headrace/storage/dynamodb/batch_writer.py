@@ -20,7 +20,7 @@ from typing import Any
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item, from_wire, to_wire
 from headrace.runtime.aws import AWS_ERRORS, client, error_code, is_throttling
-from headrace.store.base import Failure, Key, Table, one_of_each
+from headrace.storage.ports import Failure, Key, Table, one_of_each
 
 CHUNK_ITEMS = 25
 LOOK_KEYS = 100
@@ -59,7 +59,7 @@ def _put_body(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None
 
 
 class DynamoStore:
-    """A :class:`~headrace.store.base.Store` on DynamoDB: ``parallel`` calls at once, retries for ``retry_seconds``."""
+    """Writes rows to DynamoDB in batches: ``parallel`` calls at once, retries for ``retry_seconds``."""
 
     def __init__(
         self,

@@ -15,13 +15,13 @@ from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.runtime.breaker import Breaker, Watcher
 from headrace.runtime.settings import BreakerSettings
-from headrace.store.base import Failure, Store, Table
+from headrace.storage.ports import Failure, Store, Table
 
 TableBreaker = Breaker[list[Failure | None]]
 
 
 class GuardedStore:
-    """A :class:`~headrace.store.base.Store` that asks ``store`` only while the table's breaker lets it."""
+    """A :class:`~headrace.storage.ports.Store` that asks ``store`` only while the table's breaker lets it."""
 
     def __init__(self, store: Store, settings: BreakerSettings, watcher: Watcher, clock: Clock | None = None) -> None:
         self._store = store

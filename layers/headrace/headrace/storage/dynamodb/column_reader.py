@@ -10,8 +10,8 @@ import json
 from typing import Any
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
-from headrace.readers.columns import EXPIRES, ColumnQuery, Columns
 from headrace.runtime.aws import AWS_ERRORS, client, is_throttling
+from headrace.storage.ports import EXPIRES, ColumnQuery, Columns
 
 _BODY = "HeadraceBody"
 _OK = 200
