@@ -168,9 +168,9 @@ def measure(endpoints: Endpoints, rounds: int, calls: int) -> list[tuple[float, 
 
 def refused(calls: int) -> float:
     """Seconds of one publish while the breaker is open, with nothing listening where the broker should be."""
-    from headrace.broker.base import Outgoing
-    from headrace.broker.guarded import GuardedPublisher
-    from headrace.broker.rabbitmq import RabbitPublisher
+    from headrace.queues.breaker import GuardedPublisher
+    from headrace.queues.ports import Outgoing
+    from headrace.queues.rabbitmq.publisher import RabbitPublisher
     from headrace.runtime.breaker import Unwatched
     from headrace.runtime.secrets import MemorySecrets
     from headrace.runtime.settings import BreakerSettings, BrokerSettings

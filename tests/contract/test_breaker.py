@@ -12,11 +12,12 @@ import pytest
 from rabbit import Rabbit, free_port
 
 from headrace.breaker_board import BreakerBoard, read_board
-from headrace.broker.base import Outgoing
-from headrace.broker.guarded import GuardedPublisher
-from headrace.broker.rabbitmq import RabbitPublisher
 from headrace.core.errors import BrokerUnavailable, CacheUnavailable, ConnectionLost
+from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.names import persist_queue
+from headrace.queues.ports import Outgoing
+from headrace.queues.rabbitmq.publisher import RabbitPublisher
+from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.breaker import Unwatched
 from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import BreakerSettings, CacheSettings, EnvironmentSettings, TopologySettings
@@ -24,7 +25,6 @@ from headrace.storage import redis
 from headrace.storage.breaker import GuardedStore
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.ports import Table
-from headrace.topology import declare
 from localstage.services.guardian import Guardian
 from localstage.services.install import REDIS, ensure_programs
 from localstage.services.ports import Ports

@@ -16,14 +16,21 @@ from rabbit import free_port
 from headrace.core.errors import DeadLaneUnavailable, InvalidRequest
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
-from headrace.dead_lane.base import DeadLane, Held
 from headrace.dead_lane.letters import REDRIVEN, Filter
-from headrace.dead_lane.memory import MemoryDeadLane
-from headrace.dead_lane.sqs import SqsDeadLane
 from headrace.dead_letters import DeadLetters
-from headrace.retry_lane.base import BASE64, ENCODING, Handover, Postponement, RetryLane, to_text
-from headrace.retry_lane.memory import MemoryRetryLane
-from headrace.retry_lane.sqs import SqsRetryLane
+from headrace.queues.memory import MemoryDeadLane, MemoryRetryLane
+from headrace.queues.ports import (
+    BASE64,
+    ENCODING,
+    DeadLane,
+    ReceivedLetter,
+    RetryLane,
+    RetryRecord,
+    VisibilityChange,
+    to_text,
+)
+from headrace.queues.sqs.dead_letter_queue import SqsDeadLane
+from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.aws import client
 from headrace.runtime.observability import Meter
 from localstage.triggers.sqs_queue import SqsQueue, make_client
@@ -41,14 +48,14 @@ class Lanes:
         self._receive = receive
         self.letters = DeadLetters(dead, retry, TABLES, SystemClock())
 
-    def die(self, *records: Handover) -> None:
+    def die(self, *records: RetryRecord) -> None:
         """Receive without success until SQS moves the records."""
         assert self.retry.send(records) == [None] * len(records)
         self.exhaust()
 
     def exhaust(self) -> None:
         while receipts := self._receive():
-            self.retry.postpone([Postponement(receipt, 0) for receipt in receipts])
+            self.retry.postpone([VisibilityChange(receipt, 0) for receipt in receipts])
 
     def bodies(self) -> list[str]:
         """What is dead now."""
@@ -107,7 +114,7 @@ def lanes(request: pytest.FixtureRequest) -> Lanes:
 
 def test_what_was_received_too_often_is_dead_with_its_bytes_attributes_and_time(lanes: Lanes) -> None:
     began = time.time_ns() // 1_000_000 * 1000
-    sent = Handover(b"\xff not text", {"reason": "not_text", "firstFailedAt": "2025-01-01T00:00:00.000000Z"})
+    sent = RetryRecord(b"\xff not text", {"reason": "not_text", "firstFailedAt": "2025-01-01T00:00:00.000000Z"})
 
     lanes.die(sent)
 
@@ -121,7 +128,7 @@ def test_what_was_received_too_often_is_dead_with_its_bytes_attributes_and_time(
 
 
 def test_a_received_record_is_hidden_for_as_long_as_asked_and_a_released_one_is_not(lanes: Lanes) -> None:
-    lanes.die(*(Handover(str(number).encode()) for number in range(3)))
+    lanes.die(*(RetryRecord(str(number).encode()) for number in range(3)))
 
     held = lanes.dead.receive(60)
     hidden = lanes.dead.receive(60)
@@ -134,7 +141,7 @@ def test_a_received_record_is_hidden_for_as_long_as_asked_and_a_released_one_is_
 
 
 def test_a_deleted_record_is_gone(lanes: Lanes) -> None:
-    lanes.die(*(Handover(str(number).encode()) for number in range(23)))
+    lanes.die(*(RetryRecord(str(number).encode()) for number in range(23)))
     held = [each for _ in range(3) for each in lanes.dead.receive(60)]
 
     assert lanes.dead.delete(held[:20]) == [True] * 20
@@ -145,7 +152,7 @@ def test_a_deleted_record_is_gone(lanes: Lanes) -> None:
 
 def test_looking_at_many_letters_finds_each_once_and_hides_none_afterwards(lanes: Lanes) -> None:
     """Fault 4 of the design."""
-    lanes.die(*(Handover(str(number).encode()) for number in range(137)))
+    lanes.die(*(RetryRecord(str(number).encode()) for number in range(137)))
 
     for _ in range(2):
         look = lanes.letters.look(ALL)
@@ -156,7 +163,9 @@ def test_looking_at_many_letters_finds_each_once_and_hides_none_afterwards(lanes
 def test_a_redrive_moves_what_is_meant_once_with_its_first_time(lanes: Lanes) -> None:
     """P11."""
     first = "2025-01-01T00:00:00.000000Z"
-    lanes.die(Handover(b"not json", {"firstFailedAt": first, "attempts": "1"}), Handover(b"[]"), Handover(b"{}"))
+    lanes.die(
+        RetryRecord(b"not json", {"firstFailedAt": first, "attempts": "1"}), RetryRecord(b"[]"), RetryRecord(b"{}")
+    )
 
     progress = lanes.letters.redrive(lanes.letters.start(Filter(reason="not_json"), 500), Meter())
     assert (progress.moved, progress.failed, progress.done) == (1, 0, True)
@@ -172,7 +181,7 @@ def test_a_redrive_moves_what_is_meant_once_with_its_first_time(lanes: Lanes) ->
 
 
 def test_what_claims_to_be_base64_and_is_not_stays_so_through_a_redrive(lanes: Lanes) -> None:
-    lanes.die(Handover(b"%%%", {ENCODING: BASE64}))
+    lanes.die(RetryRecord(b"%%%", {ENCODING: BASE64}))
 
     lanes.letters.redrive(lanes.letters.start(ALL, 500), Meter())
     lanes.exhaust()
@@ -181,7 +190,7 @@ def test_what_claims_to_be_base64_and_is_not_stays_so_through_a_redrive(lanes: L
 
 
 def test_a_discard_deletes_what_it_counted_and_refuses_another_number(lanes: Lanes) -> None:
-    lanes.die(*(Handover(b"not json") for _ in range(12)), Handover(b"[]"))
+    lanes.die(*(RetryRecord(b"not json") for _ in range(12)), RetryRecord(b"[]"))
 
     with pytest.raises(InvalidRequest, match="confirm must be 12"):
         lanes.letters.discard(Filter(reason="not_json"), 500, 13, Meter())
@@ -227,7 +236,7 @@ def test_no_queue_or_no_service_is_unavailable(sqs: Any, ministack: str, monkeyp
     away = SqsDeadLane(f"http://127.0.0.1/{ACCOUNT}/dead")
     with pytest.raises(DeadLaneUnavailable):
         away.receive(1)
-    held = Held("id", "receipt", "{}", {}, 0, 1)
+    held = ReceivedLetter("id", "receipt", "{}", {}, 0, 1)
     assert away.delete([held] * 11) == [False] * 11
     away.release([held])
 
@@ -237,13 +246,13 @@ def test_a_mapping_takes_no_offence_at_what_the_function_has_deleted_already(
 ) -> None:
     """persist_events deletes what is stored before it touches what may kill it; the answer then names failures only."""
     retry, _ = queues
-    SqsRetryLane(retry).send([Handover(str(number).encode()) for number in range(3)])
+    SqsRetryLane(retry).send([RetryRecord(str(number).encode()) for number in range(3)])
     mapping = SqsQueue(retry, lambda: make_client(ministack, "us-east-1", (ACCOUNT, "test")))
 
     async def one_batch() -> tuple[int, int]:
         messages = await mapping.receive(10, 1)
         SqsRetryLane(retry).delete([message["ReceiptHandle"] for message in messages[:2]])
-        SqsRetryLane(retry).postpone([Postponement(messages[2]["ReceiptHandle"], 0)])
+        SqsRetryLane(retry).postpone([VisibilityChange(messages[2]["ReceiptHandle"], 0)])
         kept = await mapping.delete(messages[:2])
         return kept, len(await mapping.receive(10, 1))
 

@@ -11,13 +11,13 @@ from pika import BasicProperties, BlockingConnection, URLParameters
 from rabbit import Rabbit, free_port
 from relay import Relay
 
-from headrace.broker.base import QueueDepth
-from headrace.broker.depths import queue_depths
 from headrace.core.errors import BrokerUnavailable
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
+from headrace.queues.ports import QueueDepth
+from headrace.queues.rabbitmq.depths import queue_depths
+from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import TopologySettings
-from headrace.topology import declare
 
 GUEST = json.dumps({"username": "guest", "password": "guest"})
 NAMES = [*persist_queues(2), PARKED_QUEUE]

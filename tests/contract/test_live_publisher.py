@@ -17,13 +17,13 @@ from rabbit import (
 )
 from relay import Relay
 
-from headrace.broker.base import Outgoing
-from headrace.broker.live import AWAY_SECONDS, RabbitLivePublisher
 from headrace.core.errors import BrokerUnavailable, ConnectionLost
 from headrace.core.times import SECOND, FixedClock
 from headrace.queues.names import LIVE_EXCHANGE, live_queues
+from headrace.queues.ports import Outgoing
+from headrace.queues.rabbitmq.live_publisher import AWAY_SECONDS, RabbitLivePublisher
+from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.secrets import MemorySecrets
-from headrace.topology import declare
 
 QUEUE = live_queues()[0]
 

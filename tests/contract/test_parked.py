@@ -11,13 +11,13 @@ from pika import BasicProperties, BlockingConnection, URLParameters
 from pika.adapters.blocking_connection import BlockingChannel
 from rabbit import Rabbit, free_port
 
-from headrace.broker.parked import Parked, home_of
 from headrace.core.errors import BrokerUnavailable
+from headrace.queues.memory import MemoryRetryLane
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE
-from headrace.retry_lane.memory import MemoryRetryLane
+from headrace.queues.rabbitmq.parked import ParkingQueue, origin_queue
+from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import TopologySettings
-from headrace.topology import declare
 
 SECRETS = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})
 QUEUES = 2
@@ -83,7 +83,7 @@ def test_parked_messages_come_back_to_the_queue_they_came_from_as_they_were(
 ) -> None:
     park(channel, "persist.1", b"one", b"two")
     park(channel, "persist.0", b"three")
-    parked = Parked(settings(vhost), SECRETS, MemoryRetryLane())
+    parked = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
 
     assert parked.depth() == 3
     came = parked.bring_back("main", 100, FAST, 10)
@@ -97,7 +97,7 @@ def test_parked_messages_come_back_to_the_queue_they_came_from_as_they_were(
 
 
 def test_a_message_that_is_parked_again_is_brought_back_again(vhost: str, channel: BlockingChannel) -> None:
-    parked = Parked(settings(vhost), SECRETS, MemoryRetryLane())
+    parked = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
     park(channel, "persist.1", b"one")
     parked.bring_back("main", 100, FAST, 10)
     while depth(channel, PARKED_QUEUE) == 0:
@@ -111,7 +111,7 @@ def test_a_message_that_is_parked_again_is_brought_back_again(vhost: str, channe
 
 def test_no_more_than_the_limit_comes_back_and_a_slice_ends_in_time(vhost: str, channel: BlockingChannel) -> None:
     park(channel, "persist.1", *(str(number).encode() for number in range(6)))
-    parked = Parked(settings(vhost), SECRETS, MemoryRetryLane())
+    parked = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
 
     limited = parked.bring_back("main", 2, FAST, 10)
     slow = parked.bring_back("main", 100, 0.5, 1)
@@ -123,7 +123,7 @@ def test_no_more_than_the_limit_comes_back_and_a_slice_ends_in_time(vhost: str, 
 def test_what_cannot_be_routed_stays_parked(vhost: str, channel: BlockingChannel) -> None:
     park(channel, "persist.1", b"one", b"two")
     channel.queue_unbind("persist.1", PERSIST_EXCHANGE, "persist.1")
-    parked = Parked(settings(vhost), SECRETS, MemoryRetryLane())
+    parked = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
 
     came = parked.bring_back("main", 100, FAST, 10)
 
@@ -134,7 +134,7 @@ def test_what_cannot_be_routed_stays_parked(vhost: str, channel: BlockingChannel
 def test_parked_messages_can_go_to_the_retry_lane_and_stay_if_it_refuses(vhost: str, channel: BlockingChannel) -> None:
     park(channel, "persist.1", b"one", b"two")
     retry = MemoryRetryLane()
-    parked = Parked(settings(vhost), SECRETS, retry)
+    parked = ParkingQueue(settings(vhost), SECRETS, retry)
 
     retry.down = True
     refused = parked.bring_back("retry", 100, FAST, 10)
@@ -157,9 +157,9 @@ def test_a_topology_that_heals_counts_what_is_parked(vhost: str, channel: Blocki
 def test_without_a_broker_or_its_queue_nothing_is_answered(vhost: str, channel: BlockingChannel) -> None:
     channel.queue_delete(PARKED_QUEUE)
     with pytest.raises(BrokerUnavailable):
-        Parked(settings(vhost), SECRETS, MemoryRetryLane()).depth()
+        ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane()).depth()
     with pytest.raises(BrokerUnavailable):
-        Parked(settings(f"amqp://127.0.0.1:{free_port()}"), SECRETS, MemoryRetryLane()).depth()
+        ParkingQueue(settings(f"amqp://127.0.0.1:{free_port()}"), SECRETS, MemoryRetryLane()).depth()
 
 
 @pytest.mark.parametrize(
@@ -173,4 +173,4 @@ def test_without_a_broker_or_its_queue_nothing_is_answered(vhost: str, channel: 
     ],
 )
 def test_a_message_without_a_home_gets_one(headers: dict[str, object], home: str) -> None:
-    assert home_of(headers, json.dumps("body").encode(), QUEUES) == home
+    assert origin_queue(headers, json.dumps("body").encode(), QUEUES) == home

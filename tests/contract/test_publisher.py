@@ -19,11 +19,11 @@ from rabbit import (
     settings,
 )
 
-from headrace.broker.base import Publisher
-from headrace.broker.memory import MemoryPublisher
-from headrace.broker.rabbitmq import RabbitPublisher
 from headrace.core.errors import ConnectionLost, PublishReturned
+from headrace.queues.memory import MemoryPublisher
 from headrace.queues.names import persist_queues
+from headrace.queues.ports import Publisher
+from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.runtime.secrets import MemorySecrets
 
 WRONG = json.dumps({"username": "guest", "password": "wrong"})

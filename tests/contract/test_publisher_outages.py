@@ -18,12 +18,12 @@ from rabbit import (
 )
 from relay import Relay
 
-from headrace.broker.base import Outcome, Outgoing
-from headrace.broker.rabbitmq import RabbitPublisher
 from headrace.core.errors import ConnectionLost, PublisherBlocked, PublishNacked, PublishUnconfirmed
 from headrace.queues.names import PERSIST_EXCHANGE
+from headrace.queues.ports import Outcome, Outgoing
+from headrace.queues.rabbitmq.publisher import RabbitPublisher
+from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.secrets import MemorySecrets
-from headrace.topology import declare
 
 
 @pytest.fixture

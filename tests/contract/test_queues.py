@@ -10,18 +10,16 @@ import pytest
 from pika import BlockingConnection, URLParameters
 from rabbit import Rabbit
 
-from headrace.broker.base import Outgoing
-from headrace.broker.memory import MemoryPublisher
 from headrace.core.times import FixedClock
+from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
+from headrace.queues.ports import Outgoing, RetryRecord, VisibilityChange
+from headrace.queues.rabbitmq.topology import declare
+from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.retry_budget import RECEIVES
-from headrace.retry_lane.base import Handover, Postponement
-from headrace.retry_lane.memory import MemoryRetryLane
-from headrace.retry_lane.sqs import SqsRetryLane
 from headrace.runtime.aws import client
 from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import TopologySettings
-from headrace.topology import declare
 
 LONG = 600
 Seen = list[tuple[str, int, str]]
@@ -94,13 +92,13 @@ def queue(request: pytest.FixtureRequest) -> Iterator[RetryQueue]:
 
 
 def test_a_record_is_hidden_while_it_is_in_hand_and_counted_at_each_receive(queue: RetryQueue) -> None:
-    queue.lane.send([Handover(b"record")])
+    queue.lane.send([RetryRecord(b"record")])
 
     ((body, received, receipt),) = queue.receive(LONG)
     assert (body, received) == ("record", 1)
     assert queue.receive(LONG) == []
 
-    queue.lane.postpone([Postponement(receipt, 0)])
+    queue.lane.postpone([VisibilityChange(receipt, 0)])
     ((_, received, receipt),) = queue.receive(LONG)
     assert received == 2
 
@@ -109,7 +107,7 @@ def test_a_record_is_hidden_while_it_is_in_hand_and_counted_at_each_receive(queu
 
 
 def test_a_record_is_dead_when_it_would_be_received_once_too_often(queue: RetryQueue) -> None:
-    queue.lane.send([Handover(b"poison")])
+    queue.lane.send([RetryRecord(b"poison")])
 
     assert [queue.receive(0)[0][1] for _ in range(RECEIVES)] == list(range(1, RECEIVES + 1))
     assert queue.dead() == []

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from rabbit import free_port
 
 from headrace.core.errors import RetryLaneUnavailable
-from headrace.retry_lane.base import MESSAGE_BYTES, Handover, Postponement, RetryLane, from_text, to_text
-from headrace.retry_lane.memory import MemoryRetryLane
-from headrace.retry_lane.sqs import SqsRetryLane, batches
+from headrace.queues.memory import MemoryRetryLane
+from headrace.queues.ports import MESSAGE_BYTES, RetryLane, RetryRecord, VisibilityChange, from_text, to_text
+from headrace.queues.sqs.retry_queue import SqsRetryLane, batches
 from headrace.runtime.aws import client
 
-Taken = Callable[[], list[Handover]]
+Taken = Callable[[], list[RetryRecord]]
 
 
 PLAYED_BY = {"moto": "aws", "ministack": "ministack"}
@@ -49,9 +49,9 @@ def receive(sqs: Any, url: str) -> list[dict[str, Any]]:
     return messages
 
 
-def as_handover(message: dict[str, Any]) -> Handover:
+def as_handover(message: dict[str, Any]) -> RetryRecord:
     attributes = {name: value["StringValue"] for name, value in message.get("MessageAttributes", {}).items()}
-    return Handover(from_text(message["Body"], attributes.pop("encoding", None)), attributes)
+    return RetryRecord(from_text(message["Body"], attributes.pop("encoding", None)), attributes)
 
 
 @pytest.fixture(params=["memory", *PLAYED_BY])
@@ -67,7 +67,7 @@ def parts(request: pytest.FixtureRequest) -> Iterator[tuple[RetryLane, Taken]]:
 
 def test_what_is_sent_is_kept_with_its_attributes(parts: tuple[RetryLane, Taken]) -> None:
     lane, taken = parts
-    records = [Handover(f"body {number}".encode(), {"reason": "StoreThrottled"}) for number in range(47)]
+    records = [RetryRecord(f"body {number}".encode(), {"reason": "StoreThrottled"}) for number in range(47)]
 
     assert lane.send(records) == [None] * 47
 
@@ -80,7 +80,7 @@ def test_what_is_sent_is_kept_with_its_attributes(parts: tuple[RetryLane, Taken]
 def test_any_bytes_can_be_handed_on(parts: tuple[RetryLane, Taken], body: bytes) -> None:
     lane, taken = parts
 
-    assert lane.send([Handover(body)]) == [None]
+    assert lane.send([RetryRecord(body)]) == [None]
 
     assert [record.body for record in taken()] == [body]
 
@@ -88,7 +88,7 @@ def test_any_bytes_can_be_handed_on(parts: tuple[RetryLane, Taken], body: bytes)
 def test_many_large_records_are_kept(parts: tuple[RetryLane, Taken]) -> None:
     lane, taken = parts
 
-    assert lane.send([Handover(b"x" * 250_000) for _ in range(9)]) == [None] * 9
+    assert lane.send([RetryRecord(b"x" * 250_000) for _ in range(9)]) == [None] * 9
 
     assert len(taken()) == 9
 
@@ -102,7 +102,7 @@ def test_nothing_to_send_or_postpone_is_no_trouble(parts: tuple[RetryLane, Taken
 
 @given(st.lists(st.integers(min_value=0, max_value=400_000), max_size=40))
 def test_a_call_has_at_most_ten_entries_and_a_mebibyte(sizes: list[int]) -> None:
-    groups = list(batches([Handover(b"x" * size, {"reason": "why"}) for size in sizes]))
+    groups = list(batches([RetryRecord(b"x" * size, {"reason": "why"}) for size in sizes]))
 
     assert [int(entry["Id"]) for group in groups for entry in group] == list(range(len(sizes)))
     assert all(len(group) <= 10 for group in groups)
@@ -111,7 +111,7 @@ def test_a_call_has_at_most_ten_entries_and_a_mebibyte(sizes: list[int]) -> None
 
 @given(st.binary(max_size=100))
 def test_bytes_survive_as_text(body: bytes) -> None:
-    text, attributes = to_text(Handover(body))
+    text, attributes = to_text(RetryRecord(body))
 
     assert from_text(text, attributes.get("encoding")) == body
 
@@ -119,10 +119,10 @@ def test_bytes_survive_as_text(body: bytes) -> None:
 def test_a_record_made_visible_comes_again_at_once(queue: tuple[Any, str]) -> None:
     sqs, url = queue
     lane = SqsRetryLane(url)
-    lane.send([Handover(str(number).encode()) for number in range(12)])
+    lane.send([RetryRecord(str(number).encode()) for number in range(12)])
     received = receive(sqs, url)
 
-    lane.postpone([Postponement(message["ReceiptHandle"], 0) for message in received])
+    lane.postpone([VisibilityChange(message["ReceiptHandle"], 0) for message in received])
 
     assert len(receive(sqs, url)) == 12
 
@@ -130,10 +130,10 @@ def test_a_record_made_visible_comes_again_at_once(queue: tuple[Any, str]) -> No
 def test_a_receipt_that_is_no_longer_good_stops_nothing(queue: tuple[Any, str]) -> None:
     sqs, url = queue
     lane = SqsRetryLane(url)
-    lane.send([Handover(b"1")])
+    lane.send([RetryRecord(b"1")])
     (message,) = receive(sqs, url)
 
-    lane.postpone([Postponement("outdated", 0), Postponement(message["ReceiptHandle"], 0)])
+    lane.postpone([VisibilityChange("outdated", 0), VisibilityChange(message["ReceiptHandle"], 0)])
 
     assert len(receive(sqs, url)) == 1
 
@@ -157,7 +157,7 @@ def test_a_partial_failure_is_told_record_by_record(queue: tuple[Any, str]) -> N
     sqs, url = queue
     lane = SqsRetryLane(url, lambda: Partial(sqs))
 
-    outcomes = lane.send([Handover(str(number).encode()) for number in range(25)])
+    outcomes = lane.send([RetryRecord(str(number).encode()) for number in range(25)])
 
     assert [outcome is None for outcome in outcomes] == [number % 2 == 0 for number in range(25)]
     assert all(isinstance(outcome, RetryLaneUnavailable) for outcome in outcomes if outcome is not None)
@@ -166,23 +166,25 @@ def test_a_partial_failure_is_told_record_by_record(queue: tuple[Any, str]) -> N
 
 def test_no_queue_or_no_service_is_an_outcome_and_no_exception(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
     missing = SqsRetryLane(f"{aws}/123456789012/Nowhere")
-    assert isinstance(missing.send([Handover(b"1")])[0], RetryLaneUnavailable)
+    assert isinstance(missing.send([RetryRecord(b"1")])[0], RetryLaneUnavailable)
 
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
     away = SqsRetryLane("http://127.0.0.1/123456789012/RetryQueue")
-    assert [type(outcome) for outcome in away.send([Handover(b"1"), Handover(b"2")])] == [RetryLaneUnavailable] * 2
-    away.postpone([Postponement("receipt", 0)])
+    assert [type(outcome) for outcome in away.send([RetryRecord(b"1"), RetryRecord(b"2")])] == [
+        RetryLaneUnavailable
+    ] * 2
+    away.postpone([VisibilityChange("receipt", 0)])
 
 
 def test_a_deleted_record_does_not_come_again_and_deleting_it_twice_is_no_trouble(queue: tuple[Any, str]) -> None:
     sqs, url = queue
     lane = SqsRetryLane(url)
-    lane.send([Handover(str(number).encode()) for number in range(12)])
+    lane.send([RetryRecord(str(number).encode()) for number in range(12)])
     receipts = [message["ReceiptHandle"] for message in receive(sqs, url)]
 
     lane.delete(receipts[:11])
     lane.delete(receipts[:11])
-    lane.postpone([Postponement(receipt, 0) for receipt in receipts[11:]])
+    lane.postpone([VisibilityChange(receipt, 0) for receipt in receipts[11:]])
 
     assert len(receive(sqs, url)) == 1
     lane.delete([])

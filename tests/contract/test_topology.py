@@ -14,12 +14,13 @@ from pika import BasicProperties, BlockingConnection, URLParameters
 from pika.adapters.blocking_connection import BlockingChannel
 from rabbit import Rabbit, free_port
 
-from headrace import custom_resource, topology
+from headrace import custom_resource
 from headrace.core.errors import BrokerUnavailable, SecretsUnavailable
 from headrace.queues.names import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
+from headrace.queues.rabbitmq import topology
+from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import TopologySettings
-from headrace.topology import declare
 
 SECRETS = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})
 

@@ -13,14 +13,13 @@ import pytest
 
 from headrace import persist, persist_retry, retry_budget
 from headrace.accept import Acceptor
-from headrace.broker.memory import MemoryPublisher
 from headrace.core import keys, times
 from headrace.core.errors import PoisonRecord
 from headrace.dead_letters import DeadLetters
 from headrace.persist import Persister
 from headrace.persist_retry import RetryBatch
-from headrace.retry_lane.base import Postponement
-from headrace.retry_lane.memory import MemoryRetryLane
+from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
+from headrace.queues.ports import VisibilityChange
 from headrace.storage.breaker import GuardedStore
 from headrace.streams import chat
 from tests.model.world import World
@@ -213,9 +212,9 @@ def no_pauses_between_tries(patch: pytest.MonkeyPatch) -> None:
 def poison_waits_like_any_other(patch: pytest.MonkeyPatch) -> None:
     """It takes as long as an outage may take to reach the dead lane."""
 
-    def waiting(self: RetryBatch, index: int) -> Postponement:
+    def waiting(self: RetryBatch, index: int) -> VisibilityChange:
         received = persist_retry.retry_order.received(self.raws[index])
-        return Postponement(self.raws[index]["receiptHandle"], retry_budget.pause_after(received, self.first_pause))
+        return VisibilityChange(self.raws[index]["receiptHandle"], retry_budget.pause_after(received, self.first_pause))
 
     patch.setattr(RetryBatch, "_postponement", waiting)
 

@@ -10,19 +10,16 @@ from typing import Any
 
 from headrace.accept import Acceptor
 from headrace.analytics.late import LateEvents
-from headrace.broker.base import Outgoing
-from headrace.broker.guarded import GuardedPublisher
-from headrace.broker.memory import Kept, MemoryPublisher
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.items import Item
 from headrace.core.times import SECOND, FixedClock
 from headrace.dead_lane.letters import Filter
-from headrace.dead_lane.memory import MemoryDeadLane
 from headrace.dead_letters import DeadLetters
 from headrace.persist import Persister
 from headrace.queues import names
-from headrace.retry_lane.base import Handover, to_text
-from headrace.retry_lane.memory import MemoryRetryLane, Message
+from headrace.queues.breaker import GuardedPublisher
+from headrace.queues.memory import Kept, MemoryDeadLane, MemoryPublisher, MemoryRetryLane, Message
+from headrace.queues.ports import Outgoing, RetryRecord, to_text
 from headrace.runtime.breaker import Unwatched
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import BreakerSettings
@@ -206,7 +203,7 @@ class World:
         if queue:
             self.broker.keep(Outgoing(queue, body, "foreign"))
         else:
-            self.lane.queue.send(Handover(body))
+            self.lane.queue.send(RetryRecord(body))
 
     def heal(self) -> None:
         """Everything works again."""

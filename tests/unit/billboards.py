@@ -18,7 +18,6 @@ from headrace.analytics.late import LateEvents
 from headrace.analytics.scan import Deadline, Scanner
 from headrace.analytics.service import Analytics
 from headrace.auth import caller_from_http
-from headrace.broker.memory import MemoryPublisher
 from headrace.core import times
 from headrace.core.envelope import decode
 from headrace.core.errors import HeadraceError
@@ -29,7 +28,7 @@ from headrace.cursors import CursorSigner
 from headrace.http_writes import HttpWrites, batch, single
 from headrace.persist import Persister
 from headrace.queues import names
-from headrace.retry_lane.memory import MemoryRetryLane
+from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
 from headrace.runtime.secrets import MemorySecrets
 from headrace.storage.memory import MemoryCache, MemoryColumns, MemoryReader, MemoryStore
 from headrace.storage.ports import Failure, Table

@@ -8,15 +8,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from headrace.accept import Acceptor
-from headrace.broker.memory import MemoryPublisher
 from headrace.core.envelope import decode
 from headrace.core.items import Item
 from headrace.frames import Frames
 from headrace.http_writes import HttpWrites
 from headrace.persist import Persister
 from headrace.queues import names
-from headrace.retry_lane.base import Handover, to_text
-from headrace.retry_lane.memory import MemoryRetryLane, Message
+from headrace.queues.memory import MemoryPublisher, MemoryRetryLane, Message
+from headrace.queues.ports import RetryRecord, to_text
 from headrace.storage.memory import MemoryStore
 from tests.unit.senders import CLOCK, TABLE
 
@@ -53,7 +52,7 @@ class Lanes:
         """Give ``bodies`` to the main lane, as RabbitMQ's trigger does; a text stands for data as it is."""
         self.persister.main_lane(rabbit_event(bodies), lambda: seconds - sum(self.waits))
 
-    def persist_retry(self, *records: Handover, received: int = 1) -> list[str]:
+    def persist_retry(self, *records: RetryRecord, received: int = 1) -> list[str]:
         """Give records to the retry lane's trigger; the ids of those to keep."""
         answer = self.persister.retry_lane(sqs_event(records, received))
         return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
@@ -67,7 +66,7 @@ def rabbit_event(bodies: Iterable[bytes | str]) -> dict[str, Any]:
     return {"eventSource": "aws:rmq", "rmqMessagesByQueue": {"persist.0::/": records}}
 
 
-def sqs_event(records: Iterable[Handover], received: int = 1) -> dict[str, Any]:
+def sqs_event(records: Iterable[RetryRecord], received: int = 1) -> dict[str, Any]:
     return {"Records": [_sqs_record(index, record, received) for index, record in enumerate(records)]}
 
 
@@ -81,7 +80,7 @@ def received_event(messages: Iterable[Message]) -> dict[str, Any]:
     }
 
 
-def _sqs_record(index: int, record: Handover, received: int) -> dict[str, Any]:
+def _sqs_record(index: int, record: RetryRecord, received: int) -> dict[str, Any]:
     body, attributes = to_text(record)
     return {
         "messageId": f"sqs-{index}",

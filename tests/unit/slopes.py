@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headrace.accept import Acceptor
-from headrace.broker.memory import MemoryPublisher
 from headrace.core import times
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
@@ -17,7 +16,7 @@ from headrace.http_writes import HttpWrites, batch, single
 from headrace.latencies import Latencies
 from headrace.persist import Persister
 from headrace.queues import names
-from headrace.retry_lane.memory import MemoryRetryLane
+from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
 from headrace.ski.day_counts import MemoryDayCounts
 from headrace.ski.gate import SeasonGate
 from headrace.ski.listener import RideListener

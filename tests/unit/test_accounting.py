@@ -9,8 +9,8 @@ from collections import Counter
 import pytest
 
 from headrace.core.envelope import Envelope
+from headrace.queues.ports import RetryRecord
 from headrace.retry_budget import RECEIVES
-from headrace.retry_lane.base import Handover
 from headrace.runtime.observability import Meter
 from headrace.streams import CHAT
 from tests.unit.lanes import Lanes
@@ -83,7 +83,7 @@ def test_events_are_dead_when_the_last_try_of_their_record_failed(books: Books, 
     lanes = Lanes()
     lanes.store.down = True
 
-    lanes.persist_retry(Handover(envelope("m-1", "m-2")), received=received)
+    lanes.persist_retry(RetryRecord(envelope("m-1", "m-2")), received=received)
 
     assert books.of("Dead") == dead
 
@@ -92,7 +92,7 @@ def test_of_a_record_that_dies_only_the_events_that_are_not_stored_are_dead(book
     lanes = Lanes()
     lanes.store.throttled = lambda row: row["messageId"] == "m-2"
 
-    lanes.persist_retry(Handover(envelope("m-1", "m-2", "m-3")), received=RECEIVES)
+    lanes.persist_retry(RetryRecord(envelope("m-1", "m-2", "m-3")), received=RECEIVES)
 
     assert (books.of("Stored"), books.of("Dead")) == (2, 1)
 
@@ -100,7 +100,7 @@ def test_of_a_record_that_dies_only_the_events_that_are_not_stored_are_dead(book
 def test_a_record_that_cannot_be_read_is_one_dead_event_of_no_known_stream(books: Books) -> None:
     lanes = Lanes()
 
-    lanes.persist_retry(Handover(b"[]"), received=RECEIVES)
+    lanes.persist_retry(RetryRecord(b"[]"), received=RECEIVES)
 
     assert books.of("Dead", "unknown") == 1
 
@@ -110,7 +110,9 @@ def test_records_that_are_not_even_tried_the_last_time_are_dead_too(books: Books
     lanes = Lanes()
     lanes.store.down = True
 
-    lanes.persist_retry(Handover(envelope("m-1")), Handover(envelope("m-2")), Handover(b"[]"), received=RECEIVES)
+    lanes.persist_retry(
+        RetryRecord(envelope("m-1")), RetryRecord(envelope("m-2")), RetryRecord(b"[]"), received=RECEIVES
+    )
 
     assert (books.of("Dead"), books.of("Dead", "unknown")) == (2, 1)
 

@@ -11,7 +11,6 @@ import pytest
 from pydantic import Field
 
 from headrace.accept import Acceptor
-from headrace.broker.memory import MemoryPublisher
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import NotFound, PoisonRecord, StoreUnavailable, UserError
@@ -22,12 +21,11 @@ from headrace.core.stream import Stream, TableSettings, ValidatedEvent
 from headrace.core.times import FixedClock
 from headrace.core.validation import incoming, stamped
 from headrace.dead_lane.letters import Filter
-from headrace.dead_lane.memory import MemoryDeadLane
 from headrace.dead_letters import DeadLetters
 from headrace.http_writes import HttpWrites, batch, single
 from headrace.persist import Persister
 from headrace.queues import names
-from headrace.retry_lane.memory import MemoryRetryLane
+from headrace.queues.memory import MemoryDeadLane, MemoryPublisher, MemoryRetryLane
 from headrace.runtime.settings import table_settings
 from headrace.storage.memory import MemoryReader, MemoryStore
 from headrace.storage.ports import RangeQuery

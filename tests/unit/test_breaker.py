@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 
-from headrace.broker.base import Outcome, Outgoing
-from headrace.broker.guarded import GuardedPublisher
-from headrace.broker.memory import MemoryPublisher
 from headrace.core.errors import (
     BrokerUnavailable,
     ConnectionLost,
@@ -18,6 +15,9 @@ from headrace.core.errors import (
     PublishReturned,
     PublishUnconfirmed,
 )
+from headrace.queues.breaker import GuardedPublisher
+from headrace.queues.memory import MemoryPublisher
+from headrace.queues.ports import Outcome, Outgoing
 from headrace.runtime.breaker import Breaker, State, Unwatched
 from headrace.runtime.settings import BreakerSettings
 

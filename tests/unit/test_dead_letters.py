@@ -10,10 +10,10 @@ import pytest
 from headrace.core import times
 from headrace.core.envelope import Envelope
 from headrace.dead_lane.letters import REASONS, Filter
-from headrace.dead_lane.memory import MemoryDeadLane
 from headrace.dead_letters import LOOK_HOLD, DeadLetters
 from headrace.dead_routes import DeadRoutes
-from headrace.retry_lane.base import Handover
+from headrace.queues.memory import MemoryDeadLane
+from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
 from tests.unit.lanes import Lanes, received_event
 from tests.unit.senders import CLOCK, NOW, TABLE
@@ -40,7 +40,7 @@ class Dead(Lanes):
         self.persist(*bodies)
         self.retry_until_settled()
 
-    def bury(self, record: Handover) -> None:
+    def bury(self, record: RetryRecord) -> None:
         """Put a record where SQS moves it after its last try."""
         message = self.retry.queue.send(record)
         self.retry.queue.messages.remove(message)
@@ -109,7 +109,7 @@ def test_a_look_that_dies_hides_letters_for_some_seconds_only(dead: Dead) -> Non
 
 
 def test_a_record_that_validates_now_says_that_it_would_be_stored(dead: Dead) -> None:
-    dead.bury(Handover(envelope(event("1"), event("2"))))
+    dead.bury(RetryRecord(envelope(event("1"), event("2"))))
 
     (item,) = dead.list()["items"]
 
@@ -173,7 +173,7 @@ def test_only_operators_may_look_redrive_and_discard(dead: Dead) -> None:
 
 
 def test_what_was_mended_is_stored_after_a_redrive_and_the_rest_dies_again_with_its_first_time(dead: Dead) -> None:
-    dead.bury(Handover(envelope(event("1")), {"firstFailedAt": "2025-01-01T00:00:00.000000Z"}))
+    dead.bury(RetryRecord(envelope(event("1")), {"firstFailedAt": "2025-01-01T00:00:00.000000Z"}))
     dead.die(POISON["not_json"], POISON["not_base64"])
     CLOCK.advance(60)
     try:
@@ -211,7 +211,7 @@ def test_a_dry_run_moves_and_discards_nothing(dead: Dead) -> None:
 def test_a_redrive_that_is_killed_between_sending_and_deleting_stores_once(dead: Dead) -> None:
     """P11, P3."""
     for number in range(15):
-        dead.bury(Handover(envelope(event(str(number)))))
+        dead.bury(RetryRecord(envelope(event(str(number)))))
     dead.lane.undeletable = True
     dead.call(DeadRoutes.redrive, {})
     dead.lane.undeletable = False
@@ -226,7 +226,7 @@ def test_a_redrive_that_is_killed_between_sending_and_deleting_stores_once(dead:
 
 def test_a_redrive_goes_on_where_a_slice_ended_at_its_rate(dead: Dead) -> None:
     for number in range(100):
-        dead.bury(Handover(envelope(event(str(number)))))
+        dead.bury(RetryRecord(envelope(event(str(number)))))
 
     _, first = dead.call(DeadRoutes.redrive, {"rate": 4})
     moved, slices, body = first["moved"], 1, first
@@ -273,7 +273,7 @@ def test_a_redrive_ends_although_something_new_dies_at_every_look(dead: Dead) ->
     def die_and_receive(hold: int) -> Any:
         dead.sleep(0.1)
         CLOCK.advance(1)
-        dead.bury(Handover(POISON["empty_key"]))
+        dead.bury(RetryRecord(POISON["empty_key"]))
         CLOCK.advance(-1)
         return receive(hold)
 
@@ -338,7 +338,7 @@ def test_a_dead_lane_that_is_away_is_unavailable(dead: Dead) -> None:
 def test_no_body_keeps_the_dead_lane_from_being_looked_at(dead: Dead) -> None:
     bodies = [b"", b"{}", b"\xff", b"[" * 50_000, b'{"v": 1, "stream": 5}', b'{"events": 3}', b"null"]
     for body in [*bodies, Envelope("chat", "c", NOW, [{"roomId": [[[]]]}]).encode()]:
-        dead.bury(Handover(body, {"attempts": "many", "firstFailedAt": "then"}))
+        dead.bury(RetryRecord(body, {"attempts": "many", "firstFailedAt": "then"}))
 
     answer = dead.list()
 

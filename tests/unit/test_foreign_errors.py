@@ -12,8 +12,8 @@ import pytest
 from botocore.exceptions import ClientError
 from pika.adapters.utils import connection_workflow
 
-from headrace.broker.pika_errors import PIKA_ERRORS, broker_error, is_authentication, root_cause
 from headrace.core.errors import BrokerUnavailable, ConnectionLost, PublisherBlocked, PublishNacked, PublishReturned
+from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication, root_cause
 from headrace.runtime.aws import AWS_ERRORS, THROTTLING_CODES, error_code, is_throttling
 
 MISTAKES = {

@@ -9,8 +9,8 @@ import pytest
 
 from headrace.core.envelope import Envelope, decode
 from headrace.core.times import SECOND
-from headrace.retry_lane.base import Handover
-from headrace.retry_lane.memory import Message
+from headrace.queues.memory import Message
+from headrace.queues.ports import RetryRecord
 from headrace.streams import CHAT
 from tests.unit.lanes import Lanes, rabbit_event, received_event
 from tests.unit.senders import CLOCK, NOW, message, sender
@@ -48,7 +48,7 @@ class Killing:
 
     def send(self, *ids: str) -> None:
         """Put each event into the retry lane, in a record of its own."""
-        self.lanes.retry.send([Handover(envelope(each)) for each in ids])
+        self.lanes.retry.send([RetryRecord(envelope(each)) for each in ids])
 
     def receive(self) -> list[Message]:
         """One batch of the retry lane."""

@@ -17,8 +17,8 @@ from headrace.core.errors import FollowUpUnavailable
 from headrace.core.items import Item
 from headrace.core.times import FixedClock
 from headrace.persist import Persister
+from headrace.queues.ports import RetryRecord
 from headrace.retry_budget import RECEIVES
-from headrace.retry_lane.base import Handover
 from headrace.runtime.observability import Meter
 from headrace.storage.memory import MemoryCache
 from headrace.streams import CHAT, STREAMS
@@ -156,7 +156,7 @@ def test_a_cache_that_is_away_holds_up_no_other_record_of_the_retry_lane() -> No
         for name, at in (("late", EARLY), ("fresh", now))
     )
 
-    kept = lanes.persist_retry(*(Handover(each.encode(), {}) for each in (late, fresh)), received=2)
+    kept = lanes.persist_retry(*(RetryRecord(each.encode(), {}) for each in (late, fresh)), received=2)
 
     assert kept == ["sqs-0"]
     assert {row["messageId"] for row in lanes.rows()} == {"late", "fresh"}

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from headrace import live_frames
 from headrace.audience import LOOK_SECONDS, LOOKS, MARK_SECONDS, NONE, REST_SECONDS, SOME, Audience
-from headrace.broker.live import MemoryLivePublisher
 from headrace.connections import MemoryConnections, Subscription
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
@@ -20,8 +19,9 @@ from headrace.core.keys import live_marker
 from headrace.core.times import SECOND, FixedClock
 from headrace.live import LiveListener
 from headrace.persist import Persister
+from headrace.queues.memory import MemoryLivePublisher
 from headrace.queues.names import live_queue, live_queues
-from headrace.retry_lane.base import Handover
+from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
 from headrace.storage.memory import MemoryCache
 from headrace.streams.chat import CHAT
@@ -257,7 +257,7 @@ def test_both_lanes_publish_what_they_stored_and_only_that(lane: str) -> None:
     if lane == "main":
         lanes.persist(*lanes.broker.bodies())
     else:
-        lanes.persist_retry(*(Handover(body, {}) for body in lanes.broker.bodies()))
+        lanes.persist_retry(*(RetryRecord(body, {}) for body in lanes.broker.bodies()))
 
     assert live.pushed() == [("kitchen", ["kept"])]
 

@@ -9,8 +9,8 @@ from headrace.accept import Acceptor
 from headrace.core.envelope import Envelope, decode
 from headrace.core.errors import POISON_REASONS, PoisonRecord, RetryLaneUnavailable, StoreUnavailable
 from headrace.persist import LONGEST_WAIT, TRY_MARGIN
+from headrace.queues.ports import MESSAGE_BYTES, RetryRecord, from_text, to_text
 from headrace.records import rows_of
-from headrace.retry_lane.base import MESSAGE_BYTES, Handover, from_text, to_text
 from headrace.runtime.observability import Meter
 from headrace.streams import CHAT
 from tests.unit.lanes import Lanes, sqs_event
@@ -58,7 +58,7 @@ def test_redelivery_redrive_and_client_retries_change_no_row() -> None:
     before = lanes.rows()
 
     lanes.persist(envelope(), envelope())
-    lanes.persist_retry(Handover(envelope()))
+    lanes.persist_retry(RetryRecord(envelope()))
 
     assert lanes.rows() == before
 
@@ -90,7 +90,7 @@ def test_the_retry_lane_keeps_poison_makes_it_visible_at_once_and_finds_the_same
     lanes.persist(POISON[reason])
     (poison,) = lanes.retry.records
 
-    kept = lanes.persist_retry(Handover(envelope()), poison)
+    kept = lanes.persist_retry(RetryRecord(envelope()), poison)
 
     assert kept == ["sqs-1"]
     assert [(each.receipt, each.seconds) for each in lanes.retry.postponed] == [("receipt-1", 0)]
@@ -98,7 +98,7 @@ def test_the_retry_lane_keeps_poison_makes_it_visible_at_once_and_finds_the_same
     assert derived_reason(poison) == reason
 
 
-def derived_reason(record: Handover) -> str:
+def derived_reason(record: RetryRecord) -> str:
     body, attributes = to_text(record)
     try:
         (row,) = rows_of(from_text(body, attributes.get("encoding")), {"chat": TABLE}).rows
@@ -194,7 +194,7 @@ def test_the_retry_lane_is_told_which_records_failed() -> None:
     lanes = Lanes()
     lanes.store.throttled = lambda row: row["messageId"] == "2"
 
-    kept = lanes.persist_retry(*(Handover(envelope(event(each))) for each in ("1", "2", "3")))
+    kept = lanes.persist_retry(*(RetryRecord(envelope(event(each))) for each in ("1", "2", "3")))
 
     assert kept == ["sqs-1"]
     assert lanes.retry.records == []
@@ -206,7 +206,7 @@ def test_each_receive_waits_four_times_longer(received: int, seconds: int) -> No
     lanes = Lanes()
     lanes.store.down = True
 
-    lanes.persist_retry(Handover(envelope()), received=received)
+    lanes.persist_retry(RetryRecord(envelope()), received=received)
 
     assert [each.seconds for each in lanes.retry.postponed] == [seconds]
 
@@ -215,7 +215,7 @@ def test_a_record_with_anything_that_may_still_succeed_is_not_treated_as_poison(
     lanes = Lanes()
     lanes.store.down = True
 
-    lanes.persist_retry(Handover(envelope(event("1", roomId=""), event("2"), event("3", roomId=""))))
+    lanes.persist_retry(RetryRecord(envelope(event("1", roomId=""), event("2"), event("3", roomId=""))))
 
     assert [each.seconds for each in lanes.retry.postponed] == [15]
 
@@ -254,7 +254,7 @@ def test_a_table_that_is_away_is_not_asked_again_for_every_record_of_the_batch()
     away = StoreUnavailable("the table is away")
     lanes.store.put_many = lambda _table, items: asked.append(1) or [away for _ in items]  # type: ignore[func-returns-value,method-assign]
 
-    kept = lanes.persist_retry(*(Handover(envelope(event(str(number)))) for number in range(5)), received=3)
+    kept = lanes.persist_retry(*(RetryRecord(envelope(event(str(number)))) for number in range(5)), received=3)
 
     assert len(kept) == 5
     assert len(asked) == 1
@@ -265,7 +265,7 @@ def test_poison_is_visible_at_once_also_while_the_table_is_away() -> None:
     lanes.store.down = True
     bodies = [envelope(event("1")), envelope(event("2", roomId="")), b"not json", envelope(event("4"))]
 
-    lanes.persist_retry(*(Handover(body) for body in bodies), received=2)
+    lanes.persist_retry(*(RetryRecord(body) for body in bodies), received=2)
 
     last = {each.receipt: each.seconds for each in lanes.retry.postponed}
     assert sorted(last.values()) == [0, 0, 60, 60]
@@ -273,7 +273,7 @@ def test_poison_is_visible_at_once_also_while_the_table_is_away() -> None:
 
 def test_no_further_record_is_tried_when_the_invocations_time_runs_out() -> None:
     lanes = Lanes()
-    records = sqs_event([Handover(envelope(event(str(number)))) for number in range(3)], received=2)
+    records = sqs_event([RetryRecord(envelope(event(str(number)))) for number in range(3)], received=2)
     left = iter([60.0, 60.0, 5.0])
 
     answer = lanes.persister.retry_lane(records, lambda: next(left))

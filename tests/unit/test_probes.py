@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from headrace.broker.memory import MemoryPublisher
 from headrace.core import keys, times
 from headrace.core.errors import ConnectionLost, InvalidEvent, PoisonRecord, StoreUnavailable
 from headrace.probes import WATCH_SECONDS, Prober, ProbeReader, Run
+from headrace.queues.memory import MemoryPublisher
 from headrace.queues.names import persist_queues
 from headrace.storage.memory import MemoryReader
 from headrace.storage.ports import RangeQuery, Rows

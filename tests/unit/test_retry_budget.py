@@ -12,8 +12,8 @@ from headrace import retry_budget
 from headrace.core.envelope import Envelope
 from headrace.core.times import SECOND, FixedClock
 from headrace.persist import Persister
-from headrace.retry_lane.base import Handover
-from headrace.retry_lane.memory import MemoryRetryLane
+from headrace.queues.memory import MemoryRetryLane
+from headrace.queues.ports import RetryRecord
 from headrace.runtime.breaker import Unwatched
 from headrace.runtime.settings import BreakerSettings
 from headrace.storage.breaker import GuardedStore
@@ -74,7 +74,7 @@ def test_the_stated_outage_is_the_longest_that_leaves_the_dead_lane_empty(longer
     store = GuardedStore(lanes.store, breaking, Unwatched(), Seconds(clock))
     persister = Persister(store, lane, {"chat": TABLE}, clock)
     event = CHAT.accept(message(), sender()).event
-    lane.send([Handover(Envelope("chat", "c", NOW, [event]).encode())])
+    lane.send([RetryRecord(Envelope("chat", "c", NOW, [event]).encode())])
     end = retry_budget.outage_seconds(15, breaking.breaker_probe_seconds) + longer
     moments = [0, 15, 75, 315, end - 0.001, end, 1215]
 

@@ -8,8 +8,8 @@ from typing import Any
 from botocore.exceptions import ReadTimeoutError
 
 from headrace.core.errors import RetryLaneUnavailable
-from headrace.retry_lane.base import Handover
-from headrace.retry_lane.sqs import PARALLEL, SqsRetryLane
+from headrace.queues.ports import RetryRecord
+from headrace.queues.sqs.retry_queue import PARALLEL, SqsRetryLane
 
 
 class Silent:
@@ -29,7 +29,7 @@ def test_a_silent_queue_is_waited_for_once_however_many_batches_there_are() -> N
     silent = Silent()
     lane = SqsRetryLane("http://127.0.0.1/123456789012/RetryQueue", lambda: silent)
 
-    outcomes = lane.send([Handover(b"1")] * 200)
+    outcomes = lane.send([RetryRecord(b"1")] * 200)
 
     assert [type(outcome) for outcome in outcomes] == [RetryLaneUnavailable] * 200
     assert silent.calls == PARALLEL

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from headrace.breaker_board import BreakerRecord
-from headrace.broker.base import QueueDepth
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, ConnectionLost, RetryLaneUnavailable, StoreUnavailable
 from headrace.core.times import Clock, FixedClock
+from headrace.queues.ports import QueueDepth
 from headrace.status import ASK_SECONDS, KEPT_SECONDS, PROBE_LATE_SECONDS, Asks, Status
 from tests.unit.senders import CLOCK, NOW
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from headrace.broker.base import Outgoing, Publisher
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.envelope import EncodedEnvelope, Envelope, pack
@@ -29,7 +28,7 @@ from headrace.core.stream import Stream, ValidatedEvent
 from headrace.core.times import Clock
 from headrace.gates import Gate
 from headrace.queues import names
-from headrace.retry_lane.base import Handover, RetryLane
+from headrace.queues.ports import Outgoing, Publisher, RetryLane, RetryRecord
 from headrace.runtime.observability import Meter, report
 from headrace.throttle import UNLIMITED, Admission
 
@@ -145,7 +144,7 @@ class Acceptor:
             return {}
         for _, failure in parts:
             report(type(failure).__name__, f"events go to the retry lane: {failure.message}")
-        handovers = [Handover(part.body, {"reason": type(failure).__name__}) for part, failure in parts]
+        handovers = [RetryRecord(part.body, {"reason": type(failure).__name__}) for part, failure in parts]
         outcomes = self._retry_lane.send(handovers)
         refused = {}
         for (part, _), outcome in zip(parts, outcomes, strict=True):

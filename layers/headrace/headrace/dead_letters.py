@@ -15,9 +15,8 @@ from headrace.core import times
 from headrace.core.errors import DeadLaneUnavailable, InvalidRequest
 from headrace.core.stream import TableSettings
 from headrace.core.times import Clock
-from headrace.dead_lane.base import RECEIVE_LIMIT, DeadLane, Held
 from headrace.dead_lane.letters import REDRIVEN, Filter, Letter, examine
-from headrace.retry_lane.base import RetryLane
+from headrace.queues.ports import RECEIVE_LIMIT, DeadLane, ReceivedLetter, RetryLane
 from headrace.runtime.observability import Meter, report
 
 LOOK_SECONDS = 4.0
@@ -206,11 +205,11 @@ class _Scan:
         self._hold = hold
         self._in_time = in_time
         self._tables = tables
-        self._held: dict[str, Held] = {}
+        self._held: dict[str, ReceivedLetter] = {}
         self.complete = False
 
     @property
-    def held(self) -> list[Held]:
+    def held(self) -> list[ReceivedLetter]:
         return list(self._held.values())
 
     def forget(self, ids: set[str]) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 from headrace import custom_resource
 from headrace.core.errors import ConfigurationError
+from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.observability import Meter, logger
 from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import TopologySettings
-from headrace.topology import declare
 
 PHYSICAL_ID = "headrace-topology"
 STARTING_SECONDS = 60.0

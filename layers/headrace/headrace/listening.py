@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 
 from headrace.audience import Audience
-from headrace.broker.live import RabbitLivePublisher
 from headrace.connections import DynamoConnections
 from headrace.core.times import SystemClock
 from headrace.live import LiveListener
@@ -14,6 +13,7 @@ from headrace.push.kept import KeptConnections
 from headrace.push.lane import Target
 from headrace.push.signing import Signer
 from headrace.pusher import Pusher
+from headrace.queues.rabbitmq.live_publisher import RabbitLivePublisher
 from headrace.runtime.aws import client, signing
 from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import CacheSettings, ConnectionSettings, LiveSettings, PushSettings

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.audience import Audience
-from headrace.broker.base import Outgoing
-from headrace.broker.live import LivePublisher
 from headrace.core.items import Item
 from headrace.core.stream import Stream
 from headrace.live_frames import frames
 from headrace.pages import item_of
 from headrace.queues.names import live_queue
+from headrace.queues.ports import LivePublisher, Outgoing
 from headrace.runtime.observability import report, report_unexpected
 from headrace.storage.ports import Failure
 from headrace.streams.chat import CHAT

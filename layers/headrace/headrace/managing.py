@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 
 from headrace.core.times import SystemClock
-from headrace.dead_lane.sqs import SqsDeadLane
 from headrace.dead_letters import DeadLetters
 from headrace.dead_routes import DeadRoutes
-from headrace.retry_lane.sqs import SqsRetryLane
+from headrace.queues.sqs.dead_letter_queue import SqsDeadLane
+from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.settings import DeadLetterSettings, table_settings
 from headrace.streams import STREAMS
 

@@ -10,13 +10,13 @@ from typing import Any
 from headrace import answers
 from headrace.auth import caller_from_http
 from headrace.breaker_board import read_board
-from headrace.broker.depths import queue_depths
 from headrace.core.caller import OPS
 from headrace.core.errors import HeadraceError
 from headrace.core.times import SystemClock
 from headrace.probing import probe_reader
 from headrace.queues import names
-from headrace.retry_lane.depth import queue_counts
+from headrace.queues.rabbitmq.depths import queue_depths
+from headrace.queues.sqs.retry_queue import queue_counts
 from headrace.runtime.aws import client
 from headrace.runtime.observability import report, report_unexpected
 from headrace.runtime.secrets import ManagedSecrets

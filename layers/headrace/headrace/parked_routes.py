@@ -30,7 +30,7 @@ class Returned(Protocol):
 
 
 class Parked(Protocol):
-    """What is parked; see :mod:`headrace.broker.parked`."""
+    """What is parked; see :mod:`headrace.queues.rabbitmq.parked`."""
 
     def depth(self) -> int: ...
 

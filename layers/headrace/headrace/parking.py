@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 
-from headrace.broker.parked import Parked
 from headrace.core.times import SystemClock
 from headrace.parked_routes import ParkedRoutes
-from headrace.retry_lane.sqs import SqsRetryLane
+from headrace.queues.rabbitmq.parked import ParkingQueue
+from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import ParkedSettings
 
@@ -16,5 +16,5 @@ from headrace.runtime.settings import ParkedSettings
 def parked_routes() -> ParkedRoutes:
     """Answers requests about parked messages."""
     settings = ParkedSettings.read()
-    parked = Parked(settings, ManagedSecrets(), SqsRetryLane(settings.retry_queue_url))
+    parked = ParkingQueue(settings, ManagedSecrets(), SqsRetryLane(settings.retry_queue_url))
     return ParkedRoutes(parked, SystemClock(), settings.scope_prefix)

@@ -22,8 +22,9 @@ from headrace.core.stream import TableSettings
 from headrace.core.times import Clock
 from headrace.persist_retry import TRY_MARGIN, Remaining, RetryBatch
 from headrace.persist_rows import AfterStore, Failed, Reason, RowWriter
+from headrace.queues.ports import BASE64, ENCODING, RetryLane, RetryRecord, fits
+from headrace.queues.rabbitmq import event
 from headrace.records import Record
-from headrace.retry_lane.base import BASE64, ENCODING, Handover, RetryLane, fits
 from headrace.runtime.observability import Meter, report
 from headrace.storage.ports import Store
 
@@ -101,13 +102,13 @@ class Persister:
         finally:
             meter.flush()
 
-    def _store(self, raws: Sequence[Raw], meter: Meter) -> list[Handover]:
+    def _store(self, raws: Sequence[Raw], meter: Meter) -> list[RetryRecord]:
         """Store RabbitMQ records; what is not stored, for the retry lane."""
-        handovers: list[Handover] = []
+        handovers: list[RetryRecord] = []
         parsed: dict[int, Record] = {}
         for index, raw in enumerate(raws):
             read = self._read(raw, meter)
-            if isinstance(read, Handover):
+            if isinstance(read, RetryRecord):
                 handovers.append(read)
             else:
                 parsed[index] = read
@@ -124,24 +125,24 @@ class Persister:
         report(RETURNED, f"{len(raws)} records came back, {len(raws) - len(refused)} of them go on to the retry lane")
         return refused
 
-    def _unread(self, raw: Raw) -> Handover:
+    def _unread(self, raw: Raw) -> RetryRecord:
         """A RabbitMQ record's bytes, whatever they are."""
         try:
-            return self._handover(records.rabbit_body(raw), RETURNED)
+            return self._handover(event.rabbit_body(raw), RETURNED)
         except PoisonRecord as error:
             return self._handover(_data(raw), error.reason, {ENCODING: BASE64})
 
-    def _read(self, raw: Raw, meter: Meter) -> Record | Handover:
+    def _read(self, raw: Raw, meter: Meter) -> Record | RetryRecord:
         """A RabbitMQ record's rows; or its bytes for the retry lane, if it can never be stored."""
         body, marked = _data(raw), {ENCODING: BASE64}
         try:
-            body, marked = records.rabbit_body(raw), {}
+            body, marked = event.rabbit_body(raw), {}
             return records.rows_of(body, self._tables)
         except PoisonRecord as error:
             meter.count("Poison", lane="main", reason=error.reason)
             return self._handover(body, error.reason, marked)
 
-    def _repacked(self, parsed: Mapping[int, Record], failed: Sequence[Failed]) -> Iterable[Handover]:
+    def _repacked(self, parsed: Mapping[int, Record], failed: Sequence[Failed]) -> Iterable[RetryRecord]:
         """Failed events in envelopes of their own: those of one record together, poison alone."""
         waiting: dict[int, list[Failed]] = {}
         for each in failed:
@@ -155,8 +156,8 @@ class Persister:
             for part in pack(rest):
                 yield self._handover(part.body, _name(events[0].reason))
 
-    def _handover(self, body: bytes, reason: str, more: Mapping[str, str] | None = None) -> Handover:
-        return Handover(
+    def _handover(self, body: bytes, reason: str, more: Mapping[str, str] | None = None) -> RetryRecord:
+        return RetryRecord(
             body,
             {
                 **(more or {}),
@@ -167,7 +168,7 @@ class Persister:
             },
         )
 
-    def _hand_over(self, handovers: Sequence[Handover], remaining: Remaining, meter: Meter) -> None:
+    def _hand_over(self, handovers: Sequence[RetryRecord], remaining: Remaining, meter: Meter) -> None:
         left = list(handovers)
         wait = FIRST_WAIT
         while left:

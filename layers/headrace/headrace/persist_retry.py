@@ -16,8 +16,8 @@ from headrace import records, retry_budget, retry_order
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.stream import TableSettings
 from headrace.persist_rows import Reason, RowWriter
+from headrace.queues.ports import RetryLane, VisibilityChange
 from headrace.records import Record
-from headrace.retry_lane.base import Postponement, RetryLane
 from headrace.runtime.observability import Meter
 
 TRY_MARGIN = 12.0
@@ -62,7 +62,7 @@ class RetryBatch:
         if indexes and len(self.raws) > 1:
             pauses = retry_budget.apart(len(indexes), self.visibility, random.random())  # noqa: S311
             receipts = (self.raws[index]["receiptHandle"] for index in indexes)
-            self.lane.postpone([Postponement(*each) for each in zip(receipts, pauses, strict=True)])
+            self.lane.postpone([VisibilityChange(*each) for each in zip(receipts, pauses, strict=True)])
 
     def _store_group(self, group: Sequence[int]) -> None:
         """Store a group of records that are touched together; what is not stored joins ``kept``."""
@@ -106,12 +106,12 @@ class RetryBatch:
         if indexes:
             self.lane.postpone([self._postponement(index) for index in indexes])
 
-    def _postponement(self, index: int) -> Postponement:
+    def _postponement(self, index: int) -> VisibilityChange:
         raw = self.raws[index]
         if isinstance(self.kept[index], PoisonRecord):
-            return Postponement(raw["receiptHandle"], 0)
+            return VisibilityChange(raw["receiptHandle"], 0)
         seconds = retry_budget.pause_after(retry_order.received(raw), self.first_pause)
-        return Postponement(raw["receiptHandle"], seconds)
+        return VisibilityChange(raw["receiptHandle"], seconds)
 
     def _count_dead(self, parsed: Mapping[int, Record], left: Mapping[int, int]) -> None:
         """Count the events that are ``left`` unstored in each record whose last try this was: SQS moves it now."""

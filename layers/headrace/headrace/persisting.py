@@ -11,7 +11,7 @@ from headrace.last_activity import AT_ONCE, LastActivity
 from headrace.listening import live_listener
 from headrace.newest_pages import ForgetNewestPages
 from headrace.persist import Persister
-from headrace.retry_lane.sqs import SqsRetryLane
+from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.rights import memberships, rooms
 from headrace.room_activity import DynamoRoomActivity
 from headrace.runtime.aws import client

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from headrace.broker.base import Outgoing, Publisher
 from headrace.core import keys, times
 from headrace.core.envelope import Envelope
 from headrace.core.errors import StoreUnavailable
 from headrace.core.times import Clock
+from headrace.queues.ports import Outgoing, Publisher
 from headrace.runtime.observability import Meter, report
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.probe import PROBE, probe

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from headrace.broker.rabbitmq import RabbitPublisher
 from headrace.core import times
 from headrace.core.times import SystemClock
 from headrace.probes import Prober, ProbeReader
 from headrace.queues import names
+from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.runtime.aws import client
 from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import BrokerSettings, table_settings

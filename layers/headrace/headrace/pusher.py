@@ -12,10 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from headrace import live_frames, records
+from headrace import live_frames
 from headrace.connections import Connections, Subscription
 from headrace.core.errors import PoisonRecord, StoreUnavailable
 from headrace.push.base import Courier, Send, Verdict
+from headrace.queues.rabbitmq.event import rabbit_body
 from headrace.runtime.observability import Meter, report, report_unexpected
 
 BATCH_SECONDS = 5.0
@@ -155,7 +156,7 @@ def _rooms(event: Mapping[str, Any], meter: Meter) -> dict[str, dict[str, dict[s
     for queue in event["rmqMessagesByQueue"].values():
         for record in queue:
             try:
-                room_id, items = live_frames.parse(records.rabbit_body(record))
+                room_id, items = live_frames.parse(rabbit_body(record))
             except (PoisonRecord, ValueError):
                 meter.count("LiveUnreadable")
                 report("live push", "a live copy cannot be read")

@@ -5,8 +5,6 @@ Whoever looks at a record later (a dead letter, say) runs it through :func:`rows
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +14,7 @@ from headrace.core.envelope import Envelope, decode
 from headrace.core.errors import PoisonRecord
 from headrace.core.items import Item
 from headrace.core.stream import Stream, TableSettings
-from headrace.retry_lane.base import ENCODING, from_text
+from headrace.queues.ports import ENCODING, from_text
 from headrace.streams import stream_named
 
 
@@ -36,18 +34,6 @@ class Record:
     stream: Stream
     envelope: Envelope
     rows: tuple[Row, ...]
-
-
-def rabbit_body(record: Mapping[str, Any]) -> bytes:
-    """The bytes of a RabbitMQ record.
-
-    Raises:
-        PoisonRecord: not_base64.
-    """
-    try:
-        return base64.b64decode(record["data"], validate=True)
-    except (KeyError, TypeError, binascii.Error, ValueError):
-        raise PoisonRecord("not_base64") from None
 
 
 def sqs_body(record: Mapping[str, Any]) -> bytes:

@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from headrace.breaker_board import BreakerRecord
-from headrace.broker.base import QueueDepth
 from headrace.core import times
 from headrace.core.errors import BrokerUnavailable, HeadraceError
 from headrace.core.times import Clock
 from headrace.queues.names import PARKED_QUEUE
+from headrace.queues.ports import QueueDepth
 from headrace.runtime.breaker import CLOSED
 
 ASK_SECONDS = 1.5

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 
 from headrace.accept import Acceptor
 from headrace.breaker_board import BreakerBoard
-from headrace.broker.guarded import GuardedPublisher
-from headrace.broker.rabbitmq import RabbitPublisher
 from headrace.core.times import SystemClock
 from headrace.frames import Frames
 from headrace.gates import Gate
 from headrace.http_writes import HttpWrites
+from headrace.queues.breaker import GuardedPublisher
+from headrace.queues.rabbitmq.publisher import RabbitPublisher
+from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.rate_sums import RedisRateSums
-from headrace.retry_lane.sqs import SqsRetryLane
 from headrace.rights import gate
 from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import CacheSettings, EnvironmentSettings, RateSettings, WriteSettings

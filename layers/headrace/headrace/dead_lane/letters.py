@@ -10,10 +10,9 @@ from typing import Any
 from headrace.core import times
 from headrace.core.errors import POISON_REASONS, PoisonRecord
 from headrace.core.stream import TableSettings
-from headrace.dead_lane.base import Held
+from headrace.queues.ports import BASE64, ENCODING, ReceivedLetter, RetryRecord, from_text
 from headrace.records import Record, rows_of
 from headrace.retry_budget import RECEIVES
-from headrace.retry_lane.base import BASE64, ENCODING, Handover, from_text
 from headrace.streams import STREAMS
 
 STORABLE = "storable"
@@ -37,7 +36,7 @@ ATTEMPTS = "attempts"
 class Letter:
     """A dead record and what is found when it is looked at now. ``stream`` is a declared one or ``unknown``."""
 
-    held: Held
+    held: ReceivedLetter
     reason: str
     message: str
     stream: str
@@ -81,7 +80,7 @@ class Letter:
         }
         return body | {name: value for name, value in optional.items() if isinstance(value, str)}
 
-    def handover(self, redriven_at: str) -> Handover:
+    def handover(self, redriven_at: str) -> RetryRecord:
         """It once more for the retry lane: the same bytes, and what is known of its first failure."""
         attributes = {name: value for name, value in self.held.attributes.items() if name != ENCODING}
         attributes |= {
@@ -91,10 +90,10 @@ class Letter:
         }
         encoding = self.held.attributes.get(ENCODING)
         try:
-            return Handover(from_text(self.held.body, encoding), attributes)
+            return RetryRecord(from_text(self.held.body, encoding), attributes)
         except PoisonRecord:
             # It claims to be base64 and is not: it goes as it came, so that its reason stays the same.
-            return Handover(self.held.body.encode(), {**attributes, ENCODING: BASE64})
+            return RetryRecord(self.held.body.encode(), {**attributes, ENCODING: BASE64})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +118,7 @@ class Filter:
         )
 
 
-def examine(held: Held, tables: Mapping[str, TableSettings]) -> Letter:
+def examine(held: ReceivedLetter, tables: Mapping[str, TableSettings]) -> Letter:
     """Run a dead record through the validator that persist_events uses. Never raises."""
     envelope = _envelope(held)
     events = envelope.get("events")
@@ -146,7 +145,7 @@ def _sentence(error: PoisonRecord) -> str:
     return error.message if error.message != error.reason else REASONS[error.reason]
 
 
-def _envelope(held: Held) -> Mapping[str, Any]:
+def _envelope(held: ReceivedLetter) -> Mapping[str, Any]:
     """The envelope as far as it can be read, for people; the validator has its own opinion."""
     try:
         content = json.loads(from_text(held.body, held.attributes.get(ENCODING)))

@@ -34,7 +34,7 @@ class Timer:
         self.callback = callback
 
 
-class TurnedConnection(Connection):
+class BlockingSocketConnection(Connection):
     """Opened to ``endpoint`` until ``deadline`` (monotonic); ``on_open`` and ``on_closed`` are called in a turn.
 
     Raises:

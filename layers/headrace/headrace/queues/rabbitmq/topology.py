@@ -15,8 +15,6 @@ from pika import BlockingConnection
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import ChannelClosedByBroker
 
-from headrace.broker.pika_errors import PIKA_ERRORS, broker_error, is_authentication
-from headrace.broker.rabbitmq import parameters
 from headrace.core.errors import SecretsUnavailable
 from headrace.queues.names import (
     LIVE_EXCHANGE,
@@ -26,6 +24,8 @@ from headrace.queues.names import (
     live_queues,
     persist_queues,
 )
+from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication
+from headrace.queues.rabbitmq.publisher import parameters
 from headrace.runtime.secrets import Secrets, credentials
 from headrace.runtime.settings import TopologySettings
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headrace.core.errors import DeadLaneUnavailable
-from headrace.dead_lane.base import RECEIVE_LIMIT, Held
+from headrace.queues.ports import RECEIVE_LIMIT, ReceivedLetter
 from headrace.runtime.aws import AWS_ERRORS, client, error_code
 
 LONG_POLL = 1
@@ -14,13 +14,13 @@ LONG_POLL = 1
 
 
 class SqsDeadLane:
-    """A :class:`~headrace.dead_lane.base.DeadLane` on the queue ``url``."""
+    """A :class:`~headrace.queues.ports.DeadLane` on the queue ``url``."""
 
     def __init__(self, url: str, make_client: Callable[[], Any] = lambda: client("sqs", timeout=5.0)) -> None:
         self._url = url
         self._client = make_client()
 
-    def receive(self, hold: int) -> list[Held]:
+    def receive(self, hold: int) -> list[ReceivedLetter]:
         """At most ten records, hidden for ``hold`` seconds."""
         try:
             answer = self._client.receive_message(
@@ -33,9 +33,9 @@ class SqsDeadLane:
             )
         except AWS_ERRORS as error:
             raise DeadLaneUnavailable(f"the dead-letter queue is away: {error_code(error)}") from error
-        return [_held(message) for message in answer.get("Messages", ())]
+        return [_received(message) for message in answer.get("Messages", ())]
 
-    def release(self, held: Sequence[Held]) -> None:
+    def release(self, held: Sequence[ReceivedLetter]) -> None:
         """Show them again at once, as far as possible."""
         for start in range(0, len(held), RECEIVE_LIMIT):
             entries = [
@@ -48,14 +48,14 @@ class SqsDeadLane:
                 # They show by themselves, when the time is over that they were received for.
                 continue
 
-    def delete(self, held: Sequence[Held]) -> list[bool]:
+    def delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
         """Take them away for good; whether each is known to be gone."""
         gone: list[bool] = []
         for start in range(0, len(held), RECEIVE_LIMIT):
             gone += self._delete(held[start : start + RECEIVE_LIMIT])
         return gone
 
-    def _delete(self, held: Sequence[Held]) -> list[bool]:
+    def _delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
         entries = [{"Id": str(index), "ReceiptHandle": each.receipt} for index, each in enumerate(held)]
         try:
             answer = self._client.delete_message_batch(QueueUrl=self._url, Entries=entries)
@@ -65,10 +65,10 @@ class SqsDeadLane:
         return [entry["Id"] in done for entry in entries]
 
 
-def _held(message: Mapping[str, Any]) -> Held:
+def _received(message: Mapping[str, Any]) -> ReceivedLetter:
     system = message.get("Attributes", {})
     given = message.get("MessageAttributes", {})
-    return Held(
+    return ReceivedLetter(
         message["MessageId"],
         message["ReceiptHandle"],
         message["Body"],

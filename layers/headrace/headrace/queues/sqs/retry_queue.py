@@ -1,4 +1,4 @@
-"""The retry lane on SQS: batches of at most 10 entries and 1 MiB, several at a time."""
+"""The retry queue in SQS."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from headrace.core.errors import RetryLaneUnavailable
-from headrace.retry_lane.base import MESSAGE_BYTES, Handover, Postponement, message_bytes, to_text
+from headrace.queues.ports import MESSAGE_BYTES, RetryRecord, VisibilityChange, message_bytes, to_text
 from headrace.runtime.aws import AWS_ERRORS, client, error_code
 
 BATCH_ENTRIES = 10
@@ -19,7 +19,7 @@ Entry = dict[str, Any]
 
 
 class SqsRetryLane:
-    """A :class:`~headrace.retry_lane.base.RetryLane` on the queue ``url``."""
+    """A :class:`~headrace.queues.ports.RetryLane` on the queue ``url``."""
 
     def __init__(self, url: str, make_client: Callable[[], Any] = lambda: client("sqs", connections=PARALLEL)) -> None:
         self._url = url
@@ -27,7 +27,7 @@ class SqsRetryLane:
         self._client: Any = None
         self._pool: ThreadPoolExecutor | None = None
 
-    def send(self, records: Sequence[Handover]) -> list[RetryLaneUnavailable | None]:
+    def send(self, records: Sequence[RetryRecord]) -> list[RetryLaneUnavailable | None]:
         """One outcome per record, in order."""
         outcomes: list[RetryLaneUnavailable | None] = [None] * len(records)
         silent: list[RetryLaneUnavailable] = []
@@ -36,7 +36,7 @@ class SqsRetryLane:
                 outcomes[index] = failure
         return outcomes
 
-    def postpone(self, postponements: Sequence[Postponement]) -> None:
+    def postpone(self, postponements: Sequence[VisibilityChange]) -> None:
         """Change when records are seen again, as far as possible."""
         entries = [
             {"Id": str(index), "ReceiptHandle": each.receipt, "VisibilityTimeout": each.seconds}
@@ -98,7 +98,7 @@ def _slices(entries: list[Entry]) -> list[list[Entry]]:
     return [entries[start : start + BATCH_ENTRIES] for start in range(0, len(entries), BATCH_ENTRIES)]
 
 
-def batches(records: Sequence[Handover]) -> Iterator[list[Entry]]:
+def batches(records: Sequence[RetryRecord]) -> Iterator[list[Entry]]:
     """SendMessageBatch's entries for ``records``, in groups that SQS takes; an entry's id is its record's index."""
     group: list[Entry] = []
     size = 0
@@ -117,3 +117,25 @@ def batches(records: Sequence[Handover]) -> Iterator[list[Entry]]:
         size += entry_size
     if group:
         yield group
+
+
+_COUNTS = {
+    "waiting": "ApproximateNumberOfMessages",
+    "inFlight": "ApproximateNumberOfMessagesNotVisible",
+    "delayed": "ApproximateNumberOfMessagesDelayed",
+}
+
+
+def queue_counts(sqs: Any, url: str) -> dict[str, int]:
+    """Messages that wait, that are in flight (received, or hidden until their next try), and that are delayed.
+
+    SQS counts approximately: within a minute of the last change the numbers are right.
+
+    Raises:
+        RetryLaneUnavailable: the queue did not answer.
+    """
+    try:
+        found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=list(_COUNTS.values()))["Attributes"]
+    except AWS_ERRORS as error:
+        raise RetryLaneUnavailable(f"the queue does not answer: {error_code(error)}") from error
+    return {name: int(found.get(attribute, 0)) for name, attribute in _COUNTS.items()}

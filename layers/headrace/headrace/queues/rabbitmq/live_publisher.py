@@ -1,16 +1,13 @@
-"""Publishing live copies: best effort, without confirms, in bounded time. A late or lost copy is in the history.
-
-The publisher goes over one connection per environment, as the one for events does, but waits only until what it wrote
-has left the process. One failure marks the broker away for 5 s; until then a publish costs nothing.
-"""
+"""Publishes live copies of stored messages: best effort, without confirms."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
-from headrace.broker.base import Outgoing
+from pika import BasicProperties, DeliveryMode
+
 from headrace.core.errors import (
     BrokerUnavailable,
     ConfigurationError,
@@ -18,23 +15,19 @@ from headrace.core.errors import (
     PublisherBlocked,
     SecretsUnavailable,
 )
+from headrace.queues.names import LIVE_EXCHANGE
+from headrace.queues.ports import Outgoing
+from headrace.queues.rabbitmq.confirm_channel import ConfirmChannel
+from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error
 from headrace.runtime.secrets import Credentials, Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
 
 if TYPE_CHECKING:
-    from headrace.broker.cast import CastLink
+    pass
 
 CONNECT_SECONDS = 0.5
 SEND_SECONDS = 0.1
 AWAY_SECONDS = 5.0
-
-
-class LivePublisher(Protocol):
-    """Publishes to the exchange ``headrace.live``."""
-
-    def publish(self, messages: Sequence[Outgoing]) -> BrokerUnavailable | None:
-        """``None`` when ``messages`` are on their way; that they arrive is not known. Never raises."""
-        ...
 
 
 class RabbitLivePublisher:
@@ -46,7 +39,7 @@ class RabbitLivePublisher:
         self._settings = settings
         self._secrets = secrets
         self._monotonic = monotonic
-        self._link: CastLink | None = None
+        self._link: LiveChannel | None = None
         self._away_until = float("-inf")
 
     def publish(self, messages: Sequence[Outgoing]) -> BrokerUnavailable | None:
@@ -69,7 +62,7 @@ class RabbitLivePublisher:
     def _rest(self) -> None:
         self._away_until = self._monotonic() + AWAY_SECONDS
 
-    def _ready(self) -> CastLink:
+    def _ready(self) -> LiveChannel:
         if self._link is not None and self._link.notice():
             return self._link
         self.close()
@@ -77,16 +70,15 @@ class RabbitLivePublisher:
         self._link = self._open(known)
         return self._link
 
-    def _open(self, known: Credentials) -> CastLink:
-        from headrace.broker.cast import CastLink
-        from headrace.broker.pika_errors import PIKA_ERRORS, broker_error, is_authentication
-        from headrace.broker.rabbitmq import parameters
+    def _open(self, known: Credentials) -> LiveChannel:
+        from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication
+        from headrace.queues.rabbitmq.publisher import parameters
 
         share = CONNECT_SECONDS / len(self._settings.broker_endpoints)
         beat = self._settings.broker_heartbeat_seconds
         endpoints = [parameters(url, known, share, beat) for url in self._settings.broker_endpoints]
         try:
-            return CastLink.open(endpoints, time.monotonic() + CONNECT_SECONDS)
+            return LiveChannel.open(endpoints, time.monotonic() + CONNECT_SECONDS)
         except PIKA_ERRORS as error:
             if is_authentication(error):
                 # Read anew for the next try; this one has had its time.
@@ -100,16 +92,35 @@ class RabbitLivePublisher:
             self._link = None
 
 
-class MemoryLivePublisher:
-    """A :class:`LivePublisher` in memory, for tests: ``sent`` are the messages. ``down``: nothing is taken."""
+class LiveChannel(ConfirmChannel):
+    """See the module. A message for a queue that is not there is dropped by the broker."""
 
-    def __init__(self) -> None:
-        self.sent: list[Outgoing] = []
-        self.down = False
+    def _on_channel(self, channel: Any) -> None:
+        channel.add_on_close_callback(self._on_closed)
+        self._ready = True
 
-    def publish(self, messages: Sequence[Outgoing]) -> BrokerUnavailable | None:
-        """Keep ``messages``."""
-        if self.down:
-            return ConnectionLost("the broker is away")
-        self.sent.extend(messages)
-        return None
+    def cast(self, messages: Sequence[Outgoing], deadline: float) -> None:
+        """Write ``messages``, and wait until they have left the process.
+
+        Raises:
+            PublisherBlocked: the broker takes nothing from publishers now; nothing was written.
+            ConnectionLost: the connection broke, or does not take them before ``deadline`` (monotonic).
+        """
+        if self._blocked:
+            raise PublisherBlocked("the broker takes no messages now")
+        try:
+            for message in messages:
+                self._channel.basic_publish(LIVE_EXCHANGE, message.routing_key, message.body, _properties(message))
+            self._turn_until(lambda: self._error is not None or not self._connection.unsent, deadline)
+        except PIKA_ERRORS as error:
+            raise broker_error(error) from error
+        if self._error is not None or self._connection.unsent:
+            raise ConnectionLost("the broker does not take live copies")
+
+
+def _properties(message: Outgoing) -> BasicProperties:
+    return BasicProperties(
+        content_type="application/json",
+        delivery_mode=DeliveryMode.Transient.value,
+        correlation_id=message.correlation_id,
+    )

@@ -17,11 +17,11 @@ from pika.connection import Parameters
 from pika.exceptions import AMQPConnectionError
 from pika.spec import Basic
 
-from headrace.broker.base import Outcome, Outgoing
-from headrace.broker.pika_errors import PIKA_ERRORS, broker_error
-from headrace.broker.turned import TurnedConnection
 from headrace.core.errors import BrokerUnavailable, PublisherBlocked, PublishNacked, PublishReturned, PublishUnconfirmed
 from headrace.queues.names import PERSIST_EXCHANGE
+from headrace.queues.ports import Outcome, Outgoing
+from headrace.queues.rabbitmq.connection import BlockingSocketConnection
+from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error
 
 # pika tells every failed attempt at length; each of them is an outcome here, reported once and bounded.
 logging.getLogger("pika").setLevel(logging.CRITICAL)
@@ -30,7 +30,7 @@ WINDOW = 100
 """Messages of one publish that may await their confirm at the same time."""
 
 
-class Link:
+class ConfirmChannel:
     """See the module. Use :meth:`open`; when it is no longer ``trusted``, :meth:`drop` it."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Link:
         raise failure
 
     def _connect(self, endpoint: Parameters, deadline: float) -> None:
-        self._connection = TurnedConnection(endpoint, deadline, self._on_open, self._on_closed)
+        self._connection = BlockingSocketConnection(endpoint, deadline, self._on_open, self._on_closed)
         self._turn_until(lambda: self._ready or self._error is not None, deadline)
         if not self._ready:
             raise self._error or NoAnswerInTime()

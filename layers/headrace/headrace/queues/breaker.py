@@ -11,23 +11,23 @@ from collections.abc import Sequence
 
 from interlock.protocols import Clock
 
-from headrace.broker.base import Outcome, Outgoing, Publisher
 from headrace.core.errors import BrokerUnavailable, ConnectionLost, PublisherBlocked, PublishUnconfirmed
+from headrace.queues.ports import Outcome, Outgoing, Publisher
 from headrace.runtime.breaker import Breaker, Watcher
 from headrace.runtime.settings import BreakerSettings
 
 NAME = "broker"
-AWAY = (ConnectionLost, PublisherBlocked, PublishUnconfirmed)
+UNAVAILABLE = (ConnectionLost, PublisherBlocked, PublishUnconfirmed)
 
 
 class GuardedPublisher:
-    """A :class:`~headrace.broker.base.Publisher` that asks ``publisher`` only while its breaker lets it."""
+    """A :class:`~headrace.queues.ports.Publisher` that asks ``publisher`` only while its breaker lets it."""
 
     def __init__(
         self, publisher: Publisher, settings: BreakerSettings, watcher: Watcher, clock: Clock | None = None
     ) -> None:
         self._publisher = publisher
-        self.breaker: Breaker[list[Outcome]] = Breaker(NAME, settings, is_away, watcher, clock)
+        self.breaker: Breaker[list[Outcome]] = Breaker(NAME, settings, is_unavailable, watcher, clock)
 
     def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
         """One outcome per message, in order; all of them ``BrokerUnavailable`` while the breaker is open."""
@@ -41,6 +41,6 @@ class GuardedPublisher:
         self._publisher.close()
 
 
-def is_away(outcomes: Sequence[Outcome]) -> bool:
+def is_unavailable(outcomes: Sequence[Outcome]) -> bool:
     """Whether the broker answered for none of the messages."""
-    return all(isinstance(outcome, AWAY) for outcome in outcomes)
+    return all(isinstance(outcome, UNAVAILABLE) for outcome in outcomes)

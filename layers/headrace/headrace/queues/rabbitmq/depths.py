@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pika import BlockingConnection
 from pika.exceptions import ChannelClosedByBroker
 
-from headrace.broker.base import QueueDepth
-from headrace.broker.pika_errors import PIKA_ERRORS, broker_error, is_authentication
-from headrace.broker.rabbitmq import parameters
+from headrace.queues.ports import QueueDepth
+from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication
+from headrace.queues.rabbitmq.publisher import parameters
 from headrace.runtime.secrets import Credentials, Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
 

@@ -17,12 +17,12 @@ from pika import BasicProperties, BlockingConnection, DeliveryMode
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import ChannelClosedByBroker, NackError, UnroutableError
 
-from headrace.broker.pika_errors import PIKA_ERRORS, broker_error
-from headrace.broker.rabbitmq import parameters
 from headrace.core import times
 from headrace.core.errors import Lane
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queue, persist_queues
-from headrace.retry_lane.base import Handover, RetryLane
+from headrace.queues.ports import RetryLane, RetryRecord
+from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error
+from headrace.queues.rabbitmq.publisher import parameters
 from headrace.runtime.secrets import Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
 
@@ -45,7 +45,7 @@ class Returned:
     failure: str = ""
 
 
-class Parked:
+class ParkingQueue:
     """The queue ``parked`` of one broker."""
 
     def __init__(self, settings: BrokerSettings, secrets: Secrets, retry_lane: RetryLane) -> None:
@@ -101,7 +101,7 @@ class Parked:
         return failure
 
     def _publish(self, channel: BlockingChannel, properties: Any, body: bytes) -> str | None:
-        queue = home_of(properties.headers or {}, body, self._settings.persist_queues)
+        queue = origin_queue(properties.headers or {}, body, self._settings.persist_queues)
         try:
             channel.basic_publish(PERSIST_EXCHANGE, queue, body, _as_new(properties), mandatory=True)
         except UnroutableError:
@@ -115,7 +115,7 @@ class Parked:
         parked_at = _parked_at(properties.headers or {})
         if parked_at is not None:
             attributes["firstFailedAt"] = parked_at
-        (outcome,) = self._retry_lane.send([Handover(body, attributes)])
+        (outcome,) = self._retry_lane.send([RetryRecord(body, attributes)])
         return None if outcome is None else outcome.message
 
     def _visit(self, work: Callable[[BlockingChannel], T]) -> T:
@@ -138,7 +138,7 @@ _Give = Callable[[BlockingChannel, Any, bytes], str | None]
 """Gives a message to a lane: ``None`` when it is kept there, else why not."""
 
 
-def home_of(headers: Mapping[str, Any], body: bytes, queues: int) -> str:
+def origin_queue(headers: Mapping[str, Any], body: bytes, queues: int) -> str:
     """The persist queue a parked message came from; one that is no more, or unknown, gives way to a hash."""
     known = persist_queues(queues)
     for death in headers.get(DEATHS) or ():

@@ -14,9 +14,6 @@ from urllib.parse import unquote, urlsplit
 
 from pika import ConnectionParameters, PlainCredentials, SSLOptions
 
-from headrace.broker.base import Outcome, Outgoing
-from headrace.broker.link import Link
-from headrace.broker.pika_errors import PIKA_ERRORS, broker_error, is_authentication
 from headrace.core.errors import (
     BrokerUnavailable,
     ConfigurationError,
@@ -24,6 +21,9 @@ from headrace.core.errors import (
     PublishUnconfirmed,
     SecretsUnavailable,
 )
+from headrace.queues.ports import Outcome, Outgoing
+from headrace.queues.rabbitmq.confirm_channel import ConfirmChannel
+from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication
 from headrace.runtime.secrets import Credentials, Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
 
@@ -34,12 +34,12 @@ _PORTS = {"amqp": 5672, "amqps": 5671}
 
 
 class RabbitPublisher:
-    """A :class:`~headrace.broker.base.Publisher` on RabbitMQ. Not for use by several threads."""
+    """A :class:`~headrace.queues.ports.Publisher` on RabbitMQ. Not for use by several threads."""
 
     def __init__(self, settings: BrokerSettings, secrets: Secrets) -> None:
         self._settings = settings
         self._secrets = secrets
-        self._link: Link | None = None
+        self._link: ConfirmChannel | None = None
 
     def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
         """One outcome per message, in order, within the budget."""
@@ -70,7 +70,7 @@ class RabbitPublisher:
             raise
         return outcomes
 
-    def _ready(self, known: Credentials, deadline: float) -> Link:
+    def _ready(self, known: Credentials, deadline: float) -> ConfirmChannel:
         """The kept link if it still lives, else a new one; outdated credentials are read again, once.
 
         Raises:
@@ -81,12 +81,12 @@ class RabbitPublisher:
         self.close()
         try:
             try:
-                self._link = Link.open(self._endpoints(known, deadline), deadline)
+                self._link = ConfirmChannel.open(self._endpoints(known, deadline), deadline)
             except PIKA_ERRORS as error:
                 if not is_authentication(error):
                     raise
                 renewed = credentials(self._secrets, self._settings.broker_secret_arn, fresh=True)
-                self._link = Link.open(self._endpoints(renewed, deadline), deadline)
+                self._link = ConfirmChannel.open(self._endpoints(renewed, deadline), deadline)
         except PIKA_ERRORS as error:
             raise broker_error(error) from error
         return self._link
