@@ -43,8 +43,8 @@ class Environment:
     """One environment of read_analytics, and the clock and cache that all of them share."""
 
     def __init__(self, clock: Any, cache_port: int) -> None:
-        from headrace.analytics.scan import Scanner
-        from headrace.analytics.service import Analytics
+        from headrace.analytics.scanner import Scanner
+        from headrace.analytics.windows import Analytics
         from headrace.runtime.settings import CacheSettings
         from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
         from headrace.storage.redis import RedisCache, connect
@@ -93,12 +93,12 @@ class Stand:
         """As it is when nobody has asked for a while."""
         from redis import Redis
 
-        from headrace.analytics import slot_keys
+        from headrace.analytics import generations
 
         cache = Redis(port=self.cache_port)
         cache.flushall()
-        for number in range(slot_keys.SLOT_GROUPS):
-            cache.set(slot_keys.slot_group(number), "0")
+        for number in range(generations.SLOT_GROUPS):
+            cache.set(generations.slot_group(number), "0")
         cache.close()
 
     def cache_bytes(self) -> int:

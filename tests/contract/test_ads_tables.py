@@ -12,8 +12,8 @@ from redis_node import RedisNode
 from headrace.ads.counts import stats_body, top_body
 from headrace.ads.history import ClickHistory
 from headrace.analytics.requests import parse_request
-from headrace.analytics.scan import Deadline, Scanner
-from headrace.analytics.service import Analytics
+from headrace.analytics.scanner import Deadline, Scanner
+from headrace.analytics.windows import Analytics
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.sender import SenderContext

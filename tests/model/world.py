@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.accept import Acceptor
-from headrace.analytics.late import LateEvents
+from headrace.analytics.late_events import LateEvents
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.items import Item
 from headrace.core.times import SECOND, FixedClock

@@ -14,9 +14,9 @@ from headrace.ads import addresses
 from headrace.ads.addresses import AddressHasher
 from headrace.ads.history import ClickHistory
 from headrace.ads.routes import AdsRoutes, Route
-from headrace.analytics.late import LateEvents
-from headrace.analytics.scan import Deadline, Scanner
-from headrace.analytics.service import Analytics
+from headrace.analytics.late_events import LateEvents
+from headrace.analytics.scanner import Deadline, Scanner
+from headrace.analytics.windows import Analytics
 from headrace.auth import caller_from_http
 from headrace.core import times
 from headrace.core.envelope import decode

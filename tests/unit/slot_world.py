@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from headrace.analytics.late import LateEvents
+from headrace.analytics.late_events import LateEvents
 from headrace.analytics.requests import parse_request
-from headrace.analytics.scan import Deadline, Scanner
-from headrace.analytics.service import Analytics
+from headrace.analytics.scanner import Deadline, Scanner
+from headrace.analytics.windows import Analytics
 from headrace.core import keys, times
 from headrace.core.caller import ANALYTICS_READ, Caller
 from headrace.core.times import FixedClock

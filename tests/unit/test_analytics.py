@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace import analysing
-from headrace.analytics import tally
+from headrace.analytics import counter
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden, StoreUnavailable, TokenExpired
@@ -213,7 +213,7 @@ def test_a_table_that_is_away_is_a_503_with_its_reason(world: World) -> None:
 def test_more_users_than_are_counted_one_by_one_are_said_to_be_about_so_many(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tally.Tally.__init__, "__defaults__", (None, 0, None, 2))
+    monkeypatch.setattr(counter.IdCounter.__init__, "__defaults__", (None, 0, None, 2))
 
     _, body = ask("window", WINDOW)
 

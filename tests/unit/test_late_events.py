@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from headrace.analytics import slot_keys
+from headrace.analytics import generations
 from headrace.analytics.generations import CHANGED
-from headrace.analytics.late import LateEvents
-from headrace.analytics.steps import Slot
+from headrace.analytics.late_events import LateEvents
+from headrace.analytics.time_slots import Slot
 from headrace.core import keys, times
 from headrace.core.envelope import Envelope
 from headrace.core.errors import FollowUpUnavailable
@@ -45,7 +45,7 @@ class Marks:
         return self.late.stored(CHAT, items)
 
     def changed(self, *slots: Slot) -> list[bool]:
-        found = self.cache.get_many([slot_keys.slot_generation("chat", slot.step, slot.start) for slot in slots])
+        found = self.cache.get_many([generations.slot_generation("chat", slot.step, slot.start) for slot in slots])
         return [value == CHANGED for value in found]
 
 

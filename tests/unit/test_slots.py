@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from headrace.analytics import build, slot_keys
-from headrace.analytics.coding import LAYOUT
+from headrace.analytics import builder, generations
+from headrace.analytics import builder as build
+from headrace.analytics.codec import LAYOUT
 from headrace.analytics.requests import parse_request
-from headrace.analytics.scan import Deadline
-from headrace.analytics.steps import HOUR, MINUTE
+from headrace.analytics.scanner import Deadline
+from headrace.analytics.time_slots import HOUR, MINUTE
 from headrace.core import keys, times
 from headrace.core.errors import StoreThrottled
 from headrace.streams import CHAT
@@ -246,21 +247,21 @@ def test_two_who_ask_at_the_same_time_do_not_both_read() -> None:
     first = reads(world, lambda: total(world))
 
     assert second == [29]
-    assert sum(waits) <= build.WAIT_SECONDS + 0.001
+    assert sum(waits) <= builder.WAIT_SECONDS + 0.001
     assert first > 0
 
 
 def test_p10_the_wait_for_another_builder_is_bounded_and_then_it_is_read_without_keeping() -> None:
     world = world_with(NOW - times.MINUTE)
     hour = (NOW - times.HOUR) // times.SECOND
-    world.cache.set(slot_keys.slot_builder("chat", hour - hour % HOUR), b"1", 10)
+    world.cache.set(generations.slot_builder("chat", hour - hour % HOUR), b"1", 10)
     waits: list[float] = []
     reader = world.reader()
     reader._sleep = waits.append
 
     assert total(world, reader=reader) == 1
-    assert sum(waits) == pytest.approx(build.WAIT_SECONDS)
-    assert build.WAIT_SECONDS < 0.25
+    assert sum(waits) == pytest.approx(builder.WAIT_SECONDS)
+    assert builder.WAIT_SECONDS < 0.25
     assert not [key for key in world.cache._entries if key.startswith("slot:chat:60")]
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.analytics.steps import STEPS, Slot, Span, pieces
+from headrace.analytics.time_slots import STEPS, Slot, Span, pieces
 from headrace.core import times
 
 START = 1_763_719_200

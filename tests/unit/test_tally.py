@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.analytics.aggregate import Aggregate
-from headrace.analytics.coding import LAYOUT, UnknownLayout, check, decode, encode
-from headrace.analytics.distinct import STANDARD_ERROR, Distinct
-from headrace.analytics.tally import Tally
+from headrace.analytics.codec import LAYOUT, UnknownLayout, check, decode, encode
+from headrace.analytics.counter import IdCounter
+from headrace.analytics.hyperloglog import STANDARD_ERROR, HyperLogLog
 
 IDS = st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="#"), min_size=1, max_size=8)
 COUNTS = st.dictionaries(IDS, st.integers(1, 2**40), max_size=30)
@@ -22,9 +22,9 @@ SMALL = st.dictionaries(st.sampled_from([f"u{number}" for number in range(40)]),
 @settings(max_examples=60)
 @given(st.lists(COUNTS, max_size=5))
 def test_merged_tallies_count_what_one_would_have_counted(parts: list[dict[str, int]]) -> None:
-    whole, expected = Tally(), Counter[str]()
+    whole, expected = IdCounter(), Counter[str]()
     for part in parts:
-        whole.merge(Tally(dict(part)))
+        whole.merge(IdCounter(dict(part)))
         expected.update(part)
 
     assert whole.exact
@@ -37,9 +37,9 @@ def test_merged_tallies_count_what_one_would_have_counted(parts: list[dict[str, 
 def test_beyond_its_limit_a_tally_says_by_how_much_it_may_be_wrong_and_is_not_more(
     parts: list[dict[str, int]], limit: int
 ) -> None:
-    whole, expected = Tally(limit=limit), Counter[str]()
+    whole, expected = IdCounter(limit=limit), Counter[str]()
     for part in parts:
-        whole.merge(Tally(dict(part), limit=limit))
+        whole.merge(IdCounter(dict(part), limit=limit))
         expected.update(part)
 
     assert len(whole.counts) <= limit
@@ -50,7 +50,7 @@ def test_beyond_its_limit_a_tally_says_by_how_much_it_may_be_wrong_and_is_not_mo
 
 
 def test_the_number_of_many_different_texts_is_estimated_within_its_error_in_any_order_and_merged() -> None:
-    one, other, both = Distinct(), Distinct(), Distinct()
+    one, other, both = HyperLogLog(), HyperLogLog(), HyperLogLog()
     one.add(f"user-{number}" for number in range(150_000))
     other.add(f"user-{number}" for number in range(100_000, 250_000))
     both.add(f"user-{number}" for number in reversed(range(250_000)))
@@ -62,7 +62,7 @@ def test_the_number_of_many_different_texts_is_estimated_within_its_error_in_any
 
 AGGREGATES = st.builds(
     lambda users, rooms, total, expires, points: Aggregate(
-        (Tally(users), Tally(rooms)),
+        (IdCounter(users), IdCounter(rooms)),
         total,
         "2025-11-21T10:00:58.722861Z",
         "2025-11-21T10:59:58.722861Z",
@@ -92,7 +92,7 @@ def test_an_aggregate_is_unpacked_as_it_was_packed(aggregate: Aggregate) -> None
 
 
 def test_an_approximate_aggregate_stays_so() -> None:
-    tally = Tally({f"u{number}": number + 1 for number in range(9)}, limit=5)
+    tally = IdCounter({f"u{number}": number + 1 for number in range(9)}, limit=5)
 
     (found,) = decode(encode(Aggregate((tally,), 45, "a" * 27, "b" * 27), 8)).tallies
 
@@ -100,7 +100,7 @@ def test_an_approximate_aggregate_stays_so() -> None:
 
 
 def test_an_aggregate_of_another_layout_or_of_fewer_shards_or_cut_short_counts_as_missing() -> None:
-    packed = encode(Aggregate((Tally({"a": 3}), Tally({"r": 3})), 3, "a" * 27, "b" * 27), 8)
+    packed = encode(Aggregate((IdCounter({"a": 3}), IdCounter({"r": 3})), 3, "a" * 27, "b" * 27), 8)
 
     assert [check(packed, 2, shards) for shards in (8, 4)] == [0, 0]
     wrong = [(bytes([LAYOUT + 1]) + packed[1:], 2, 8), (packed, 3, 8), (packed, 2, 9), (b"", 2, 8), (b"junk" * 9, 2, 8)]
@@ -114,7 +114,7 @@ def test_an_aggregate_of_another_layout_or_of_fewer_shards_or_cut_short_counts_a
 @given(st.integers(0, 1000), st.integers(1, 255))
 def test_a_damaged_aggregate_counts_as_missing(place: int, change: int) -> None:
     users = {f"user-{number}": number + 1 for number in range(20)}
-    packed = bytearray(encode(Aggregate((Tally(users), Tally({"r": 3})), 3, "a" * 27, "b" * 27), 8))
+    packed = bytearray(encode(Aggregate((IdCounter(users), IdCounter({"r": 3})), 3, "a" * 27, "b" * 27), 8))
     packed[place % len(packed)] ^= change
 
     with pytest.raises(UnknownLayout):

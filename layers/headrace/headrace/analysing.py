@@ -8,8 +8,8 @@ from typing import Any
 
 from headrace import answers
 from headrace.analytics.requests import WindowRequest, parse_request
-from headrace.analytics.scan import Deadline, Scanner
-from headrace.analytics.service import Analytics
+from headrace.analytics.scanner import Deadline, Scanner
+from headrace.analytics.windows import Analytics
 from headrace.auth import caller_from_http
 from headrace.core.caller import Caller
 from headrace.core.errors import HeadraceError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from headrace.analytics.late import LateEvents
+from headrace.analytics.late_events import LateEvents
 from headrace.breaker_board import BreakerBoard
 from headrace.core.times import SystemClock
 from headrace.last_activity import AT_ONCE, LastActivity

@@ -9,7 +9,7 @@ from typing import Any
 from headrace.ads.history import ClickHistory
 from headrace.ads.routes import AdsRoutes, Route
 from headrace.analysing import MARGIN_SECONDS, analytics_of
-from headrace.analytics.scan import Deadline
+from headrace.analytics.scanner import Deadline
 from headrace.core.times import SystemClock
 from headrace.cursors import CursorSigner
 from headrace.reading import answer_body

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.analytics import answers
+from headrace.analytics import responses
 from headrace.analytics.aggregate import Aggregate
 from headrace.analytics.requests import WindowRequest
-from headrace.analytics.scan import Deadline
-from headrace.analytics.service import Analytics
+from headrace.analytics.scanner import Deadline
+from headrace.analytics.windows import Analytics
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, InvalidRequest
@@ -32,7 +32,7 @@ def stats_body(analytics: Analytics, caller: Caller, request: WindowRequest, dea
         raise InvalidRequest("step makes too many steps of the window", details=[detail])
     frame, whole, points = analytics.steps(caller, request, deadline, _counts)
     listed = [{"from": times.iso(start), **counts} for start, counts in points]
-    accuracy = answers.accuracy(request, whole)
+    accuracy = responses.accuracy(request, whole)
     return {**frame, "step": request.step, **_counts(whole), "points": listed, "accuracy": accuracy}
 
 
@@ -45,7 +45,7 @@ def top_body(analytics: Analytics, caller: Caller, request: WindowRequest, deadl
     frame, found = analytics.whole(caller, request, deadline)
     ads = found.tallies[request.scope.attributes.index("adId")].top(request.top)
     top = [{"adId": ad_id, "clicks": clicks} for ad_id, clicks in ads]
-    return {**frame, **_counts(found), "topAds": top, "accuracy": answers.accuracy(request, found)}
+    return {**frame, **_counts(found), "topAds": top, "accuracy": responses.accuracy(request, found)}
 
 
 def _counts(found: Aggregate) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import Any
 from headrace.ads.counts import stats_body, top_body
 from headrace.ads.history import ClickHistory
 from headrace.analytics.requests import parse_request
-from headrace.analytics.scan import Deadline
-from headrace.analytics.service import Analytics
+from headrace.analytics.scanner import Deadline
+from headrace.analytics.windows import Analytics
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, InvalidRequest, NotFound, echo
 from headrace.page_requests import parse_page_request, path_id

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from headrace.analytics.scope import Scope
-from headrace.analytics.steps import DAY, HOUR, MINUTE, Span
+from headrace.analytics.time_slots import DAY, HOUR, MINUTE, Span
 from headrace.core import times
 from headrace.core.errors import FieldError, InvalidRequest, echo
 from headrace.core.keys import ID_FORM, normalize_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headrace.analytics.steps import Span
+from headrace.analytics.time_slots import Span
 from headrace.core import keys, times
 from headrace.core.stream import AnalyticsDimensions, Stream
 from headrace.storage.ports import ColumnQuery

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable
 from itertools import chain, groupby, islice
 from typing import Any, TypeVar
 
-from headrace.analytics import answers
+from headrace.analytics import responses
 from headrace.analytics.aggregate import Aggregate
-from headrace.analytics.build import Builder, Node
+from headrace.analytics.builder import Builder, Node
 from headrace.analytics.requests import WindowRequest
-from headrace.analytics.scan import Deadline, Scanner
+from headrace.analytics.scanner import Deadline, Scanner
 from headrace.analytics.scope import Scope
-from headrace.analytics.slots import Known, Memory, Slots
-from headrace.analytics.steps import DAY, MINUTE, Pieces, Slot, pieces
+from headrace.analytics.slot_cache import Known, Memory, SlotCache
+from headrace.analytics.time_slots import DAY, MINUTE, Pieces, Slot, pieces
 from headrace.core import times
 from headrace.core.caller import ANALYTICS_READ, Caller
 from headrace.core.times import Clock
@@ -64,7 +64,7 @@ class Analytics:
         """
         now = self._allowed(caller)
         found = self._whole(request, now, deadline)
-        return {**answers.frame(request, now, self._settle), **answers.window_body(request, found)}
+        return {**responses.frame(request, now, self._settle), **responses.window_body(request, found)}
 
     def active_users(self, caller: Caller, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
         """How many users there were.
@@ -75,9 +75,9 @@ class Analytics:
         now = self._allowed(caller)
         found = self._whole(request, now, deadline)
         return {
-            **answers.frame(request, now, self._settle),
+            **responses.frame(request, now, self._settle),
             "uniqueUsers": found.tallies[0].unique(),
-            "accuracy": answers.accuracy(request, found),
+            "accuracy": responses.accuracy(request, found),
         }
 
     def series(self, caller: Caller, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
@@ -89,8 +89,8 @@ class Analytics:
         now = self._allowed(caller)
         split, slots = self._split(request, now)
         with self._builder(request, split, slots, slots.look(split.slots), now, deadline) as builder:
-            points = answers.series_points(request, chain(builder.before(), builder.slots(), builder.after()))
-        return {**answers.frame(request, now, self._settle), "step": request.step, "points": points}
+            points = responses.series_points(request, chain(builder.before(), builder.slots(), builder.after()))
+        return {**responses.frame(request, now, self._settle), "step": request.step, "points": points}
 
     def whole(self, caller: Caller, request: WindowRequest, deadline: Deadline) -> tuple[dict[str, Any], Aggregate]:
         """What an answer begins with, and what is known of the whole window: for answers in a stream's own words.
@@ -100,7 +100,7 @@ class Analytics:
         """
         now = self._allowed(caller)
         found = self._whole(request, now, deadline)
-        return answers.frame(request, now, self._settle), found
+        return responses.frame(request, now, self._settle), found
 
     def steps(
         self, caller: Caller, request: WindowRequest, deadline: Deadline, shape: Callable[[Aggregate], T]
@@ -118,10 +118,10 @@ class Analytics:
         shaped: list[tuple[int, T]] = []
         with self._builder(request, split, slots, slots.look(split.slots), now, deadline) as builder:
             parts = chain(builder.before(), builder.slots(), builder.after())
-            for start, found in answers.by_step(request, parts):
+            for start, found in responses.by_step(request, parts):
                 whole.merge(found)
                 shaped.append((start, shape(found)))
-        return answers.frame(request, now, self._settle), whole, shaped
+        return responses.frame(request, now, self._settle), whole, shaped
 
     def _allowed(self, caller: Caller) -> int:
         now = self._clock.now()
@@ -171,13 +171,15 @@ class Analytics:
                 self._merged.popitem(last=False)
         return merged
 
-    def _split(self, request: WindowRequest, now: int, longest: int = DAY) -> tuple[Pieces, Slots]:
+    def _split(self, request: WindowRequest, now: int, longest: int = DAY) -> tuple[Pieces, SlotCache]:
         closed_until = int(now / times.SECOND - self._settle)
-        slots = Slots(self._cache, self._memory, request.scope, self._scanner.read_shards, self._clock, self._settle)
+        slots = SlotCache(
+            self._cache, self._memory, request.scope, self._scanner.read_shards, self._clock, self._settle
+        )
         return pieces(request.window, closed_until, longest), slots
 
     def _builder(
-        self, request: WindowRequest, split: Pieces, slots: Slots, known: list[Known], now: int, deadline: Deadline
+        self, request: WindowRequest, split: Pieces, slots: SlotCache, known: list[Known], now: int, deadline: Deadline
     ) -> Builder:
         nodes = [Node(each, asked=True) for each in known]
         edges = (split.before, split.after)

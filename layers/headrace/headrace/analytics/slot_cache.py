@@ -6,12 +6,12 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from headrace.analytics import slot_keys
+from headrace.analytics import generations
 from headrace.analytics.aggregate import Aggregate
-from headrace.analytics.coding import UnknownLayout, check, decode, encode
+from headrace.analytics.codec import UnknownLayout, check, decode, encode
 from headrace.analytics.generations import CHANGED, KEPT_SECONDS, SLICE, TOKEN_BYTES, Generations
 from headrace.analytics.scope import Scope
-from headrace.analytics.steps import HOUR, Slot
+from headrace.analytics.time_slots import HOUR, Slot
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import Clock
@@ -75,7 +75,7 @@ class Memory:
             self._bytes -= self._held.popitem(last=False)[1][2]
 
 
-class Slots:
+class SlotCache:
     """The slots of one scope during one request. Once the cache was away, it is left alone for the rest of it (P10)."""
 
     def __init__(
@@ -196,10 +196,10 @@ class Slots:
         return aggregate
 
     def _key(self, slot: Slot) -> str:
-        return slot_keys.slot_aggregate(self._scope.stream.name, slot.step, slot.start, self._scope.narrowed)
+        return generations.slot_aggregate(self._scope.stream.name, slot.step, slot.start, self._scope.narrowed)
 
     def _builder(self, hour: int) -> str:
-        return slot_keys.slot_builder(self._scope.stream.name, hour, self._scope.narrowed)
+        return generations.slot_builder(self._scope.stream.name, hour, self._scope.narrowed)
 
     def _lost(self) -> None:
         self.away = True

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from headrace.analytics.aggregate import Aggregate
-from headrace.analytics.scan import Deadline, Found, Reading, Scanner
+from headrace.analytics.scanner import Deadline, Found, Reading, Scanner
 from headrace.analytics.scope import Scope
-from headrace.analytics.slots import Known, Slots
-from headrace.analytics.steps import DAY, HOUR, MINUTE, TEN_MINUTES, Slot, Span
+from headrace.analytics.slot_cache import Known, SlotCache
+from headrace.analytics.time_slots import DAY, HOUR, MINUTE, TEN_MINUTES, Slot, Span
 from headrace.core import times
 
 WAIT_SECONDS = 0.2
@@ -65,7 +65,7 @@ class Builder:
         self,
         scanner: Scanner,
         scope: Scope,
-        slots: Slots,
+        slots: SlotCache,
         nodes: Sequence[Node],
         edges: tuple[Span | None, Span | None],
         now: int,

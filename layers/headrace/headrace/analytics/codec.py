@@ -11,8 +11,8 @@ import zlib
 from array import array
 
 from headrace.analytics.aggregate import POINT_STEPS, Aggregate, Points
-from headrace.analytics.distinct import Distinct
-from headrace.analytics.tally import Tally
+from headrace.analytics.counter import IdCounter
+from headrace.analytics.hyperloglog import HyperLogLog
 
 LAYOUT = 1
 _HEAD = struct.Struct("<BIHBQQ27s27s")  # layout, checksum of the rest, shards, tallies, total, expires, first, last
@@ -78,7 +78,7 @@ def decode(data: bytes) -> Aggregate:
     )
 
 
-def _tally_sections(tally: Tally) -> tuple[bytes, bytes, bytes]:
+def _tally_sections(tally: IdCounter) -> tuple[bytes, bytes, bytes]:
     items = sorted(tally.counts.items())
     head = _TALLY.pack(tally.error, len(items))
     if tally.distinct is not None:
@@ -90,12 +90,14 @@ def _tally_sections(tally: Tally) -> tuple[bytes, bytes, bytes]:
     )
 
 
-def _tally(head: bytes, ids: bytes, counts: bytes) -> Tally:
+def _tally(head: bytes, ids: bytes, counts: bytes) -> IdCounter:
     error, number = _TALLY.unpack_from(head)
     numbers = array("Q", zlib.decompress(counts))
     names = zlib.decompress(ids).decode().split("\n") if number else []
     registers = zlib.decompress(head[_TALLY.size :]) if len(head) > _TALLY.size else None
-    return Tally(dict(zip(names, numbers, strict=True)), error, Distinct(registers) if registers is not None else None)
+    return IdCounter(
+        dict(zip(names, numbers, strict=True)), error, HyperLogLog(registers) if registers is not None else None
+    )
 
 
 def _points_section(points: Points) -> bytes:

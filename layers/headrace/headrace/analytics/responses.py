@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from headrace.analytics.aggregate import Aggregate
-from headrace.analytics.distinct import STANDARD_ERROR
+from headrace.analytics.hyperloglog import STANDARD_ERROR
 from headrace.analytics.requests import WindowRequest
-from headrace.analytics.steps import Slot, Span
+from headrace.analytics.time_slots import Slot, Span
 from headrace.core import times
 
 _EXACT = {"exact": True}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import heapq
 
-from headrace.analytics.distinct import Distinct
+from headrace.analytics.hyperloglog import HyperLogLog
 
 EXACT_IDS = 100_000
 """Ids that one tally counts exactly: 20 MB of memory at most. Beyond, the largest counts are kept."""
 
 
-class Tally:
+class IdCounter:
     """How often each id occurred.
 
     With ``error`` 0 it is exact. Else the ids with the largest counts are in ``counts``, each at most ``error`` too
@@ -23,7 +23,7 @@ class Tally:
         self,
         counts: dict[str, int] | None = None,
         error: int = 0,
-        distinct: Distinct | None = None,
+        distinct: HyperLogLog | None = None,
         limit: int = EXACT_IDS,
     ) -> None:
         self.counts = {} if counts is None else counts
@@ -33,7 +33,7 @@ class Tally:
         self._tops: dict[int, list[tuple[str, int]]] = {}
         self._bound()
 
-    def merge(self, other: Tally) -> None:
+    def merge(self, other: IdCounter) -> None:
         """Add what ``other`` counted; ``other`` stays as it is."""
         if self.distinct is not None or other.distinct is not None:
             self._merge_distinct(other)
@@ -65,14 +65,14 @@ class Tally:
             self._tops[number] = sorted(some, key=_rank)[:number]
         return self._tops[number]
 
-    def copy(self) -> Tally:
+    def copy(self) -> IdCounter:
         """Another one with the same counts."""
-        distinct = Distinct(bytes(self.distinct.registers)) if self.distinct is not None else None
-        return Tally(dict(self.counts), self.error, distinct, self.limit)
+        distinct = HyperLogLog(bytes(self.distinct.registers)) if self.distinct is not None else None
+        return IdCounter(dict(self.counts), self.error, distinct, self.limit)
 
-    def _merge_distinct(self, other: Tally) -> None:
+    def _merge_distinct(self, other: IdCounter) -> None:
         if self.distinct is None:
-            self.distinct = Distinct()
+            self.distinct = HyperLogLog()
             self.distinct.add(self.counts)
         if other.distinct is not None:
             self.distinct.merge(other.distinct)
@@ -84,7 +84,7 @@ class Tally:
         if len(self.counts) <= self.limit:
             return
         if self.distinct is None:
-            self.distinct = Distinct()
+            self.distinct = HyperLogLog()
             self.distinct.add(self.counts)
         # Down to half of it, so that the next few ids do not cost as much again.
         kept = heapq.nsmallest(self.limit // 2 + 1, self.counts.items(), key=_rank)

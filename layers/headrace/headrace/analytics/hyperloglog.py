@@ -18,7 +18,7 @@ STANDARD_ERROR = 1.04 / REGISTERS**0.5
 """0.0081: two estimates of three are within it."""
 
 
-class Distinct:
+class HyperLogLog:
     """A sketch of a set of texts; sketches merge as sets do."""
 
     __slots__ = ("registers",)
@@ -36,7 +36,7 @@ class Distinct:
             if rank > registers[place]:
                 registers[place] = rank
 
-    def merge(self, other: Distinct) -> None:
+    def merge(self, other: HyperLogLog) -> None:
         """Add all that ``other`` holds."""
         self.registers = bytearray(map(max, self.registers, other.registers))
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 
-from headrace.analytics.aggregate import Aggregate, Minutes
+from headrace.analytics.aggregate import Aggregate, MinuteCounter
 from headrace.analytics.scope import Scope
-from headrace.analytics.steps import Span
+from headrace.analytics.time_slots import Span
 from headrace.core import times
 from headrace.core.errors import StoreThrottled
 from headrace.core.times import Clock
@@ -53,11 +53,11 @@ class Scanner:
     def start(self, scope: Scope, spans: Sequence[Span], deadline: Deadline) -> Reading:
         """Begin to read what there was in each of ``spans``."""
         now = self._clock.now() // times.SECOND
-        counted = [Minutes(scope.attributes, now, dict(scope.narrowed)) for _ in spans]
+        counted = [MinuteCounter(scope.attributes, now, dict(scope.narrowed)) for _ in spans]
         stop = threading.Event()
         lock = threading.Lock()
 
-        def read(minutes: Minutes, query: ColumnQuery) -> None:
+        def read(minutes: MinuteCounter, query: ColumnQuery) -> None:
             while not stop.is_set():
                 deadline.check()
                 page = self._reader.read(query)
@@ -79,7 +79,9 @@ class Scanner:
 class Reading:
     """What is being read, one part for each span."""
 
-    def __init__(self, counted: Sequence[Minutes], reading: Sequence[Future[None]], stop: threading.Event) -> None:
+    def __init__(
+        self, counted: Sequence[MinuteCounter], reading: Sequence[Future[None]], stop: threading.Event
+    ) -> None:
         self._counted = counted
         self._reading = reading
         self._stop = stop

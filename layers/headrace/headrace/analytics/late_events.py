@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from headrace.analytics import slot_keys
+from headrace.analytics import generations
 from headrace.analytics.aggregate import MINUTE_LENGTH
 from headrace.analytics.generations import CHANGED, SKEW_SECONDS
-from headrace.analytics.steps import STEPS, Slot
+from headrace.analytics.time_slots import STEPS, Slot
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, FollowUpUnavailable
 from headrace.core.items import Item
@@ -45,7 +45,7 @@ class LateEvents:
         try:
             self._cache.set_many(
                 {
-                    slot_keys.slot_generation(stream.name, step, start): (CHANGED, self._seconds)
+                    generations.slot_generation(stream.name, step, start): (CHANGED, self._seconds)
                     for start, step in changed
                 }
             )
