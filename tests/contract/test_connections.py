@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 from rabbit import free_port
 
-from headrace.connections import CONNECTION_SECONDS, Connections, DynamoConnections, MemoryConnections, Subscription
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import from_wire
 from headrace.core.keys import connection_room
 from headrace.core.times import FixedClock
+from headrace.live.connections import CONNECTION_SECONDS, Connections, Subscription
+from headrace.live.connections_dynamodb import DynamoConnections
+from headrace.live.memory import MemoryConnections
 from headrace.runtime.aws import client
 
 NOW = 1_763_719_258

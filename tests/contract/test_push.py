@@ -21,11 +21,11 @@ from botocore.credentials import ReadOnlyCredentials
 from rabbit import free_port
 
 from headrace.core.times import SystemClock
-from headrace.push.api_gateway import ApiGatewayCourier
-from headrace.push.base import Send
-from headrace.push.kept import KeptConnections
-from headrace.push.lane import Target
-from headrace.push.signing import Signer
+from headrace.live.push.api_gateway import ApiGatewayPusher
+from headrace.live.push.connection_pool import ConnectionPool
+from headrace.live.push.http_connection import Target
+from headrace.live.push.port import Push
+from headrace.live.push.sigv4 import Signer
 
 KEYS = ReadOnlyCredentials("AKID", "secret", "a+session/token==")
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
@@ -117,17 +117,17 @@ def gateway() -> Iterator[Gateway]:
     made.close()
 
 
-Couriers = Callable[..., ApiGatewayCourier]
+Couriers = Callable[..., ApiGatewayPusher]
 
 
 @pytest.fixture
 def courier(gateway: Gateway) -> Iterator[Couriers]:
-    made: list[KeptConnections] = []
+    made: list[ConnectionPool] = []
 
-    def make(**options: float) -> ApiGatewayCourier:
+    def make(**options: float) -> ApiGatewayPusher:
         url = f"http://127.0.0.1:{gateway.port}/dev"
-        made.append(KeptConnections(Target(url), **options))  # type: ignore[arg-type]
-        return ApiGatewayCourier(Signer(url, "us-east-1", lambda: KEYS, SystemClock()), made[-1])
+        made.append(ConnectionPool(Target(url), **options))  # type: ignore[arg-type]
+        return ApiGatewayPusher(Signer(url, "us-east-1", lambda: KEYS, SystemClock()), made[-1])
 
     yield make
     for each in made:
@@ -147,7 +147,7 @@ def test_everybody_gets_their_frames_in_order_over_few_connections_that_are_kept
     made = courier(most=8)
 
     for batch in range(3):
-        sends = [Send(f"c{number}=", [b"%d.1" % batch, b"%d.2" % batch]) for number in range(100)]
+        sends = [Push(f"c{number}=", [b"%d.1" % batch, b"%d.2" % batch]) for number in range(100)]
         assert made.deliver(sends, 10) == ["sent"] * 100
 
     expected = [b"%d.%d" % (batch, part) for batch in range(3) for part in (1, 2)]
@@ -159,7 +159,7 @@ def test_a_request_is_signed_as_botocore_signs_it(
     gateway: Gateway, courier: Couriers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = courier()
-    made.deliver([Send("AbC-_9=", ['{"text":"grüße"}'.encode()])], 10)
+    made.deliver([Push("AbC-_9=", ['{"text":"grüße"}'.encode()])], 10)
     (request,) = gateway.received
 
     ours = AWSRequest("POST", f"http://127.0.0.1:{gateway.port}{request.path}", data=request.body)
@@ -195,7 +195,7 @@ def test_an_answer_means_what_api_gateway_means_by_it(
 ) -> None:
     gateway.answer = lambda request: answer if request.connection_id == "odd" else OK
 
-    sends = [Send("a", [b"1"]), Send("odd", [b"1", b"2"] if verdict != "sent" else [b"1"]), Send("b", [b"1"])]
+    sends = [Push("a", [b"1"]), Push("odd", [b"1", b"2"] if verdict != "sent" else [b"1"]), Push("b", [b"1"])]
 
     assert courier().deliver(sends, 10) == ["sent", verdict, "sent"]
     assert courier().deliver(sends, 10) == ["sent", verdict, "sent"]
@@ -212,7 +212,7 @@ def test_who_is_asked_to_wait_is_tried_again_a_few_times(gateway: Gateway, couri
 
     gateway.answer = busy
 
-    assert courier().deliver([Send("short", [b"1"]), Send("long", [b"1"])], 10) == ["sent", "late"]
+    assert courier().deliver([Push("short", [b"1"]), Push("long", [b"1"])], 10) == ["sent", "late"]
     assert tries == {"short": 3, "long": 4}
 
 
@@ -221,7 +221,7 @@ def test_one_slow_client_holds_up_nobody(gateway: Gateway, courier: Couriers) ->
     made = courier(most=4, each=60.0, patience=0.05)
 
     began = time.monotonic()
-    verdicts = made.deliver([Send("slow", [b"1"]), *(Send(f"c{number}", [b"1"]) for number in range(50))], 60)
+    verdicts = made.deliver([Push("slow", [b"1"]), *(Push(f"c{number}", [b"1"]) for number in range(50))], 60)
 
     assert verdicts == ["late", *["sent"] * 50]
     assert time.monotonic() - began < 30
@@ -231,7 +231,7 @@ def test_many_slow_clients_hold_up_the_others_for_their_time_only(gateway: Gatew
     gateway.answer = lambda request: None if request.connection_id == "slow" else OK
     made = courier(most=2, each=0.05, patience=0.05)
 
-    verdicts = made.deliver([*(Send("slow", [b"1"]) for _ in range(6)), Send("quick", [b"1"])], 60)
+    verdicts = made.deliver([*(Push("slow", [b"1"]) for _ in range(6)), Push("quick", [b"1"])], 60)
 
     assert verdicts == [*["late"] * 6, "sent"]
 
@@ -240,12 +240,12 @@ def test_no_batch_takes_longer_than_it_may(gateway: Gateway, courier: Couriers) 
     gateway.answer = lambda _request: None
     made = courier(most=2, each=60.0, patience=60.0)
 
-    assert made.deliver([Send(f"c{number}", [b"1"]) for number in range(9)], 0.1) == ["late"] * 9
+    assert made.deliver([Push(f"c{number}", [b"1"]) for number in range(9)], 0.1) == ["late"] * 9
 
 
 def test_connections_that_ended_while_nobody_looked_are_replaced(gateway: Gateway, courier: Couriers) -> None:
     made = courier(most=4)
-    sends = [Send(f"c{number}", [b"1"]) for number in range(20)]
+    sends = [Push(f"c{number}", [b"1"]) for number in range(20)]
     assert made.deliver(sends, 10) == ["sent"] * 20
     gateway.hang_up()
 
@@ -254,10 +254,10 @@ def test_connections_that_ended_while_nobody_looked_are_replaced(gateway: Gatewa
 
 def test_a_gateway_that_is_away_is_a_verdict() -> None:
     url = f"http://127.0.0.1:{free_port()}/dev"
-    connections = KeptConnections(Target(url))
-    made = ApiGatewayCourier(Signer(url, "us-east-1", lambda: KEYS, SystemClock()), connections)
+    connections = ConnectionPool(Target(url))
+    made = ApiGatewayPusher(Signer(url, "us-east-1", lambda: KEYS, SystemClock()), connections)
 
-    assert made.deliver([Send("a", [b"1"]), Send("b", [])], 10) == ["late", "sent"]
+    assert made.deliver([Push("a", [b"1"]), Push("b", [])], 10) == ["late", "sent"]
     connections.close()
 
 
@@ -271,15 +271,15 @@ def test_tls_is_spoken_and_the_host_is_verified(tmp_path: Path) -> None:
     gateway = Gateway(server)
     url = f"https://localhost:{gateway.port}/dev"
     signer = Signer(url, "us-east-1", lambda: KEYS, SystemClock())
-    sends = [Send(f"c{number}", [b"x" * 30_000, b"2"]) for number in range(20)]
+    sends = [Push(f"c{number}", [b"x" * 30_000, b"2"]) for number in range(20)]
 
-    trusting = KeptConnections(Target(url, ssl.create_default_context(cafile=str(certificate))), most=4, each=30.0)
-    others = KeptConnections(Target(url), most=4, each=30.0)
+    trusting = ConnectionPool(Target(url, ssl.create_default_context(cafile=str(certificate))), most=4, each=30.0)
+    others = ConnectionPool(Target(url), most=4, each=30.0)
 
-    assert ApiGatewayCourier(signer, trusting).deliver(sends, 60) == ["sent"] * 20
-    assert ApiGatewayCourier(signer, trusting).deliver(sends, 60) == ["sent"] * 20
+    assert ApiGatewayPusher(signer, trusting).deliver(sends, 60) == ["sent"] * 20
+    assert ApiGatewayPusher(signer, trusting).deliver(sends, 60) == ["sent"] * 20
     assert gateway.connections <= 4
-    assert ApiGatewayCourier(signer, others).deliver(sends[:1], 60) == ["late"]
+    assert ApiGatewayPusher(signer, others).deliver(sends[:1], 60) == ["late"]
     for each in (trusting, others):
         each.close()
     gateway.close()

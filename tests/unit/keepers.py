@@ -7,11 +7,11 @@ from typing import Any
 
 from headrace.accept import Acceptor
 from headrace.access import RoomAccess
-from headrace.connections import MemoryConnections
 from headrace.core.caller import Caller
 from headrace.core.times import FixedClock
 from headrace.cursors import CursorSigner
 from headrace.gates import RoomGate
+from headrace.live.memory import MemoryConnections
 from headrace.memberships import Membership, MemoryMemberships
 from headrace.room_keeper import RoomKeeper
 from headrace.room_members import RoomMembers

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace import live_frames
-from headrace.audience import LOOK_SECONDS, LOOKS, MARK_SECONDS, NONE, REST_SECONDS, SOME, Audience
-from headrace.connections import MemoryConnections, Subscription
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.keys import live_marker
 from headrace.core.times import SECOND, FixedClock
-from headrace.live import LiveListener
+from headrace.live import frames
+from headrace.live.connections import Subscription
+from headrace.live.memory import MemoryConnections
+from headrace.live.subscriber_hints import LOOK_SECONDS, LOOKS, MARK_SECONDS, NONE, REST_SECONDS, SOME, SubscriberHints
+from headrace.live_hook import LiveHook
 from headrace.persist import Persister
 from headrace.queues.memory import MemoryLivePublisher
 from headrace.queues.names import live_queue, live_queues
@@ -37,9 +38,9 @@ class Live:
         self.clock = FixedClock(NOW)
         self.cache = MemoryCache(self.clock)
         self.connections = CountedConnections(self.clock)
-        self.audience = Audience(self.cache, self.connections, lambda: self.clock.now() / SECOND)
+        self.audience = SubscriberHints(self.cache, self.connections, lambda: self.clock.now() / SECOND)
         self.publisher = MemoryLivePublisher()
-        self.listener = LiveListener(self.audience, self.publisher)
+        self.listener = LiveHook(self.audience, self.publisher)
 
     def subscribe(self, room: str, connection: str = "c-1", since: str | None = None) -> None:
         self.connections.subscribe(room, connection, caller(), self.clock.now() // SECOND, since)
@@ -55,7 +56,7 @@ class Live:
         """Rooms and texts, in the order in which they were published."""
         found = []
         for each in self.publisher.sent:
-            room, items = live_frames.parse(each.body)
+            room, items = frames.parse(each.body)
             assert each.routing_key == live_queue(room)
             found.append((room, [item["message"] for item in items]))
         return found
@@ -237,7 +238,7 @@ def test_a_broker_that_takes_no_live_copies_is_nobodys_trouble() -> None:
 
 def test_even_an_error_of_ours_sends_no_event_back() -> None:
     live = Live()
-    live.listener = LiveListener(live.audience, None)  # type: ignore[arg-type]
+    live.listener = LiveHook(live.audience, None)  # type: ignore[arg-type]
     live.subscribe("kitchen")
 
     live.store(row())
@@ -278,22 +279,22 @@ def test_frames_hold_every_item_in_order_and_are_never_too_long(room: str, messa
     room = room.encode("utf-8", "replace").decode()
     items = [{"key": f"k{at}", "timestamp": NOW, "message": text} for at, text in enumerate(messages)]
 
-    made = live_frames.frames(room, items, missed=missed)
+    made = frames.frames(room, items, missed=missed)
 
-    assert all(len(frame) <= live_frames.FRAME_BYTES for frame in made)
-    parsed = [live_frames.parse(frame) for frame in made]
+    assert all(len(frame) <= frames.FRAME_BYTES for frame in made)
+    parsed = [frames.parse(frame) for frame in made]
     assert [item for _, found in parsed for item in found] == items
     assert {found for found, _ in parsed} <= {room}
     assert [json.loads(frame).get("missed", False) for frame in made] == [missed and not at for at in range(len(made))]
     sizes = [len(frame) for frame in made]
-    assert all(first + second > live_frames.FRAME_BYTES for first, second in itertools.pairwise(sizes))
+    assert all(first + second > frames.FRAME_BYTES for first, second in itertools.pairwise(sizes))
 
 
 def test_an_item_that_no_frame_holds_is_said_to_be_missed() -> None:
     def item(text: str) -> dict[str, Any]:
         return {"key": "k", "timestamp": NOW, "message": text}
 
-    made = [json.loads(each) for each in live_frames.frames("r", [item("x" * 40_000), item("small")])]
+    made = [json.loads(each) for each in frames.frames("r", [item("x" * 40_000), item("small")])]
 
     assert [(len(each["items"]), each.get("missed")) for each in made] == [(1, True)]
 
@@ -315,4 +316,4 @@ def test_an_item_that_no_frame_holds_is_said_to_be_missed() -> None:
 )
 def test_what_is_no_frame_is_said_to_be_none(body: bytes) -> None:
     with pytest.raises(ValueError):
-        live_frames.parse(body)
+        frames.parse(body)

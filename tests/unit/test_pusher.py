@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from headrace import live_frames
-from headrace.connections import MemoryConnections, Subscription
 from headrace.core.errors import StoreUnavailable
 from headrace.core.times import SECOND, FixedClock
-from headrace.push.base import Send, Verdict
-from headrace.push.memory import MemoryCourier
-from headrace.pusher import FIRST_REST, LONGEST_REST, Pusher
+from headrace.live import frames
+from headrace.live.connections import Subscription
+from headrace.live.memory import MemoryConnections
+from headrace.live.push.memory import MemoryPusher
+from headrace.live.push.port import Push, PushResult
+from headrace.live.push_service import FIRST_REST, LONGEST_REST, PushService
 from tests.unit.senders import NOW, caller
 from tests.unit.test_events import read
 
@@ -26,14 +27,14 @@ def item(text: str, timestamp: str = NOW, room: str = "kitchen") -> dict[str, An
     return {"key": f"{timestamp}#{text}#fpmansl7byak", "roomId": room, "timestamp": timestamp, "message": text}
 
 
-class Push:
+class PushWorld:
     """push_live with everything in memory."""
 
     def __init__(self) -> None:
         self.clock = FixedClock(NOW)
         self.connections = MemoryConnections(self.clock)
-        self.courier = MemoryCourier()
-        self.pusher = Pusher(self.connections, self.courier, lambda: self.clock.now() / SECOND)
+        self.courier = MemoryPusher()
+        self.pusher = PushService(self.connections, self.courier, lambda: self.clock.now() / SECOND)
 
     def listen(self, *connections: str, room: str = "kitchen", since: str | None = None) -> None:
         for connection in connections:
@@ -41,7 +42,7 @@ class Push:
 
     def push(self, *items: dict[str, Any]) -> None:
         """One copy for each of ``items``, in one batch."""
-        bodies = [live_frames.frames(each["roomId"], [each])[0] for each in items]
+        bodies = [frames.frames(each["roomId"], [each])[0] for each in items]
         self.push_bodies(*bodies)
 
     def push_bodies(self, *bodies: bytes) -> None:
@@ -58,7 +59,7 @@ class Push:
 
 
 def test_everybody_in_the_room_gets_one_frame_with_the_whole_batch_and_nobody_else_any() -> None:
-    push = Push()
+    push = PushWorld()
     push.listen("c-1", "c-2")
     push.listen("c-3", room="hall")
 
@@ -71,7 +72,7 @@ def test_everybody_in_the_room_gets_one_frame_with_the_whole_batch_and_nobody_el
 
 
 def test_a_batch_that_one_frame_does_not_hold_comes_in_several_in_order() -> None:
-    push = Push()
+    push = PushWorld()
     push.listen("c-1")
 
     push.push(*(item(f"{number}" + "x" * 4000) for number in range(20)))
@@ -79,11 +80,11 @@ def test_a_batch_that_one_frame_does_not_hold_comes_in_several_in_order() -> Non
     frames = push.got("c-1")
     assert len(frames) > 1
     assert [text.rstrip("x") for frame in frames for text in frame] == [str(number) for number in range(20)]
-    assert all(len(frame) <= live_frames.FRAME_BYTES for frame in push.courier.sent["c-1"])
+    assert all(len(frame) <= frames.FRAME_BYTES for frame in push.courier.sent["c-1"])
 
 
 def test_several_rooms_of_a_batch_go_to_their_own_listeners() -> None:
-    push = Push()
+    push = PushWorld()
     push.listen("c-1")
     push.listen("c-1", "c-2", room="hall")
 
@@ -94,7 +95,7 @@ def test_several_rooms_of_a_batch_go_to_their_own_listeners() -> None:
 
 
 def test_p12_a_member_gets_nothing_from_before_the_join_however_late_it_comes() -> None:
-    push = Push()
+    push = PushWorld()
     push.listen("old", since=EARLY)
     push.listen("new", since=NOW)
 
@@ -107,7 +108,7 @@ def test_p12_a_member_gets_nothing_from_before_the_join_however_late_it_comes() 
 
 def test_a_connection_that_is_gone_is_forgotten_and_no_other() -> None:
     """Fault 16 of the design."""
-    push = Push()
+    push = PushWorld()
     push.listen("c-1", "c-2", "c-3")
     push.listen("c-2", room="hall")
     push.courier.verdicts = {"c-2": "gone"}
@@ -119,8 +120,8 @@ def test_a_connection_that_is_gone_is_forgotten_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("verdict", ["late", "refused"])
-def test_who_was_not_reached_is_told_with_the_next_frame_that_something_was_missed(verdict: Verdict) -> None:
-    push = Push()
+def test_who_was_not_reached_is_told_with_the_next_frame_that_something_was_missed(verdict: PushResult) -> None:
+    push = PushWorld()
     push.listen("slow", "quick")
     push.courier.verdicts = {"slow": verdict}
     push.push(item("one"))
@@ -134,7 +135,7 @@ def test_who_was_not_reached_is_told_with_the_next_frame_that_something_was_miss
 
 
 def test_who_is_late_again_and_again_is_left_alone_for_longer_and_longer() -> None:
-    push = Push()
+    push = PushWorld()
     push.listen("slow", "quick")
     push.courier.verdicts = {"slow": "late"}
 
@@ -157,7 +158,7 @@ def test_who_is_late_again_and_again_is_left_alone_for_longer_and_longer() -> No
 
 
 def test_where_most_are_late_nobody_rests_for_it() -> None:
-    push = Push()
+    push = PushWorld()
     push.listen("c-1", "c-2", "c-3")
     push.courier.verdicts = {"c-1": "late", "c-2": "late"}
     for _ in range(5):
@@ -170,7 +171,7 @@ def test_where_most_are_late_nobody_rests_for_it() -> None:
 
 
 def test_what_was_missed_in_one_room_is_said_in_that_room() -> None:
-    push = Push()
+    push = PushWorld()
     push.listen("c-1")
     push.listen("c-1", room="hall")
     push.courier.verdicts = {"c-1": "late"}
@@ -184,9 +185,9 @@ def test_what_was_missed_in_one_room_is_said_in_that_room() -> None:
 
 
 def test_a_copy_that_cannot_be_read_delays_no_other() -> None:
-    push = Push()
+    push = PushWorld()
     push.listen("c-1")
-    good = live_frames.frames("kitchen", [item("good")])[0]
+    good = frames.frames("kitchen", [item("good")])[0]
 
     push.push_bodies(b"{", b"\xff", good, b'{"roomId":"kitchen","items":[{"key":1}]}')
     push.pusher.push({"rmqMessagesByQueue": {"live.0::/": [{"data": "%"}, {}]}})
@@ -201,9 +202,9 @@ def test_a_table_that_is_away_raises_nothing() -> None:
                 raise StoreUnavailable("away")
             return super().subscriptions(room_id)
 
-    push = Push()
+    push = PushWorld()
     push.connections = Away(push.clock)
-    push.pusher = Pusher(push.connections, push.courier)
+    push.pusher = PushService(push.connections, push.courier)
     push.listen("c-1", room="hall")
 
     push.push(item("one"), item("h", room="hall"))
@@ -212,15 +213,15 @@ def test_a_table_that_is_away_raises_nothing() -> None:
 
 
 def test_an_error_of_ours_gives_nothing_back_to_the_queue() -> None:
-    class Broken(MemoryCourier):
-        def deliver(self, sends: Any, seconds: float) -> list[Verdict]:
+    class Broken(MemoryPusher):
+        def deliver(self, sends: Any, seconds: float) -> list[PushResult]:
             raise KeyError("what alice wrote")
 
-    push = Push()
+    push = PushWorld()
     push.listen("c-1")
 
-    Pusher(push.connections, Broken()).push({"rmqMessagesByQueue": {}})
-    push.pusher = Pusher(push.connections, Broken())
+    PushService(push.connections, Broken()).push({"rmqMessagesByQueue": {}})
+    push.pusher = PushService(push.connections, Broken())
     push.push(item("one"))
 
 
@@ -229,9 +230,9 @@ def test_rows_that_could_not_be_removed_are_left_to_expire() -> None:
         def unsubscribe(self, room_id: str, connection_ids: Any) -> None:
             raise StoreUnavailable("away")
 
-    push = Push()
+    push = PushWorld()
     push.connections = Stuck(push.clock)
-    push.pusher = Pusher(push.connections, push.courier)
+    push.pusher = PushService(push.connections, push.courier)
     push.listen("c-1")
     push.courier.verdicts = {"c-1": "gone"}
 
@@ -239,7 +240,7 @@ def test_rows_that_could_not_be_removed_are_left_to_expire() -> None:
 
 
 def test_the_event_in_events_is_pushed() -> None:
-    push = Push()
+    push = PushWorld()
     push.listen("c-1")
 
     push.pusher.push(read("push_live.json"))
@@ -248,4 +249,4 @@ def test_the_event_in_events_is_pushed() -> None:
 
 
 def test_a_send_without_frames_is_none() -> None:
-    assert MemoryCourier().deliver([Send("c-1", [])], 1) == ["sent"]
+    assert MemoryPusher().deliver([Push("c-1", [])], 1) == ["sent"]

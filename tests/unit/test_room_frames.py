@@ -9,13 +9,13 @@ import pytest
 
 from headrace.access import Access, Reach
 from headrace.answers import FRAME_BYTES
-from headrace.audience import SOME, Audience
-from headrace.connections import CONNECTION_SECONDS, Subscription
 from headrace.core.caller import Caller
 from headrace.core.keys import live_marker
 from headrace.core.times import SECOND
 from headrace.cursors import CursorSigner
 from headrace.history import History
+from headrace.live.connections import CONNECTION_SECONDS, Subscription
+from headrace.live.subscriber_hints import SOME, SubscriberHints
 from headrace.room_frames import RoomAction, RoomFrames
 from headrace.storage.memory import MemoryCache, MemoryReader
 from headrace.storage.ports import Table
@@ -40,7 +40,7 @@ class Stage:
     def environment(self, access: Access) -> RoomFrames:
         reader = MemoryReader(self.keepers.lanes.store.rows)
         history = History(reader, CursorSigner(b"k" * 32), TABLE.table, self.keepers.clock, access)
-        audience = Audience(self.cache, self.connections)
+        audience = SubscriberHints(self.cache, self.connections)
         return RoomFrames(self.connections, audience, access, history, reader, TABLE.table, self.keepers.clock)
 
     def say(self, room: str, text: str, **more: Any) -> str:

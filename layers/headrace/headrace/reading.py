@@ -8,12 +8,13 @@ from typing import Any
 
 from headrace import answers
 from headrace.auth import caller_from_http
-from headrace.connections import Connections, DynamoConnections
 from headrace.core.caller import Caller
 from headrace.core.errors import HeadraceError
 from headrace.core.times import SystemClock
 from headrace.cursors import CursorSigner
 from headrace.history import History
+from headrace.live.connections import Connections
+from headrace.live.connections_dynamodb import DynamoConnections
 from headrace.newest_pages import NewestPages
 from headrace.pages import Page
 from headrace.rights import access

@@ -8,14 +8,14 @@ from typing import Any
 
 from headrace import answers
 from headrace.access import Access
-from headrace.audience import Audience
-from headrace.connections import Connections
 from headrace.core.caller import CHAT_READ, Caller
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
 from headrace.core.keys import ID_FORM, normalize_id, time_bound
 from headrace.core.times import Clock
 from headrace.frames import ACTIONS, answer_frame
 from headrace.history import History
+from headrace.live.connections import Connections
+from headrace.live.subscriber_hints import SubscriberHints
 from headrace.page_requests import parse_page_request
 from headrace.runtime.observability import Meter
 from headrace.storage.ports import RangeQuery, RangeReader
@@ -62,7 +62,7 @@ class RoomFrames:
     def __init__(
         self,
         connections: Connections,
-        audience: Audience,
+        audience: SubscriberHints,
         access: Access,
         history: History,
         reader: RangeReader,

@@ -6,11 +6,11 @@ is written is one more element of a set (``memberships.py``). So there is no rea
 
 from __future__ import annotations
 
-from headrace.connections import Connections
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, NotFound, echo
 from headrace.core.times import Clock
+from headrace.live.connections import Connections
 from headrace.memberships import MEMBER, OWNER, Change, EventKind, Membership, Memberships, Role
 from headrace.room_requests import JoinRequest, LeaveRequest, RoomRequest
 from headrace.room_stories import RoomStories

@@ -56,7 +56,7 @@ class Target:
         return self._context.wrap_socket(connected, server_hostname=self._host, do_handshake_on_connect=False)
 
 
-class Lane:
+class HttpConnection:
     """A connection to ``target``. ``waits_for`` is what its socket has to be ready for before the next :meth:`step`."""
 
     def __init__(self, target: Target) -> None:

@@ -11,9 +11,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from headrace.connections import Connections
 from headrace.core.errors import CacheUnavailable, StoreUnavailable
 from headrace.core.keys import live_marker
+from headrace.live.connections import Connections
 from headrace.runtime.observability import report
 from headrace.storage.cache import Cache
 
@@ -29,7 +29,7 @@ REST_SECONDS = 5.0
 """How long the table is left alone after it did not answer."""
 
 
-class Audience:
+class SubscriberHints:
     """Knows which rooms have listeners."""
 
     def __init__(self, cache: Cache, connections: Connections, monotonic: Callable[[], float] = time.monotonic) -> None:

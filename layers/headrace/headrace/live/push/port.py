@@ -6,23 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-Verdict = Literal["sent", "gone", "late", "refused"]
+PushResult = Literal["sent", "gone", "late", "refused"]
 """``gone``: the connection is closed for good. ``late``: not taken in time, or asked to wait too often; it may have
 come. ``refused``: anything else; the same frame would be refused again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Send:
+class Push:
     """Frames for one connection, in order; each at most 128 KB."""
 
     connection_id: str
     frames: Sequence[bytes]
 
 
-class Courier(Protocol):
+class ConnectionPusher(Protocol):
     """Sends frames to connections."""
 
-    def deliver(self, sends: Sequence[Send], seconds: float) -> list[Verdict]:
+    def deliver(self, sends: Sequence[Push], seconds: float) -> list[PushResult]:
         """One verdict per send, in order, within about ``seconds``. No connection holds up another. Never raises.
 
         A frame may come twice; its connection gets no further frame of the send once one did not go through.

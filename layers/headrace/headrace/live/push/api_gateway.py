@@ -8,9 +8,9 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from headrace.push.base import Send, Verdict
-from headrace.push.kept import KeptConnections
-from headrace.push.signing import Signer, body_hash
+from headrace.live.push.connection_pool import ConnectionPool
+from headrace.live.push.port import Push, PushResult
+from headrace.live.push.sigv4 import Signer, body_hash
 
 TRIES = 4
 FIRST_PAUSE = 0.05
@@ -19,14 +19,14 @@ GONE = 410
 AGAIN = frozenset({429, 500, 502, 503, 504})
 
 
-class ApiGatewayCourier:
-    """A :class:`~headrace.push.base.Courier`. Not for several threads."""
+class ApiGatewayPusher:
+    """A :class:`~headrace.live.push.port.ConnectionPusher`. Not for several threads."""
 
-    def __init__(self, signer: Signer, connections: KeptConnections) -> None:
+    def __init__(self, signer: Signer, connections: ConnectionPool) -> None:
         self._signer = signer
         self._connections = connections
 
-    def deliver(self, sends: Sequence[Send], seconds: float) -> list[Verdict]:
+    def deliver(self, sends: Sequence[Push], seconds: float) -> list[PushResult]:
         """One verdict per send, in order."""
         # Most frames go to many: their hash is made once.
         hashes = {id(frame): body_hash(frame) for send in sends for frame in send.frames}
@@ -36,15 +36,15 @@ class ApiGatewayCourier:
 
 
 class _Delivery:
-    """One send as an :class:`~headrace.push.kept.Exchange`."""
+    """One send as an :class:`~headrace.live.push.connection_pool.HttpExchange`."""
 
-    def __init__(self, send: Send, signer: Signer, hashes: dict[int, str]) -> None:
+    def __init__(self, send: Push, signer: Signer, hashes: dict[int, str]) -> None:
         self._send = send
         self._signer = signer
         self._hashes = hashes
         self._at = 0
         self._tries = 0
-        self.verdict: Verdict = "late" if send.frames else "sent"
+        self.verdict: PushResult = "late" if send.frames else "sent"
 
     @property
     def left(self) -> bool:

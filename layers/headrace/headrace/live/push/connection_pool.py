@@ -16,14 +16,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from headrace.push.lane import Lane, Target
+from headrace.live.push.http_connection import HttpConnection, Target
 
 IDLE_SECONDS = 20.0
 """How long a connection may rest and still be used. By the wall clock, which a freeze does not stop: what lies on the
 way may have forgotten it."""
 
 
-class Exchange(Protocol):
+class HttpExchange(Protocol):
     """Something that takes one or more requests, one after the other."""
 
     def request(self) -> bytes:
@@ -40,7 +40,7 @@ class Exchange(Protocol):
 
 @dataclass(slots=True)
 class _Busy:
-    exchange: Exchange
+    exchange: HttpExchange
     began: float
 
 
@@ -48,11 +48,11 @@ class _Busy:
 class _Work:
     """What is left to do in one run."""
 
-    ready: deque[Exchange]
-    later: list[tuple[float, int, Exchange]] = field(default_factory=list)
+    ready: deque[HttpExchange]
+    later: list[tuple[float, int, HttpExchange]] = field(default_factory=list)
     order: itertools.count[int] = field(default_factory=itertools.count)
 
-    def answered(self, exchange: Exchange, status: int) -> None:
+    def answered(self, exchange: HttpExchange, status: int) -> None:
         pause = exchange.answered(status)
         if pause is not None:
             heapq.heappush(self.later, (time.monotonic() + pause, next(self.order), exchange))
@@ -62,7 +62,7 @@ class _Work:
             self.ready.append(heapq.heappop(self.later)[2])
 
 
-class KeptConnections:
+class ConnectionPool:
     """Up to ``most`` connections that are kept from one :meth:`run` to the next. Not for several threads.
 
     A request may take ``each`` seconds. Where only requests are left that are under way, each of them has ``patience``
@@ -75,11 +75,11 @@ class KeptConnections:
         self._each = each
         self._patience = patience
         self._selector = selectors.DefaultSelector()
-        self._idle: list[tuple[Lane, float]] = []
-        self._busy: dict[Lane, _Busy] = {}  # in the order in which they began
-        self._known: dict[Lane, int] = {}
+        self._idle: list[tuple[HttpConnection, float]] = []
+        self._busy: dict[HttpConnection, _Busy] = {}  # in the order in which they began
+        self._known: dict[HttpConnection, int] = {}
 
-    def run(self, exchanges: Iterable[Exchange], seconds: float) -> None:
+    def run(self, exchanges: Iterable[HttpExchange], seconds: float) -> None:
         """Carry out all of ``exchanges``, as many at once as there are connections, in at most ``seconds``."""
         work = _Work(deque(exchanges))
         now = time.monotonic()
@@ -115,15 +115,15 @@ class KeptConnections:
         else:
             self._watch(lane)
 
-    def _lane(self) -> Lane:
+    def _lane(self) -> HttpConnection:
         while self._idle:
             lane, since = self._idle.pop()
             if 0 <= time.time() - since < IDLE_SECONDS:
                 return lane
             self._drop(lane)
-        return Lane(self._target)
+        return HttpConnection(self._target)
 
-    def _step(self, lane: Lane, work: _Work, readable: bool) -> None:
+    def _step(self, lane: HttpConnection, work: _Work, readable: bool) -> None:
         busy = self._busy.get(lane)
         try:
             status = lane.step(readable=readable)
@@ -140,7 +140,7 @@ class KeptConnections:
             self._drop(lane)
         work.answered(busy.exchange, status)
 
-    def _lost(self, lane: Lane, work: _Work) -> None:
+    def _lost(self, lane: HttpConnection, work: _Work) -> None:
         self._drop(lane)
         busy = self._busy.pop(lane, None)
         if busy is None:
@@ -160,7 +160,7 @@ class KeptConnections:
             self._drop(lane)
             work.answered(busy.exchange, 0)
 
-    def _watch(self, lane: Lane) -> None:
+    def _watch(self, lane: HttpConnection) -> None:
         known = self._known.get(lane)
         if known is None:
             self._selector.register(lane.fileno(), lane.waits_for, lane)
@@ -168,7 +168,7 @@ class KeptConnections:
             self._selector.modify(lane.fileno(), lane.waits_for, lane)
         self._known[lane] = lane.waits_for
 
-    def _drop(self, lane: Lane) -> None:
+    def _drop(self, lane: HttpConnection) -> None:
         if self._known.pop(lane, None) is not None:
             self._selector.unregister(lane.fileno())
         lane.close()

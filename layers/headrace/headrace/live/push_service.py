@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from headrace import live_frames
-from headrace.connections import Connections, Subscription
 from headrace.core.errors import PoisonRecord, StoreUnavailable
-from headrace.push.base import Courier, Send, Verdict
+from headrace.live import frames
+from headrace.live.connections import Connections, Subscription
+from headrace.live.push.port import ConnectionPusher, Push, PushResult
 from headrace.queues.rabbitmq.event import rabbit_body
 from headrace.runtime.observability import Meter, report, report_unexpected
 
@@ -30,7 +30,7 @@ LOOKS_AT_ONCE = 8
 
 Items = Mapping[str, Mapping[str, Any]]
 """Items of a room by key."""
-Listener = tuple[str, str]
+Subscriber = tuple[str, str]
 """A room and a connection."""
 
 
@@ -42,17 +42,17 @@ class _Late:
     rests_until: float = float("-inf")
 
 
-class Pusher:
+class PushService:
     """Pushes batches of live copies. Remembers across batches who is late and who missed something."""
 
     def __init__(
-        self, connections: Connections, courier: Courier, monotonic: Callable[[], float] = time.monotonic
+        self, connections: Connections, courier: ConnectionPusher, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._connections = connections
         self._courier = courier
         self._monotonic = monotonic
         self._late: dict[str, _Late] = {}
-        self._missed: set[Listener] = set()
+        self._missed: set[Subscriber] = set()
         self._pool: ThreadPoolExecutor | None = None
 
     def push(self, event: Mapping[str, Any]) -> None:
@@ -66,11 +66,11 @@ class Pusher:
             meter.flush()
 
     def _push(self, rooms: Mapping[str, Items], meter: Meter) -> None:
-        sends: list[Send] = []
-        listeners: list[Listener] = []
+        sends: list[Push] = []
+        listeners: list[Subscriber] = []
         for (room_id, items), subscriptions in zip(rooms.items(), self._listening(list(rooms), meter), strict=True):
-            for subscription, frames in self._addressed(room_id, items, subscriptions):
-                sends.append(Send(subscription.connection_id, frames))
+            for subscription, texts in self._addressed(room_id, items, subscriptions):
+                sends.append(Push(subscription.connection_id, texts))
                 listeners.append((room_id, subscription.connection_id))
         verdicts = self._courier.deliver(sends, BATCH_SECONDS)
         self._note(listeners, verdicts, meter)
@@ -108,11 +108,11 @@ class Pusher:
             key = (since, listener in self._missed)
             if key not in made:
                 heard = [item for item in items.values() if since is None or item["timestamp"] >= since]
-                made[key] = live_frames.frames(room_id, heard, missed=key[1])
+                made[key] = frames.frames(room_id, heard, missed=key[1])
             if made[key]:
                 yield subscription, made[key]
 
-    def _note(self, listeners: Sequence[Listener], verdicts: Sequence[Verdict], meter: Meter) -> None:
+    def _note(self, listeners: Sequence[Subscriber], verdicts: Sequence[PushResult], meter: Meter) -> None:
         # Where most are late, it is not they who are slow.
         is_slow_itself = verdicts.count("late") > max(1, len(verdicts) // 2)
         for listener, verdict in zip(listeners, verdicts, strict=True):
@@ -125,7 +125,7 @@ class Pusher:
                 self._missed.discard(listener)
                 self._late.pop(listener[1], None)
 
-    def _miss(self, listener: Listener) -> None:
+    def _miss(self, listener: Subscriber) -> None:
         if len(self._missed) >= REMEMBERED:
             self._missed.clear()
         self._missed.add(listener)
@@ -139,7 +139,7 @@ class Pusher:
             rest = min(LONGEST_REST, FIRST_REST * 2 ** min(late.times - 2, 16))
             late.rests_until = self._monotonic() + rest
 
-    def _forget(self, gone: Iterable[Listener]) -> None:
+    def _forget(self, gone: Iterable[Subscriber]) -> None:
         rooms: dict[str, list[str]] = {}
         for room_id, connection_id in gone:
             rooms.setdefault(room_id, []).append(connection_id)
@@ -156,7 +156,7 @@ def _rooms(event: Mapping[str, Any], meter: Meter) -> dict[str, dict[str, dict[s
     for queue in event["rmqMessagesByQueue"].values():
         for record in queue:
             try:
-                room_id, items = live_frames.parse(rabbit_body(record))
+                room_id, items = frames.parse(rabbit_body(record))
             except (PoisonRecord, ValueError):
                 meter.count("LiveUnreadable")
                 report("live push", "a live copy cannot be read")

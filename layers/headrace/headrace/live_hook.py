@@ -1,4 +1,4 @@
-"""Live copies: what is stored in a room that somebody listens to is published to ``headrace.live``, for push_live.
+"""Live copies: what is stored in a room that somebody listens to is published to ``headrace.live_hook``, for push_live.
 
 Best effort, whatever is away: live is a hint, history is the truth. One message per room and batch (more where 32 KB do
 not hold it), in one queue per room, so that a room's order stays.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.audience import Audience
 from headrace.core.items import Item
 from headrace.core.stream import Stream
-from headrace.live_frames import frames
+from headrace.live.frames import frames
+from headrace.live.subscriber_hints import SubscriberHints
 from headrace.pages import item_of
 from headrace.queues.names import live_queue
 from headrace.queues.ports import LivePublisher, Outgoing
@@ -20,10 +20,10 @@ from headrace.storage.ports import Failure
 from headrace.streams.chat import CHAT
 
 
-class LiveListener:
+class LiveHook:
     """An :class:`~headrace.persist.AfterStore` that publishes live copies, and lets no event fail for it."""
 
-    def __init__(self, audience: Audience, publisher: LivePublisher) -> None:
+    def __init__(self, audience: SubscriberHints, publisher: LivePublisher) -> None:
         self._audience = audience
         self._publisher = publisher
 

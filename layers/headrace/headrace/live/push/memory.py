@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from headrace.push.base import Send, Verdict
+from headrace.live.push.port import Push, PushResult
 
 
-class MemoryCourier:
+class MemoryPusher:
     """Keeps what was ``sent`` by connection; ``verdicts`` says who does not get it, and why."""
 
     def __init__(self) -> None:
         self.sent: dict[str, list[bytes]] = defaultdict(list)
-        self.verdicts: dict[str, Verdict] = {}
+        self.verdicts: dict[str, PushResult] = {}
         self.asked: list[str] = []
 
-    def deliver(self, sends: Sequence[Send], seconds: float) -> list[Verdict]:  # noqa: ARG002 - takes no time
+    def deliver(self, sends: Sequence[Push], seconds: float) -> list[PushResult]:  # noqa: ARG002 - takes no time
         """One verdict per send, in order."""
-        verdicts: list[Verdict] = []
+        verdicts: list[PushResult] = []
         for send in sends:
             self.asked.append(send.connection_id)
             verdict = self.verdicts.get(send.connection_id, "sent")
