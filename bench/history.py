@@ -55,8 +55,8 @@ class Pages:
     """Ways to the pages of the rooms, bare and ours."""
 
     def __init__(self, port: int, cache_port: int) -> None:
+        from headrace.api.paging.cursors import CursorSigner
         from headrace.core.times import SystemClock
-        from headrace.cursors import CursorSigner
         from headrace.history import History
         from headrace.newest_pages import NewestPages
         from headrace.runtime.aws import client as lean
@@ -91,7 +91,7 @@ class Pages:
 
     def ours(self, kind: str, size: int, query: dict[str, str]) -> Call:
         """The whole of read_room for one request."""
-        from headrace.page_requests import parse_page_request, path_id
+        from headrace.api.paging.request import parse_page_request, path_id
         from headrace.reading import answer_page
 
         claims = {"sub": "alice", "username": "Alice", "scope": "chat:read", "exp": "4102444800"}

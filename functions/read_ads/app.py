@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.ads.asking import answer_ads
 from headrace.ads.routes import AdsRoutes
-from headrace.latencies import timed
+from headrace.api.statistics import timed
 
 ROUTES = {
     "GET /ads/{adId}/clicks": AdsRoutes.ad_clicks,

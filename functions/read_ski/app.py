@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.latencies import timed
+from headrace.api.statistics import timed
 from headrace.ski.asking import ski_routes
 from headrace.ski.routes import SkiRoutes
 

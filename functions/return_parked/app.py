@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.latencies import timed
+from headrace.api.statistics import timed
 from headrace.parked_routes import ParkedRoutes
 from headrace.parking import parked_routes
 

@@ -14,13 +14,13 @@ from headrace.ads.history import ClickHistory
 from headrace.analytics.requests import parse_request
 from headrace.analytics.scanner import Deadline, Scanner
 from headrace.analytics.windows import Analytics
+from headrace.api.paging.cursors import CursorSigner
+from headrace.api.paging.request import PageRequest
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.core.times import FixedClock, SystemClock
-from headrace.cursors import CursorSigner
-from headrace.page_requests import PageRequest
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client

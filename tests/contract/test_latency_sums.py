@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from redis_node import RedisNode
 
-from headrace.latencies import KEY, Latencies
+from headrace.api.statistics import KEY, RequestTimes
 from headrace.storage.redis import RedisCache, connect
 
 
@@ -14,7 +14,7 @@ def test_environments_add_up_and_begin_anew_when_the_cache_is_emptied(redis_node
     redis_node.start()
     client = connect(redis_node.settings, 1.0)
     client.flushall()
-    environments = [Latencies(RedisCache.of(redis_node.settings)) for _ in range(4)]
+    environments = [RequestTimes(RedisCache.of(redis_node.settings)) for _ in range(4)]
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda pair: pair[1].add("GET /resorts", 0.001 * (pair[0] + 1)), enumerate(environments)))

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.access import RoomAccess
+from headrace.api.paging.cursors import CursorSigner
 from headrace.core import keys, times
 from headrace.core.caller import Caller
 from headrace.core.times import FixedClock
-from headrace.cursors import CursorSigner
 from headrace.history import History
 from headrace.memberships import Change, MemoryMemberships
 from headrace.newest_pages import AGE_SECONDS, ForgetNewestPages, NewestPages

@@ -257,7 +257,7 @@ class Reading(RuleBasedStateMachine):
 @pytest.fixture
 def short_kept_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rooms of a few messages fill what the cache keeps, as on AWS rooms of a few dozen do."""
-    for module in ("headrace.history", "headrace.paging"):
+    for module in ("headrace.history", "headrace.api.paging.pager"):
         monkeypatch.setattr(f"{module}.ROWS", 3)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from headrace import answers
 from headrace.accept import Acceptor
 from headrace.ads import addresses
 from headrace.ads.addresses import AddressHasher
@@ -17,14 +16,15 @@ from headrace.ads.routes import AdsRoutes, Route
 from headrace.analytics.late_events import LateEvents
 from headrace.analytics.scanner import Deadline, Scanner
 from headrace.analytics.windows import Analytics
-from headrace.auth import caller_from_http
+from headrace.api import responses
+from headrace.api.auth import caller_from_http
+from headrace.api.paging.cursors import CursorSigner
 from headrace.core import times
 from headrace.core.envelope import decode
 from headrace.core.errors import HeadraceError
 from headrace.core.items import Item
 from headrace.core.stream import TableSettings
 from headrace.core.times import FixedClock
-from headrace.cursors import CursorSigner
 from headrace.http_writes import HttpWrites, batch, single
 from headrace.persist import Persister
 from headrace.queues import names
@@ -141,7 +141,7 @@ class Billboards:
         try:
             body = route(routes or self.routes, caller_from_http(asked), asked, Deadline(1000))
         except HeadraceError as error:
-            answer = answers.http_error(error)
+            answer = responses.http_error(error)
             return answer["statusCode"], json.loads(answer["body"])
         return 200, json.loads(body) if isinstance(body, str) else body
 

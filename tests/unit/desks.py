@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.api.paging.cursors import CursorSigner
+from headrace.api.paging.request import ListRequest
 from headrace.conversations import DEFAULT_LIMIT, Conversations
 from headrace.core import keys
 from headrace.core.caller import Caller
 from headrace.core.times import FixedClock
-from headrace.cursors import CursorSigner
 from headrace.last_activity import LastActivity
 from headrace.memberships import Change, EventKind, MemoryMemberships
-from headrace.page_requests import ListRequest
 from headrace.room_activity import MemoryRoomActivity
 from headrace.rooms import MemoryRooms, Room, RoomKind
 from headrace.storage.memory import MemoryReader

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.access import Access, Interval, Reach, not_in_room
+from headrace.api.paging.cursors import CursorSigner
 from headrace.core import keys, times
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden
-from headrace.cursors import CursorSigner
 from headrace.history import History, PageRequest
 from headrace.newest_pages import NewestPages
 from headrace.storage.memory import MemoryReader

@@ -7,9 +7,9 @@ from typing import Any
 
 from headrace.accept import Acceptor
 from headrace.access import RoomAccess
+from headrace.api.paging.cursors import CursorSigner
 from headrace.core.caller import Caller
 from headrace.core.times import FixedClock
-from headrace.cursors import CursorSigner
 from headrace.gates import RoomGate
 from headrace.live.memory import MemoryConnections
 from headrace.memberships import Membership, MemoryMemberships

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headrace.accept import Acceptor
+from headrace.api.statistics import RequestTimes
 from headrace.core import times
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import Stream, TableSettings
 from headrace.core.times import FixedClock
 from headrace.http_writes import HttpWrites, batch, single
-from headrace.latencies import Latencies
 from headrace.persist import Persister
 from headrace.queues import names
 from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
@@ -114,7 +114,7 @@ class Slopes:
     def _routes(self, reader: RangeReader) -> SkiRoutes:
         skiers = Skiers(reader, RIDES.table, self.clock)
         days = ResortDays(reader, RIDES.table, self.resorts, self.counts, self.clock, self.clock.advance)
-        return SkiRoutes(Parts(skiers, days, self.resorts, Latencies(NoCache())), self.clock, "")
+        return SkiRoutes(Parts(skiers, days, self.resorts, RequestTimes(NoCache())), self.clock, "")
 
     def post(self, *rides: dict[str, Any], subject: str = "gate") -> tuple[int, dict[str, Any]]:
         """Send rides, one by its own route, several as a batch."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headrace.ads import keys as ads_keys
 from headrace.ads.addresses import AWAY_SECONDS, HASH_LENGTH, AddressHasher, canonical
-from headrace.auth import caller_from_http
+from headrace.api.auth import caller_from_http
 from headrace.core import keys
 from headrace.core.envelope import decode
 from headrace.core.errors import InvalidEvent, PoisonRecord

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from headrace import answers
+from headrace.api import responses
 
 
 def test_a_batch_that_is_all_wrong_is_still_answered_in_one_frame() -> None:
@@ -12,7 +12,7 @@ def test_a_batch_that_is_all_wrong_is_still_answered_in_one_frame() -> None:
     error = {"code": "invalid_event", "message": "field0 is wrong", "details": details}
     results = [{"messageId": "\U0001f600" * 128, "error": error} for _ in range(100)]
 
-    body = answers.acks("r", results)["body"]
+    body = responses.acks("r", results)["body"]
 
-    assert len(body.encode()) <= answers.FRAME_BYTES
+    assert len(body.encode()) <= responses.FRAME_BYTES
     assert len(json.loads(body)["results"]) == 100

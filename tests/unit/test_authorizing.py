@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from headrace.auth import caller_from_frame
-from headrace.authorizing import decide
+from headrace.api.auth import caller_from_frame
+from headrace.api.authorizer import decide
 from headrace.core.caller import Caller
 from headrace.core.errors import TokenExpired, Unauthorized, Unavailable
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.api.paging.cursors import CursorSigner, Query
 from headrace.core import keys
 from headrace.core.errors import InvalidCursor
-from headrace.cursors import CursorSigner, Query
 
 SIGNER = CursorSigner(b"k" * 32)
 QUERY = Query("room", "lobby", "alice", "2025-01-01T00:00:00.000000Z", None)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from headrace.access import RoomAccess
+from headrace.api.paging.cursors import CursorSigner
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden, StoreUnavailable
 from headrace.core.times import SECOND, FixedClock
-from headrace.cursors import CursorSigner
 from headrace.history import ROOMS_PER_PAGE, History, PageRequest
 from headrace.memberships import Change, MemoryMemberships
 from headrace.rooms import MemoryRooms, Room
@@ -255,7 +255,7 @@ def test_p12_what_a_table_leaves_out_is_no_right(left_out: str) -> None:
 
 
 def _user_query() -> Any:
-    from headrace.cursors import Query
+    from headrace.api.paging.cursors import Query
 
     return Query("user", "bob", "alice", None, None)
 

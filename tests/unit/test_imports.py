@@ -20,7 +20,7 @@ ADAPTER_MODULES = {
     "checks",
     "dead_lane.sqs",
     "runtime.secrets",
-    "tokens",
+    "api.tokens",
     "topology",
     "broker.cast",
     "broker.depths",

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from headrace import latencies as module
+from headrace.api import statistics as module
+from headrace.api.statistics import EVERY_SECONDS, RequestTimes, timed
 from headrace.core.errors import CacheUnavailable
-from headrace.latencies import EVERY_SECONDS, Latencies, timed
 
 
 class Cache:
@@ -41,7 +41,7 @@ class Clocked:
     def __init__(self) -> None:
         self.cache = Cache()
         self.now = 0.0
-        self.latencies = Latencies(self.cache, monotonic=lambda: self.now)
+        self.latencies = RequestTimes(self.cache, monotonic=lambda: self.now)
 
     def add(self, route: str, seconds: float) -> None:
         self.latencies.add(route, seconds)
@@ -116,7 +116,7 @@ def test_a_handler_is_timed_under_its_route_also_when_it_fails(monkeypatch: pyte
 
 def test_without_a_cache_nothing_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CACHE_ENDPOINT", raising=False)
-    module.latencies.cache_clear()
+    module.request_times.cache_clear()
 
     assert timed(lambda event, _context: event)({"routeKey": "GET /a"}, None) == {"routeKey": "GET /a"}
-    module.latencies.cache_clear()
+    module.request_times.cache_clear()

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from headrace.api.paging.cursors import CursorSigner
+from headrace.api.paging.page import ROWS
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden
 from headrace.core.keys import newest_page
 from headrace.core.times import FixedClock
-from headrace.cursors import CursorSigner
 from headrace.history import History, PageRequest
-from headrace.newest_pages import ROWS, ForgetNewestPages, NewestPages
+from headrace.newest_pages import ForgetNewestPages, NewestPages
 from headrace.storage.memory import MemoryCache, MemoryReader
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat import CHAT

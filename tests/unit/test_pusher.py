@@ -11,7 +11,7 @@ import pytest
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.times import SECOND, FixedClock
-from headrace.live import frames
+from headrace.live import frames as live_frames
 from headrace.live.connections import Subscription
 from headrace.live.memory import MemoryConnections
 from headrace.live.push.memory import MemoryPusher
@@ -42,7 +42,7 @@ class PushWorld:
 
     def push(self, *items: dict[str, Any]) -> None:
         """One copy for each of ``items``, in one batch."""
-        bodies = [frames.frames(each["roomId"], [each])[0] for each in items]
+        bodies = [live_frames.frames(each["roomId"], [each])[0] for each in items]
         self.push_bodies(*bodies)
 
     def push_bodies(self, *bodies: bytes) -> None:
@@ -80,7 +80,7 @@ def test_a_batch_that_one_frame_does_not_hold_comes_in_several_in_order() -> Non
     frames = push.got("c-1")
     assert len(frames) > 1
     assert [text.rstrip("x") for frame in frames for text in frame] == [str(number) for number in range(20)]
-    assert all(len(frame) <= frames.FRAME_BYTES for frame in push.courier.sent["c-1"])
+    assert all(len(frame) <= live_frames.FRAME_BYTES for frame in push.courier.sent["c-1"])
 
 
 def test_several_rooms_of_a_batch_go_to_their_own_listeners() -> None:
@@ -187,7 +187,7 @@ def test_what_was_missed_in_one_room_is_said_in_that_room() -> None:
 def test_a_copy_that_cannot_be_read_delays_no_other() -> None:
     push = PushWorld()
     push.listen("c-1")
-    good = frames.frames("kitchen", [item("good")])[0]
+    good = live_frames.frames("kitchen", [item("good")])[0]
 
     push.push_bodies(b"{", b"\xff", good, b'{"roomId":"kitchen","items":[{"key":1}]}')
     push.pusher.push({"rmqMessagesByQueue": {"live.0::/": [{"data": "%"}, {}]}})

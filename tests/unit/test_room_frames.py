@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from headrace.access import Access, Reach
-from headrace.answers import FRAME_BYTES
+from headrace.api.paging.cursors import CursorSigner
+from headrace.api.responses import FRAME_BYTES
 from headrace.core.caller import Caller
 from headrace.core.keys import live_marker
 from headrace.core.times import SECOND
-from headrace.cursors import CursorSigner
 from headrace.history import History
 from headrace.live.connections import CONNECTION_SECONDS, Subscription
 from headrace.live.subscriber_hints import SOME, SubscriberHints

@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt import PyJWK, PyJWKClientConnectionError, PyJWKSetError
 from jwt.algorithms import RSAAlgorithm
 
+from headrace.api.tokens import REFETCH_SECONDS, TokenVerifier, token_from_subprotocols
 from headrace.core.errors import TokenExpired, Unauthorized, Unavailable
-from headrace.tokens import REFETCH_SECONDS, TokenVerifier, token_from_subprotocols
 
 ISSUER = "https://issuer.example"
 KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)

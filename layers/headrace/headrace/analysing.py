@@ -6,11 +6,11 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace import answers
 from headrace.analytics.requests import WindowRequest, parse_request
 from headrace.analytics.scanner import Deadline, Scanner
 from headrace.analytics.windows import Analytics
-from headrace.auth import caller_from_http
+from headrace.api import responses
+from headrace.api.auth import caller_from_http
 from headrace.core.caller import Caller
 from headrace.core.errors import HeadraceError
 from headrace.core.stream import Stream
@@ -68,14 +68,14 @@ def answer_analytics(event: Mapping[str, Any], remaining: float) -> dict[str, An
             body = answer(analytics(), caller, request, Deadline(remaining - MARGIN_SECONDS))
         finally:
             meter.measure("AnalyticsReadUnits", analytics().units - before)
-        return answers.http(200, body)
+        return responses.http(200, body)
     except HeadraceError as error:
-        answered = answers.http_error(error)
+        answered = responses.http_error(error)
         if answered["statusCode"] >= 500:
             report(type(error).__name__, f"analytics could not be answered: {error.message}", level="error")
         return answered
     except Exception as error:  # noqa: BLE001 - reported, and answered as an error
         report_unexpected(error)
-        return answers.http_error(error)
+        return responses.http_error(error)
     finally:
         meter.flush()

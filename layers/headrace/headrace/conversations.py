@@ -13,21 +13,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.access import not_in_room
+from headrace.api.paging.cursors import CursorSigner, Query
+from headrace.api.paging.page import item_of
+from headrace.api.paging.range_walk import ReadBudget, ranges, read_page, spans_of
+from headrace.api.paging.request import ListRequest
 from headrace.core import times
 from headrace.core.caller import CHAT_READ, Caller
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
 from headrace.core.intervals import Interval
 from headrace.core.keys import MESSAGE_KEY_FORM, parse_read_mark, shown_read_mark, time_of
 from headrace.core.sender import AHEAD_LIMIT
-from headrace.cursors import CursorSigner, Query
 from headrace.memberships import Membership, Memberships
-from headrace.page_requests import ListRequest
-from headrace.pages import item_of
 from headrace.room_activity import ActiveRoom, RoomActivity
 from headrace.rooms import OPEN
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.chat import TEXT
-from headrace.walks import Effort, fill, ranges, spans_of
 
 ROOMS_LIMIT = 2000
 """Rooms of a user that a list covers: 20 reads of 100 rooms. It says so when there are more."""
@@ -36,8 +36,8 @@ LIMIT = 50
 UNREAD_LIMIT = 100
 AT_ONCE = 8
 
-LAST_EFFORT = Effort(reads=8, rows=1000)
-UNREAD_EFFORT = Effort(reads=4, rows=1000)
+LAST_EFFORT = ReadBudget(reads=8, rows=1000)
+UNREAD_EFFORT = ReadBudget(reads=4, rows=1000)
 """Reads that a room's count may spend on messages that do not count; then it says "or more"."""
 
 _COUNTED = ("timestampSk", "userId", "messageType", "expiresAt")
@@ -174,7 +174,7 @@ class Conversations:
         """The newest message that the user may see."""
         spans = spans_of(None if stand.active.room.kind == OPEN else stand.intervals, None, None)
         queries = ranges(self._rows(stand), spans, None, True)
-        found = fill(self._reader, queries, 1, now, LAST_EFFORT)
+        found = read_page(self._reader, queries, 1, now, LAST_EFFORT)
         return found.items[0] if found.items else None
 
     def _unread(self, stand: Stand, now: int) -> tuple[int, bool]:
@@ -183,7 +183,7 @@ class Conversations:
         user_id = stand.membership.user_id
         place = None if mark is None else {"timestampSk": mark}
         queries = ranges(self._rows(stand, _COUNTED), spans_of(stand.intervals, None, None), place, False)
-        found = fill(self._reader, queries, UNREAD_LIMIT, now, UNREAD_EFFORT, lambda row: _counts(row, user_id))
+        found = read_page(self._reader, queries, UNREAD_LIMIT, now, UNREAD_EFFORT, lambda row: _counts(row, user_id))
         return len(found.items), found.more is not None
 
     def _rows(self, stand: Stand, attributes: tuple[str, ...] = ()) -> RangeQuery:

@@ -6,14 +6,14 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.bodies import http_body
+from headrace.api.bodies import http_body
+from headrace.api.paging.cursors import CursorSigner
+from headrace.api.paging.request import parse_list_request, path_id
 from headrace.conversations import AT_ONCE, DEFAULT_LIMIT, LIMIT, Conversations
 from headrace.core.caller import Caller
 from headrace.core.errors import NotFound
 from headrace.core.times import SystemClock
-from headrace.cursors import CursorSigner
 from headrace.memberships_dynamodb import DynamoMemberships
-from headrace.page_requests import parse_list_request, path_id
 from headrace.room_activity import DynamoRoomActivity
 from headrace.runtime.aws import client
 from headrace.runtime.secrets import ManagedSecrets

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.bodies import http_body
+from headrace.api.bodies import http_body
 from headrace.core.errors import NotFound
 from headrace.core.times import Clock
 from headrace.dead_lane.letters import SHOWN_CHARACTERS

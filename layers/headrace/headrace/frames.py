@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace import answers
 from headrace.accept import Acceptor
-from headrace.auth import caller_from_frame
-from headrace.bodies import event_list, parse_object
+from headrace.api import responses
+from headrace.api.auth import caller_from_frame
+from headrace.api.bodies import event_list, parse_object
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, HeadraceError, InvalidRequest, echo, to_body
@@ -39,20 +39,20 @@ class Frames:
     def send_message(self, frame: dict[str, Any], caller: Caller, correlation_id: str, meter: Meter) -> dict[str, Any]:
         """Accept the one event that the frame itself is."""
         (result,) = self._acceptor.accept(CHAT, caller, [frame], correlation_id, meter)
-        request_id = answers.request_id_of(frame)
+        request_id = responses.request_id_of(frame)
         if result.error is not None:
-            return answers.frame_error(request_id, to_body(result.error), **result.receipt)
-        return answers.ack(request_id, result.to_body())
+            return responses.frame_error(request_id, to_body(result.error), **result.receipt)
+        return responses.ack(request_id, result.to_body())
 
     def send_batch(self, frame: dict[str, Any], caller: Caller, correlation_id: str, meter: Meter) -> dict[str, Any]:
         """Accept the frame's events, with one result each."""
         events = event_list(frame, BATCH_LIMIT)
         results = self._acceptor.accept(CHAT, caller, events, correlation_id, meter)
-        return answers.acks(answers.request_id_of(frame), [result.to_body() for result in results])
+        return responses.acks(responses.request_id_of(frame), [result.to_body() for result in results])
 
     def ping(self, frame: dict[str, Any], _caller: Caller, _correlation_id: str, _meter: Meter) -> dict[str, Any]:
         """Tell the time."""
-        return answers.pong(answers.request_id_of(frame), times.iso(self._clock.now()))
+        return responses.pong(responses.request_id_of(frame), times.iso(self._clock.now()))
 
     def unknown(self, frame: dict[str, Any], _caller: Caller, _correlation_id: str, _meter: Meter) -> dict[str, Any]:
         """Refuse an action that there is not."""
@@ -74,14 +74,14 @@ def answer_frame(event: Mapping[str, Any], clock: Clock, scope_prefix: str, act:
     correlation_id = correlate(event)
     try:
         frame = parse_object(event.get("body"), "frame")
-        request_id = answers.request_id_of(frame)
+        request_id = responses.request_id_of(frame)
         caller = caller_from_frame(event, scope_prefix)
         caller.require_unexpired(clock.now())
         return act(frame, caller, correlation_id, meter)
     except HeadraceError as error:
-        return answers.frame_error(request_id, to_body(error))
+        return responses.frame_error(request_id, to_body(error))
     except Exception as error:  # noqa: BLE001 - reported, and answered as an error: the client must not wait
         report_unexpected(error)
-        return answers.frame_error(request_id, to_body(error))
+        return responses.frame_error(request_id, to_body(error))
     finally:
         meter.flush()

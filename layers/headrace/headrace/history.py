@@ -11,22 +11,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.access import Access, Reach
+from headrace.api.paging.cursors import CursorSigner, Query
+from headrace.api.paging.page import ITEM_FIELDS, ROWS, Page
+from headrace.api.paging.pager import Pager
+from headrace.api.paging.range_walk import ReadBudget, spans_of
+from headrace.api.paging.request import PageRequest, parse_page_request, path_id
 from headrace.core import times
 from headrace.core.caller import CHAT_READ, Caller
-from headrace.cursors import CursorSigner, Query
-from headrace.newest_pages import ROWS, NewestPages
-from headrace.page_requests import PageRequest, parse_page_request, path_id
-from headrace.pages import ITEM_FIELDS, Page
-from headrace.paging import Paging
+from headrace.newest_pages import NewestPages
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
-from headrace.walks import Effort, spans_of
 
 __all__ = ["ITEM_FIELDS", "History", "PageRequest", "parse_page_request", "path_id"]
 
-ROOM_EFFORT = Effort(reads=64, rows=4000)
+ROOM_EFFORT = ReadBudget(reads=64, rows=4000)
 """Reads that a page may spend on expired rows which are not deleted yet. All but the first few pass over 1 MB each, so
 ``hasMore`` is exact unless there are some 60 MB of them in a row."""
-USER_EFFORT = Effort(reads=6, rows=500)
+USER_EFFORT = ReadBudget(reads=6, rows=500)
 ROOMS_PER_PAGE = 50
 """Rooms whose reach one page of somebody else's words may ask for."""
 
@@ -77,7 +77,7 @@ class History:
         query = Query("room", room_id, caller.subject, request.start, request.end)
         rows = RangeQuery(self._table, "roomId", room_id, "timestampSk", consistent=True)
         spans = spans_of(reach.intervals, request.start, request.end)
-        paging = Paging(
+        paging = Pager(
             self._reader, self._cursors, query, rows, spans, ("timestampSk",), ROOM_EFFORT, now // times.SECOND
         )
         if self._newest is None or not request.is_newest or request.limit > ROWS:
@@ -108,7 +108,7 @@ class History:
         sight = None if user_id == caller.subject else _Sight(self._reader, self._access, caller)
         reader, sees = (sight, sight.sees) if sight is not None else (self._reader, None)
         position, seconds = ("timestampSk", "roomId"), now // times.SECOND
-        paging = Paging(reader, self._cursors, query, rows, spans, position, USER_EFFORT, seconds, sees)
+        paging = Pager(reader, self._cursors, query, rows, spans, position, USER_EFFORT, seconds, sees)
         return paging.page(request)
 
 

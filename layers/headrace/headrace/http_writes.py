@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace import answers
 from headrace.accept import Acceptor, Result
-from headrace.auth import caller_from_http
-from headrace.bodies import event_list, http_body
+from headrace.api import responses
+from headrace.api.auth import caller_from_http
+from headrace.api.bodies import event_list, http_body
 from headrace.core.caller import Caller
 from headrace.core.errors import (
     FieldError,
@@ -52,10 +52,10 @@ class HttpWrites:
             caller = caller_from_http(event, self._scope_prefix)
             return route(self, Request(event, caller, correlation_id, meter))
         except HeadraceError as error:
-            return answers.http_error(error)
+            return responses.http_error(error)
         except Exception as error:  # noqa: BLE001 - reported, and answered as an error
             report_unexpected(error)
-            return answers.http_error(error)
+            return responses.http_error(error)
         finally:
             meter.flush()
 
@@ -101,9 +101,9 @@ def _answer(results: Sequence[Result], status: int) -> dict[str, Any]:
     bodies = [result.to_body() for result in results]
     errors = [result.error for result in results if result.error is not None]
     if len(errors) < len(results):
-        return answers.http(status, {"results": bodies})
+        return responses.http(status, {"results": bodies})
     later = [error for error in errors if isinstance(error, Unavailable | RateLimited)]
     error: HeadraceError = max(later, key=lambda each: each.retry_after) if later else errors[0]
     if len(errors) > 1 and not later and not all(isinstance(e, Forbidden) for e in errors):
         error = InvalidEvent(f"none of the {len(errors)} events is valid; see results")
-    return answers.http_error(error, results=bodies)
+    return responses.http_error(error, results=bodies)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
+from headrace.api.paging.cursors import CursorSigner
 from headrace.core.times import SystemClock
-from headrace.cursors import CursorSigner
 from headrace.reading import connections
 from headrace.rights import access, memberships, rooms
 from headrace.room_keeper import RoomKeeper

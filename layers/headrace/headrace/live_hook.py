@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headrace.api.paging.page import item_of
 from headrace.core.items import Item
 from headrace.core.stream import Stream
 from headrace.live.frames import frames
 from headrace.live.subscriber_hints import SubscriberHints
-from headrace.pages import item_of
 from headrace.queues.names import live_queue
 from headrace.queues.ports import LivePublisher, Outgoing
 from headrace.runtime.observability import report, report_unexpected

@@ -11,8 +11,8 @@ Form: a line ``1 time is_complete``, then one line of JSON for each item, newest
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from headrace.api.paging.page import CachedPage
 from headrace.core.errors import CacheUnavailable
 from headrace.core.items import Item
 from headrace.core.keys import newest_page
@@ -24,8 +24,6 @@ from headrace.storage.ports import Failure
 from headrace.streams.chat import CHAT
 
 AGE_SECONDS = 2.0
-ROWS = 20
-"""The longest page that comes from the cache: the default one. One item more is kept, to tell that there is more."""
 
 BUSY_SECONDS = 60
 """A room is busy where its newest page was asked for less than this ago, in the same environment. Only busy rooms use
@@ -39,14 +37,6 @@ SLOW_SECONDS = 0.05
 _FORM = "1"
 
 
-@dataclass(frozen=True, slots=True)
-class Newest:
-    """A room's newest ``items`` as JSON, newest first; ``is_complete``: the room has no others."""
-
-    items: Sequence[str]
-    is_complete: bool
-
-
 class NewestPages:
     """Finds and keeps the newest messages of rooms; nothing it does can fail a request."""
 
@@ -55,7 +45,7 @@ class NewestPages:
         self._clock = clock
         self._asked: dict[str, int] = {}
 
-    def find(self, room_id: str) -> tuple[Newest | None, bool]:
+    def find(self, room_id: str) -> tuple[CachedPage | None, bool]:
         """What is kept, if it is there and fresh; and whether something is to be kept now."""
         asked = self._clock.now()
         if not self._is_busy(room_id, asked):
@@ -76,7 +66,7 @@ class NewestPages:
             del self._asked[next(iter(self._asked))]
         return last is not None and now - last < BUSY_SECONDS * SECOND
 
-    def keep(self, room_id: str, newest: Newest, read_at: int) -> None:
+    def keep(self, room_id: str, newest: CachedPage, read_at: int) -> None:
         """Keep ``newest``, which the table held at ``read_at`` (microseconds) or later."""
         left = AGE_SECONDS - (self._clock.now() - read_at) / SECOND
         if left <= 0:
@@ -88,14 +78,14 @@ class NewestPages:
             report("newest pages", f"pages are read from the table: {error.message}")
 
 
-def _decoded(value: bytes, now: int) -> Newest | None:
+def _decoded(value: bytes, now: int) -> CachedPage | None:
     try:
         head, *items = value.decode().split("\n")
         form, read_at, is_complete = head.split(" ")
         is_fresh = form == _FORM and 0 <= now - int(read_at) <= AGE_SECONDS * SECOND
     except ValueError:
         return None
-    return Newest(items, is_complete == "1") if is_fresh else None
+    return CachedPage(items, is_complete == "1") if is_fresh else None
 
 
 class ForgetNewestPages:

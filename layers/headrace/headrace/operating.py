@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from headrace import answers
-from headrace.auth import caller_from_http
+from headrace.api import responses
+from headrace.api.auth import caller_from_http
 from headrace.breaker_board import read_board
 from headrace.core.caller import OPS
 from headrace.core.errors import HeadraceError
@@ -53,12 +53,12 @@ def answer_status(event: Mapping[str, Any]) -> dict[str, Any]:
     try:
         caller = caller_from_http(event, StatusSettings.read().scope_prefix)
         caller.require(OPS, now=SystemClock().now())
-        return answers.http(200, status().body())
+        return responses.http(200, status().body())
     except HeadraceError as error:
-        answer = answers.http_error(error)
+        answer = responses.http_error(error)
         if answer["statusCode"] >= 500:
             report(type(error).__name__, f"the status could not be told: {error.message}", level="error")
         return answer
     except Exception as error:  # noqa: BLE001 - reported, and answered as an error
         report_unexpected(error)
-        return answers.http_error(error)
+        return responses.http_error(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from headrace.bodies import http_body
+from headrace.api.bodies import http_body
 from headrace.core.errors import FieldError, InvalidRequest, Lane, NotFound, echo
 from headrace.core.times import Clock
 from headrace.operators import OperatorRoutes

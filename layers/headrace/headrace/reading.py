@@ -6,17 +6,17 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace import answers
-from headrace.auth import caller_from_http
+from headrace.api import responses
+from headrace.api.auth import caller_from_http
+from headrace.api.paging.cursors import CursorSigner
+from headrace.api.paging.page import Page
 from headrace.core.caller import Caller
 from headrace.core.errors import HeadraceError
 from headrace.core.times import SystemClock
-from headrace.cursors import CursorSigner
 from headrace.history import History
 from headrace.live.connections import Connections
 from headrace.live.connections_dynamodb import DynamoConnections
 from headrace.newest_pages import NewestPages
-from headrace.pages import Page
 from headrace.rights import access
 from headrace.runtime.aws import client
 from headrace.runtime.observability import correlate, report, report_unexpected
@@ -71,12 +71,12 @@ def answer_body(event: Mapping[str, Any], read: ReadBody) -> dict[str, Any]:
     correlate(event)
     try:
         caller = caller_from_http(event, scope_prefix())
-        return answers.http(200, read(caller, event))
+        return responses.http(200, read(caller, event))
     except HeadraceError as error:
-        answer = answers.http_error(error)
+        answer = responses.http_error(error)
         if answer["statusCode"] >= 500:
             report(type(error).__name__, f"a page could not be read: {error.message}", level="error")
         return answer
     except Exception as error:  # noqa: BLE001 - reported, and answered as an error
         report_unexpected(error)
-        return answers.http_error(error)
+        return responses.http_error(error)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headrace import answers
 from headrace.access import Access
+from headrace.api import responses
+from headrace.api.paging.request import parse_page_request
 from headrace.core.caller import CHAT_READ, Caller
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
 from headrace.core.keys import ID_FORM, normalize_id, time_bound
@@ -16,11 +17,10 @@ from headrace.frames import ACTIONS, answer_frame
 from headrace.history import History
 from headrace.live.connections import Connections
 from headrace.live.subscriber_hints import SubscriberHints
-from headrace.page_requests import parse_page_request
 from headrace.runtime.observability import Meter
 from headrace.storage.ports import RangeQuery, RangeReader
 
-PAGE_BYTES = answers.FRAME_BYTES - 8 * 1024
+PAGE_BYTES = responses.FRAME_BYTES - 8 * 1024
 """Of a page's items in a frame; the rest is for the cursors, and what stands around them."""
 NOT_OF_A_PAGE = frozenset({"action", "requestId", "roomId"})
 
@@ -37,7 +37,7 @@ class RoomFrame:
     @property
     def request_id(self) -> str | None:
         """The client's id of the frame."""
-        return answers.request_id_of(self.content)
+        return responses.request_id_of(self.content)
 
     @property
     def room_id(self) -> str:
@@ -107,13 +107,13 @@ class RoomFrames:
                 raise
             since, written = now, now == since
         self._audience.gained(room_id)
-        return answers.subscribed(frame.request_id, room_id, self._newest(room_id, since))
+        return responses.subscribed(frame.request_id, room_id, self._newest(room_id, since))
 
     def unsubscribe(self, frame: RoomFrame) -> dict[str, Any]:
         """Let the connection hear no more."""
         room_id = frame.room_id
         self._connections.unsubscribe(room_id, [frame.connection_id])
-        return answers.unsubscribed(frame.request_id, room_id)
+        return responses.unsubscribed(frame.request_id, room_id)
 
     def history(self, frame: RoomFrame) -> dict[str, Any]:
         """A page of the room, as ``GET /rooms/{roomId}/messages`` gives it, shorter where a frame does not hold it."""
@@ -121,7 +121,7 @@ class RoomFrames:
         fields = {name: value for name, value in frame.content.items() if name not in NOT_OF_A_PAGE}
         request = replace(parse_page_request(fields), max_bytes=PAGE_BYTES)
         page = self._history.room(frame.caller, room_id, request)
-        return answers.history(frame.request_id, room_id, page.text())
+        return responses.history(frame.request_id, room_id, page.text())
 
     def unknown(self, frame: RoomFrame) -> dict[str, Any]:
         """Refuse an action that there is not."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.access import Access, not_in_room
+from headrace.api.paging.cursors import CursorSigner, Query
+from headrace.api.paging.request import ListRequest
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreThrottled
-from headrace.cursors import CursorSigner, Query
 from headrace.memberships import MEMBER, OWNER, Membership, Memberships
-from headrace.page_requests import ListRequest
 from headrace.room_keeper import is_owner
 from headrace.room_stories import shown_name
 from headrace.rooms import Room, Rooms

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace import answers
-from headrace.auth import caller_from_http
-from headrace.bodies import http_body
+from headrace.api import responses
+from headrace.api.auth import caller_from_http
+from headrace.api.bodies import http_body
+from headrace.api.paging.request import parse_list_request
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE, Caller
 from headrace.core.errors import HeadraceError, NotFound
 from headrace.core.times import Clock
 from headrace.history import path_id
 from headrace.memberships import Membership
-from headrace.page_requests import parse_list_request
 from headrace.room_keeper import RoomKeeper
 from headrace.room_members import DEFAULT_LIMIT, LIMIT, RoomMembers
 from headrace.room_requests import JoinRequest, LeaveRequest, RoomRequest, parse
@@ -36,15 +36,15 @@ class RoomRoutes:
         correlation_id = correlate(event)
         try:
             caller = caller_from_http(event, self._scope_prefix)
-            return answers.http(200, route(self, event, caller, correlation_id, meter))
+            return responses.http(200, route(self, event, caller, correlation_id, meter))
         except HeadraceError as error:
-            answer = answers.http_error(error)
+            answer = responses.http_error(error)
             if answer["statusCode"] >= 500:
                 report(type(error).__name__, f"a room could not be managed: {error.message}", level="error")
             return answer
         except Exception as error:  # noqa: BLE001 - reported, and answered as an error
             report_unexpected(error)
-            return answers.http_error(error)
+            return responses.http_error(error)
         finally:
             meter.flush()
 

@@ -10,8 +10,8 @@ from headrace.ads.history import ClickHistory
 from headrace.ads.routes import AdsRoutes, Route
 from headrace.analysing import MARGIN_SECONDS, analytics_of
 from headrace.analytics.scanner import Deadline
+from headrace.api.paging.cursors import CursorSigner
 from headrace.core.times import SystemClock
-from headrace.cursors import CursorSigner
 from headrace.reading import answer_body
 from headrace.runtime.aws import client
 from headrace.runtime.secrets import ManagedSecrets

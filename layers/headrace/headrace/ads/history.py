@@ -11,20 +11,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace.ads.keys import shown_key, start_key
+from headrace.api.paging.cursors import CursorSigner, Query
+from headrace.api.paging.page import Page
+from headrace.api.paging.pager import Pager
+from headrace.api.paging.range_walk import ReadBudget, spans_of
+from headrace.api.paging.request import PageRequest
 from headrace.core import times
 from headrace.core.caller import ANALYTICS_READ, CHAT_READ, Caller
 from headrace.core.stream import Index
-from headrace.cursors import CursorSigner, Query
-from headrace.page_requests import PageRequest
-from headrace.pages import Page
-from headrace.paging import Paging
 from headrace.storage.merged_reader import MergedReader
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.ads import AD_INDEX, USER_INDEX
-from headrace.walks import Effort, spans_of
 
 ITEM_FIELDS = ("adId", "userId", "adType")
-EFFORT = Effort(reads=64, rows=1000)
+EFFORT = ReadBudget(reads=64, rows=1000)
 """Reads that a page may spend on expired rows which are not deleted yet; ``has_more`` is exact unless it needs more."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
@@ -69,5 +69,5 @@ class ClickHistory:
         spans = spans_of(None, request.start, request.end)
         reader = MergedReader(self._reader, index.partitions, start_key)
         now = self._clock.now() // times.SECOND
-        paging = Paging(reader, self._cursors, query, rows, spans, (index.sort_key,), EFFORT, now, shows=encoded)
+        paging = Pager(reader, self._cursors, query, rows, spans, (index.sort_key,), EFFORT, now, shows=encoded)
         return paging.page(request)

@@ -10,9 +10,9 @@ from headrace.ads.history import ClickHistory
 from headrace.analytics.requests import parse_request
 from headrace.analytics.scanner import Deadline
 from headrace.analytics.windows import Analytics
+from headrace.api.paging.request import parse_page_request, path_id
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, InvalidRequest, NotFound, echo
-from headrace.page_requests import parse_page_request, path_id
 from headrace.streams.ads import AD_ID_FORM, ADS, ad_id
 
 Body = Mapping[str, Any] | str

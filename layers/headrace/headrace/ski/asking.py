@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
+from headrace.api.statistics import RequestTimes
 from headrace.core.times import SystemClock
-from headrace.latencies import Latencies
 from headrace.runtime.aws import client
 from headrace.runtime.settings import SkiSettings, table_settings
 from headrace.ski.day_counts_redis import RedisDayCounts
@@ -29,4 +29,6 @@ def ski_routes() -> SkiRoutes:
     resorts = DynamoResorts(dynamodb, settings.resorts_table)
     cache = RedisCache.of(settings)
     days = ResortDays(reader, table, resorts, RedisDayCounts(cache), clock)
-    return SkiRoutes(Parts(Skiers(reader, table, clock), days, resorts, Latencies(cache)), clock, settings.scope_prefix)
+    return SkiRoutes(
+        Parts(Skiers(reader, table, clock), days, resorts, RequestTimes(cache)), clock, settings.scope_prefix
+    )

@@ -8,16 +8,16 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from headrace import answers
-from headrace.auth import caller_from_http
-from headrace.bodies import http_body
+from headrace.api import responses
+from headrace.api.auth import caller_from_http
+from headrace.api.bodies import http_body
+from headrace.api.statistics import RequestTimes
 from headrace.core import times
 from headrace.core.caller import ANALYTICS_READ, EVENTS_WRITE, OPS, Caller
 from headrace.core.errors import FieldError, HeadraceError, InvalidRequest, NotFound, echo
 from headrace.core.fields import Text
 from headrace.core.times import Clock
 from headrace.core.validation import invalid_event
-from headrace.latencies import Latencies
 from headrace.runtime.observability import correlate, report, report_unexpected
 from headrace.ski.fields import RESORT, SEASON, numbers
 from headrace.ski.keys import ResortDay
@@ -49,7 +49,7 @@ class Parts:
     skiers: Skiers
     days: ResortDays
     resorts: Resorts
-    latencies: Latencies
+    latencies: RequestTimes
 
 
 class SkiRoutes:
@@ -64,15 +64,15 @@ class SkiRoutes:
         """The answer to an HTTP API event: ``route``'s, or the error that stopped it. Never raises."""
         correlate(event)
         try:
-            return answers.http(*route(self, event, caller_from_http(event, self._scope_prefix)))
+            return responses.http(*route(self, event, caller_from_http(event, self._scope_prefix)))
         except HeadraceError as error:
-            answer = answers.http_error(error)
+            answer = responses.http_error(error)
             if answer["statusCode"] >= 500:
                 report(type(error).__name__, f"a question about rides has no answer: {error.message}", level="error")
             return answer
         except Exception as error:  # noqa: BLE001 - reported, and answered as an error
             report_unexpected(error)
-            return answers.http_error(error)
+            return responses.http_error(error)
 
     def day_vertical(self, event: Mapping[str, Any], caller: Caller) -> Answer:
         """The vertical of a skier's day at a resort, as a bare number."""

@@ -13,7 +13,7 @@ from typing import Any
 import jwt
 from jwt import PyJWK, PyJWKClient, PyJWTError
 
-from headrace.auth import caller_from_claims
+from headrace.api.auth import caller_from_claims
 from headrace.core.caller import Caller
 from headrace.core.errors import TokenExpired, Unauthorized, Unavailable
 

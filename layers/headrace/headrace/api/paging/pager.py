@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.api.paging.cursors import CursorSigner, Query
+from headrace.api.paging.page import ROWS, CachedPage, Page, cut, encoded
+from headrace.api.paging.range_walk import ReadBudget, Sees, Span, ranges, read_page
+from headrace.api.paging.request import PageRequest
 from headrace.core import keys
 from headrace.core.errors import FieldError, InvalidRequest, echo
-from headrace.cursors import CursorSigner, Query
-from headrace.newest_pages import ROWS, Newest
-from headrace.page_requests import PageRequest
-from headrace.pages import Page, cut, encoded
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
-from headrace.walks import Effort, Sees, Span, fill, ranges
 
 BEFORE, AFTER, AROUND = "before", "after", "around"
 ANYWHERE = "-"
@@ -24,7 +23,7 @@ Position = Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Paging:
+class Pager:
     """Pages over ``spans`` of the partition that ``rows`` names.
 
     ``position`` are the attributes that say where a row stands among them; the sort key is the first. ``shows`` is the
@@ -37,7 +36,7 @@ class Paging:
     rows: RangeQuery
     spans: Sequence[Span]
     position: tuple[str, ...]
-    effort: Effort
+    effort: ReadBudget
     now: int
     sees: Sees | None = None
     shows: Callable[[Mapping[str, Any]], str] = encoded
@@ -55,7 +54,7 @@ class Paging:
         place = self._place(field, given) if given is not None else None
         return self._one_way(self._found(place, newest_first, request.limit), newest_first, request, place)
 
-    def newest(self, request: PageRequest) -> tuple[Page, Newest | None]:
+    def newest(self, request: PageRequest) -> tuple[Page, CachedPage | None]:
         """The newest page; and the partition's newest messages as they may be kept, if they are known now.
 
         Where the spans leave something out they are known only within the newest span, if that is open to what is
@@ -67,14 +66,14 @@ class Paging:
         if len(items) > ROWS:
             last = self.spans[-1]
             if last.upper is None and _holds(last, found.items[-1][self.position[0]]):
-                newest = Newest(items, is_complete=False)
+                newest = CachedPage(items, is_complete=False)
         elif found.more is None and self.spans == [Span(None, None)]:
-            newest = Newest(items, is_complete=True)
+            newest = CachedPage(items, is_complete=True)
         if len(items) > request.limit:
             found = Rows(found.items[: request.limit], found.items[request.limit - 1])
         return self._one_way(found, True, request, None, items), newest
 
-    def kept(self, newest: Newest, request: PageRequest) -> Page | None:
+    def kept(self, newest: CachedPage, request: PageRequest) -> Page | None:
         """The newest page out of what was kept, unless only the table can tell it."""
         items, beyond = newest.items[: request.limit], newest.items[request.limit :]
         if not beyond and not newest.is_complete:
@@ -91,7 +90,7 @@ class Paging:
         return Page(items[:count], older, self._sign(AFTER, (first,)), has_more)
 
     def _found(self, place: Position | None, newest_first: bool, limit: int) -> Rows:
-        return fill(self.reader, self._ranges(place, newest_first), limit, self.now, self.effort, self.sees)
+        return read_page(self.reader, self._ranges(place, newest_first), limit, self.now, self.effort, self.sees)
 
     def _ranges(self, place: Position | None, newest_first: bool) -> Iterator[RangeQuery]:
         started = dict(zip(self.position, place, strict=True)) if place else None

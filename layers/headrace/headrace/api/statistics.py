@@ -52,7 +52,7 @@ class Commands(Protocol):
         ...
 
 
-class Sums:
+class RouteTimes:
     """Of one route: requests, microseconds in all, microseconds of the longest."""
 
     __slots__ = ("count", "longest", "total")
@@ -67,7 +67,7 @@ class Sums:
         self.longest = max(self.longest, micros)
 
 
-class Latencies:
+class RequestTimes:
     """The times of this environment's requests on their way to the cache, and everybody's as they are there."""
 
     def __init__(
@@ -76,7 +76,7 @@ class Latencies:
         self._cache = cache
         self._clock = clock or SystemClock()
         self._monotonic = monotonic
-        self._sums: dict[str, Sums] = {}
+        self._sums: dict[str, RouteTimes] = {}
         self._brought = float("-inf")
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
@@ -85,7 +85,7 @@ class Latencies:
     def add(self, route: str, seconds: float) -> None:
         """Count a request of ``route`` that took ``seconds``."""
         with self._lock:
-            self._sums.setdefault(route, Sums()).add(round(seconds * 1_000_000))
+            self._sums.setdefault(route, RouteTimes()).add(round(seconds * 1_000_000))
         now = self._monotonic()
         if now - self._brought < EVERY_SECONDS or (self._under_way is not None and not self._under_way.done()):
             return
@@ -129,10 +129,10 @@ def _stats(route: str, fields: Mapping[str, str]) -> dict[str, Any]:
 
 
 @functools.cache
-def latencies() -> Latencies | None:
+def request_times() -> RequestTimes | None:
     """The times of this environment's requests; ``None`` where there is no cache."""
     try:
-        return Latencies(RedisCache.of(CacheSettings.read()))
+        return RequestTimes(RedisCache.of(CacheSettings.read()))
     except ConfigurationError:
         return None
 
@@ -146,7 +146,7 @@ def timed(handler: Handler) -> Handler:
         try:
             return handler(event, context)
         finally:
-            into = latencies()
+            into = request_times()
             if into is not None:
                 into.add(str(event.get("routeKey", "")), time.perf_counter() - began)
 

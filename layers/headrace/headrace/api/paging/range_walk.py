@@ -28,7 +28,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class ReadBudget:
     """When a walk stops though its page is not full: after ``reads`` of rows that were not shown, of ``rows`` each."""
 
     reads: int
@@ -82,12 +82,12 @@ Sees = Callable[[Mapping[str, Any]], bool | None]
 """Whether a row may be shown; ``None``: it cannot be told any more, stop before it."""
 
 
-def fill(
+def read_page(
     reader: RangeReader,
     queries: Iterable[RangeQuery],
     limit: int,
     now: int,
-    effort: Effort,
+    effort: ReadBudget,
     sees: Sees | None = None,
 ) -> Rows:
     """Up to ``limit`` rows of ``queries``, one after the other, without those that expired by ``now`` (seconds).

@@ -51,3 +51,15 @@ def cut(items: Sequence[str], room: int) -> int:
         if room < 0:
             return max(count, 1)
     return len(items)
+
+
+ROWS = 20
+"""The longest page that comes from the cache: the default one. One item more is kept, to tell that there is more."""
+
+
+@dataclass(frozen=True, slots=True)
+class CachedPage:
+    """A room's newest ``items`` as JSON, newest first; ``is_complete``: the room has no others."""
+
+    items: Sequence[str]
+    is_complete: bool

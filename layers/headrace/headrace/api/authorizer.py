@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from headrace.api.tokens import TokenVerifier, token_from_subprotocols
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE, Caller
 from headrace.core.errors import TokenExpired, Unauthorized
 from headrace.runtime.observability import report
-from headrace.tokens import TokenVerifier, token_from_subprotocols
 
 CONNECT_SCOPES = frozenset({CHAT_READ, CHAT_WRITE, EVENTS_WRITE})
 
