@@ -187,11 +187,11 @@ def refused(calls: int) -> float:
 def admitted(endpoints: Endpoints, calls: int) -> tuple[float, float]:
     """Seconds that a request spends on the rate limit, and seconds of telling the cache beside one."""
     from headrace.core.caller import Caller
-    from headrace.rate_sums import RedisRateSums
+    from headrace.ingest.rate_limiter import Throttle
+    from headrace.ingest.shared_counts import RedisRateSums
     from headrace.runtime.observability import Meter
     from headrace.runtime.settings import CacheSettings, RateSettings
     from headrace.storage.redis import RedisCache
-    from headrace.throttle import Throttle
 
     cache = CacheSettings(cache_endpoint=f"{endpoints.redis_host}:{endpoints.redis_port}", cache_tls=False)
     throttle = Throttle(RateSettings(event_rate=100_000), RedisRateSums(RedisCache.of(cache)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.api.statistics import timed
-from headrace.http_writes import HttpWrites, batch, single
+from headrace.ingest.routes import HttpWrites, batch, single
 from headrace.streams.ads import ADS
 from headrace.streams.chat import CHAT
 from headrace.streams.ski import SKI

@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from headrace.accept import Result
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import InvalidEvent, RetryLaneUnavailable
 from headrace.core.sender import SenderContext
+from headrace.ingest.acceptor import Result
 from headrace.queues import names
 from headrace.runtime.observability import Meter
 from headrace.streams import CHAT

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from headrace import persist, persist_retry, retry_budget
-from headrace.accept import Acceptor
 from headrace.core import keys, times
 from headrace.core.errors import PoisonRecord
 from headrace.dead_letters import DeadLetters
+from headrace.ingest.acceptor import Acceptor
 from headrace.persist import Persister
 from headrace.persist_retry import RetryBatch
 from headrace.queues.memory import MemoryPublisher, MemoryRetryLane

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.accept import Acceptor
 from headrace.analytics.late_events import LateEvents
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.items import Item
 from headrace.core.times import SECOND, FixedClock
 from headrace.dead_lane.letters import Filter
 from headrace.dead_letters import DeadLetters
+from headrace.ingest.acceptor import Acceptor
 from headrace.persist import Persister
 from headrace.queues import names
 from headrace.queues.breaker import GuardedPublisher

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from headrace.accept import Acceptor
 from headrace.ads import addresses
 from headrace.ads.addresses import AddressHasher
 from headrace.ads.history import ClickHistory
@@ -25,7 +24,8 @@ from headrace.core.errors import HeadraceError
 from headrace.core.items import Item
 from headrace.core.stream import TableSettings
 from headrace.core.times import FixedClock
-from headrace.http_writes import HttpWrites, batch, single
+from headrace.ingest.acceptor import Acceptor
+from headrace.ingest.routes import HttpWrites, batch, single
 from headrace.persist import Persister
 from headrace.queues import names
 from headrace.queues.memory import MemoryPublisher, MemoryRetryLane

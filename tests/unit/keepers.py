@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from headrace.accept import Acceptor
 from headrace.access import RoomAccess
 from headrace.api.paging.cursors import CursorSigner
 from headrace.core.caller import Caller
 from headrace.core.times import FixedClock
 from headrace.gates import RoomGate
+from headrace.ingest.acceptor import Acceptor
 from headrace.live.memory import MemoryConnections
 from headrace.memberships import Membership, MemoryMemberships
 from headrace.room_keeper import RoomKeeper

@@ -7,11 +7,11 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from headrace.accept import Acceptor
 from headrace.core.envelope import decode
 from headrace.core.items import Item
 from headrace.frames import Frames
-from headrace.http_writes import HttpWrites
+from headrace.ingest.acceptor import Acceptor
+from headrace.ingest.routes import HttpWrites
 from headrace.persist import Persister
 from headrace.queues import names
 from headrace.queues.memory import MemoryPublisher, MemoryRetryLane, Message

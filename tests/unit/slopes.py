@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from headrace.accept import Acceptor
 from headrace.api.statistics import RequestTimes
 from headrace.core import times
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import Stream, TableSettings
 from headrace.core.times import FixedClock
-from headrace.http_writes import HttpWrites, batch, single
+from headrace.ingest.acceptor import Acceptor
+from headrace.ingest.routes import HttpWrites, batch, single
 from headrace.persist import Persister
 from headrace.queues import names
 from headrace.queues.memory import MemoryPublisher, MemoryRetryLane

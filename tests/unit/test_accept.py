@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from headrace.accept import Result
 from headrace.core.errors import (
     BrokerUnavailable,
     ConnectionLost,
@@ -17,6 +16,7 @@ from headrace.core.errors import (
     RetryLaneUnavailable,
     TokenExpired,
 )
+from headrace.ingest.acceptor import Result
 from headrace.runtime.observability import Meter
 from headrace.streams import CHAT
 from tests.unit.lanes import Lanes

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from pydantic import Field
 
-from headrace.accept import Acceptor
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import NotFound, PoisonRecord, StoreUnavailable, UserError
@@ -22,7 +21,8 @@ from headrace.core.times import FixedClock
 from headrace.core.validation import incoming, stamped
 from headrace.dead_lane.letters import Filter
 from headrace.dead_letters import DeadLetters
-from headrace.http_writes import HttpWrites, batch, single
+from headrace.ingest.acceptor import Acceptor
+from headrace.ingest.routes import HttpWrites, batch, single
 from headrace.persist import Persister
 from headrace.queues import names
 from headrace.queues.memory import MemoryDeadLane, MemoryPublisher, MemoryRetryLane

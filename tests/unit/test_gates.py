@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from headrace.accept import Acceptor, Result
 from headrace.core.errors import Forbidden, InvalidEvent, PoisonRecord, StoreUnavailable
 from headrace.core.keys import membership_event
 from headrace.core.times import iso
+from headrace.ingest.acceptor import Acceptor, Result
 from headrace.memberships import Change
 from headrace.rooms import MemoryRooms, RememberedRooms, Room
 from headrace.runtime.observability import Meter

@@ -7,7 +7,7 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from headrace.core.envelope import decode
 from headrace.frames import Frames
-from headrace.http_writes import single
+from headrace.ingest.routes import single
 from headrace.runtime import observability
 from headrace.runtime.observability import LogThrottle, Meter, logger
 from headrace.runtime.settings import ObserveSettings

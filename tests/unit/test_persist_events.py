@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from headrace.accept import Acceptor
 from headrace.core.envelope import Envelope, decode
 from headrace.core.errors import POISON_REASONS, PoisonRecord, RetryLaneUnavailable, StoreUnavailable
+from headrace.ingest.acceptor import Acceptor
 from headrace.persist import LONGEST_WAIT, TRY_MARGIN
 from headrace.queues.ports import MESSAGE_BYTES, RetryRecord, from_text, to_text
 from headrace.records import rows_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headrace.http_writes import HttpWrites, Route, batch, single
+from headrace.ingest.routes import HttpWrites, Route, batch, single
 from headrace.streams import CHAT
 from tests.unit.lanes import Lanes, http_event
 from tests.unit.senders import NOW, message

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.accept import Acceptor
 from headrace.core.errors import CacheUnavailable, RateLimited
 from headrace.frames import Frames
-from headrace.http_writes import HttpWrites, batch, single
-from headrace.rate import STEP_SECONDS, WINDOW_SECONDS
-from headrace.rate_sums import Known, MemoryRateSums, Told
+from headrace.ingest.acceptor import Acceptor
+from headrace.ingest.rate_limiter import EVERY_SECONDS, Throttle
+from headrace.ingest.routes import HttpWrites, batch, single
+from headrace.ingest.shared_counts import Known, MemoryRateSums, Told
+from headrace.ingest.sliding_window import STEP_SECONDS, WINDOW_SECONDS
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
 from headrace.streams import CHAT
-from headrace.throttle import EVERY_SECONDS, Throttle
 from tests.unit.lanes import QUEUES, Lanes, frame_event, http_event
 from tests.unit.senders import CLOCK, NOW, caller, message
 

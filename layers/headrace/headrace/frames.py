@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace.accept import Acceptor
 from headrace.api import responses
 from headrace.api.auth import caller_from_frame
 from headrace.api.bodies import event_list, parse_object
@@ -13,6 +12,7 @@ from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, HeadraceError, InvalidRequest, echo, to_body
 from headrace.core.times import Clock
+from headrace.ingest.acceptor import Acceptor
 from headrace.runtime.observability import Meter, correlate, report_unexpected
 from headrace.streams.chat import CHAT
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from headrace.access import not_in_room, was_said_outside
 from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
-from headrace.core.errors import FieldError, Forbidden, StoreThrottled, StoreUnavailable, UserError
+from headrace.core.errors import FieldError, Forbidden, StoreThrottled, StoreUnavailable
 from headrace.core.intervals import Interval
 from headrace.core.stream import ValidatedEvent
 from headrace.memberships import Memberships
@@ -33,14 +33,6 @@ Stays = tuple[Interval, ...]
 
 EVERYBODYS: Stays = (Interval("", None),)
 """The right to a room that is open: as if one had always been in it."""
-
-
-class Gate(Protocol):
-    """Says which events may be written."""
-
-    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[UserError | None]:
-        """Why each event is refused, in order; ``now`` in microseconds. May mark an event. Never raises for a table."""
-        ...
 
 
 class RoomGate:

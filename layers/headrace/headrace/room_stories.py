@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from headrace.accept import Acceptor
 from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Unavailable
 from headrace.core.keys import normalize_id
 from headrace.core.times import Clock
+from headrace.ingest.acceptor import Acceptor
 from headrace.memberships import EventKind, Membership
 from headrace.runtime.observability import Meter, report
 from headrace.streams.chat import CHAT

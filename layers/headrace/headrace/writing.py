@@ -5,23 +5,23 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from headrace.accept import Acceptor
 from headrace.breaker_board import BreakerBoard
 from headrace.core.times import SystemClock
 from headrace.frames import Frames
-from headrace.gates import Gate
-from headrace.http_writes import HttpWrites
+from headrace.ingest.acceptor import Acceptor
+from headrace.ingest.gate import Gate
+from headrace.ingest.rate_limiter import UNLIMITED, Admission, Throttle
+from headrace.ingest.routes import HttpWrites
+from headrace.ingest.shared_counts import RedisRateSums
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.sqs.retry_queue import SqsRetryLane
-from headrace.rate_sums import RedisRateSums
 from headrace.rights import gate
 from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import CacheSettings, EnvironmentSettings, RateSettings, WriteSettings
 from headrace.storage.redis import RedisCache
 from headrace.streams import stream_gates
 from headrace.streams.chat import CHAT
-from headrace.throttle import UNLIMITED, Admission, Throttle
 
 
 @functools.cache

@@ -23,8 +23,8 @@ from typing import Protocol
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import CacheUnavailable, RateLimited
 from headrace.core.keys import rate_key
-from headrace.rate import WINDOW_SECONDS, Gauge, Limit
-from headrace.rate_sums import RateSums, Told
+from headrace.ingest.shared_counts import RateSums, Told
+from headrace.ingest.sliding_window import WINDOW_SECONDS, Gauge, Limit
 from headrace.runtime.observability import Meter, report, report_unexpected
 from headrace.runtime.settings import RateSettings
 

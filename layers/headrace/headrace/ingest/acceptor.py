@@ -26,11 +26,11 @@ from headrace.core.errors import (
 from headrace.core.sender import SenderContext
 from headrace.core.stream import Stream, ValidatedEvent
 from headrace.core.times import Clock
-from headrace.gates import Gate
+from headrace.ingest.gate import Gate
+from headrace.ingest.rate_limiter import UNLIMITED, Admission
 from headrace.queues import names
 from headrace.queues.ports import Outgoing, Publisher, RetryLane, RetryRecord
 from headrace.runtime.observability import Meter, report
-from headrace.throttle import UNLIMITED, Admission
 
 Key = tuple[str, str]
 Outcome = tuple[Lane | None, HeadraceError | None]

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.accept import Acceptor, Result
 from headrace.api import responses
 from headrace.api.auth import caller_from_http
 from headrace.api.bodies import event_list, http_body
@@ -22,6 +21,7 @@ from headrace.core.errors import (
     echo,
 )
 from headrace.core.stream import Stream
+from headrace.ingest.acceptor import Acceptor, Result
 from headrace.runtime.observability import Meter, correlate, report_unexpected
 
 BATCH_LIMIT = 500
