@@ -18,7 +18,7 @@ def stamped(clicks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Clicks of a trusted producer as they travel, each with the hash of an address; all have a ``clickedAt``."""
     from headrace.core.sender import SenderContext
     from headrace.core.times import parse_iso
-    from headrace.streams.ads import ADS
+    from headrace.streams.ads.stream import ADS
 
     sender = SenderContext("ad-server", "ad-server", True, parse_iso(_accepted_at(clicks)))
     bare = [{name: value for name, value in each.items() if name != "address"} for each in clicks]

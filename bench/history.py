@@ -57,18 +57,18 @@ class Pages:
     def __init__(self, port: int, cache_port: int) -> None:
         from headrace.api.paging.cursors import CursorSigner
         from headrace.core.times import SystemClock
-        from headrace.history import History
-        from headrace.newest_pages import NewestPages
         from headrace.runtime.aws import client as lean
         from headrace.runtime.settings import CacheSettings
         from headrace.storage.dynamodb.range_reader import DynamoReader
         from headrace.storage.redis import RedisCache, connect
+        from headrace.streams.chat.history import History
+        from headrace.streams.chat.newest_page_cache import NewestPageCache
 
         self._database = client("dynamodb", port)
         settings = CacheSettings(cache_endpoint=f"127.0.0.1:{cache_port}", cache_tls=False)
         # Patient: other work on this machine must not turn a hit into a miss.
         self._cache = RedisCache(lambda: connect(settings, 5.0))
-        self._newest = NewestPages(self._cache, SystemClock())
+        self._newest = NewestPageCache(self._cache, SystemClock())
         self._histories = {
             kind: History(
                 DynamoReader(lean("dynamodb")), CursorSigner(CURSOR_KEY), TABLE, SystemClock(), access, self._newest

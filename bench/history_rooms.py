@@ -70,12 +70,12 @@ class Rights:
     """The same rooms as open ones, and as rooms of members: one table of rooms would have to choose."""
 
     def __init__(self, sizes: list[int]) -> None:
-        from headrace.access import RoomAccess
         from headrace.core import keys
-        from headrace.memberships import Change
-        from headrace.memberships_dynamodb import DynamoMemberships
-        from headrace.rooms import DynamoRooms, RememberedRooms, Room
         from headrace.runtime.aws import client as lean
+        from headrace.streams.chat.access import RoomAccess
+        from headrace.streams.chat.memberships import Change
+        from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
+        from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms, Room
 
         dynamodb = lean("dynamodb")
         memberships = DynamoMemberships(dynamodb, MEMBERSHIPS)

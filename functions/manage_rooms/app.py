@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.api.statistics import timed
 from headrace.keeping import room_routes
-from headrace.room_routes import RoomRoutes
+from headrace.streams.chat.routes import RoomRoutes
 
 ROUTES = {
     "PUT /rooms/{roomId}": RoomRoutes.create,

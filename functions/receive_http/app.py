@@ -6,9 +6,9 @@ from typing import Any
 
 from headrace.api.statistics import timed
 from headrace.ingest.routes import HttpWrites, batch, single
-from headrace.streams.ads import ADS
-from headrace.streams.chat import CHAT
-from headrace.streams.ski import SKI
+from headrace.streams.ads.stream import ADS
+from headrace.streams.chat.stream import CHAT
+from headrace.streams.ski.stream import SKI
 from headrace.writing import http_writes
 
 ROUTES = {

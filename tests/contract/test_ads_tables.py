@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from redis_node import RedisNode
 
-from headrace.ads.counts import stats_body, top_body
-from headrace.ads.history import ClickHistory
 from headrace.analytics.requests import parse_request
 from headrace.analytics.scanner import Deadline, Scanner
 from headrace.analytics.windows import Analytics
@@ -27,7 +25,9 @@ from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_clien
 from headrace.storage.dynamodb.range_reader import DynamoReader
 from headrace.storage.ports import Table
 from headrace.storage.redis import RedisCache, connect
-from headrace.streams.ads import ADS
+from headrace.streams.ads.counts import stats_body, top_body
+from headrace.streams.ads.history import ClickHistory
+from headrace.streams.ads.stream import ADS
 
 CLICKS = TableSettings(table="AdClicks", retention_days=30)
 ANALYST = Caller("analyst", "analyst", frozenset({"analytics:read"}), 10**12)

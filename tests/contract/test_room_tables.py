@@ -13,7 +13,9 @@ from headrace.core.errors import Conflict, StoreUnavailable
 from headrace.core.intervals import Interval
 from headrace.core.keys import membership_event
 from headrace.core.times import iso
-from headrace.memberships import (
+from headrace.runtime.aws import client
+from headrace.streams.chat.activity import ActiveRoom, DynamoRoomActivity, MemoryRoomActivity, RoomActivity
+from headrace.streams.chat.memberships import (
     EVENT_ID_LIMIT,
     JOINS_LIMIT,
     LEAVES_LIMIT,
@@ -23,10 +25,8 @@ from headrace.memberships import (
     Memberships,
     MemoryMemberships,
 )
-from headrace.memberships_dynamodb import DynamoMemberships
-from headrace.room_activity import ActiveRoom, DynamoRoomActivity, MemoryRoomActivity, RoomActivity
-from headrace.rooms import DynamoRooms, MemoryRooms, RememberedRooms, Room, Rooms
-from headrace.runtime.aws import client
+from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
+from headrace.streams.chat.rooms import DynamoRooms, MemoryRooms, RememberedRooms, Room, Rooms
 
 ROOMS = "Rooms"
 MEMBERSHIPS = "Memberships"

@@ -10,10 +10,19 @@ import pytest
 from redis_node import RedisNode
 
 from headrace.core.errors import CacheUnavailable
-from headrace.ski.day_counts import CONFIRMED, FILLED, FILLING, CountedRide, Counts, DayCounts, MemoryDayCounts, State
-from headrace.ski.day_counts_redis import RedisDayCounts
-from headrace.ski.keys import ResortDay
 from headrace.storage.redis import RedisCache, connect
+from headrace.streams.ski.day_counts import (
+    CONFIRMED,
+    FILLED,
+    FILLING,
+    CountedRide,
+    Counts,
+    DayCounts,
+    MemoryDayCounts,
+    State,
+)
+from headrace.streams.ski.day_counts_redis import RedisDayCounts
+from headrace.streams.ski.keys import ResortDay
 
 DAY, OTHER = ResortDay(7, 2025, 45), ResortDay(8, 2025, 45)
 NOW = int(time.time() * 1000)

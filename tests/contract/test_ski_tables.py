@@ -14,18 +14,18 @@ from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.core.times import FixedClock, SystemClock
 from headrace.runtime.aws import client
-from headrace.ski.day_counts_redis import RedisDayCounts
-from headrace.ski.keys import ResortDay
-from headrace.ski.listener import RideListener
-from headrace.ski.resort_days import LAG, ResortDays
-from headrace.ski.resorts import MemoryResorts, Resort, Resorts
-from headrace.ski.resorts_dynamodb import DynamoResorts
-from headrace.ski.skiers import Skiers
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.dynamodb.range_reader import DynamoReader
 from headrace.storage.ports import Table
 from headrace.storage.redis import RedisCache, connect
-from headrace.streams.ski import RESORT_DAY_INDEX, SKI
+from headrace.streams.ski.day_counts_redis import RedisDayCounts
+from headrace.streams.ski.hook import RideHook
+from headrace.streams.ski.keys import ResortDay
+from headrace.streams.ski.resort_days import LAG, ResortDays
+from headrace.streams.ski.resorts import MemoryResorts, Resort, Resorts
+from headrace.streams.ski.resorts_dynamodb import DynamoResorts
+from headrace.streams.ski.skiers import Skiers
+from headrace.streams.ski.stream import RESORT_DAY_INDEX, SKI
 
 RESORTS, RIDES = "Resorts", "LiftRides"
 INDEX = RESORT_DAY_INDEX
@@ -116,7 +116,7 @@ def test_questions_are_answered_from_real_tables_and_a_real_cache(tables: Any, r
     clock = FixedClock(SystemClock().now())
     counts = RedisDayCounts(RedisCache.of(redis_node.settings))
     resorts = DynamoResorts(tables, RESORTS)
-    listener = RideListener(counts, resorts, clock)
+    listener = RideHook(counts, resorts, clock)
     reader = DynamoReader(tables)
     days = ResortDays(reader, RIDES, resorts, counts, clock)
     day = ResortDay(7, 2025, 45)
@@ -137,7 +137,7 @@ def test_questions_are_answered_from_real_tables_and_a_real_cache(tables: Any, r
     assert Skiers(reader, RIDES, clock).days(7, 2025) == [{"dayID": 45, "vertical": 210, "lifts": [21]}]
 
 
-def _store(clock: FixedClock, skiers: range, listener: RideListener) -> None:
+def _store(clock: FixedClock, skiers: range, listener: RideHook) -> None:
     gate = SenderContext("gate", "gate", True, clock.now())
     settings = TableSettings(table=RIDES, retention_days=30)
     ride = {"resortID": 7, "seasonID": 2025, "dayID": 45, "time": 217, "liftID": 21}

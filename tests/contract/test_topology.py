@@ -62,7 +62,7 @@ def test_everything_is_declared_and_declaring_again_changes_nothing(vhost: str, 
         "exchange headrace.events",
         "queue persist.0",
         "queue persist.1",
-        "exchange headrace.live_hook",
+        "exchange headrace.live",
         "queue live.0",
         "queue live.1",
     ]

@@ -21,7 +21,7 @@ from headrace.persist_retry import RetryBatch
 from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
 from headrace.queues.ports import VisibilityChange
 from headrace.storage.breaker import GuardedStore
-from headrace.streams import chat
+from headrace.streams.chat import stream as chat
 from tests.model.world import World
 
 Mutant = Callable[[pytest.MonkeyPatch], None]

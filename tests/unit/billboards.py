@@ -8,10 +8,6 @@ from typing import Any
 
 import pytest
 
-from headrace.ads import addresses
-from headrace.ads.addresses import AddressHasher
-from headrace.ads.history import ClickHistory
-from headrace.ads.routes import AdsRoutes, Route
 from headrace.analytics.late_events import LateEvents
 from headrace.analytics.scanner import Deadline, Scanner
 from headrace.analytics.windows import Analytics
@@ -32,7 +28,11 @@ from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
 from headrace.runtime.secrets import MemorySecrets
 from headrace.storage.memory import MemoryCache, MemoryColumns, MemoryReader, MemoryStore
 from headrace.storage.ports import Failure, Table
-from headrace.streams.ads import ADS
+from headrace.streams.ads import addresses
+from headrace.streams.ads.addresses import AddressHasher
+from headrace.streams.ads.history import ClickHistory
+from headrace.streams.ads.routes import AdsRoutes, Route
+from headrace.streams.ads.stream import ADS
 from tests.unit.lanes import rabbit_event, sqs_event
 from tests.unit.slopes import event
 

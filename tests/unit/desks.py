@@ -6,17 +6,16 @@ from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.request import ListRequest
-from headrace.conversations import DEFAULT_LIMIT, Conversations
 from headrace.core import keys
 from headrace.core.caller import Caller
 from headrace.core.times import FixedClock
-from headrace.last_activity import LastActivity
-from headrace.memberships import Change, EventKind, MemoryMemberships
-from headrace.room_activity import MemoryRoomActivity
-from headrace.rooms import MemoryRooms, Room, RoomKind
 from headrace.storage.memory import MemoryReader
 from headrace.storage.ports import RangeQuery, Rows
-from headrace.streams.chat import CHAT
+from headrace.streams.chat.activity import ActivityHook, MemoryRoomActivity
+from headrace.streams.chat.conversations import DEFAULT_LIMIT, Conversations
+from headrace.streams.chat.memberships import Change, EventKind, MemoryMemberships
+from headrace.streams.chat.rooms import MemoryRooms, Room, RoomKind
+from headrace.streams.chat.stream import CHAT
 from tests.unit.histories import START, at, row
 from tests.unit.senders import caller
 
@@ -41,7 +40,7 @@ class Desk:
         self.clock.advance(now)
         self.rooms, self.memberships, self.rows = MemoryRooms(), MemoryMemberships(), list[dict[str, Any]]()
         self.activity = MemoryRoomActivity(self.rooms)
-        self.listener = LastActivity(self.activity, self.rooms, self.clock)
+        self.listener = ActivityHook(self.activity, self.rooms, self.clock)
         self.reader = Counting(self.rows)
         self.conversations = Conversations(
             self.memberships, self.activity, self.reader, CursorSigner(b"k" * 32), "messages", self.clock

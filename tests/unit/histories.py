@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.access import Access, Interval, Reach, not_in_room
 from headrace.api.paging.cursors import CursorSigner
 from headrace.core import keys, times
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden
-from headrace.history import History, PageRequest
-from headrace.newest_pages import NewestPages
 from headrace.storage.memory import MemoryReader
+from headrace.streams.chat.access import Access, Interval, ReadScope, not_in_room
+from headrace.streams.chat.history import History, PageRequest
+from headrace.streams.chat.newest_page_cache import NewestPageCache
 
 START = times.parse_iso("2025-11-21T10:00:00Z")
 ALICE = Caller("alice", "Alice", frozenset({"chat:read"}), START // times.SECOND + 3600)
@@ -44,17 +44,17 @@ class Rights:
         self.stays = stays
         self.asked: list[str] = []
 
-    def reach(self, caller: Caller, room_id: str) -> Reach:
+    def reach(self, caller: Caller, room_id: str) -> ReadScope:
         self.asked.append(room_id)
         if room_id not in self.stays:
-            return Reach(None)
+            return ReadScope(None)
         intervals = self.stays[room_id]
         if intervals is None:
             raise not_in_room(room_id)
-        return Reach(intervals)
+        return ReadScope(intervals)
 
-    def reaches(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, Reach | None]:
-        found: dict[str, Reach | None] = {}
+    def reaches(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, ReadScope | None]:
+        found: dict[str, ReadScope | None] = {}
         for room_id in room_ids:
             try:
                 found[room_id] = self.reach(caller, room_id)
@@ -70,7 +70,7 @@ def history(
     rows: list[dict[str, Any]],
     clock: times.Clock | None = None,
     access: Access | None = None,
-    newest: NewestPages | None = None,
+    newest: NewestPageCache | None = None,
 ) -> History:
     reader, clock = MemoryReader(lambda _: rows), clock or times.FixedClock(START)
     return History(reader, CursorSigner(b"k" * 32), "messages", clock, access or Rights(), newest)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from headrace.access import RoomAccess
 from headrace.api.paging.cursors import CursorSigner
 from headrace.core.caller import Caller
 from headrace.core.times import FixedClock
-from headrace.gates import RoomGate
 from headrace.ingest.acceptor import Acceptor
 from headrace.live.memory import MemoryConnections
-from headrace.memberships import Membership, MemoryMemberships
-from headrace.room_keeper import RoomKeeper
-from headrace.room_members import RoomMembers
-from headrace.room_routes import RoomRoutes
-from headrace.room_stories import RoomStories
-from headrace.rooms import MemoryRooms, RememberedRooms
-from headrace.store.checked import CheckedStore
+from headrace.streams.chat.access import RoomAccess
+from headrace.streams.chat.join_messages import JoinMessages
+from headrace.streams.chat.memberships import Membership, MemoryMemberships
+from headrace.streams.chat.room_members import RoomMembers
+from headrace.streams.chat.room_service import RoomService
+from headrace.streams.chat.rooms import MemoryRooms, RememberedRooms
+from headrace.streams.chat.routes import RoomRoutes
+from headrace.streams.chat.write_rights import CheckedStore, RoomGate
 from tests.unit.lanes import QUEUES, Lanes
 from tests.unit.senders import NOW
 
@@ -53,9 +52,9 @@ class Keepers:
     def environment(self, clock: FixedClock) -> RoomRoutes:
         """manage_rooms in an environment with a clock of its own."""
         rooms = RememberedRooms(self.rooms)
-        stories = RoomStories(self.acceptor, clock)
+        stories = JoinMessages(self.acceptor, clock)
         members = RoomMembers(self.access, rooms, self.memberships, CursorSigner(b"k" * 32))
-        return RoomRoutes(RoomKeeper(rooms, self.memberships, self.connections, stories, clock), members, clock, "")
+        return RoomRoutes(RoomService(rooms, self.memberships, self.connections, stories, clock), members, clock, "")
 
     def ask(
         self,

@@ -9,7 +9,6 @@ from typing import Any
 
 from headrace.core.envelope import decode
 from headrace.core.items import Item
-from headrace.frames import Frames
 from headrace.ingest.acceptor import Acceptor
 from headrace.ingest.routes import HttpWrites
 from headrace.persist import Persister
@@ -17,6 +16,7 @@ from headrace.queues import names
 from headrace.queues.memory import MemoryPublisher, MemoryRetryLane, Message
 from headrace.queues.ports import RetryRecord, to_text
 from headrace.storage.memory import MemoryStore
+from headrace.streams.chat.frames import Frames
 from tests.unit.senders import CLOCK, TABLE
 
 QUEUES = 4

@@ -17,16 +17,16 @@ from headrace.ingest.routes import HttpWrites, batch, single
 from headrace.persist import Persister
 from headrace.queues import names
 from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
-from headrace.ski.day_counts import MemoryDayCounts
-from headrace.ski.gate import SeasonGate
-from headrace.ski.listener import RideListener
-from headrace.ski.resort_days import ResortDays
-from headrace.ski.resorts import MemoryResorts
-from headrace.ski.routes import Parts, SkiRoutes
-from headrace.ski.skiers import Skiers
 from headrace.storage.memory import MemoryReader, MemoryStore
 from headrace.storage.ports import Failure, RangeQuery, RangeReader, Rows, Table
-from headrace.streams.ski import SKI
+from headrace.streams.ski.day_counts import MemoryDayCounts
+from headrace.streams.ski.gate import SeasonGate
+from headrace.streams.ski.hook import RideHook
+from headrace.streams.ski.resort_days import ResortDays
+from headrace.streams.ski.resorts import MemoryResorts
+from headrace.streams.ski.routes import SkiRoutes, SkiServices
+from headrace.streams.ski.skiers import Skiers
+from headrace.streams.ski.stream import SKI
 from tests.unit.lanes import rabbit_event, sqs_event
 
 RIDES = TableSettings(table="LiftRides", retention_days=30)
@@ -102,7 +102,7 @@ class Slopes:
         self.monotonic = 0.0
         gate = SeasonGate(lambda: self.resorts, lambda: self.monotonic)
         self.http = HttpWrites(Acceptor(self.broker, self.retry, 4, self.clock, {SKI.name: gate}), "")
-        self.listener = RideListener(self.counts, self.resorts, self.clock)
+        self.listener = RideHook(self.counts, self.resorts, self.clock)
         self.persister = Persister(
             self.store, self.retry, {SKI.name: RIDES}, self.clock, sleep=lambda _: None, after=(OnlySki(self.listener),)
         )
@@ -114,7 +114,7 @@ class Slopes:
     def _routes(self, reader: RangeReader) -> SkiRoutes:
         skiers = Skiers(reader, RIDES.table, self.clock)
         days = ResortDays(reader, RIDES.table, self.resorts, self.counts, self.clock, self.clock.advance)
-        return SkiRoutes(Parts(skiers, days, self.resorts, RequestTimes(NoCache())), self.clock, "")
+        return SkiRoutes(SkiServices(skiers, days, self.resorts, RequestTimes(NoCache())), self.clock, "")
 
     def post(self, *rides: dict[str, Any], subject: str = "gate") -> tuple[int, dict[str, Any]]:
         """Send rides, one by its own route, several as a batch."""
@@ -159,7 +159,7 @@ class Slopes:
 class OnlySki:
     """Tells the listener of rides."""
 
-    def __init__(self, listener: RideListener) -> None:
+    def __init__(self, listener: RideHook) -> None:
         self._listener = listener
 
     def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:

@@ -9,11 +9,11 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headrace.ads.counts import POINTS_LIMIT
-from headrace.ads.routes import AdsRoutes
 from headrace.core import keys, times
 from headrace.core.items import Item
 from headrace.core.times import parse_iso
+from headrace.streams.ads.counts import POINTS_LIMIT
+from headrace.streams.ads.routes import AdsRoutes
 from tests.unit.billboards import SETTLE, START, Billboards, click
 
 NOW = parse_iso(START)

@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.ads import keys as ads_keys
-from headrace.ads.addresses import AWAY_SECONDS, HASH_LENGTH, AddressHasher, canonical
 from headrace.api.auth import caller_from_http
 from headrace.core import keys
 from headrace.core.envelope import decode
@@ -17,7 +15,9 @@ from headrace.core.errors import InvalidEvent, PoisonRecord
 from headrace.core.sender import SenderContext
 from headrace.core.times import DAY, iso, parse_iso
 from headrace.runtime.secrets import MemorySecrets
-from headrace.streams.ads import AD_INDEX, ADS, ONCE_DAYS, TIME_INDEX
+from headrace.streams.ads import keys as ads_keys
+from headrace.streams.ads.addresses import AWAY_SECONDS, HASH_LENGTH, AddressHasher, canonical
+from headrace.streams.ads.stream import AD_INDEX, ADS, ONCE_DAYS, TIME_INDEX
 from tests.unit.billboards import ADDRESS, CLICKS, SINGLE, START, USER, Billboards, click, hash_with
 from tests.unit.slopes import event
 
@@ -245,7 +245,7 @@ def test_equal_addresses_have_equal_hashes_and_another_key_other_ones() -> None:
 def test_while_the_key_cannot_be_read_clicks_are_accepted_without_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
     secrets, now = MemorySecrets({}), [0.0]
     hasher = AddressHasher(secrets, "key", lambda: now[0])
-    monkeypatch.setattr("headrace.ads.addresses.hasher", lambda: hasher)
+    monkeypatch.setattr("headrace.streams.ads.addresses.hasher", lambda: hasher)
     boards = Billboards()
 
     for number in range(3):

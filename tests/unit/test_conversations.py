@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace import conversations
 from headrace.api.paging.request import parse_list_request
 from headrace.core.errors import Forbidden, InvalidCursor, InvalidRequest, StoreUnavailable
+from headrace.streams.chat import conversations
 from tests.unit.desks import Desk
 from tests.unit.histories import START, at
 from tests.unit.senders import caller

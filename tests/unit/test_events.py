@@ -10,7 +10,7 @@ import pytest
 
 from headrace.core.envelope import decode
 from headrace.core.stream import TableSettings
-from headrace.streams.chat import CHAT
+from headrace.streams.chat.stream import CHAT
 from tests.unit.stack import ROOT, Stack
 
 EVENTS = sorted((ROOT / "events").glob("*.json"))

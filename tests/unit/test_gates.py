@@ -10,12 +10,12 @@ from headrace.core.errors import Forbidden, InvalidEvent, PoisonRecord, StoreUna
 from headrace.core.keys import membership_event
 from headrace.core.times import iso
 from headrace.ingest.acceptor import Acceptor, Result
-from headrace.memberships import Change
-from headrace.rooms import MemoryRooms, RememberedRooms, Room
 from headrace.runtime.observability import Meter
 from headrace.storage.ports import Table
-from headrace.store.checked import CheckedStore
-from headrace.streams.chat import CHAT, UNCHECKED, item
+from headrace.streams.chat.memberships import Change
+from headrace.streams.chat.rooms import MemoryRooms, RememberedRooms, Room
+from headrace.streams.chat.stream import CHAT, UNCHECKED, item
+from headrace.streams.chat.write_rights import CheckedStore
 from tests.unit.keepers import GROUP, OPEN, Keepers, caller
 from tests.unit.lanes import QUEUES
 from tests.unit.senders import NOW, TABLE, message

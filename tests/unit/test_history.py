@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden, InvalidCursor, InvalidRequest, TokenExpired
-from headrace.history import PageRequest, parse_page_request, path_id
+from headrace.streams.chat.history import PageRequest, parse_page_request, path_id
 from tests.unit.histories import ALICE, START, TAG, history, ids, row, walk
 
 

@@ -10,7 +10,7 @@ import pytest
 from headrace.core import keys
 from headrace.core.caller import Caller
 from headrace.core.errors import InvalidCursor, InvalidRequest
-from headrace.history import PageRequest, parse_page_request
+from headrace.streams.chat.history import PageRequest, parse_page_request
 from tests.unit.histories import ALICE, Rights, at, history, ids, row, stay
 
 MALLORY_TAG = keys.sender_tag("mallory")

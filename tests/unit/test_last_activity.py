@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.times import FixedClock
-from headrace.last_activity import REST_SECONDS, LastActivity
-from headrace.room_activity import MemoryRoomActivity
-from headrace.rooms import MemoryRooms, Room
-from headrace.streams.chat import CHAT
+from headrace.streams.chat.activity import REST_SECONDS, ActivityHook, MemoryRoomActivity
+from headrace.streams.chat.rooms import MemoryRooms, Room
+from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
 from tests.unit.histories import START, at, row
 
@@ -26,8 +25,8 @@ class Parts:
         self.activity = MemoryRoomActivity(self.rooms)
         self.monotonic = 0.0
 
-    def environment(self) -> LastActivity:
-        return LastActivity(self.activity, self.rooms, FixedClock(START), lambda: self.monotonic)
+    def environment(self) -> ActivityHook:
+        return ActivityHook(self.activity, self.rooms, FixedClock(START), lambda: self.monotonic)
 
 
 def said(second: float, room: str = "kitchen", **more: Any) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden
 from headrace.core.keys import newest_page
 from headrace.core.times import FixedClock
-from headrace.history import History, PageRequest
-from headrace.newest_pages import ForgetNewestPages, NewestPages
 from headrace.storage.memory import MemoryCache, MemoryReader
 from headrace.storage.ports import RangeQuery, Rows
-from headrace.streams.chat import CHAT
+from headrace.streams.chat.history import History, PageRequest
+from headrace.streams.chat.newest_page_cache import NewestPageCache, NewestPageHook
+from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
 from tests.unit.histories import ALICE, START, Rights, at, ids, row, stay
 
@@ -35,7 +35,7 @@ class Room:
         self.while_reading: Callable[[], None] = lambda: None
         self.rights = Rights(**reaches)
         signer = CursorSigner(b"k" * 32)
-        newest = NewestPages(self.cache, self.clock)
+        newest = NewestPageCache(self.cache, self.clock)
         newest.find("lobby")
         self.pages = History(self, signer, "messages", self.clock, self.rights, newest)
         self.table_only = History(MemoryReader(self.table), signer, "messages", self.clock, self.rights)
@@ -58,7 +58,7 @@ class Room:
     def store(self, second: float, message_id: str) -> None:
         new = row(second, message_id)
         self.rows.append(new)
-        ForgetNewestPages(self.cache).stored(CHAT, [new])
+        NewestPageHook(self.cache).stored(CHAT, [new])
 
 
 @pytest.mark.parametrize("count", [0, 1, ROWS - 1, ROWS, ROWS + 1, ROWS + 2, 60])
@@ -100,9 +100,9 @@ def test_a_room_that_nobody_asked_for_in_the_last_minute_costs_the_cache_nothing
 
 
 def test_one_environment_remembers_a_bounded_number_of_rooms(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headrace.newest_pages.REMEMBERED", 3)
+    monkeypatch.setattr("headrace.streams.chat.newest_page_cache.REMEMBERED", 3)
     cache = MemoryCache(FixedClock(START))
-    newest = NewestPages(cache, FixedClock(START))
+    newest = NewestPageCache(cache, FixedClock(START))
 
     for room_id in ("a", "b", "c", "a", "d", "a", "b"):
         newest.find(room_id)
@@ -213,7 +213,7 @@ def test_p10_a_cache_that_was_slow_to_say_that_it_has_nothing_is_not_asked_to_ke
             return super().get_many(keys)
 
     slow = Slow(room.clock)
-    newest = NewestPages(slow, room.clock)
+    newest = NewestPageCache(slow, room.clock)
     pages = History(room, CursorSigner(b"k" * 32), "messages", room.clock, room.rights, newest)
     newest.find("lobby")
 
@@ -264,10 +264,10 @@ def test_writers_forget_each_room_once_in_one_round_trip_and_only_rooms_of_messa
         cache.set(newest_page(f"room-{n}"), b"x", 2)
     calls = cache.calls
 
-    assert ForgetNewestPages(cache).stored(PROBE, items) == [None] * 25
+    assert NewestPageHook(cache).stored(PROBE, items) == [None] * 25
     assert cache.calls == calls
 
-    assert ForgetNewestPages(cache).stored(CHAT, items) == [None] * 25
+    assert NewestPageHook(cache).stored(CHAT, items) == [None] * 25
     assert cache.calls == calls + 1
     assert cache.get_many([newest_page(f"room-{n}") for n in range(3)]) == [None] * 3
 
@@ -276,4 +276,4 @@ def test_a_cache_that_is_away_keeps_no_message_from_being_stored() -> None:
     cache = MemoryCache()
     cache.down = True
 
-    assert ForgetNewestPages(cache).stored(CHAT, [row(1, "m1")]) == [None]
+    assert NewestPageHook(cache).stored(CHAT, [row(1, "m1")]) == [None]

@@ -6,12 +6,12 @@ import pytest
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from headrace.core.envelope import decode
-from headrace.frames import Frames
 from headrace.ingest.routes import single
 from headrace.runtime import observability
 from headrace.runtime.observability import LogThrottle, Meter, logger
 from headrace.runtime.settings import ObserveSettings
 from headrace.streams import CHAT
+from headrace.streams.chat.frames import Frames
 from tests.unit.lanes import Lanes, frame_event, http_event
 
 

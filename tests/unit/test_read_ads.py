@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from headrace.ads.routes import AdsRoutes
 from headrace.core import times
 from headrace.core.times import parse_iso
+from headrace.streams.ads.routes import AdsRoutes
 from tests.unit.billboards import READER, SETTLE, START, USER, Billboards, click
 
 NOW = parse_iso(START)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.core.errors import StoreUnavailable
-from headrace.ski.routes import SkiRoutes
+from headrace.streams.ski.routes import SkiRoutes
 from tests.unit.slopes import READER, WRITER, Slopes, event, ride
 
 DAY = {"resortID": "7", "seasonID": "2025", "dayID": "45"}

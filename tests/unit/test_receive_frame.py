@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headrace.frames import Action, Frames
+from headrace.streams.chat.frames import Action, Frames
 from tests.unit.lanes import Lanes, frame_event
 from tests.unit.senders import CLOCK, NOW, message
 

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from headrace.access import Access, Reach
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.responses import FRAME_BYTES
 from headrace.core.caller import Caller
 from headrace.core.keys import live_marker
 from headrace.core.times import SECOND
-from headrace.history import History
 from headrace.live.connections import CONNECTION_SECONDS, Subscription
 from headrace.live.subscriber_hints import SOME, SubscriberHints
-from headrace.room_frames import RoomAction, RoomFrames
 from headrace.storage.memory import MemoryCache, MemoryReader
 from headrace.storage.ports import Table
-from headrace.streams.chat import CHAT
+from headrace.streams.chat.access import Access, ReadScope
+from headrace.streams.chat.history import History
+from headrace.streams.chat.room_frames import RoomAction, RoomFrames
+from headrace.streams.chat.stream import CHAT
 from tests.unit.keepers import GROUP, OPEN, Keepers
 from tests.unit.keepers import caller as user
 from tests.unit.lanes import frame_event
@@ -183,7 +183,7 @@ def test_p12_a_removal_while_somebody_subscribes_leaves_no_subscription(stage: S
     stage.keepers.ok("alice", "PUT", "den/members/bob")
 
     class Raced:
-        def reach(self, caller: Caller, room_id: str) -> Reach:
+        def reach(self, caller: Caller, room_id: str) -> ReadScope:
             found = stage.keepers.access.reach(caller, room_id)
             if not left:
                 left.append(stage.keepers.ok("alice", "DELETE", "den/members/bob"))
@@ -204,7 +204,7 @@ def test_a_rejoin_while_somebody_subscribes_counts_from_the_new_join(stage: Stag
     stage.keepers.ok("alice", "PUT", "den/members/bob")
 
     class Raced:
-        def reach(self, caller: Caller, room_id: str) -> Reach:
+        def reach(self, caller: Caller, room_id: str) -> ReadScope:
             found = stage.keepers.access.reach(caller, room_id)
             if not again:
                 stage.keepers.clock.advance(1)

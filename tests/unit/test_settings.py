@@ -14,7 +14,7 @@ from headrace.runtime.settings import (
     WriteSettings,
     table_settings,
 )
-from headrace.streams.chat import CHAT
+from headrace.streams.chat.stream import CHAT
 
 WRITE = {
     "BROKER_ENDPOINTS": "amqps://one:5671, amqps://two:5671",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from headrace.core.errors import StoreUnavailable
-from headrace.ski.day_counts import FILLED, CountedRide
-from headrace.ski.keys import ResortDay
-from headrace.ski.listener import DOUBT
-from headrace.ski.resort_days import LAG, LIFE, PATIENCE, ResortDays
-from headrace.ski.routes import SkiRoutes
-from headrace.streams.ski import RESORT_DAY_INDEX
+from headrace.streams.ski.day_counts import FILLED, CountedRide
+from headrace.streams.ski.hook import DOUBT
+from headrace.streams.ski.keys import ResortDay
+from headrace.streams.ski.resort_days import LAG, LIFE, PATIENCE, ResortDays
+from headrace.streams.ski.routes import SkiRoutes
+from headrace.streams.ski.stream import RESORT_DAY_INDEX
 from tests.unit.slopes import RIDES, Slopes, ride
 
 DAY = ResortDay(7, 2025, 45)

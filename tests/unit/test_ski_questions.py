@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from headrace.core.envelope import decode
 from headrace.core.errors import StoreUnavailable
-from headrace.ski.resort_days import LAG, STALENESS
-from headrace.ski.routes import SkiRoutes
+from headrace.streams.ski.resort_days import LAG, STALENESS
+from headrace.streams.ski.routes import SkiRoutes
 from tests.unit.slopes import Slopes
 
 RESORTS, SEASONS, DAYS, SKIERS, LIFTS = (7, 8), (2024, 2025), (1, 366), (1, 2, 30), (1, 2, 1000)

@@ -12,9 +12,9 @@ from headrace.core.errors import InvalidEvent, PoisonRecord, StoreUnavailable
 from headrace.core.sender import SenderContext
 from headrace.core.stream import Shards
 from headrace.core.times import DAY, parse_iso
-from headrace.ski import keys
-from headrace.ski.keys import ResortDay, Ride
-from headrace.streams.ski import RESORT_DAY_INDEX, SKI
+from headrace.streams.ski import keys
+from headrace.streams.ski.keys import ResortDay, Ride
+from headrace.streams.ski.stream import RESORT_DAY_INDEX, SKI
 from tests.unit.slopes import BATCH, RIDES, SINGLE, START, Slopes, ride
 
 NOW = parse_iso(START)

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.errors import CacheUnavailable, RateLimited
-from headrace.frames import Frames
 from headrace.ingest.acceptor import Acceptor
 from headrace.ingest.rate_limiter import EVERY_SECONDS, Throttle
 from headrace.ingest.routes import HttpWrites, batch, single
@@ -20,6 +19,7 @@ from headrace.ingest.sliding_window import STEP_SECONDS, WINDOW_SECONDS
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
 from headrace.streams import CHAT
+from headrace.streams.chat.frames import Frames
 from tests.unit.lanes import QUEUES, Lanes, frame_event, http_event
 from tests.unit.senders import CLOCK, NOW, caller, message
 

@@ -19,7 +19,7 @@ from headrace.runtime.observability import Meter, correlate, report, report_unex
 from headrace.runtime.settings import AnalyticsSettings, table_settings
 from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
 from headrace.storage.redis import RedisCache
-from headrace.streams.chat import CHAT
+from headrace.streams.chat.stream import CHAT
 
 MARGIN_SECONDS = 4.0
 """What is left of an invocation's time when nothing more is read: to keep what was read, and to answer."""

@@ -9,17 +9,17 @@ from typing import Any
 from headrace.api.bodies import http_body
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.request import parse_list_request, path_id
-from headrace.conversations import AT_ONCE, DEFAULT_LIMIT, LIMIT, Conversations
 from headrace.core.caller import Caller
 from headrace.core.errors import NotFound
 from headrace.core.times import SystemClock
-from headrace.memberships_dynamodb import DynamoMemberships
-from headrace.room_activity import DynamoRoomActivity
 from headrace.runtime.aws import client
 from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import ReadSettings, RoomSettings, table_settings
 from headrace.storage.dynamodb.range_reader import DynamoReader
-from headrace.streams.chat import CHAT
+from headrace.streams.chat.activity import DynamoRoomActivity
+from headrace.streams.chat.conversations import AT_ONCE, DEFAULT_LIMIT, LIMIT, Conversations
+from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
+from headrace.streams.chat.stream import CHAT
 
 
 @functools.cache

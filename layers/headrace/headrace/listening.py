@@ -12,13 +12,13 @@ from headrace.live.push.http_connection import Target
 from headrace.live.push.sigv4 import Signer
 from headrace.live.push_service import PushService
 from headrace.live.subscriber_hints import SubscriberHints
-from headrace.live_hook import LiveHook
 from headrace.queues.rabbitmq.live_publisher import RabbitLivePublisher
 from headrace.runtime.aws import client, signing
 from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import CacheSettings, ConnectionSettings, LiveSettings, PushSettings
 from headrace.storage.cache import Cache
 from headrace.storage.redis import RedisCache
+from headrace.streams.chat.live_hook import LiveHook
 
 LOOK_SECONDS = 0.5
 """For one question about listeners, asked while stored messages wait to be settled."""

@@ -7,13 +7,10 @@ import functools
 from headrace.analytics.late_events import LateEvents
 from headrace.breaker_board import BreakerBoard
 from headrace.core.times import SystemClock
-from headrace.last_activity import AT_ONCE, LastActivity
 from headrace.listening import live_listener
-from headrace.newest_pages import ForgetNewestPages
 from headrace.persist import Persister
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.rights import memberships, rooms
-from headrace.room_activity import DynamoRoomActivity
 from headrace.runtime.aws import client
 from headrace.runtime.settings import (
     CacheSettings,
@@ -27,8 +24,10 @@ from headrace.storage.breaker import GuardedStore
 from headrace.storage.cache import Cache
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.redis import RedisCache
-from headrace.store.checked import CheckedStore
 from headrace.streams import STREAMS, StreamListeners
+from headrace.streams.chat.activity import UPDATES_AT_ONCE, ActivityHook, DynamoRoomActivity
+from headrace.streams.chat.newest_page_cache import NewestPageHook
+from headrace.streams.chat.write_rights import CheckedStore
 
 
 @functools.cache
@@ -46,7 +45,7 @@ def persister() -> Persister:
         settings.retry_first_pause_seconds,
         settings.retry_visibility_seconds,
         # Last, since what it could not do comes again: no live copy waits for that.
-        after=(StreamListeners(), ForgetNewestPages(cache), live_listener(cache), late_events(cache), last_activity()),
+        after=(StreamListeners(), NewestPageHook(cache), live_listener(cache), late_events(cache), last_activity()),
     )
 
 
@@ -55,7 +54,7 @@ def late_events(cache: Cache) -> LateEvents:
     return LateEvents(cache, SystemClock(), SettleSettings.read().analytics_settle_seconds)
 
 
-def last_activity() -> LastActivity:
+def last_activity() -> ActivityHook:
     """Keeps when something was last said in each room."""
-    dynamodb = client("dynamodb", attempts=1, connections=AT_ONCE)
-    return LastActivity(DynamoRoomActivity(dynamodb, RoomSettings.read().rooms_table), rooms(), SystemClock())
+    dynamodb = client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE)
+    return ActivityHook(DynamoRoomActivity(dynamodb, RoomSettings.read().rooms_table), rooms(), SystemClock())

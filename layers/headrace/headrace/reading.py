@@ -13,10 +13,8 @@ from headrace.api.paging.page import Page
 from headrace.core.caller import Caller
 from headrace.core.errors import HeadraceError
 from headrace.core.times import SystemClock
-from headrace.history import History
 from headrace.live.connections import Connections
 from headrace.live.connections_dynamodb import DynamoConnections
-from headrace.newest_pages import NewestPages
 from headrace.rights import access
 from headrace.runtime.aws import client
 from headrace.runtime.observability import correlate, report, report_unexpected
@@ -24,7 +22,9 @@ from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import CacheSettings, ConnectionSettings, ReadSettings, table_settings
 from headrace.storage.dynamodb.range_reader import DynamoReader
 from headrace.storage.redis import RedisCache
-from headrace.streams.chat import CHAT
+from headrace.streams.chat.history import History
+from headrace.streams.chat.newest_page_cache import NewestPageCache
+from headrace.streams.chat.stream import CHAT
 
 ReadPage = Callable[[Caller, Mapping[str, Any]], Page]
 ReadBody = Callable[[Caller, Mapping[str, Any]], Mapping[str, Any] | str]
@@ -33,7 +33,7 @@ ReadBody = Callable[[Caller, Mapping[str, Any]], Mapping[str, Any] | str]
 @functools.cache
 def room_history() -> History:
     """The history of rooms, whose newest pages the cache holds."""
-    return _history(NewestPages(RedisCache.of(CacheSettings.read()), SystemClock()))
+    return _history(NewestPageCache(RedisCache.of(CacheSettings.read()), SystemClock()))
 
 
 @functools.cache
@@ -42,7 +42,7 @@ def user_history() -> History:
     return _history(None)
 
 
-def _history(newest: NewestPages | None) -> History:
+def _history(newest: NewestPageCache | None) -> History:
     table = table_settings(CHAT)
     key = ManagedSecrets().text(ReadSettings.read().cursor_secret_arn).encode()
     reader = DynamoReader(client("dynamodb"))

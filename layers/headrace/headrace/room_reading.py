@@ -8,11 +8,11 @@ from headrace.core.times import SystemClock
 from headrace.listening import audience
 from headrace.reading import connections, room_history, scope_prefix
 from headrace.rights import access
-from headrace.room_frames import RoomFrames
 from headrace.runtime.aws import client
 from headrace.runtime.settings import table_settings
 from headrace.storage.dynamodb.range_reader import DynamoReader
-from headrace.streams.chat import CHAT
+from headrace.streams.chat.room_frames import RoomFrames
+from headrace.streams.chat.stream import CHAT
 
 
 @functools.cache

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from headrace.breaker_board import BreakerBoard
 from headrace.core.times import SystemClock
-from headrace.frames import Frames
 from headrace.ingest.acceptor import Acceptor
 from headrace.ingest.gate import Gate
 from headrace.ingest.rate_limiter import UNLIMITED, Admission, Throttle
@@ -21,7 +20,8 @@ from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import CacheSettings, EnvironmentSettings, RateSettings, WriteSettings
 from headrace.storage.redis import RedisCache
 from headrace.streams import stream_gates
-from headrace.streams.chat import CHAT
+from headrace.streams.chat.frames import Frames
+from headrace.streams.chat.stream import CHAT
 
 
 @functools.cache

@@ -6,8 +6,6 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.ads.history import ClickHistory
-from headrace.ads.routes import AdsRoutes, Route
 from headrace.analysing import MARGIN_SECONDS, analytics_of
 from headrace.analytics.scanner import Deadline
 from headrace.api.paging.cursors import CursorSigner
@@ -17,7 +15,9 @@ from headrace.runtime.aws import client
 from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import AdsSettings, table_settings
 from headrace.storage.dynamodb.range_reader import DynamoReader
-from headrace.streams.ads import ADS
+from headrace.streams.ads.history import ClickHistory
+from headrace.streams.ads.routes import AdsRoutes, Route
+from headrace.streams.ads.stream import ADS
 
 
 @functools.cache

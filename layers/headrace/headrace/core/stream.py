@@ -8,11 +8,7 @@ from typing import Any, Protocol
 
 from headrace.core import keys
 from headrace.core.caller import Caller
-from headrace.core.errors import (
-    PoisonRecord,
-    StoreUnavailable,
-    UserError,
-)
+from headrace.core.errors import PoisonRecord, StoreUnavailable, UserError
 from headrace.core.items import Item
 from headrace.core.sender import SenderContext
 
@@ -78,7 +74,7 @@ class Listener(Protocol):
 
 
 class Entrance(Protocol):
-    """Says which events may be written, as :class:`headrace.gates.Gate` says."""
+    """Says which events may be written, as :class:`headrace.streams.chat.write_rights.Gate` says."""
 
     def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[UserError | None]:
         """Why each event is refused, in order."""

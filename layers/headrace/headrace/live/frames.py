@@ -1,6 +1,6 @@
 """The frame that brings messages of a room to whoever listens: ``{"type": "messages", "roomId", "items"}``.
 
-On the exchange ``headrace.live_hook`` a message's body is such a frame too.
+On the exchange ``headrace.live`` a message's body is such a frame too.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import zlib
 PERSIST_EXCHANGE = "headrace.events"
 PARKED_EXCHANGE = "headrace.parked"
 PARKED_QUEUE = "parked"
-LIVE_EXCHANGE = "headrace.live_hook"
+LIVE_EXCHANGE = "headrace.live"
 LIVE_QUEUES = 2
 """Fixed, since each has its own event source mapping in the template (PushLive)."""
 

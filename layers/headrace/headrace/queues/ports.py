@@ -167,7 +167,7 @@ class DeadLane(Protocol):
 
 
 class LivePublisher(Protocol):
-    """Publishes to the exchange ``headrace.live_hook``."""
+    """Publishes to the exchange ``headrace.live``."""
 
     def publish(self, messages: Sequence[Outgoing]) -> BrokerUnavailable | None:
         """``None`` when ``messages`` are on their way; that they arrive is not known. Never raises."""

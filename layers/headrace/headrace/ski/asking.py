@@ -8,14 +8,14 @@ from headrace.api.statistics import RequestTimes
 from headrace.core.times import SystemClock
 from headrace.runtime.aws import client
 from headrace.runtime.settings import SkiSettings, table_settings
-from headrace.ski.day_counts_redis import RedisDayCounts
-from headrace.ski.resort_days import ResortDays
-from headrace.ski.resorts_dynamodb import DynamoResorts
-from headrace.ski.routes import Parts, SkiRoutes
-from headrace.ski.skiers import Skiers
 from headrace.storage.dynamodb.range_reader import DynamoReader
 from headrace.storage.redis import RedisCache
-from headrace.streams.ski import SKI
+from headrace.streams.ski.day_counts_redis import RedisDayCounts
+from headrace.streams.ski.resort_days import ResortDays
+from headrace.streams.ski.resorts_dynamodb import DynamoResorts
+from headrace.streams.ski.routes import SkiRoutes, SkiServices
+from headrace.streams.ski.skiers import Skiers
+from headrace.streams.ski.stream import SKI
 
 
 @functools.cache
@@ -30,5 +30,5 @@ def ski_routes() -> SkiRoutes:
     cache = RedisCache.of(settings)
     days = ResortDays(reader, table, resorts, RedisDayCounts(cache), clock)
     return SkiRoutes(
-        Parts(Skiers(reader, table, clock), days, resorts, RequestTimes(cache)), clock, settings.scope_prefix
+        SkiServices(Skiers(reader, table, clock), days, resorts, RequestTimes(cache)), clock, settings.scope_prefix
     )

@@ -20,7 +20,7 @@ from headrace.core.items import Item
 from headrace.core.sender import SenderContext
 from headrace.core.stream import Stream, TableSettings, ValidatedEvent
 from headrace.core.validation import stamped
-from headrace.streams.chat import CHAT
+from headrace.streams.chat.stream import CHAT
 
 KEPT = times.DAY
 EVENT_ID = "probe"
