@@ -11,12 +11,12 @@ from pika import BlockingConnection, URLParameters
 from rabbit import Rabbit
 
 from headrace.core.times import FixedClock
+from headrace.persist.retry_schedule import RECEIVES
 from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
 from headrace.queues.ports import Outgoing, RetryRecord, VisibilityChange
 from headrace.queues.rabbitmq.topology import declare
 from headrace.queues.sqs.retry_queue import SqsRetryLane
-from headrace.retry_budget import RECEIVES
 from headrace.runtime.aws import client
 from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import TopologySettings

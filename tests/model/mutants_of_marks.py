@@ -10,9 +10,9 @@ import pytest
 from headrace.analytics import late_events
 from headrace.analytics import late_events as late
 from headrace.core.errors import FollowUpUnavailable, StoreUnavailable
-from headrace.persist import Persister
-from headrace.persist_retry import RetryBatch
-from headrace.persist_rows import RowWriter
+from headrace.persist.persister import Persister
+from headrace.persist.retry_batch import RetryBatch
+from headrace.persist.row_writer import RowWriter
 from tests.model.mutants import Mutant
 
 

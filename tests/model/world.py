@@ -15,7 +15,7 @@ from headrace.core.times import SECOND, FixedClock
 from headrace.dead_lane.letters import Filter
 from headrace.dead_letters import DeadLetters
 from headrace.ingest.acceptor import Acceptor
-from headrace.persist import Persister
+from headrace.persist.persister import Persister
 from headrace.queues import names
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.memory import Kept, MemoryDeadLane, MemoryPublisher, MemoryRetryLane, Message

@@ -22,7 +22,7 @@ from headrace.core.stream import TableSettings
 from headrace.core.times import FixedClock
 from headrace.ingest.acceptor import Acceptor
 from headrace.ingest.routes import HttpWrites, batch, single
-from headrace.persist import Persister
+from headrace.persist.persister import Persister
 from headrace.queues import names
 from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
 from headrace.runtime.secrets import MemorySecrets

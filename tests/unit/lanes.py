@@ -11,7 +11,7 @@ from headrace.core.envelope import decode
 from headrace.core.items import Item
 from headrace.ingest.acceptor import Acceptor
 from headrace.ingest.routes import HttpWrites
-from headrace.persist import Persister
+from headrace.persist.persister import Persister
 from headrace.queues import names
 from headrace.queues.memory import MemoryPublisher, MemoryRetryLane, Message
 from headrace.queues.ports import RetryRecord, to_text

@@ -9,8 +9,8 @@ from collections import Counter
 import pytest
 
 from headrace.core.envelope import Envelope
+from headrace.persist.retry_schedule import RECEIVES
 from headrace.queues.ports import RetryRecord
-from headrace.retry_budget import RECEIVES
 from headrace.runtime.observability import Meter
 from headrace.streams import CHAT
 from tests.unit.lanes import Lanes

@@ -23,7 +23,7 @@ from headrace.dead_lane.letters import Filter
 from headrace.dead_letters import DeadLetters
 from headrace.ingest.acceptor import Acceptor
 from headrace.ingest.routes import HttpWrites, batch, single
-from headrace.persist import Persister
+from headrace.persist.persister import Persister
 from headrace.queues import names
 from headrace.queues.memory import MemoryDeadLane, MemoryPublisher, MemoryRetryLane
 from headrace.runtime.settings import table_settings

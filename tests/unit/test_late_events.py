@@ -16,9 +16,9 @@ from headrace.core.envelope import Envelope
 from headrace.core.errors import FollowUpUnavailable
 from headrace.core.items import Item
 from headrace.core.times import FixedClock
-from headrace.persist import Persister
+from headrace.persist.persister import Persister
+from headrace.persist.retry_schedule import RECEIVES
 from headrace.queues.ports import RetryRecord
-from headrace.retry_budget import RECEIVES
 from headrace.runtime.observability import Meter
 from headrace.storage.memory import MemoryCache
 from headrace.streams import CHAT, STREAMS

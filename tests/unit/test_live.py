@@ -18,7 +18,7 @@ from headrace.live import frames
 from headrace.live.connections import Subscription
 from headrace.live.memory import MemoryConnections
 from headrace.live.subscriber_hints import LOOK_SECONDS, LOOKS, MARK_SECONDS, NONE, REST_SECONDS, SOME, SubscriberHints
-from headrace.persist import Persister
+from headrace.persist.persister import Persister
 from headrace.queues.memory import MemoryLivePublisher
 from headrace.queues.names import live_queue, live_queues
 from headrace.queues.ports import RetryRecord

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from headrace import retry_budget
 from headrace.core.envelope import Envelope
 from headrace.core.times import SECOND, FixedClock
-from headrace.persist import Persister
+from headrace.persist import retry_schedule
+from headrace.persist.persister import Persister
 from headrace.queues.memory import MemoryRetryLane
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.breaker import Unwatched
@@ -61,8 +61,8 @@ def test_the_template_describes_the_computed_budget(stack: Stack) -> None:
 
 
 def test_a_record_is_dead_at_once_after_its_last_try() -> None:
-    assert retry_budget.pause_after(retry_budget.RECEIVES, 15) == 0
-    assert retry_budget.pause_after(retry_budget.RECEIVES - 1, 15) == retry_budget.LONGEST_PAUSE
+    assert retry_schedule.pause_after(retry_schedule.RECEIVES, 15) == 0
+    assert retry_schedule.pause_after(retry_schedule.RECEIVES - 1, 15) == retry_schedule.LONGEST_PAUSE
 
 
 @pytest.mark.parametrize(("longer", "dead"), [(-1, 0), (1, 1)])
@@ -75,7 +75,7 @@ def test_the_stated_outage_is_the_longest_that_leaves_the_dead_lane_empty(longer
     persister = Persister(store, lane, {"chat": TABLE}, clock)
     event = CHAT.accept(message(), sender()).event
     lane.send([RetryRecord(Envelope("chat", "c", NOW, [event]).encode())])
-    end = retry_budget.outage_seconds(15, breaking.breaker_probe_seconds) + longer
+    end = retry_schedule.outage_seconds(15, breaking.breaker_probe_seconds) + longer
     moments = [0, 15, 75, 315, end - 0.001, end, 1215]
 
     for before, moment in zip([0, *moments], moments, strict=False):
@@ -106,11 +106,11 @@ class Seconds:
 
 @pytest.mark.parametrize("first_pause", [1, 15, 900])
 def test_pauses_only_grow_and_never_exceed_the_longest(first_pause: int) -> None:
-    pauses = retry_budget.pauses(first_pause)
+    pauses = retry_schedule.pauses(first_pause)
 
     assert list(pauses) == sorted(pauses)
-    assert max(pauses) <= retry_budget.LONGEST_PAUSE
-    assert len(pauses) == retry_budget.RECEIVES - 1
+    assert max(pauses) <= retry_schedule.LONGEST_PAUSE
+    assert len(pauses) == retry_schedule.RECEIVES - 1
 
 
 @pytest.mark.parametrize("chance", [0.0, 0.5, 0.999])
@@ -120,7 +120,7 @@ def test_records_that_shared_a_batch_with_a_killer_come_again_further_apart_than
     visibility = int(stack.parameters["RetryVisibilitySeconds"]["Default"])
     timeout = stack.resources["PersistEvents"]["Properties"]["Timeout"]
 
-    pauses = retry_budget.apart(10, visibility, chance)
+    pauses = retry_schedule.staggered_delays(10, visibility, chance)
 
     assert min(pauses) >= visibility
     assert min(later - sooner for sooner, later in itertools.pairwise(pauses)) > timeout

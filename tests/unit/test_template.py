@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from headrace import retry_budget
 from headrace.core.stream import Stream
+from headrace.persist import retry_schedule
 from headrace.queues.names import live_queues
 from headrace.streams import ADS, CHAT, SKI
 from localstage.template import parameters
@@ -179,7 +179,7 @@ def test_only_sqs_itself_moves_records_to_the_dead_letter_queue(stack: Stack) ->
 
 
 def test_a_record_is_tried_as_often_as_the_retry_budget_counts_before_it_is_dead(stack: Stack) -> None:
-    assert stack.resources["RetryQueue"]["Properties"]["RedrivePolicy"]["maxReceiveCount"] == retry_budget.RECEIVES
+    assert stack.resources["RetryQueue"]["Properties"]["RedrivePolicy"]["maxReceiveCount"] == retry_schedule.RECEIVES
 
 
 def test_dead_letters_are_validated_with_what_persist_events_validates_with(stack: Stack) -> None:

@@ -8,7 +8,7 @@ from headrace.analytics.late_events import LateEvents
 from headrace.breaker_board import BreakerBoard
 from headrace.core.times import SystemClock
 from headrace.listening import live_listener
-from headrace.persist import Persister
+from headrace.persist.persister import Persister
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.rights import memberships, rooms
 from headrace.runtime.aws import client

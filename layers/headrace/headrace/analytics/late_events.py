@@ -22,7 +22,7 @@ from headrace.storage.cache import Cache
 
 
 class LateEvents:
-    """An :class:`~headrace.persist.AfterStore` that ends the generations of the slots that late events belong to."""
+    """A hook that ends the generations of the slots that late events belong to."""
 
     def __init__(self, cache: Cache, clock: Clock, settle: float) -> None:
         self._cache = cache

@@ -66,7 +66,7 @@ class Index:
 
 
 class Listener(Protocol):
-    """Hears of stored rows of one stream, as :class:`headrace.persist.AfterStore` says."""
+    """Hears of stored rows of one stream, as :class:`headrace.persist.persister.AfterStore` says."""
 
     def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[StoreUnavailable | PoisonRecord | None]:
         """One outcome per item, in order."""

@@ -10,9 +10,9 @@ from typing import Any
 from headrace.core import times
 from headrace.core.errors import POISON_REASONS, PoisonRecord
 from headrace.core.stream import TableSettings
+from headrace.persist.records import Record, rows_of
+from headrace.persist.retry_schedule import RECEIVES
 from headrace.queues.ports import BASE64, ENCODING, ReceivedLetter, RetryRecord, from_text
-from headrace.records import Record, rows_of
-from headrace.retry_budget import RECEIVES
 from headrace.streams import STREAMS
 
 STORABLE = "storable"

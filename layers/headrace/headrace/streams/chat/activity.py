@@ -132,7 +132,7 @@ SECOND = len("2025-11-21T10:00:58")
 
 
 class ActivityHook:
-    """An :class:`~headrace.persist.AfterStore`: one conditional write per room, second and environment at most.
+    """A hook after storing: one conditional write per room, second and environment at most.
 
     The order of a list depends on it, and nothing else would mend a room that stays too far down until somebody speaks
     there again. So what cannot be written is a failure, and comes again through the retry lane: of each room only the

@@ -1,9 +1,4 @@
-"""One batch of the retry lane: stored record by record, so that whoever ends the process ends it alone.
-
-A record that ends the process (out of memory, out of time, a crash in a library) cannot be told from its neighbours
-beforehand. They lose a receive with it all the same, and five are all they have. So what is new is stored and deleted
-before anything is touched that was received before, and what was received before comes again each at a time of its own.
-"""
+"""One batch of the retry queue."""
 
 from __future__ import annotations
 
@@ -12,13 +7,38 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace import records, retry_budget, retry_order
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.stream import TableSettings
-from headrace.persist_rows import Reason, RowWriter
+from headrace.persist import records, retry_schedule
+from headrace.persist.records import Record
+from headrace.persist.row_writer import Reason, RowWriter
 from headrace.queues.ports import RetryLane, VisibilityChange
-from headrace.records import Record
 from headrace.runtime.observability import Meter
+
+
+def received(record: Mapping[str, Any]) -> int:
+    """How often SQS has given this record out, this time included."""
+    return max(1, int(record.get("attributes", {}).get("ApproximateReceiveCount", "1")))
+
+
+def groups(records: Sequence[Mapping[str, Any]]) -> list[list[int]]:
+    """Indexes of ``records`` in groups to be settled one after the other.
+
+    Records seen for the first time come first and together. Any other may be a killer and is alone, those with the
+    fewest receives left first: what comes after a killer then outlives it. Among equals the order turns with every
+    receive, so that of two records that meet again each is once before the other.
+    """
+    counts = [received(record) for record in records]
+    first = [index for index, count in enumerate(counts) if count == 1]
+    by_id = sorted(range(len(records)), key=lambda index: str(records[index]["messageId"]))
+    rank = {index: place for place, index in enumerate(by_id)}
+
+    def order(index: int) -> tuple[int, int]:
+        return -counts[index], rank[index] if counts[index] % 2 else -rank[index]
+
+    again = sorted((index for index, count in enumerate(counts) if count > 1), key=order)
+    return ([first] if first else []) + [[index] for index in again]
+
 
 TRY_MARGIN = 12.0
 """Seconds to the deadline below which nothing more is tried: one call to a silent service may take this long."""
@@ -46,10 +66,10 @@ class RetryBatch:
 
     def store(self) -> list[str]:
         """Store what can be stored; the message ids of the records that stay in the queue."""
-        groups = retry_order.groups(self.raws)
-        self._part([index for group in groups for index in group if retry_order.received(self.raws[index]) > 1])
+        ordered = groups(self.raws)
+        self._part([index for group in ordered for index in group if received(self.raws[index]) > 1])
         unsettled: list[int] = []
-        for group in groups:
+        for group in ordered:
             self._settle(unsettled)
             self._store_group(group)
             unsettled = group
@@ -60,7 +80,7 @@ class RetryBatch:
     def _part(self, indexes: Sequence[int]) -> None:
         """Let records come again one by one, should this batch end the process before it settles them."""
         if indexes and len(self.raws) > 1:
-            pauses = retry_budget.apart(len(indexes), self.visibility, random.random())  # noqa: S311
+            pauses = retry_schedule.staggered_delays(len(indexes), self.visibility, random.random())  # noqa: S311
             receipts = (self.raws[index]["receiptHandle"] for index in indexes)
             self.lane.postpone([VisibilityChange(*each) for each in zip(receipts, pauses, strict=True)])
 
@@ -110,12 +130,12 @@ class RetryBatch:
         raw = self.raws[index]
         if isinstance(self.kept[index], PoisonRecord):
             return VisibilityChange(raw["receiptHandle"], 0)
-        seconds = retry_budget.pause_after(retry_order.received(raw), self.first_pause)
+        seconds = retry_schedule.pause_after(received(raw), self.first_pause)
         return VisibilityChange(raw["receiptHandle"], seconds)
 
     def _count_dead(self, parsed: Mapping[int, Record], left: Mapping[int, int]) -> None:
         """Count the events that are ``left`` unstored in each record whose last try this was: SQS moves it now."""
         for index, events in left.items():
-            if retry_order.received(self.raws[index]) >= retry_budget.RECEIVES:
+            if received(self.raws[index]) >= retry_schedule.RECEIVES:
                 stream = parsed[index].stream.name if index in parsed else UNKNOWN_STREAM
                 self.meter.count("Dead", events, stream=stream)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from headrace.core.errors import FollowUpUnavailable, Lane, PoisonRecord, echo
 from headrace.core.items import Item
 from headrace.core.stream import Stream, TableSettings
-from headrace.records import Record, Row
+from headrace.persist.records import Record, Row
 from headrace.runtime.observability import Meter, report
 from headrace.storage.ports import Failure, Store, Table
 from headrace.streams import STREAMS

@@ -14,17 +14,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from headrace import records
 from headrace.core import times
 from headrace.core.envelope import Envelope, pack
 from headrace.core.errors import PoisonRecord, RetryLaneUnavailable
 from headrace.core.stream import TableSettings
 from headrace.core.times import Clock
-from headrace.persist_retry import TRY_MARGIN, Remaining, RetryBatch
-from headrace.persist_rows import AfterStore, Failed, Reason, RowWriter
+from headrace.persist import records
+from headrace.persist.records import Record
+from headrace.persist.retry_batch import TRY_MARGIN, Remaining, RetryBatch
+from headrace.persist.row_writer import AfterStore, Failed, Reason, RowWriter
 from headrace.queues.ports import BASE64, ENCODING, RetryLane, RetryRecord, fits
 from headrace.queues.rabbitmq import event
-from headrace.records import Record
 from headrace.runtime.observability import Meter, report
 from headrace.storage.ports import Store
 

@@ -25,7 +25,7 @@ def pause_after(received: int, first_pause: int) -> int:
     return min(first_pause * int(FACTOR ** (max(1, received) - 1)), LONGEST_PAUSE)
 
 
-def apart(count: int, visibility: int, chance: float) -> list[int]:
+def staggered_delays(count: int, visibility: int, chance: float) -> list[int]:
     """Seconds until each of ``count`` records of a batch is seen again, should one of them end the function.
 
     None sooner than by the queue's own ``visibility``, and one after the other by more than an invocation may take (a
