@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from rabbit import Rabbit, free_port
 
-from headrace.breaker_board import BreakerBoard, read_board
 from headrace.core.errors import BrokerUnavailable, CacheUnavailable, ConnectionLost
+from headrace.operations.breaker_status import BreakerStatus, read_breaker_status
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.names import persist_queue
 from headrace.queues.ports import Outgoing
@@ -97,7 +97,7 @@ async def cache_settings(tmp_path: Path) -> AsyncIterator[CacheSettings]:
 async def test_what_is_written_on_the_board_can_be_read_and_does_not_stay_for_ever(
     cache_settings: CacheSettings,
 ) -> None:
-    board = BreakerBoard(
+    board = BreakerStatus(
         EnvironmentSettings(aws_lambda_function_name="receive_frame"), lambda: redis.connect(cache_settings, 1)
     )
 
@@ -105,7 +105,7 @@ async def test_what_is_written_on_the_board_can_be_read_and_does_not_stay_for_ev
     board.seen("table Messages", "closed")
 
     deadline = time.monotonic() + 20
-    while len(records := read_board(lambda: redis.connect(cache_settings, 1))) < 2:
+    while len(records := read_breaker_status(lambda: redis.connect(cache_settings, 1))) < 2:
         assert time.monotonic() < deadline
     assert [(record.breaker, record.state) for record in records] == [("broker", "open"), ("table Messages", "closed")]
     client = redis.connect(cache_settings, 1)
@@ -117,4 +117,4 @@ def test_a_board_that_cannot_be_reached_says_so() -> None:
     nowhere = CacheSettings(cache_endpoint=f"127.0.0.1:{free_port()}", cache_tls=False)
 
     with pytest.raises(CacheUnavailable):
-        read_board(lambda: redis.connect(nowhere, 1))
+        read_breaker_status(lambda: redis.connect(nowhere, 1))

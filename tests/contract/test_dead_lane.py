@@ -16,8 +16,8 @@ from rabbit import free_port
 from headrace.core.errors import DeadLaneUnavailable, InvalidRequest
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
-from headrace.dead_lane.letters import REDRIVEN, Filter
-from headrace.dead_letters import DeadLetters
+from headrace.operations.dead_letter import REDRIVEN, Filter
+from headrace.operations.dead_letters import DeadLetters
 from headrace.queues.memory import MemoryDeadLane, MemoryRetryLane
 from headrace.queues.ports import (
     BASE64,

@@ -14,8 +14,8 @@ from pika import BasicProperties, BlockingConnection, URLParameters
 from pika.adapters.blocking_connection import BlockingChannel
 from rabbit import Rabbit, free_port
 
-from headrace import custom_resource
 from headrace.core.errors import BrokerUnavailable, SecretsUnavailable
+from headrace.operations import custom_resource
 from headrace.queues.names import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
 from headrace.queues.rabbitmq import topology
 from headrace.queues.rabbitmq.topology import declare

@@ -13,8 +13,8 @@ import pytest
 
 from headrace.core import keys, times
 from headrace.core.errors import PoisonRecord
-from headrace.dead_letters import DeadLetters
 from headrace.ingest.acceptor import Acceptor
+from headrace.operations.dead_letters import DeadLetters
 from headrace.persist import persister, retry_batch, retry_schedule
 from headrace.persist.persister import Persister
 from headrace.persist.retry_batch import RetryBatch

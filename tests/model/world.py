@@ -12,9 +12,9 @@ from headrace.analytics.late_events import LateEvents
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.items import Item
 from headrace.core.times import SECOND, FixedClock
-from headrace.dead_lane.letters import Filter
-from headrace.dead_letters import DeadLetters
 from headrace.ingest.acceptor import Acceptor
+from headrace.operations.dead_letter import Filter
+from headrace.operations.dead_letters import DeadLetters
 from headrace.persist.persister import Persister
 from headrace.queues import names
 from headrace.queues.breaker import GuardedPublisher

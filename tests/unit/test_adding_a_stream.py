@@ -19,10 +19,10 @@ from headrace.core.sender import SenderContext, choose_time, expires_at
 from headrace.core.stream import Stream, TableSettings, ValidatedEvent
 from headrace.core.times import FixedClock
 from headrace.core.validation import incoming, stamped
-from headrace.dead_lane.letters import Filter
-from headrace.dead_letters import DeadLetters
 from headrace.ingest.acceptor import Acceptor
 from headrace.ingest.routes import HttpWrites, batch, single
+from headrace.operations.dead_letter import Filter
+from headrace.operations.dead_letters import DeadLetters
 from headrace.persist.persister import Persister
 from headrace.queues import names
 from headrace.queues.memory import MemoryDeadLane, MemoryPublisher, MemoryRetryLane

@@ -7,9 +7,16 @@ import threading
 
 import pytest
 
-from headrace.breaker_board import FRESH_SECONDS, KEPT_SECONDS, KEY, BreakerBoard, BreakerRecord, read_board
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import FixedClock
+from headrace.operations.breaker_status import (
+    FRESH_SECONDS,
+    KEPT_SECONDS,
+    KEY,
+    BreakerRecord,
+    BreakerStatus,
+    read_breaker_status,
+)
 from headrace.runtime.settings import EnvironmentSettings
 from tests.unit.test_breaker import Time
 
@@ -64,10 +71,10 @@ class Board:
         self.time = Time()
         self.clock = FixedClock(NOW)
         self.hash = Hash()
-        self.board = BreakerBoard(ENVIRONMENT, lambda: self.hash, self.clock, self.time.monotonic)
+        self.board = BreakerStatus(ENVIRONMENT, lambda: self.hash, self.clock, self.time.monotonic)
 
     def read(self) -> list[BreakerRecord]:
-        return read_board(lambda: self.hash, self.clock)
+        return read_breaker_status(lambda: self.hash, self.clock)
 
 
 @pytest.fixture
@@ -151,7 +158,7 @@ def test_a_silent_cache_is_not_waited_for() -> None:
         written.set()
         return Hash()
 
-    board = BreakerBoard(ENVIRONMENT, silent)
+    board = BreakerStatus(ENVIRONMENT, silent)
 
     board.seen("broker", "open")
 
@@ -173,6 +180,6 @@ def test_an_opened_breaker_is_counted_and_logged_once(
 
 def test_a_missing_cache_setting_fails_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CACHE_ENDPOINT", raising=False)
-    board = BreakerBoard(ENVIRONMENT)
+    board = BreakerStatus(ENVIRONMENT)
 
     board.seen("broker", "open")

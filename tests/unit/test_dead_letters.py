@@ -9,9 +9,9 @@ import pytest
 
 from headrace.core import times
 from headrace.core.envelope import Envelope
-from headrace.dead_lane.letters import REASONS, Filter
-from headrace.dead_letters import LOOK_HOLD, DeadLetters
-from headrace.dead_routes import DeadRoutes
+from headrace.operations.dead_letter import REASONS, Filter
+from headrace.operations.dead_letter_routes import DeadLetterRoutes
+from headrace.operations.dead_letters import LOOK_HOLD, DeadLetters
 from headrace.queues.memory import MemoryDeadLane
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
@@ -30,7 +30,7 @@ class Dead(Lanes):
         self.letters = DeadLetters(
             self.lane, self.retry, {"chat": TABLE, "probe": TABLE}, CLOCK, lambda: self.now, self.sleep
         )
-        self.routes = DeadRoutes(self.letters, CLOCK, "")
+        self.routes = DeadLetterRoutes(self.letters, CLOCK, "")
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
@@ -63,7 +63,7 @@ class Dead(Lanes):
         return answer["statusCode"], json.loads(answer["body"])
 
     def list(self, **query: str) -> Any:
-        status, answer = self.call(DeadRoutes.list, **query)
+        status, answer = self.call(DeadLetterRoutes.list, **query)
         assert status == 200, answer
         return answer
 
@@ -159,7 +159,7 @@ def test_a_letter_asked_for_by_its_id_is_shown_whole(dead: Dead) -> None:
     ],
 )
 def test_a_wrong_parameter_is_named(dead: Dead, query: dict[str, str], field: str) -> None:
-    status, answer = dead.call(DeadRoutes.list, **query)
+    status, answer = dead.call(DeadLetterRoutes.list, **query)
 
     assert status == 400
     assert [detail["field"] for detail in answer["error"]["details"]] == [field]
@@ -168,7 +168,7 @@ def test_a_wrong_parameter_is_named(dead: Dead, query: dict[str, str], field: st
 
 def test_only_operators_may_look_redrive_and_discard(dead: Dead) -> None:
     """P12."""
-    for route in (DeadRoutes.list, DeadRoutes.redrive, DeadRoutes.discard):
+    for route in (DeadLetterRoutes.list, DeadLetterRoutes.redrive, DeadLetterRoutes.discard):
         assert dead.call(route, {}, scope="chat:read events:write")[0] == 403
 
 
@@ -177,7 +177,7 @@ def test_what_was_mended_is_stored_after_a_redrive_and_the_rest_dies_again_with_
     dead.die(POISON["not_json"], POISON["not_base64"])
     CLOCK.advance(60)
     try:
-        status, answer = dead.call(DeadRoutes.redrive, {})
+        status, answer = dead.call(DeadLetterRoutes.redrive, {})
         dead.retry_until_settled()
         items = dead.list()["items"]
     finally:
@@ -200,7 +200,7 @@ def test_what_was_mended_is_stored_after_a_redrive_and_the_rest_dies_again_with_
 def test_a_dry_run_moves_and_discards_nothing(dead: Dead) -> None:
     dead.die(*POISON.values())
 
-    for route in (DeadRoutes.redrive, DeadRoutes.discard):
+    for route in (DeadLetterRoutes.redrive, DeadLetterRoutes.discard):
         status, answer = dead.call(route, {"dryRun": True, "stream": "chat"})
         assert (status, answer["count"], answer["dryRun"]) == (200, 6, True)
 
@@ -213,10 +213,10 @@ def test_a_redrive_that_is_killed_between_sending_and_deleting_stores_once(dead:
     for number in range(15):
         dead.bury(RetryRecord(envelope(event(str(number)))))
     dead.lane.undeletable = True
-    dead.call(DeadRoutes.redrive, {})
+    dead.call(DeadLetterRoutes.redrive, {})
     dead.lane.undeletable = False
 
-    status, answer = dead.call(DeadRoutes.redrive, {})
+    status, answer = dead.call(DeadLetterRoutes.redrive, {})
     dead.retry_until_settled()
 
     assert (status, answer["moved"]) == (200, 15)
@@ -228,10 +228,10 @@ def test_a_redrive_goes_on_where_a_slice_ended_at_its_rate(dead: Dead) -> None:
     for number in range(100):
         dead.bury(RetryRecord(envelope(event(str(number)))))
 
-    _, first = dead.call(DeadRoutes.redrive, {"rate": 4})
+    _, first = dead.call(DeadLetterRoutes.redrive, {"rate": 4})
     moved, slices, body = first["moved"], 1, first
     while body["continuation"]:
-        _, body = dead.call(DeadRoutes.redrive, {"continuation": body["continuation"]})
+        _, body = dead.call(DeadLetterRoutes.redrive, {"continuation": body["continuation"]})
         slices += 1
 
     assert moved == 60, "15 seconds of a slice at 4 a second"
@@ -256,7 +256,7 @@ def test_a_redrive_ends_although_its_letters_die_again_and_new_ones_arrive(dead:
 
     dead.lane.delete = delete_and_die  # type: ignore[method-assign]
     try:
-        _, answer = dead.call(DeadRoutes.redrive, {"stream": "chat"})
+        _, answer = dead.call(DeadLetterRoutes.redrive, {"stream": "chat"})
         left = dead.list(stream="chat")["count"]
     finally:
         CLOCK.advance(-seconds)
@@ -279,10 +279,10 @@ def test_a_redrive_ends_although_something_new_dies_at_every_look(dead: Dead) ->
 
     dead.lane.receive = die_and_receive  # type: ignore[method-assign]
 
-    _, answer = dead.call(DeadRoutes.redrive, {})
+    _, answer = dead.call(DeadLetterRoutes.redrive, {})
     slices = 1
     while answer["continuation"]:
-        _, answer = dead.call(DeadRoutes.redrive, {"continuation": answer["continuation"]})
+        _, answer = dead.call(DeadLetterRoutes.redrive, {"continuation": answer["continuation"]})
         slices += 1
 
     assert (answer["moved"], answer["done"], slices) == (len(POISON), True, 3)
@@ -292,7 +292,7 @@ def test_letters_that_the_retry_lane_refuses_stay_dead(dead: Dead) -> None:
     dead.die(POISON["not_json"], POISON["empty_key"])
     dead.retry.refuse_next(1)
 
-    _, answer = dead.call(DeadRoutes.redrive, {})
+    _, answer = dead.call(DeadLetterRoutes.redrive, {})
 
     assert (answer["moved"], answer["failed"], answer["done"]) == (1, 1, True)
     assert len(dead.retry.dead.visible()) == 1
@@ -302,7 +302,7 @@ def test_letters_that_the_retry_lane_refuses_stay_dead(dead: Dead) -> None:
 def test_a_discard_with_another_count_is_refused_and_names_it(dead: Dead, confirm: int | None) -> None:
     dead.die(*POISON.values())
 
-    status, answer = dead.call(DeadRoutes.discard, {"stream": "chat", "confirm": confirm})
+    status, answer = dead.call(DeadLetterRoutes.discard, {"stream": "chat", "confirm": confirm})
 
     assert status == 400
     assert answer["error"]["message"] == "6 letters would be discarded; confirm must be 6"
@@ -323,7 +323,7 @@ def test_a_confirmed_discard_throws_away_what_was_counted_and_nothing_else(dead:
 
 @pytest.mark.parametrize("given", ["x", "", 5, "e30=", {"a": 1}])
 def test_a_continuation_that_is_none_is_refused(dead: Dead, given: object) -> None:
-    status, answer = dead.call(DeadRoutes.redrive, {"continuation": given})
+    status, answer = dead.call(DeadLetterRoutes.redrive, {"continuation": given})
 
     assert (status, answer["error"]["details"][0]["field"]) == (400, "continuation")
 
@@ -331,7 +331,7 @@ def test_a_continuation_that_is_none_is_refused(dead: Dead, given: object) -> No
 def test_a_dead_lane_that_is_away_is_unavailable(dead: Dead) -> None:
     dead.retry.down = True
 
-    for route in (DeadRoutes.list, DeadRoutes.redrive, DeadRoutes.discard):
+    for route in (DeadLetterRoutes.list, DeadLetterRoutes.redrive, DeadLetterRoutes.discard):
         assert dead.call(route, {})[0] == 503
 
 

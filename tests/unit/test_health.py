@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from headrace.health import CHECK_SECONDS, KEPT_SECONDS, Health
+from headrace.operations.health import CHECK_SECONDS, KEPT_SECONDS, Health
 
 
 def fails() -> None:

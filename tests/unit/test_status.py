@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from headrace.breaker_board import BreakerRecord
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, ConnectionLost, RetryLaneUnavailable, StoreUnavailable
 from headrace.core.times import Clock, FixedClock
+from headrace.operations.breaker_status import BreakerRecord
+from headrace.operations.status import ASK_SECONDS, KEPT_SECONDS, PROBE_LATE_SECONDS, Status, StatusProbes
 from headrace.queues.ports import QueueDepth
-from headrace.status import ASK_SECONDS, KEPT_SECONDS, PROBE_LATE_SECONDS, Asks, Status
 from tests.unit.senders import CLOCK, NOW
 
 CONSUMED = QueueDepth(ready=3, consumers=1)
@@ -42,7 +42,7 @@ def status(clock: Clock = CLOCK, seconds: float = ASK_SECONDS, **asks: Any) -> S
     }
     each = {name: asks.get(name, value) for name, value in well.items()}
     ways = {name: ask if callable(ask) else lambda ask=ask: ask for name, ask in each.items()}
-    return Status(Asks(**ways), clock, seconds)
+    return Status(StatusProbes(**ways), clock, seconds)
 
 
 def body(**asks: Any) -> dict[str, Any]:

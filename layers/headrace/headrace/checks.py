@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from headrace.health import CHECK_SECONDS, Health, any_port_open
+from headrace.operations.health import CHECK_SECONDS, Health, any_port_open
 from headrace.runtime.aws import client
 from headrace.runtime.settings import HealthSettings
 from headrace.storage import redis

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headrace import custom_resource
 from headrace.core.errors import ConfigurationError
+from headrace.operations import custom_resource
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.observability import Meter, logger
 from headrace.runtime.secrets import ManagedSecrets

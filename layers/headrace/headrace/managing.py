@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 
 from headrace.core.times import SystemClock
-from headrace.dead_letters import DeadLetters
-from headrace.dead_routes import DeadRoutes
+from headrace.operations.dead_letter_routes import DeadLetterRoutes
+from headrace.operations.dead_letters import DeadLetters
 from headrace.queues.sqs.dead_letter_queue import SqsDeadLane
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.settings import DeadLetterSettings, table_settings
@@ -14,7 +14,7 @@ from headrace.streams import STREAMS
 
 
 @functools.cache
-def dead_routes() -> DeadRoutes:
+def dead_routes() -> DeadLetterRoutes:
     """Answers requests about dead letters."""
     settings = DeadLetterSettings.read()
     clock = SystemClock()
@@ -24,4 +24,4 @@ def dead_routes() -> DeadRoutes:
         {name: table_settings(each) for name, each in STREAMS.items()},
         clock,
     )
-    return DeadRoutes(letters, clock, settings.scope_prefix)
+    return DeadLetterRoutes(letters, clock, settings.scope_prefix)

@@ -9,10 +9,11 @@ from typing import Any
 
 from headrace.api import responses
 from headrace.api.auth import caller_from_http
-from headrace.breaker_board import read_board
 from headrace.core.caller import OPS
 from headrace.core.errors import HeadraceError
 from headrace.core.times import SystemClock
+from headrace.operations.breaker_status import read_breaker_status
+from headrace.operations.status import Status, StatusProbes
 from headrace.probing import probe_reader
 from headrace.queues import names
 from headrace.queues.rabbitmq.depths import queue_depths
@@ -21,7 +22,6 @@ from headrace.runtime.aws import client
 from headrace.runtime.observability import report, report_unexpected
 from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import StatusSettings
-from headrace.status import Asks, Status
 
 CALL_SECONDS = 1.0
 """For one call to AWS or one connection to the broker: less than what a whole answer may take."""
@@ -37,11 +37,11 @@ def status() -> Status:
     probes = probe_reader()
     readers = ThreadPoolExecutor(len(queues), "probes")
     return Status(
-        Asks(
+        StatusProbes(
             queues=lambda: queue_depths(settings, secrets, [*queues, names.PARKED_QUEUE], CALL_SECONDS),
             retry=lambda: queue_counts(sqs, settings.retry_queue_url),
             dead=lambda: queue_counts(sqs, settings.dead_letter_queue_url),
-            breakers=read_board,
+            breakers=read_breaker_status,
             probes=lambda: dict(zip(queues, readers.map(probes.newest, queues), strict=True)),
         ),
         SystemClock(),

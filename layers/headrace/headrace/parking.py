@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from headrace.core.times import SystemClock
-from headrace.parked_routes import ParkedRoutes
+from headrace.operations.parked_routes import ParkedRoutes
 from headrace.queues.rabbitmq.parked import ParkingQueue
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.secrets import ManagedSecrets

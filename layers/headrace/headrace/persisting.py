@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 
 from headrace.analytics.late_events import LateEvents
-from headrace.breaker_board import BreakerBoard
 from headrace.core.times import SystemClock
 from headrace.listening import live_listener
+from headrace.operations.breaker_status import BreakerStatus
 from headrace.persist.persister import Persister
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.rights import memberships, rooms
@@ -36,7 +36,7 @@ def persister() -> Persister:
     settings = PersistSettings.read()
     cache = RedisCache.of(CacheSettings.read())
     store = DynamoStore(settings.persist_parallel_writes, settings.persist_retry_seconds)
-    guarded = GuardedStore(store, settings, BreakerBoard(EnvironmentSettings.read()))
+    guarded = GuardedStore(store, settings, BreakerStatus(EnvironmentSettings.read()))
     return Persister(
         CheckedStore(guarded, rooms(), memberships()),
         SqsRetryLane(settings.retry_queue_url),

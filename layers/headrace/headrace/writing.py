@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from headrace.breaker_board import BreakerBoard
 from headrace.core.times import SystemClock
 from headrace.ingest.acceptor import Acceptor
 from headrace.ingest.gate import Gate
 from headrace.ingest.rate_limiter import UNLIMITED, Admission, Throttle
 from headrace.ingest.routes import HttpWrites
 from headrace.ingest.shared_counts import RedisRateSums
+from headrace.operations.breaker_status import BreakerStatus
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.sqs.retry_queue import SqsRetryLane
@@ -48,7 +48,7 @@ def throttle() -> Admission:
 def acceptor(gates: Mapping[str, Gate], throttle: Admission = UNLIMITED) -> Acceptor:
     """Accepts events, those of a stream in ``gates`` only with a right, and as many as ``throttle`` lets pass."""
     settings = WriteSettings.read()
-    board = BreakerBoard(EnvironmentSettings.read())
+    board = BreakerStatus(EnvironmentSettings.read())
     publisher = GuardedPublisher(RabbitPublisher(settings, ManagedSecrets()), settings, board)
     return Acceptor(
         publisher, SqsRetryLane(settings.retry_queue_url), settings.persist_queues, SystemClock(), gates, throttle

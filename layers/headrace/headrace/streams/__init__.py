@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from headrace.core.errors import PoisonRecord, StoreUnavailable, echo
 from headrace.core.items import Item
 from headrace.core.stream import Entrance, Listener, Stream
+from headrace.operations.probe_stream import PROBE
 from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.probe import PROBE
 from headrace.streams.ski.stream import SKI
 
 STREAMS: dict[str, Stream] = {stream.name: stream for stream in (CHAT, PROBE, SKI, ADS)}

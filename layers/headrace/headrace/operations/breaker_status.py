@@ -58,7 +58,7 @@ class BreakerRecord:
         return f"{self.environment} {self.breaker}"
 
 
-class BreakerBoard:
+class BreakerStatus:
     """A :class:`~headrace.runtime.breaker.Watcher` that writes what it sees on the board."""
 
     def __init__(
@@ -122,7 +122,7 @@ class BreakerBoard:
             report("breaker board", f"the cache does not take where a breaker stands: {type(error).__name__}")
 
 
-def read_board(connect: Connect | None = None, clock: Clock | None = None) -> list[BreakerRecord]:
+def read_breaker_status(connect: Connect | None = None, clock: Clock | None = None) -> list[BreakerRecord]:
     """The breakers that are not closed and in use, and then those that closed in the last 15 minutes.
 
     An environment whose breakers never opened says nothing; one that is idle or gone is left out after a minute.

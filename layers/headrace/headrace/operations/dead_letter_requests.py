@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from headrace.core import times
 from headrace.core.errors import FieldError, InvalidRequest, echo
-from headrace.dead_lane.letters import REASONS, UNKNOWN_STREAM, Filter
-from headrace.dead_letters import Progress
+from headrace.operations.dead_letter import REASONS, UNKNOWN_STREAM, Filter
+from headrace.operations.dead_letters import RedriveState
 from headrace.streams import STREAMS
 
 DEFAULT_LIMIT = 50
@@ -53,7 +53,7 @@ class RedriveRequest:
     wanted: Filter
     rate: int
     dry_run: bool
-    progress: Progress | None
+    progress: RedriveState | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def redrive_request(body: Mapping[str, Any]) -> RedriveRequest:
         progress = None if len(body) > 1 else read_continuation(body["continuation"])
         if progress is None:
             fields.wrong("continuation", "is not usable")
-            progress = Progress("", Filter(), DEFAULT_RATE)
+            progress = RedriveState("", Filter(), DEFAULT_RATE)
         return fields.checked(RedriveRequest(progress.wanted, progress.rate, False, progress))
     rate = fields.number("rate", DEFAULT_RATE, RATE)
     return fields.checked(RedriveRequest(fields.filter(), rate, fields.flag("dryRun"), None))
@@ -109,7 +109,7 @@ def discard_request(body: Mapping[str, Any]) -> DiscardRequest:
     return fields.checked(DiscardRequest(fields.filter(), rate, fields.flag("dryRun"), confirm))
 
 
-def continuation(progress: Progress) -> str | None:
+def continuation(progress: RedriveState) -> str | None:
     """What a client sends to go on with a redrive; ``None`` when it is done.
 
     It is not signed: whoever may redrive may as well redrive anything.
@@ -120,13 +120,13 @@ def continuation(progress: Progress) -> str | None:
     return base64.urlsafe_b64encode(content).decode()
 
 
-def read_continuation(text: object) -> Progress | None:
+def read_continuation(text: object) -> RedriveState | None:
     """The progress in a continuation; ``None`` if it is none."""
     if not isinstance(text, str) or len(text) > 4096:
         return None
     try:
         content = json.loads(base64.b64decode(text.encode(), altchars=b"-_", validate=True))
-        progress = Progress(**{**content, "wanted": Filter(**content["wanted"])})
+        progress = RedriveState(**{**content, "wanted": Filter(**content["wanted"])})
     except (binascii.Error, ValueError, TypeError, KeyError, RecursionError):
         return None
     filters = [each for each in asdict(progress.wanted).values() if each is not None]

@@ -15,7 +15,7 @@ from headrace.core import times
 from headrace.core.errors import DeadLaneUnavailable, InvalidRequest
 from headrace.core.stream import TableSettings
 from headrace.core.times import Clock
-from headrace.dead_lane.letters import REDRIVEN, Filter, Letter, examine
+from headrace.operations.dead_letter import REDRIVEN, DeadLetter, Filter, examine
 from headrace.queues.ports import RECEIVE_LIMIT, DeadLane, ReceivedLetter, RetryLane
 from headrace.runtime.observability import Meter, report
 
@@ -31,10 +31,10 @@ DISCARD_SECONDS = 10
 
 
 @dataclass(slots=True)
-class Look:
+class ScanResult:
     """What was found: the letters that are meant, how many were looked at, and whether these were all."""
 
-    letters: list[Letter] = field(default_factory=list)
+    letters: list[DeadLetter] = field(default_factory=list)
     scanned: int = 0
     complete: bool = False
 
@@ -45,7 +45,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RedriveState:
     """How far a redrive is: ``started_at`` marks its letters, so that one that dies again is not moved again.
 
     ``idle`` counts the last slices that met none of its letters, only ever new ones.
@@ -79,7 +79,7 @@ class DeadLetters:
         self._monotonic = monotonic
         self._sleep = sleep
 
-    def look(self, wanted: Filter, limit: int = LOOK_LIMIT) -> Look:
+    def look(self, wanted: Filter, limit: int = LOOK_LIMIT) -> ScanResult:
         """The letters that are meant. Nothing is changed, and all are visible again when this returns.
 
         Raises:
@@ -89,11 +89,11 @@ class DeadLetters:
         self._lane.release(scan.held)
         return look
 
-    def start(self, wanted: Filter, rate: int) -> Progress:
+    def start(self, wanted: Filter, rate: int) -> RedriveState:
         """A redrive of the letters that are meant, at most ``rate`` a second."""
-        return Progress(times.iso(self._clock.now()), wanted, rate)
+        return RedriveState(times.iso(self._clock.now()), wanted, rate)
 
-    def redrive(self, progress: Progress, meter: Meter) -> Progress:
+    def redrive(self, progress: RedriveState, meter: Meter) -> RedriveState:
         """Move letters to the retry lane for one slice of time; ``done`` when none is left to be met.
 
         Each is sent first and deleted then: what is interrupted in between is there twice and stored once.
@@ -121,7 +121,7 @@ class DeadLetters:
             self._lane.release(scan.held)
         return replace(progress, moved=progress.moved + moved, failed=failed, idle=idle, done=done)
 
-    def discard(self, wanted: Filter, rate: int, confirm: int | None, meter: Meter) -> tuple[Look, int]:
+    def discard(self, wanted: Filter, rate: int, confirm: int | None, meter: Meter) -> tuple[ScanResult, int]:
         """Throw away the letters that are meant, if they are ``confirm`` in number; what was found, and how many
         are gone. At most so many as one slice takes are found, and exactly those are thrown away.
 
@@ -144,9 +144,9 @@ class DeadLetters:
         self._lane.release(scan.held)
         return look, len(gone)
 
-    def _look(self, wanted: Filter, hold: int, limit: int) -> tuple[Look, _Scan]:
+    def _look(self, wanted: Filter, hold: int, limit: int) -> tuple[ScanResult, _Scan]:
         scan = self._scan(hold, self._monotonic() + LOOK_SECONDS)
-        look = Look()
+        look = ScanResult()
         for letters in scan:
             look.scanned += len(letters)
             look.letters.extend(letter for letter in letters if wanted.matches(letter))
@@ -159,7 +159,7 @@ class DeadLetters:
     def _scan(self, hold: int, deadline: float) -> _Scan:
         return _Scan(self._lane, hold, lambda: self._monotonic() < deadline, self._tables)
 
-    def _move(self, letters: Sequence[Letter], redriven_at: str, meter: Meter) -> set[str]:
+    def _move(self, letters: Sequence[DeadLetter], redriven_at: str, meter: Meter) -> set[str]:
         if not letters:
             return set()
         outcomes = self._retry_lane.send([letter.handover(redriven_at) for letter in letters])
@@ -169,7 +169,7 @@ class DeadLetters:
                 report("RetryLaneUnavailable", f"dead letters stay where they are: {outcome.message}")
         return self._delete(sent, "Redriven", meter)
 
-    def _delete(self, letters: Sequence[Letter], counted_as: str, meter: Meter) -> set[str]:
+    def _delete(self, letters: Sequence[DeadLetter], counted_as: str, meter: Meter) -> set[str]:
         gone = set()
         for letter, deleted in zip(letters, self._lane.delete([each.held for each in letters]), strict=True):
             if deleted:
@@ -184,7 +184,7 @@ class DeadLetters:
             self._sleep(pause)
 
 
-def _is_meant(letter: Letter, progress: Progress) -> bool:
+def _is_meant(letter: DeadLetter, progress: RedriveState) -> bool:
     """Whether a redrive moves ``letter``: not what entered the retry lane since it began, by itself above all."""
     sent_before = times.iso(letter.held.sent_at) <= progress.started_at
     moved_before = letter.held.attributes.get(REDRIVEN, "") < progress.started_at
@@ -216,7 +216,7 @@ class _Scan:
         for each in ids:
             self._held.pop(each, None)
 
-    def __iter__(self) -> Iterator[list[Letter]]:
+    def __iter__(self) -> Iterator[list[DeadLetter]]:
         seen: set[str] = set()
         while self._in_time():
             try:

@@ -33,7 +33,7 @@ ATTEMPTS = "attempts"
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class DeadLetter:
     """A dead record and what is found when it is looked at now. ``stream`` is a declared one or ``unknown``."""
 
     held: ReceivedLetter
@@ -107,7 +107,7 @@ class Filter:
     since: str | None = None
     until: str | None = None
 
-    def matches(self, letter: Letter) -> bool:
+    def matches(self, letter: DeadLetter) -> bool:
         """Whether ``letter`` is meant."""
         return (
             self.id in (None, letter.held.id)
@@ -118,7 +118,7 @@ class Filter:
         )
 
 
-def examine(held: ReceivedLetter, tables: Mapping[str, TableSettings]) -> Letter:
+def examine(held: ReceivedLetter, tables: Mapping[str, TableSettings]) -> DeadLetter:
     """Run a dead record through the validator that persist_events uses. Never raises."""
     envelope = _envelope(held)
     events = envelope.get("events")
@@ -131,10 +131,10 @@ def examine(held: ReceivedLetter, tables: Mapping[str, TableSettings]) -> Letter
     except PoisonRecord as error:
         found = error
     except Exception as error:  # noqa: BLE001 - whatever it is, the record can be seen and discarded
-        return Letter(held, UNEXPECTED, f"{REASONS[UNEXPECTED]}: {type(error).__name__}", stream, count, envelope)
+        return DeadLetter(held, UNEXPECTED, f"{REASONS[UNEXPECTED]}: {type(error).__name__}", stream, count, envelope)
     if found is None:
-        return Letter(held, STORABLE, REASONS[STORABLE], stream, count, envelope)
-    return Letter(held, found.reason, _sentence(found), stream, count, envelope)
+        return DeadLetter(held, STORABLE, REASONS[STORABLE], stream, count, envelope)
+    return DeadLetter(held, found.reason, _sentence(found), stream, count, envelope)
 
 
 def _poison(record: Record) -> PoisonRecord | None:

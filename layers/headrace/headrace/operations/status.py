@@ -11,10 +11,10 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from headrace.breaker_board import BreakerRecord
 from headrace.core import times
 from headrace.core.errors import BrokerUnavailable, HeadraceError
 from headrace.core.times import Clock
+from headrace.operations.breaker_status import BreakerRecord
 from headrace.queues.names import PARKED_QUEUE
 from headrace.queues.ports import QueueDepth
 from headrace.runtime.breaker import CLOSED
@@ -42,7 +42,7 @@ class Unknown:
 
 
 @dataclass(frozen=True)
-class Asks:
+class StatusProbes:
     """How each part is asked. All of them raise HeadraceErrors for what they cannot learn.
 
     ``queues`` gives the depth of each persist queue and of parked, or why it has none; ``retry`` and ``dead`` the
@@ -59,7 +59,7 @@ class Asks:
 class Status:
     """Asks every part, and keeps the answer for ``KEPT_SECONDS``."""
 
-    def __init__(self, asks: Asks, clock: Clock, seconds: float = ASK_SECONDS) -> None:
+    def __init__(self, asks: StatusProbes, clock: Clock, seconds: float = ASK_SECONDS) -> None:
         self._asks: dict[str, Ask] = vars(asks).copy()
         self._clock = clock
         self._seconds = seconds

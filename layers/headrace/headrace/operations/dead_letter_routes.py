@@ -8,9 +8,9 @@ from typing import Any
 from headrace.api.bodies import http_body
 from headrace.core.errors import NotFound
 from headrace.core.times import Clock
-from headrace.dead_lane.letters import SHOWN_CHARACTERS
-from headrace.dead_letters import DeadLetters, Look, discard_limit
-from headrace.dead_requests import continuation, discard_request, list_request, redrive_request
+from headrace.operations.dead_letter import SHOWN_CHARACTERS
+from headrace.operations.dead_letter_requests import continuation, discard_request, list_request, redrive_request
+from headrace.operations.dead_letters import DeadLetters, ScanResult, discard_limit
 from headrace.operators import OperatorRoutes
 from headrace.runtime.observability import Meter
 
@@ -18,7 +18,7 @@ ANSWER_CHARACTERS = 3_000_000
 """Characters of bodies in one answer: Lambda takes 6 MB, and a character may become two bytes and more."""
 
 
-class DeadRoutes(OperatorRoutes):
+class DeadLetterRoutes(OperatorRoutes):
     """Answers requests of one environment."""
 
     complaint = "dead letters could not be managed"
@@ -64,7 +64,7 @@ class DeadRoutes(OperatorRoutes):
         raise NotFound("there is no such route")
 
 
-def _counts(look: Look) -> dict[str, Any]:
+def _counts(look: ScanResult) -> dict[str, Any]:
     return {
         "count": len(look.letters),
         "scanned": look.scanned,
