@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 import pytest
-from redis_node import RedisNode
 
 from headrace.core.caller import Caller
 from headrace.core.errors import CacheUnavailable
@@ -16,6 +15,7 @@ from headrace.ingest.sliding_window import STEP_SECONDS, WINDOW_SECONDS, Limit
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
 from headrace.storage.redis import RedisCache, connect
+from tests.contract.redis_node import RedisNode
 
 LIMIT = Limit(10, 50)
 KEY = rate_key("alice", trusted=False)

@@ -15,7 +15,7 @@ from tests.model.ledger import SECOND, EventKey, Ledger, events_in, key_of, pois
 from tests.model.poison import POISON
 from tests.model.senders import Draft
 from tests.model.world import BREAKERS, PAUSES, QUEUES, Delivery, World, sqs_record
-from tests.unit.senders import TABLE
+from tests.worlds.senders import TABLE
 
 BUDGET = sum(PAUSES) * SECOND
 """The retry budget, in microseconds."""

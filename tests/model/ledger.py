@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from headrace.core.items import Item
-from tests.unit.senders import TABLE
+from tests.worlds.senders import TABLE
 
 SECOND = 1_000_000
 RETENTION = TABLE.retention_days * 24 * 3600

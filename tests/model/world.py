@@ -28,7 +28,7 @@ from tests.model.ledger import EventKey, key_of
 from tests.model.marks import SETTLE, ChangingStore, MarkedCache
 from tests.model.poison import NOT_BASE64
 from tests.model.process import Crash, Fuse, Mortal, When
-from tests.unit.senders import NOW, TABLE
+from tests.worlds.senders import NOW, TABLE
 
 QUEUES = 2
 DELIVERY_LIMIT = 2

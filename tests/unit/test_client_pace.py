@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from headrace.ingest.sliding_window import Gauge, Limit
 from headrace_client import Lost, Refused, Sender, Tempo
 from headrace_client.pace import LONGEST_ADVICE, Pace
-from tests.unit.senders import message
+from tests.worlds.senders import message
 
 LATER = {"error": {"code": "rate_limited", "message": "later", "retryAfter": 3}}
 NEVER = {"error": {"code": "invalid_event", "message": "never"}}

@@ -20,8 +20,8 @@ from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
 from headrace.streams import CHAT
 from headrace.streams.chat.frames import Frames
-from tests.unit.lanes import QUEUES, Lanes, frame_event, http_event
-from tests.unit.senders import CLOCK, NOW, caller, message
+from tests.worlds.senders import CLOCK, NOW, caller, message
+from tests.worlds.write_path import QUEUES, Lanes, frame_event, http_event
 
 SETTINGS = RateSettings(event_rate=10, trusted_event_rate=0, event_rate_off_percent=50)
 MOST = 50
