@@ -19,9 +19,9 @@ from headrace.rights import gate
 from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import CacheSettings, EnvironmentSettings, RateSettings, WriteSettings
 from headrace.storage.redis import RedisCache
-from headrace.streams import stream_gates
 from headrace.streams.chat.frames import Frames
 from headrace.streams.chat.stream import CHAT
+from headrace.streams.registry import stream_gates
 
 
 @functools.cache

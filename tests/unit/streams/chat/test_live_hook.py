@@ -18,7 +18,6 @@ from headrace.live import frames
 from headrace.live.connections import Subscription
 from headrace.live.memory import MemoryConnections
 from headrace.live.subscriber_hints import LOOK_SECONDS, LOOKS, MARK_SECONDS, NONE, REST_SECONDS, SOME, SubscriberHints
-from headrace.operations.probe_stream import PROBE
 from headrace.persist.persister import Persister
 from headrace.queues.memory import MemoryLivePublisher
 from headrace.queues.names import live_queue, live_queues
@@ -27,6 +26,7 @@ from headrace.runtime.observability import Meter
 from headrace.storage.memory import MemoryCache
 from headrace.streams.chat.live_hook import LiveHook
 from headrace.streams.chat.stream import CHAT
+from headrace.streams.probe import PROBE
 from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message, sender
 from tests.worlds.write_path import Lanes
 
