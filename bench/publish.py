@@ -188,10 +188,10 @@ def admitted(endpoints: Endpoints, calls: int) -> tuple[float, float]:
     """Seconds that a request spends on the rate limit, and seconds of telling the cache beside one."""
     from headrace.auth import Caller
     from headrace.cache import RedisCache
+    from headrace.ingest.rate_limiter import Throttle
+    from headrace.ingest.shared_counts import RedisRateSums
     from headrace.observe import Meter
-    from headrace.rate_sums import RedisRateSums
     from headrace.settings import CacheSettings, RateSettings
-    from headrace.throttle import Throttle
 
     cache = CacheSettings(cache_endpoint=f"{endpoints.redis_host}:{endpoints.redis_port}", cache_tls=False)
     throttle = Throttle(RateSettings(event_rate=100_000), RedisRateSums(RedisCache.of(cache)))

@@ -25,10 +25,10 @@ from headrace.errors import (
     treatment,
 )
 from headrace.gates import Gate
+from headrace.ingest.rate_limiter import UNLIMITED, Admission
 from headrace.observe import Meter, report
 from headrace.retry_lane.base import Handover, RetryLane
 from headrace.streams.base import Sender, Stamped, Stream
-from headrace.throttle import UNLIMITED, Admission
 from headrace.times import Clock
 
 Key = tuple[str, str]

@@ -13,14 +13,14 @@ from headrace.cache import RedisCache
 from headrace.frames import Frames
 from headrace.gates import Gate
 from headrace.http_writes import HttpWrites
-from headrace.rate_sums import RedisRateSums
+from headrace.ingest.rate_limiter import UNLIMITED, Admission, Throttle
+from headrace.ingest.shared_counts import RedisRateSums
 from headrace.retry_lane.sqs import SqsRetryLane
 from headrace.rights import gate
 from headrace.secrets import ManagedSecrets
 from headrace.settings import CacheSettings, EnvironmentSettings, RateSettings, WriteSettings
 from headrace.streams import stream_gates
 from headrace.streams.chat import CHAT
-from headrace.throttle import UNLIMITED, Admission, Throttle
 from headrace.times import SystemClock
 
 

@@ -14,12 +14,12 @@ from headrace.accept import Acceptor
 from headrace.errors import CacheUnavailable, RateLimited
 from headrace.frames import Frames
 from headrace.http_writes import HttpWrites, batch, single
+from headrace.ingest.rate_limiter import EVERY_SECONDS, Throttle
+from headrace.ingest.shared_counts import Known, MemoryRateSums, Told
+from headrace.ingest.sliding_window import STEP_SECONDS, WINDOW_SECONDS
 from headrace.observe import Meter
-from headrace.rate import STEP_SECONDS, WINDOW_SECONDS
-from headrace.rate_sums import Known, MemoryRateSums, Told
 from headrace.settings import RateSettings
 from headrace.streams import CHAT
-from headrace.throttle import EVERY_SECONDS, Throttle
 from tests.unit.lanes import QUEUES, Lanes, frame_event, http_event
 from tests.unit.senders import CLOCK, NOW, caller, message
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headrace.errors import CacheUnavailable
-from headrace.rate import STEP_SECONDS, WINDOW_SECONDS, Count, Limit
+from headrace.ingest.sliding_window import STEP_SECONDS, WINDOW_SECONDS, Count, Limit
 
 _STEP = int(STEP_SECONDS * 1000)
 _WINDOW = int(WINDOW_SECONDS * 1000)

@@ -22,10 +22,10 @@ from typing import Protocol
 
 from headrace.auth import EVENTS_WRITE, Caller
 from headrace.errors import CacheUnavailable, RateLimited
+from headrace.ingest.shared_counts import RateSums, Told
+from headrace.ingest.sliding_window import WINDOW_SECONDS, Gauge, Limit
 from headrace.keys import rate_key
 from headrace.observe import Meter, report, report_unexpected
-from headrace.rate import WINDOW_SECONDS, Gauge, Limit
-from headrace.rate_sums import RateSums, Told
 from headrace.settings import RateSettings
 
 EVERY_SECONDS = 1.0
