@@ -1,8 +1,6 @@
-"""The sums of all environments, in memory and in a real cache that is one node of a cluster."""
+"""The counts of all environments, in memory and in a real cache that is one node of a cluster."""
 
 from __future__ import annotations
-
-import time
 
 import pytest
 from redis_node import RedisNode
@@ -10,115 +8,107 @@ from redis_node import RedisNode
 from headrace.auth import Caller
 from headrace.cache import RedisCache, connect
 from headrace.errors import CacheUnavailable
-from headrace.ingest.rate_limiter import Throttle
-from headrace.ingest.shared_counts import MemoryRateSums, RateSums, RedisRateSums, Told
-from headrace.ingest.sliding_window import STEP_SECONDS, WINDOW_SECONDS, Limit
+from headrace.ingest.rate_limiter import RateLimiter
+from headrace.ingest.shared_counts import EXPIRE_SECONDS, SharedCounts
+from headrace.ingest.sliding_window import SLOTS, Counts
 from headrace.keys import rate_key
 from headrace.observe import Meter
 from headrace.settings import RateSettings
+from tests.unit.ingest.memory_commands import MemoryCommands
 
-LIMIT = Limit(10, 50)
 KEY = rate_key("alice", trusted=False)
 ALICE = Caller("alice", "Alice", frozenset({"chat:write"}), 4_102_444_800)
+NOW = 100 * SLOTS + 5
+"""A slot early in its window: what counts is in two hashes."""
 
 
 @pytest.fixture(params=["memory", "redis"])
-def sums(request: pytest.FixtureRequest) -> RateSums:
+def shared(request: pytest.FixtureRequest) -> SharedCounts:
     if request.param == "memory":
-        return MemoryRateSums(time.monotonic)
+        return SharedCounts(MemoryCommands())
     return of(request.getfixturevalue("redis_node"))
 
 
-def of(node: RedisNode) -> RedisRateSums:
+def of(node: RedisNode) -> SharedCounts:
     node.start()
     connect(node.settings, 1.0).flushall()
-    return RedisRateSums(RedisCache.of(node.settings))
+    return SharedCounts(RedisCache.of(node.settings))
 
 
-def told(*counts: tuple[float, int], key: str = KEY, is_on: bool = False) -> Told:
-    return Told(key, LIMIT, counts, is_on)
+def test_reports_of_environments_add_up_by_slot(shared: SharedCounts) -> None:
+    shared.exchange({KEY: Counts({NOW: 3, NOW - SLOTS: 4}, 0)}, NOW)
+    (counts,) = shared.exchange({KEY: Counts({NOW: 5}, 0)}, NOW)
+
+    assert counts == Counts({NOW - SLOTS: 4, NOW: 8}, 0)
 
 
-def test_what_environments_tell_adds_up_and_keeps_its_age(sums: RateSums) -> None:
-    sums.exchange([told((0.0, 3), (2.0, 4))])
-    (known,) = sums.exchange([told((0.0, 5))])
-
-    assert sum(events for _, events in known.counts) == 12
-    assert sum(events for age, events in known.counts if age >= 2.0 - STEP_SECONDS - 0.001) == 4
-    assert all(-STEP_SECONDS <= age < WINDOW_SECONDS for age, _ in known.counts)
-    assert not known.is_on
-
-
-def test_senders_are_apart_and_answered_in_order(sums: RateSums) -> None:
+def test_senders_are_separate_and_answered_in_order(shared: SharedCounts) -> None:
     keys = [rate_key(f"user-{number}", trusted=False) for number in range(20)]
-    known = sums.exchange([told((0.0, number + 1), key=key) for number, key in enumerate(keys)])
+    counts = shared.exchange({key: Counts({NOW: number + 1}, 0) for number, key in enumerate(keys)}, NOW)
 
-    assert [each.counts[0][1] for each in known] == list(range(1, 21))
-    assert sums.exchange([told(key=rate_key("user-1", trusted=True))])[0].counts == []
-
-
-def test_what_has_left_the_window_is_forgotten(sums: RateSums) -> None:
-    sums.exchange([told((WINDOW_SECONDS + STEP_SECONDS, 40), is_on=True)])
-    (known,) = sums.exchange([told()])
-
-    assert (known.counts, known.is_on) == ([], False)
+    assert [each.events[NOW] for each in counts] == list(range(1, 21))
+    trusted = rate_key("user-1", trusted=True)
+    assert shared.exchange({trusted: Counts({}, 0)}, NOW) == [Counts({}, 0)]
 
 
-def test_a_limit_is_on_for_all_from_when_one_says_so_or_the_sum_is_over_it_until_little_is_left(sums: RateSums) -> None:
-    assert [each.is_on for each in sums.exchange([told((0.0, 30), is_on=True), told()])] == [True, True]
-    other = rate_key("bob", trusted=False)
-    assert [each.is_on for each in sums.exchange([told((0.0, 50), key=other), told((0.0, 1), key=other)])] == [
-        False,
-        True,
-    ]
-    low = rate_key("carol", trusted=False)
-    (known,) = sums.exchange([told((0.0, 25), key=low, is_on=True)])
-    assert not known.is_on
+def test_counts_of_the_last_window_are_kept_and_older_ones_are_not_read(shared: SharedCounts) -> None:
+    shared.exchange({KEY: Counts({NOW: 40}, 0)}, NOW)
+
+    later = [shared.exchange({KEY: Counts({}, 0)}, slot)[0].events for slot in (NOW + SLOTS, NOW + 2 * SLOTS)]
+    assert later == [{NOW: 40}, {}]
 
 
-def test_nothing_is_left_in_the_cache_of_who_sends_no_more(redis_node: RedisNode) -> None:
-    of(redis_node).exchange([told((0.0, 30), is_on=True)])
+def test_all_environments_learn_when_a_closed_window_opens(shared: SharedCounts) -> None:
+    shared.exchange({KEY: Counts({NOW: 50}, NOW + SLOTS + 1)}, NOW)
 
-    left = connect(redis_node.settings, 1.0).pttl(KEY)
-    assert 0 < left <= (WINDOW_SECONDS + STEP_SECONDS) * 1000
+    (counts,) = shared.exchange({KEY: Counts({}, NOW)}, NOW + SLOTS)
+    assert counts.resume_slot == NOW + SLOTS + 1
 
 
-def test_without_the_cache_it_says_so(redis_node: RedisNode) -> None:
-    sums = of(redis_node)
+def test_nothing_is_left_in_the_cache_of_a_sender_who_stopped(redis_node: RedisNode) -> None:
+    of(redis_node).exchange({KEY: Counts({NOW: 30, NOW - SLOTS: 1}, NOW + 9)}, NOW)
+
+    client = connect(redis_node.settings, 1.0)
+    keys = list(client.scan_iter())
+    assert len(keys) == 2
+    assert all(0 < client.ttl(key) <= EXPIRE_SECONDS for key in keys)
+
+
+def test_an_exchange_without_the_cache_fails(redis_node: RedisNode) -> None:
+    shared = of(redis_node)
     redis_node.kill()
 
     with pytest.raises(CacheUnavailable):
-        sums.exchange([told((0.0, 1))])
+        shared.exchange({KEY: Counts({NOW: 1}, 0)}, NOW)
 
 
-def settled(throttle: Throttle, events: int) -> int:
-    """How many of ``events`` pass; what the environment tells and learns with that has arrived."""
-    throttle._told = float("-inf")
-    passed, _ = throttle.admit(ALICE, events, Meter())
-    assert throttle._under_way is not None
-    throttle._under_way.result(5)
-    return passed
+def settled(limiter: RateLimiter, events: int) -> int:
+    """How many of ``events`` pass; the exchange that begins with them has ended."""
+    limiter._exchanged_at = float("-inf")
+    admitted, _ = limiter.admit(ALICE, events, Meter())
+    assert limiter._exchange is not None
+    limiter._exchange.result(5)
+    return admitted
 
 
-def test_environments_that_share_a_cache_hold_one_limit_between_them(redis_node: RedisNode) -> None:
-    of(redis_node)
+def test_environments_that_share_a_cache_enforce_one_limit(redis_node: RedisNode) -> None:
+    shared = of(redis_node)
     settings = RateSettings(event_rate=100, event_rate_off_percent=50)
-    throttles = [Throttle(settings, RedisRateSums(RedisCache.of(redis_node.settings))) for _ in range(4)]
+    limiters = [RateLimiter(settings, shared, lambda: 1000.0) for _ in range(4)]
 
-    first = [settled(each, 100) for each in throttles]
-    second = [settled(each, 200) for each in throttles]
+    first = [settled(each, 100) for each in limiters]
+    second = [settled(each, 200) for each in limiters]
 
     assert first == [100] * 4
-    # Each let through what fits into what it knew from its first question: 100, 200, 300 and 400 of 500.
+    # Each admitted what fits into what it knew from its first exchange: 100, 200, 300 and 400 of 500.
     assert second == [200, 200, 200, 100]
-    assert [settled(each, 1) for each in throttles] == [0] * 4
+    assert [settled(each, 1) for each in limiters] == [0] * 4
 
 
-def test_the_cache_going_away_leaves_each_environment_its_own_limit_and_no_wait(redis_node: RedisNode) -> None:
-    of(redis_node)
-    throttle = Throttle(RateSettings(event_rate=10), RedisRateSums(RedisCache.of(redis_node.settings)))
-    settled(throttle, 1)
+def test_without_the_cache_each_environment_enforces_the_limit_alone(redis_node: RedisNode) -> None:
+    limiter = RateLimiter(RateSettings(event_rate=10), of(redis_node), lambda: 1000.0)
+    settled(limiter, 1)
     redis_node.kill()
 
-    assert settled(throttle, 100) == 49
-    assert throttle.admit(ALICE, 1, Meter())[0] == 0
+    assert settled(limiter, 100) == 49
+    assert limiter.admit(ALICE, 1, Meter())[0] == 0

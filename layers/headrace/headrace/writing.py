@@ -13,8 +13,8 @@ from headrace.cache import RedisCache
 from headrace.frames import Frames
 from headrace.gates import Gate
 from headrace.http_writes import HttpWrites
-from headrace.ingest.rate_limiter import UNLIMITED, Admission, Throttle
-from headrace.ingest.shared_counts import RedisRateSums
+from headrace.ingest.rate_limiter import UNLIMITED, Admission, RateLimiter
+from headrace.ingest.shared_counts import SharedCounts
 from headrace.retry_lane.sqs import SqsRetryLane
 from headrace.rights import gate
 from headrace.secrets import ManagedSecrets
@@ -42,7 +42,7 @@ def throttle() -> Admission:
     settings = RateSettings.read()
     if not settings.event_rate and not settings.trusted_event_rate:
         return UNLIMITED
-    return Throttle(settings, RedisRateSums(RedisCache.of(CacheSettings.read())))
+    return RateLimiter(settings, SharedCounts(RedisCache.of(CacheSettings.read())))
 
 
 def acceptor(gates: Mapping[str, Gate], throttle: Admission = UNLIMITED) -> Acceptor:
