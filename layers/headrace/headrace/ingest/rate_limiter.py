@@ -80,19 +80,19 @@ class RateLimiter:
             return events, None
         sender = (trusted, caller.subject)
         now = self._clock()
+        refusal = None
         with self._lock:
             window = self._window(sender, limit)
             resume_slot = window.resume_slot
             admitted = window.admit(events, now)
-            closed, wait = window.resume_slot != resume_slot, window.wait(now)
+            if admitted < events:
+                refusal = _refusal(limit, window.wait(now))
+                if window.resume_slot != resume_slot:
+                    meter.count("SenderLimited", senders="trusted" if trusted else "users")
             self._active[sender] = None
         if self._shared is not None and abs(now - self._exchanged_at) >= EXCHANGE_SECONDS:
             self._start_exchange(self._shared, now)
-        if admitted == events:
-            return events, None
-        if closed:
-            meter.count("SenderLimited", senders="trusted" if trusted else "users")
-        return admitted, _refusal(limit, wait)
+        return admitted, refusal
 
     def _window(self, sender: _Sender, limit: Limit) -> SlidingWindow:
         window = self._windows.get(sender)

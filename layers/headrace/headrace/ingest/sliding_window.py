@@ -53,10 +53,10 @@ class SlidingWindow:
     Not thread-safe. Times are seconds of the system clock.
     """
 
-    __slots__ = ("_local", "_others", "_reported", "_sent", "_slot", "_total", "limit", "resume_slot")
+    __slots__ = ("_local", "_most", "_others", "_reported", "_resume_below", "_sent", "_slot", "_total", "resume_slot")
 
     def __init__(self, limit: Limit) -> None:
-        self.limit = limit
+        self._most, self._resume_below = limit.most, limit.resume_below
         self.resume_slot = 0
         """The slot in which a closed window opens."""
         self._local: dict[int, int] = {}
@@ -74,7 +74,7 @@ class SlidingWindow:
             self._recount(slot)
         if slot < self.resume_slot:
             return 0
-        admitted = max(0, min(events, self.limit.most - self._total))
+        admitted = max(0, min(events, self._most - self._total))
         if admitted:
             self._local[slot] = self._local.get(slot, 0) + admitted
             self._total += admitted
@@ -99,7 +99,7 @@ class SlidingWindow:
         self._others = {slot: events - self._sent.get(slot, 0) for slot, events in everywhere.events.items()}
         slot = int(now / SLOT_SECONDS)
         self._recount(slot)
-        if max(self.resume_slot, everywhere.resume_slot) > slot or self._total > self.limit.most:
+        if max(self.resume_slot, everywhere.resume_slot) > slot or self._total > self._most:
             self._close()
 
     def _recount(self, slot: int) -> None:
@@ -116,7 +116,7 @@ class SlidingWindow:
         """Set ``resume_slot`` to the slot in which few enough events are left."""
         left, self.resume_slot = self._total, 0
         for slot, events in sorted((Counter(self._local) + Counter(self._others)).items()):
-            if left <= self.limit.resume_below:
+            if left <= self._resume_below:
                 break
             left -= events
             self.resume_slot = slot + SLOTS + 1
