@@ -15,7 +15,7 @@ from headrace.core.sender import SenderContext
 from headrace.ingest.acceptor import Result
 from headrace.queues import names
 from headrace.runtime.observability import Meter
-from headrace.streams import CHAT
+from headrace.streams.chat.stream import CHAT
 from tests.model.base import KILLERS, RECEIVES, Base
 from tests.model.ledger import EventKey
 from tests.model.poison import POISON, POISON_EVENTS, envelope

@@ -18,7 +18,7 @@ from headrace.runtime.breaker import Unwatched
 from headrace.runtime.settings import BreakerSettings
 from headrace.storage.breaker import GuardedStore
 from headrace.storage.ports import Table
-from headrace.streams import CHAT
+from headrace.streams.chat.stream import CHAT
 from ops.__main__ import cli
 from ops.budget import Budget
 from tests.unit.stack import ROOT, Stack
