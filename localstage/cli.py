@@ -7,7 +7,6 @@ import contextlib
 import logging
 import os
 import shutil
-import signal
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -103,7 +102,7 @@ def token(state_dir: Path, user: str, scopes: tuple[str, ...], username: str | N
     """Print a token that this stage accepts."""
     from localstage.gateway.issuer import Issuer
 
-    with _sentences_not_tracebacks():
+    with _sentences_not_tracebacks(), _quiet_when_the_reader_is_gone():
         running = StateFile(state_dir).read()
         issuer = Issuer(state_dir, url=running.issuer)
         click.echo(issuer.issue(user, scopes, username=username, ttl=ttl))
@@ -116,7 +115,7 @@ def token(state_dir: Path, user: str, scopes: tuple[str, ...], username: str | N
 @click.pass_obj
 def logs(state_dir: Path, function: str, follow: bool, lines: int) -> None:
     """Show the log of FUNCTION (its logical id, such as ReceiveFrame)."""
-    with _sentences_not_tracebacks():
+    with _sentences_not_tracebacks(), _quiet_when_the_reader_is_gone():
         folder = state_dir / "logs"
         known = sorted(path.stem for path in folder.glob("*.log"))
         if function not in known:
@@ -133,7 +132,7 @@ def status(state_dir: Path) -> None:
     """Show what runs, where, and how it is."""
     from localstage.status import print_status
 
-    with _sentences_not_tracebacks():
+    with _sentences_not_tracebacks(), _quiet_when_the_reader_is_gone():
         print_status(StateFile(state_dir).read())
 
 
@@ -181,6 +180,16 @@ def _tail(path: Path, lines: int, follow: bool) -> Iterator[str]:
 
 
 @contextlib.contextmanager
+def _quiet_when_the_reader_is_gone() -> Iterator[None]:
+    """Exit with 0 when standard output is a pipe that its reader closed, as in ``logs … | head``."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+@contextlib.contextmanager
 def _sentences_not_tracebacks() -> Iterator[None]:
     try:
         yield
@@ -188,9 +197,6 @@ def _sentences_not_tracebacks() -> Iterator[None]:
         sys.exit(f"headrace: {error}")
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except (click.exceptions.Exit, click.Abort, click.ClickException):
         raise
     except OSError as error:
@@ -212,6 +218,9 @@ def _event_loop_runner() -> Callable[[Coroutine[Any, Any, None]], None]:
 
 
 def main() -> None:
-    """Entry point of ``python -m localstage``."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    """Entry point of ``python -m localstage``.
+
+    SIGPIPE stays ignored, which is Python's default: ``up`` serves sockets, and a client that closes early
+    must be an error on that connection. Commands that print handle BrokenPipeError.
+    """
     cli()

@@ -11,7 +11,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -55,10 +55,12 @@ class RunningStage:
         with urllib.request.urlopen(request, timeout=10) as answer:
             return str(json.load(answer)["access_token"])
 
-    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def command(self, *arguments: str, stdout: int | IO[bytes] = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
         """Run ``localstage`` beside this stage."""
         command = [sys.executable, "-m", "localstage", *arguments]
-        return subprocess.run(command, cwd=ROOT, env=self.environ, capture_output=True, text=True, timeout=60)
+        return subprocess.run(
+            command, cwd=ROOT, env=self.environ, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60
+        )
 
     def stop(self, how: int = signal.SIGINT) -> int:
         if self.process.poll() is None:
