@@ -15,9 +15,9 @@ from unittest import mock
 
 import uvloop
 
+from localstage.core.model import Function
 from localstage.functions import FunctionPool, build
 from localstage.functions.environment import Environment
-from localstage.model import Function
 
 ROOT = Path(__file__).resolve().parent.parent
 ECHO = "def handler(event, context):\n    return event\n"

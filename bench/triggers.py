@@ -16,8 +16,8 @@ from pathlib import Path
 import pika
 import uvloop
 
-from localstage.invoking import Invocation
-from localstage.model import RabbitMqMapping
+from localstage.core.invoker import Invocation
+from localstage.core.model import RabbitMqMapping
 from localstage.triggers import RabbitMqTrigger
 
 # The broker that the tests of the triggers start for themselves is what this needs too.

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from localstage.errors import NotRunning, StageError
+from localstage.core.errors import NotRunning, StageError
 from localstage.statefile import StateFile
 
 DEFAULT_SCOPES = ("chat:write", "chat:read")

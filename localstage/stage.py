@@ -12,12 +12,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from localstage.errors import StageError, TemplateError
+from localstage.core.errors import StageError, TemplateError
+from localstage.core.model import StageModel
 from localstage.functions import Built, FunctionPool, build
 from localstage.gateway import Gateway
 from localstage.gateway.issuer import Issuer
 from localstage.gateway.serving import pick_port
-from localstage.model import StageModel
 from localstage.services import Endpoints, Services
 from localstage.services.ports import is_free
 from localstage.statefile import Running, StateFile

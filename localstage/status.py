@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from aiohttp import web
 
-from localstage.errors import NotRunning
+from localstage.core.errors import NotRunning
 from localstage.gateway.serving import Listener, json_response, message_response
 from localstage.statefile import Running
 

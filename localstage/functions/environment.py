@@ -9,12 +9,12 @@ import socket
 import time
 from typing import Protocol
 
+from localstage.core.model import Function
 from localstage.functions import payloads, runtime_api
 from localstage.functions.event import Event
 from localstage.functions.logs import FunctionLog, PeakMemory
 from localstage.functions.process import WorkerProcess
 from localstage.functions.settings import PoolSettings, command, variables
-from localstage.model import Function
 
 # After a process has ended, what it wrote last may still wait in its socket; a child of it may hold the socket open.
 _LAST_WORDS = 1.0

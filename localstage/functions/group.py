@@ -7,15 +7,15 @@ import logging
 import time
 from collections import deque
 
-from localstage.errors import StageError
+from localstage.core.errors import StageError
+from localstage.core.invoker import Invocation
+from localstage.core.model import Function
 from localstage.functions import payloads
-from localstage.functions.complaints import Complaints
 from localstage.functions.environment import Environment, State
 from localstage.functions.event import Event
+from localstage.functions.failure_log import Complaints
 from localstage.functions.logs import FunctionLog
 from localstage.functions.settings import PoolSettings
-from localstage.invoking import Invocation
-from localstage.model import Function
 
 _log = logging.getLogger("localstage.functions")
 

@@ -1,4 +1,4 @@
-"""All functions of a stage: implements :class:`localstage.invoking.Functions`."""
+"""All functions of a stage: implements :class:`localstage.core.invoker.Functions`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from localstage.errors import StageError
+from localstage.core.errors import StageError
+from localstage.core.invoker import Invocation
+from localstage.core.model import Function
 from localstage.functions import payloads, watch
-from localstage.functions.complaints import Complaints
 from localstage.functions.environment import State
+from localstage.functions.failure_log import Complaints
 from localstage.functions.group import Group
 from localstage.functions.logs import FunctionLog
 from localstage.functions.settings import PoolSettings
-from localstage.invoking import Invocation
-from localstage.model import Function
 
 _log = logging.getLogger("localstage.functions")
 

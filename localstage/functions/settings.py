@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from localstage.model import Function
+from localstage.core.model import Function
 
 _BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
 _VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"

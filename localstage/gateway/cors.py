@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from localstage.model import Cors
+from localstage.core.model import Cors
 
 _PREFIX = "access-control-"
 

@@ -9,18 +9,18 @@ from urllib.parse import parse_qsl, unquote
 
 from aiohttp import web
 
-from localstage.errors import TemplateError
+from localstage.core.errors import TemplateError
+from localstage.core.model import HttpApi, HttpRoute
+from localstage.gateway.aws_ids import Clock, api_id, new_id
 from localstage.gateway.cors import CorsPolicy
 from localstage.gateway.http_answer import MalformedAnswer, http_response
 from localstage.gateway.http_event import ApiFacts, Call, HttpEvents
 from localstage.gateway.integration import MAX_PAYLOAD, IntegrationFailed, Integrations, IntegrationTimeout
 from localstage.gateway.jwks import KeySet
 from localstage.gateway.jwt import JwtVerifier, Unauthorized, VerifiedToken
-from localstage.gateway.marks import Clock, api_id, new_id
 from localstage.gateway.routes import DEFAULT, RouteTable
 from localstage.gateway.serving import Listener, answer_expect, message_response
 from localstage.gateway.throttle import TokenBucket, bucket
-from localstage.model import HttpApi, HttpRoute
 
 log = logging.getLogger("localstage.gateway.http")
 

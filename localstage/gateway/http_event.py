@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
+from localstage.core.model import HttpRoute
+from localstage.gateway.aws_ids import ACCOUNT_ID, Clock, trace_id
 from localstage.gateway.jwt import VerifiedToken
-from localstage.gateway.marks import ACCOUNT_ID, Clock, trace_id
-from localstage.model import HttpRoute
 
 encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 

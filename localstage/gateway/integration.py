@@ -6,8 +6,8 @@ import asyncio
 import logging
 import time
 
-from localstage.errors import StageError
-from localstage.invoking import Functions, Invocation
+from localstage.core.errors import StageError
+from localstage.core.invoker import Functions, Invocation
 
 log = logging.getLogger("localstage.gateway")
 

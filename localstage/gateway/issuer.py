@@ -18,7 +18,7 @@ from typing import Any
 import jwt
 from aiohttp import web
 
-from localstage.errors import NotRunning, PortTaken, ServiceError
+from localstage.core.errors import NotRunning, PortTaken, ServiceError
 from localstage.gateway.issuerkey import IssuerKey
 from localstage.gateway.serving import Listener, json_response, message_response
 from localstage.gateway.tokenrequest import BadTokenRequest, TokenRequest

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Generic, TypeVar
 
-from localstage.errors import TemplateError
+from localstage.core.errors import TemplateError
 
 T = TypeVar("T")
 

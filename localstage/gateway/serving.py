@@ -13,7 +13,7 @@ from typing import Any, cast
 from aiohttp import web
 from aiohttp.http_websocket import WebSocketReader
 
-from localstage.errors import PortTaken
+from localstage.core.errors import PortTaken
 from localstage.gateway.frames import FrameGuard
 
 log = logging.getLogger("localstage.gateway")

@@ -9,17 +9,17 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
+from localstage.core.model import WebSocketApi
+from localstage.gateway.aws_ids import Clock, api_id, new_id
 from localstage.gateway.http_answer import MalformedAnswer
 from localstage.gateway.integration import IntegrationError, Integrations, IntegrationTimeout
 from localstage.gateway.management import Management
-from localstage.gateway.marks import Clock, api_id, new_id
 from localstage.gateway.serving import Listener, json_response, message_response
 from localstage.gateway.throttle import bucket
 from localstage.gateway.websocket_authorizer import HandshakeRefused, authorize
 from localstage.gateway.websocket_connection import REASONS, Connection, Limits, without_subprotocols
 from localstage.gateway.websocket_events import ConnectionEvents, Handshake, WebSocketFacts
 from localstage.gateway.websocket_routing import CONNECT, DISCONNECT, MessageRoutes, ProxyAnswer
-from localstage.model import WebSocketApi
 
 log = logging.getLogger("localstage.gateway.websocket")
 

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from localstage.gateway.marks import ACCOUNT_ID, REGION, Clock, new_id, trace_id
+from localstage.gateway.aws_ids import ACCOUNT_ID, REGION, Clock, new_id, trace_id
 
 encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 

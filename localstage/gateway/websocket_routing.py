@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from localstage.errors import TemplateError
+from localstage.core.errors import TemplateError
+from localstage.core.model import WebSocketApi, WebSocketRoute
 from localstage.gateway.http_answer import MalformedAnswer, answer_body, status_code
 from localstage.gateway.throttle import TokenBucket, bucket
 from localstage.gateway.websocket_events import encode
-from localstage.model import WebSocketApi, WebSocketRoute
 
 CONNECT = "$connect"
 DISCONNECT = "$disconnect"

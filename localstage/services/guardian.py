@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from localstage.errors import ServiceError
+from localstage.core.errors import ServiceError
 
 _PROGRAM = Path(__file__).with_name("guardian_process.py")
 

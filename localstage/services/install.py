@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from localstage.errors import MissingProgram, ServiceError
+from localstage.core.errors import MissingProgram, ServiceError
 
 log = logging.getLogger("localstage.services")
 

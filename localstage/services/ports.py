@@ -7,7 +7,7 @@ import random
 import socket
 from pathlib import Path
 
-from localstage.errors import PortTaken
+from localstage.core.errors import PortTaken
 
 # Below Linux's ephemeral range (32768 and up), so that no outgoing connection sits on a remembered port.
 _FIRST, _LAST = 20000, 32000

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from localstage.errors import ServiceError
+from localstage.core.errors import ServiceError
 from localstage.services.amqp import LoginRefused, log_in
 from localstage.services.guardian import GuardedProcess, Guardian
 from localstage.services.ports import Ports, is_free

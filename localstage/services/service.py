@@ -12,7 +12,7 @@ from typing import Any
 
 import aiohttp
 
-from localstage.errors import ServiceError
+from localstage.core.errors import ServiceError
 from localstage.services.guardian import GuardedProcess, Guardian
 from localstage.services.ports import Ports
 

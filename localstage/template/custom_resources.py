@@ -12,11 +12,11 @@ from typing import Any
 
 from aiohttp import web
 
-from localstage.errors import StageError
-from localstage.invoking import Functions
-from localstage.model import CustomResource, StageModel
+from localstage.core.errors import StageError
+from localstage.core.invoker import Functions
+from localstage.core.model import CustomResource, StageModel
+from localstage.template.atomic_write import keep
 from localstage.template.attributes import ACCOUNT, PARTITION, STACK
-from localstage.template.keeping import keep
 
 log = logging.getLogger("localstage.template")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from localstage.errors import TemplateError
+from localstage.core.errors import TemplateError
 
 
 class _Loader(yaml.SafeLoader):

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from localstage.errors import TemplateError
-from localstage.model import StageModel
+from localstage.core.errors import TemplateError
+from localstage.core.model import StageModel
 from localstage.template import data, functions, http_api, names, parameters, secrets, triggers, websocket_api
 from localstage.template.attributes import Attributes
 from localstage.template.intrinsics import NO_VALUE, Resolver, as_text

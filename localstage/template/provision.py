@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from localstage.errors import ServiceError, StageError, TemplateError
-from localstage.model import Queue, Secret, StageModel, Table
+from localstage.core.errors import ServiceError, StageError, TemplateError
+from localstage.core.model import Queue, Secret, StageModel, Table
 from localstage.template.attributes import Live
 
 log = logging.getLogger("localstage.template")

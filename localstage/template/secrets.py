@@ -9,9 +9,9 @@ import string
 from pathlib import Path
 from typing import Any
 
-from localstage.errors import TemplateError
-from localstage.model import Secret
-from localstage.template.keeping import keep
+from localstage.core.errors import TemplateError
+from localstage.core.model import Secret
+from localstage.template.atomic_write import keep
 from localstage.template.resources import Resource, Stack
 
 _PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"

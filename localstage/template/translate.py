@@ -15,8 +15,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from localstage.errors import TemplateError
-from localstage.template.keeping import keep
+from localstage.core.errors import TemplateError
+from localstage.template.atomic_write import keep
 
 log = logging.getLogger("localstage.template")
 

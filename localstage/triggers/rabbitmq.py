@@ -9,9 +9,9 @@ from dataclasses import replace
 import pika
 from pika.spec import BasicProperties
 
-from localstage.errors import StageError
-from localstage.invoking import Functions, Invocation
-from localstage.model import RabbitMqMapping
+from localstage.core.errors import StageError
+from localstage.core.invoker import Functions, Invocation
+from localstage.core.model import RabbitMqMapping
 from localstage.triggers.consumer import Consumer, Lost
 from localstage.triggers.inbox import Batch, Inbox
 from localstage.triggers.pacing import Backoff, Reporter, Status, pause, wind_up

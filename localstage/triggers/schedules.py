@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from localstage.errors import StageError, TemplateError
-from localstage.invoking import Functions
-from localstage.model import Schedule
+from localstage.core.errors import StageError, TemplateError
+from localstage.core.invoker import Functions
+from localstage.core.model import Schedule
 from localstage.triggers.cron import Timetable, parse_expression
 from localstage.triggers.pacing import Reporter, Status, cancel, wind_up
 

@@ -9,9 +9,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from localstage.errors import StageError
-from localstage.invoking import Functions
-from localstage.model import SqsMapping
+from localstage.core.errors import StageError
+from localstage.core.invoker import Functions
+from localstage.core.model import SqsMapping
 from localstage.triggers.pacing import Backoff, Reporter, Status, cancel, pause, wind_up
 from localstage.triggers.rabbitmq_event import EVENT_LIMIT
 from localstage.triggers.sqs_event import Message, build_event, build_records, failed_ids, split

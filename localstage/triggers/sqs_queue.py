@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 import boto3
 from botocore.config import Config
@@ -37,6 +38,12 @@ def make_client(endpoint: str | None, region: str, credentials: tuple[str, str] 
     config = Config(connect_timeout=3, read_timeout=LONG_POLL + 10, retries={"total_max_attempts": 1})
     session = boto3.session.Session(aws_access_key_id=key, aws_secret_access_key=secret, region_name=region)
     return session.client("sqs", endpoint_url=endpoint, config=config)
+
+
+def queue_arn(url: str, region: str) -> str:
+    """Return the ARN of the queue at ``https://host/account/name``."""
+    account, name = urlsplit(url).path.strip("/").split("/")[-2:]
+    return f"arn:aws:sqs:{region}:{account}:{name}"
 
 
 class SqsQueue:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from localstage.core.invoker import Invocation
+from localstage.core.model import Function, Layer
 from localstage.functions import FunctionPool
-from localstage.invoking import Invocation
-from localstage.model import Function, Layer
 
 ECHO = "def handler(event, context):\n    return event\n"
 PID = "import os\ndef handler(event, context):\n    return os.getpid()\n"

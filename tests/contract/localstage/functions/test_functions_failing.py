@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from functions_harness import ECHO, Stage, ask, error_of, state_of, until
 
-from localstage.errors import StageError
+from localstage.core.errors import StageError
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -23,7 +23,7 @@ OWNER = """
 import asyncio, sys
 from pathlib import Path
 from localstage.functions import FunctionPool
-from localstage.model import Function
+from localstage.core.model import Function
 
 async def main(folder, runtime):
     function = Function("Fn", "fn", folder / "functions" / "fn", "app.handler", 60.0, 256, {}, ())

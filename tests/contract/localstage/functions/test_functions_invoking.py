@@ -9,7 +9,7 @@ import sys
 import pytest
 from functions_harness import ECHO, PID, SLEEP, Stage, ask, error_of, state_of, until
 
-from localstage.errors import StageError
+from localstage.core.errors import StageError
 
 
 async def test_an_event_comes_back_as_the_function_answered_it(stage: Stage) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from functions_harness import Stage, ask
 
-from localstage.errors import StageError
+from localstage.core.errors import StageError
+from localstage.core.model import Layer
 from localstage.functions import build
 from localstage.functions.settings import bytecode_file
-from localstage.model import Layer
 
 
 def wheel(folder: Path, version: str) -> str:

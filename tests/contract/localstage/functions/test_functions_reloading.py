@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from functions_harness import ECHO, PID, Stage, ask, error_of, state_of, until
 
-from localstage.errors import StageError
+from localstage.core.errors import StageError
+from localstage.core.model import Layer
 from localstage.functions import FunctionPool
-from localstage.model import Layer
 
 
 async def reloaded(pool: FunctionPool, id: str = "Fn") -> None:

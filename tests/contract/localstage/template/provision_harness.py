@@ -5,7 +5,7 @@ import json
 import botocore.session
 from moto.server import ThreadedMotoServer
 
-from localstage.model import Queue, Secret, StageModel, Table
+from localstage.core.model import Queue, Secret, StageModel, Table
 from localstage.template import Live
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from localstage.errors import StageError
-from localstage.invoking import Invocation
-from localstage.model import CustomResource, StageModel
+from localstage.core.errors import StageError
+from localstage.core.invoker import Invocation
+from localstage.core.model import CustomResource, StageModel
 from localstage.template.custom_resources import run_custom_resources
 
 

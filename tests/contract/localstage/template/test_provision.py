@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from provision_harness import stage
 
-from localstage.errors import ServiceError, TemplateError
+from localstage.core.errors import ServiceError, TemplateError
 from localstage.template.provision import provision
 
 
