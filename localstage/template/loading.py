@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -41,10 +42,9 @@ _RUN = {
     "AWS::Cognito::UserPoolClient",
     "AWS::CloudFormation::CustomResource",
 }
-# Without these something that the template promises would be missing, so the user is told at once.
+# A template that declares one of these does not work here as it does on AWS, so each start warns of them.
 _MISSED = {
     "AWS::ApiGateway::RestApi",
-    "AWS::CloudFormation::Stack",
     "AWS::DynamoDB::GlobalTable",
     "AWS::ElastiCache::ReplicationGroup",
     "AWS::Kinesis::Stream",
@@ -55,6 +55,7 @@ _MISSED = {
     "AWS::SNS::Topic",
     "AWS::StepFunctions::StateMachine",
 }
+_TYPE = re.compile(r"""\bType["']?:\s*["']?(AWS::\w+::\w+)""")
 
 
 def load(
@@ -88,7 +89,8 @@ def load(
     stack = Stack(translated.document, resolver)
     _check_names(translated.document, resolver, stack)
     model = _read(stack, translated, template.parent, state_dir)
-    _tell_what_is_left_out(stack)
+    _log_left_out(stack)
+    _warn_of_nested_stacks(stack, template.parent)
     return model
 
 
@@ -134,7 +136,7 @@ def _outputs(document: dict[str, Any], resolver: Resolver) -> dict[str, str]:
     return found
 
 
-def _tell_what_is_left_out(stack: Stack) -> None:
+def _log_left_out(stack: Stack) -> None:
     left_out: dict[str, list[str]] = {}
     for logical_id, type_ in stack.types.items():
         if type_ not in _RUN and not type_.startswith("Custom::"):
@@ -144,3 +146,16 @@ def _tell_what_is_left_out(stack: Stack) -> None:
             log.warning("%s is not run: the local stage has no %s", ", ".join(left_out[type_]), type_)
     plain = sorted(type_ for type_ in left_out if type_ not in _MISSED)
     log.debug("resource types that the local stage does not run: %s", ", ".join(plain) or "none")
+
+
+def _warn_of_nested_stacks(stack: Stack, root: Path) -> None:
+    """Warn of each nested stack with resources that this template would run; alarms and dashboards need no warning."""
+    for nested in stack.all("AWS::CloudFormation::Stack"):
+        path = root / nested.text("TemplateURL", "")
+        if not path.is_file():
+            log.warning("%s is not run: it is a nested stack whose template is not a local file", nested.id)
+            continue
+        types = set(_TYPE.findall(path.read_text(encoding="utf-8")))
+        lost = sorted(one for one in types if one in _RUN or one.startswith("AWS::Serverless::"))
+        if lost:
+            log.warning("%s is not run: it is a nested stack, with %s", nested.id, ", ".join(lost))
