@@ -36,7 +36,7 @@ class NoOp:
         self.bytes = 0
         self.done = asyncio.Event()
 
-    async def invoke(self, function_id: str, event: bytes, *, lane: str | None = None) -> Invocation:
+    async def invoke(self, function_id: str, event: bytes, *, dedicated_to: str | None = None) -> Invocation:
         self.invocations += 1
         self.bytes += len(event)
         self._left -= event.count(b'"basicProperties"')

@@ -22,20 +22,20 @@ DEFAULT_SCOPES = ("chat:write", "chat:read")
 
 
 _log = logging.getLogger("headrace")
-"""Goes to stage.log alone: the terminal shows only what is under ``localstage``."""
+"""Logs to stage.log only: the terminal shows the loggers below ``localstage``."""
 
 
 class _LineFormatter(logging.Formatter):
-    """``12:03:44  services   RabbitMQ 3.10.8 ready …``: time, part, sentence; warnings are marked."""
+    """``12:03:44  services   RabbitMQ 3.10.8 ready …``: time, part, sentence; the level for warnings and errors."""
 
     def format(self, record: logging.LogRecord) -> str:
         part = record.name.removeprefix("localstage.").split(".")[0]
-        mark = "" if record.levelno < logging.WARNING else f"{record.levelname.lower()}: "
-        return f"{time.strftime('%H:%M:%S', time.localtime(record.created))}  {part:<10} {mark}{record.getMessage()}"
+        level = "" if record.levelno < logging.WARNING else f"{record.levelname.lower()}: "
+        return f"{time.strftime('%H:%M:%S', time.localtime(record.created))}  {part:<10} {level}{record.getMessage()}"
 
 
 def _log_to_terminal(state_dir: Path, verbose: bool) -> None:
-    """Clear lines on stderr; everything, tracebacks included, in ``stage.log`` among the logs."""
+    """Log short lines to stderr, and everything with tracebacks to ``logs/stage.log``."""
     logs = state_dir / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     terminal = logging.StreamHandler(sys.stderr)
@@ -155,10 +155,10 @@ def reset(state_dir: Path, yes: bool) -> None:
 
 
 def _ask(question: str) -> None:
-    """Go on only after a yes.
+    """Ask for confirmation; return only after a yes.
 
     Raises:
-        StageError: it was a no, or there is nobody to ask.
+        StageError: the answer was no, or standard input is not available.
     """
     try:
         click.confirm(question, abort=True)
@@ -202,8 +202,7 @@ def _sentences_not_tracebacks() -> Iterator[None]:
     except OSError as error:
         _log.error("stopped by", exc_info=True)
         sys.exit(f"headrace: {error.strerror or error}" + (f" ({error.filename})" if error.filename else ""))
-    except Exception as error:  # noqa: BLE001 - the whole of it is in the log, one sentence at the terminal
-        # A fault of the stage itself: one sentence here, all of it in the log.
+    except Exception as error:  # noqa: BLE001 - the traceback is in the log, one sentence goes to the terminal
         _log.error("stopped by", exc_info=True)
         sys.exit(f"headrace: something unforeseen: {type(error).__name__}: {error} (all of it is in stage.log)")
 

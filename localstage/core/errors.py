@@ -2,8 +2,8 @@
 
 StageError
 ├── TemplateError      the template (or samconfig.toml) cannot be run as it is written
-├── MissingProgram     a program that the stage needs is not installed; says the command that installs it
-├── ServiceError       a service (RabbitMQ, Redis, an emulator) did not start or went away
+├── MissingProgram     a program that the stage needs is not installed; the message has the command that installs it
+├── ServiceError       a service (RabbitMQ, Redis, an emulator) did not start or has ended
 ├── PortTaken          a port that was asked for by number is in use
 ├── AlreadyRunning     another stage runs in this folder
 └── NotRunning         a command that needs a running stage found none
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 
 class StageError(Exception):
-    """Base of all that the stage tells its user."""
+    """Base of all errors that the stage reports to its user."""
 
 
 class TemplateError(StageError):
@@ -25,7 +25,7 @@ class MissingProgram(StageError):
 
 
 class ServiceError(StageError):
-    """A service did not start in time, or went away; the message names its log file."""
+    """A service did not start in time, or has ended; the message names its log file."""
 
 
 class PortTaken(StageError):

@@ -1,4 +1,4 @@
-"""The seam between what triggers a function and what runs it."""
+"""How triggers and APIs invoke functions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Invocation:
-    """What came of one invocation.
+    """The result of one invocation.
 
-    ``payload`` is the function's JSON answer, or Lambda's error object when ``error`` is set.
+    ``payload`` is the function's JSON result, or Lambda's error object when ``error`` is set.
     ``error`` is ``None``, ``"Unhandled"`` (raised, exited, out of memory) or ``"TimedOut"``.
     """
 
@@ -23,11 +23,12 @@ class Invocation:
 class Functions(Protocol):
     """Runs functions by logical id."""
 
-    async def invoke(self, function_id: str, event: bytes, *, lane: str | None = None) -> Invocation:
-        """Run one event and return what came of it; a function's own failure is an answer, not an exception.
+    async def invoke(self, function_id: str, event: bytes, *, dedicated_to: str | None = None) -> Invocation:
+        """Run one event and return its result. A function's failure is a result too, not an exception.
 
-        ``lane`` names a dedicated single environment (a RabbitMQ mapping has exactly one); without it the
-        function's shared environments serve the event, up to its concurrency limit.
+        ``dedicated_to`` is the id of an event source mapping that has one environment for its events alone, as a
+        RabbitMQ mapping does. Without it the function's shared environments serve the event, up to its concurrency
+        limit.
 
         Raises:
             KeyError: no such function.

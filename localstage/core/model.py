@@ -1,4 +1,4 @@
-"""What a template declares, reduced to what a stage has to run.
+"""The model of a template: what a stage has to run.
 
 ``localstage.template`` builds a :class:`StageModel`; every other module of the stage only reads it.
 Ids are the template's logical ids, times are seconds.
@@ -123,7 +123,7 @@ class WebSocketApi:
 
 @dataclass(frozen=True)
 class RabbitMqMapping:
-    """A RabbitMQ event source mapping: one environment, whole batch given back on error.
+    """A RabbitMQ event source mapping: one environment; after an error the whole batch is requeued.
 
     ``window`` is ``None`` for Lambda's default of 0.5 s, else whole seconds from 0 to 300.
     """

@@ -1,4 +1,4 @@
-"""One short line for a failing function, not one per failure."""
+"""Logs failing functions: one line per function and kind of error in five seconds, with a count."""
 
 from __future__ import annotations
 
@@ -7,36 +7,37 @@ import time
 
 _log = logging.getLogger("localstage.functions")
 
-_QUIET = 5.0
+_INTERVAL = 5.0
+"""Seconds between two lines about the same function and kind of error."""
 
 
-class Complaints:
+class FailureLog:
     """Logs the first failure of a kind at once, and then at most one line in five seconds with a count."""
 
     def __init__(self) -> None:
         self._last: dict[tuple[str, str], tuple[float, int]] = {}
 
     def add(self, function_id: str, kind: str) -> None:
-        """Note that ``function_id`` failed with an error of ``kind``; its message stays in the function's log."""
+        """Count a failure of ``function_id``. The error's message is in the function's own log."""
         now = time.monotonic()
         known = self._last.get((function_id, kind))
         if known is None:
             self._last[function_id, kind] = (now, 0)
-            self._say(function_id, kind)
+            self._log(function_id, kind)
         else:
             self._last[function_id, kind] = (known[0], known[1] + 1)
 
     def flush(self) -> None:
-        """Say what was held back for long enough. Called about once a second."""
+        """Log the failures counted since the last line, where five seconds have passed. Call it about once a second."""
         now = time.monotonic()
-        for (function_id, kind), (since, held) in list(self._last.items()):
-            if now - since < _QUIET:
+        for (function_id, kind), (since, count) in list(self._last.items()):
+            if now - since < _INTERVAL:
                 continue
-            if held:
+            if count:
                 self._last[function_id, kind] = (now, 0)
-                self._say(function_id, kind, f", {held} more times" if held > 1 else " again")
+                self._log(function_id, kind, f", {count} more times" if count > 1 else " again")
             else:
                 del self._last[function_id, kind]
 
-    def _say(self, function_id: str, kind: str, more: str = "") -> None:
+    def _log(self, function_id: str, kind: str, more: str = "") -> None:
         _log.warning("%s failed: %s%s (python -m localstage logs %s)", function_id, kind, more, function_id)

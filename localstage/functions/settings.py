@@ -52,7 +52,7 @@ def bytecode_file(state_dir: Path, source: Path) -> Path:
 
 
 def python_command(state_dir: Path) -> list[str]:
-    """The interpreter with nothing but its standard library, whatever the stage's own environment looks like.
+    """The interpreter with its standard library only, independent of the stage's environment.
 
     ``-I -S`` keeps out PYTHON* variables, user and site packages. Lambda's locale is UTF-8, and may be missing here.
     """

@@ -1,4 +1,4 @@
-"""Ids and times in the forms API Gateway writes into its events."""
+"""Request ids, API ids, trace ids and times in the forms that API Gateway writes into its events."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def trace_id() -> str:
 
 
 class Clock:
-    """The wall clock, with the access-log form of the current second kept because every event needs it."""
+    """The wall clock. Every event needs the access-log form of the current second, so it is cached."""
 
     def __init__(self) -> None:
         self._second = -1

@@ -18,7 +18,7 @@ from localstage.gateway.websocket_connection import Limits
 
 
 class Gateway:
-    """Serves the APIs of a stage, each on a port of its own.
+    """Serves the APIs of a stage, each on its own port.
 
     Args:
         model: what the template declares.

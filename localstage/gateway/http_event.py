@@ -26,7 +26,7 @@ _TEXT_TYPES = frozenset({"application/json", "application/javascript", "applicat
 
 @dataclass(frozen=True)
 class ApiFacts:
-    """What every event of one API says: its id, its domain (host:port here), its port and its stage."""
+    """The fields that all events of one API share: its id, its domain (host:port here), its port and its stage."""
 
     api_id: str
     domain: str

@@ -27,7 +27,7 @@ class _Node(Generic[T]):
 
 
 class RouteTable(Generic[T]):
-    """Maps requests to whatever stands for a route.
+    """Maps requests to routes, which may be any objects.
 
     Raises:
         TemplateError: a route key is not ``METHOD /path`` or ``$default``.

@@ -22,7 +22,7 @@ _NOT_PASSED_ON = frozenset({"connection", "upgrade", "keep-alive", "transfer-enc
 
 @dataclass(frozen=True)
 class WebSocketFacts:
-    """What every event of one API says."""
+    """The fields that all events of one API share."""
 
     api_id: str
     domain: str

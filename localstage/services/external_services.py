@@ -1,4 +1,4 @@
-"""Services that already run somewhere: named by URL, checked, never started or stopped by the stage."""
+"""Services that run outside the stage: named by URL, checked, never started or stopped by the stage."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _CONNECT_SECONDS = 5.0
 _STATUS_SECONDS = 2.0
 
 Check = Callable[[], Awaitable[object]]
-"""Asks a service whether it is there, and raises ServiceError if not."""
+"""Checks that a service answers; raises ServiceError if it does not."""
 
 
 @dataclass(frozen=True)
 class ServiceUrls:
-    """URLs of services that are not to be started; ``None`` means: start one."""
+    """URLs of external services; ``None`` means that the stage starts its own."""
 
     rabbitmq: str | None = field(default=None, repr=False)
     redis: str | None = None
@@ -40,7 +40,7 @@ class ServiceUrls:
 
 @dataclass(frozen=True)
 class BrokerAccess:
-    """Where a broker is, without credentials in the URL, and who may use it."""
+    """A broker's URL, without credentials in it, and the user to log in as."""
 
     url: str
     username: str
@@ -72,10 +72,10 @@ _EXAMPLES = {
 
 
 async def check_rabbitmq(url: str, username: str, password: str) -> BrokerAccess:
-    """Log in to a running broker; the URL's own credentials go before those given.
+    """Log in to a running broker; credentials in the URL win over those given.
 
     Raises:
-        ServiceError: it is not there, or refuses the user.
+        ServiceError: it does not answer, or refuses the user.
     """
     variable, parts = "LOCALSTAGE_RABBITMQ_URL", urlsplit(url)
     secure = parts.scheme == "amqps"
@@ -97,7 +97,7 @@ async def check_redis(url: str) -> tuple[str, int]:
     """Ask a running Redis or Valkey for its cluster state; returns host and port.
 
     Raises:
-        ServiceError: it is not there, or it is not a cluster.
+        ServiceError: it does not answer, or it is not a cluster.
     """
     variable = "LOCALSTAGE_REDIS_URL"
     host, port = host_and_port(urlsplit(url), variable, 6379)
@@ -126,8 +126,8 @@ async def check_http(title: str, variable: str, url: str) -> str:
     return url
 
 
-async def is_there(check: Check) -> bool:
-    """Tell whether a service that was named still answers; takes at most about two seconds."""
+async def answers(check: Check) -> bool:
+    """Return whether an external service still answers; takes at most about two seconds."""
     try:
         await asyncio.wait_for(check(), _STATUS_SECONDS)
     except (ServiceError, TimeoutError):

@@ -17,7 +17,7 @@ _BUS = 10000
 
 
 class Redis(Service):
-    """A cache that forgets everything at its end: nothing is written to disk but the node's name."""
+    """A cache without persistence: only the node's name is written to disk."""
 
     name = "Redis"
 

@@ -24,7 +24,7 @@ from localstage.services.service import HOST, Service
 log = logging.getLogger("localstage.services")
 
 LOCK = "guardian.lock"
-"""In the services' folder: held until the last service is gone, also after the stage was killed."""
+"""The guardian holds this lock until the last service has ended, also after the stage was killed."""
 
 _ROOM_NEEDED = 200_000_000
 """Bytes that must be free on the disk before anything is started."""
@@ -36,8 +36,8 @@ Programs = asyncio.Task[Mapping[install.Program, Path]]
 class Endpoints:
     """Where the services are. An empty URL means the real AWS service.
 
-    ``amqp_url`` has no credentials in it; those to use are ``broker_username`` and ``broker_password``: the ones given
-    to ``Services``, unless ``LOCALSTAGE_RABBITMQ_URL`` names others.
+    ``amqp_url`` has no credentials in it; ``broker_username`` and ``broker_password`` are those given to
+    ``Services``, unless ``LOCALSTAGE_RABBITMQ_URL`` names others.
     """
 
     amqp_url: str
@@ -61,7 +61,7 @@ class ServiceStatus:
 
 
 class Services:
-    """The services of one stage: data is in ``state_dir/services``, what is installed for them in ``state_dir``."""
+    """The services of one stage. Their data is in ``state_dir/services``, installed packages are in ``state_dir``."""
 
     def __init__(
         self, state_dir: Path, *, broker_username: str, broker_password: str, environ: Mapping[str, str]
@@ -79,11 +79,11 @@ class Services:
         self._stopping = False
 
     async def start(self) -> Endpoints:
-        """Start what is not named by URL, all at once, and return when everything answers.
+        """Start every service that is not named by URL, in parallel, and return when all answer.
 
         Raises:
             MissingProgram: a program is missing and cannot be installed from here.
-            ServiceError: one did not start, a named one does not answer, or the disk has no room.
+            ServiceError: one did not start, an external one does not answer, or the disk is full.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         if shutil.disk_usage(self._folder).free < _ROOM_NEEDED:
@@ -118,7 +118,7 @@ class Services:
         )
 
     async def stop(self) -> None:
-        """Stop all that was started, gracefully and at once. Works half-started, and may be called again."""
+        """Stop all started services gracefully, in parallel. May be called after a partial start, and again."""
         self._stopping = True
         await asyncio.gather(*(service.stop() for service in self._started))
         await self._guardian.stop()
@@ -127,7 +127,7 @@ class Services:
         """Return one line for each service; takes at most about two seconds."""
         health = await asyncio.gather(
             *(service.healthy() for service in self._started),
-            *(external_services.is_there(check) for _, check in self._named),
+            *(external_services.answers(check) for _, check in self._named),
         )
         lines = [
             ServiceStatus(service.name, service.process.pid if service.process else None, service.url, healthy=True)
@@ -136,10 +136,10 @@ class Services:
         return [replace(line, healthy=healthy) for line, healthy in zip(lines, health, strict=True)]
 
     def started(self, name: str) -> Service:
-        """The service that was started here and whose name begins with ``name``: for those who want to break it.
+        """Return the started service whose name begins with ``name``, for fault injection.
 
         Raises:
-            KeyError: none.
+            KeyError: no such service.
         """
         for service in self._started:
             if service.name.startswith(name):
@@ -147,12 +147,12 @@ class Services:
         raise KeyError(name)
 
     async def watch(self) -> None:
-        """Wait until a started service ends by itself; returns without a word when the stage stops.
+        """Wait until a started service ends unexpectedly; returns when the stage stops.
 
-        Services named by URL may come and go: the stage did not start them, and does not end with them.
+        External services may come and go: the stage did not start them and runs on without them.
 
         Raises:
-            ServiceError: a service went away; names it, how it ended, and its log file.
+            ServiceError: a service ended; names it, how it ended, and its log file.
         """
         waiting = {
             asyncio.create_task(service.process.wait()): service.process for service in self._started if service.process
@@ -216,7 +216,7 @@ class Services:
         return database.url
 
     async def _aws(self) -> tuple[str, str]:
-        """Return the URLs of SQS and Secrets Manager: one emulator plays whichever of them is not named."""
+        """Return the URLs of SQS and Secrets Manager: one emulator provides each that is not named by URL."""
         sqs, secrets_manager = self._urls.sqs, self._urls.secrets_manager
         if sqs is not None:
             sqs = await self._use_http("SQS", "LOCALSTAGE_SQS_URL", sqs)
@@ -245,7 +245,7 @@ class Services:
 
 
 def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the failure to show: of several that came together, the first."""
+    """Return the first of several failures that were raised together."""
     failure: BaseException = failures
     while isinstance(failure, BaseExceptionGroup):
         failure = failure.exceptions[0]

@@ -1,4 +1,4 @@
-"""Files that a stage keeps between two starts."""
+"""Writes the files that a stage reads again at its next start."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from localstage.core.errors import StageError
 
 
-def keep(path: Path, text: str) -> None:
-    """Write ``text`` to ``path`` for the owner only (0600); a reader finds the old or the new text, never a part.
+def write_atomically(path: Path, text: str) -> None:
+    """Write ``text`` to ``path``, readable by the owner only (0600). Readers see the old or the new text, whole.
 
     Raises:
         StageError: it cannot be written, for example because the disk is full.

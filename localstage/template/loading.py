@@ -1,4 +1,4 @@
-"""From template.yaml and samconfig.toml to the model that a stage runs from."""
+"""Loads template.yaml and samconfig.toml into the model that a stage runs."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ def load(
     overrides: Mapping[str, str] | None = None,
     state_dir: Path | None = None,
 ) -> StageModel:
-    """Everything that ``template`` declares, as a stage with the services in ``attributes`` runs it.
+    """Load ``template`` as a stage with the services in ``attributes`` runs it.
 
     Parameter values come from the template's defaults, then from ``samconfig.toml`` beside the template
     (``[<config_env>.global.parameters]``, ``[<config_env>.deploy.parameters]``), then from ``overrides``.
-    ``state_dir`` (``.local`` beside the template) keeps the translation and the generated secrets.
+    ``state_dir`` (``.local`` beside the template) holds the translation and the generated secrets.
 
     Raises:
         TemplateError: the template cannot be run as written; names the logical id and property, or the line.

@@ -37,7 +37,7 @@ class Triggers:
 
     ``broker_urls`` maps broker ids to amqp(s) URLs without credentials, ``queue_urls`` queue ids to SQS URLs;
     ``sqs_endpoint`` is an emulator's URL, or ``None`` for AWS. ``sqs_credentials`` (key id, secret) should be those
-    that the functions get, since some emulators keep an account per key; without them boto3 looks for its own.
+    that the functions get, since some emulators have an account per key; without them boto3 looks for its own.
     """
 
     def __init__(
@@ -65,19 +65,19 @@ class Triggers:
         """Start every enabled trigger; returns before the sources answer.
 
         Raises:
-            TemplateError: a mapping names a broker or queue that is not there, or a schedule cannot be read.
+            TemplateError: a mapping names an unknown broker or queue, or a schedule cannot be read.
         """
         await self._become(self._plan(self._model))
 
     async def stop(self) -> None:
-        """Begin no invocation any more, wait up to 5 s for those that run, and give the rest back to their queues."""
+        """Begin no further invocation, wait up to 5 s for running ones, and requeue the rest."""
         await self._become({})
 
     async def replace(self, model: StageModel) -> None:
-        """Stop what is gone or changed, start what is new, and let the rest run on.
+        """Stop removed and changed triggers, start new ones, and keep the rest running.
 
         Raises:
-            TemplateError: as ``start``; then everything stays as it was.
+            TemplateError: as for ``start``; then nothing is changed.
         """
         plan = self._plan(model)
         self._model = model

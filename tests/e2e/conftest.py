@@ -22,7 +22,7 @@ READY_WITHIN = 240.0
 
 
 class RunningStage:
-    """A stage in a process and a state folder of its own."""
+    """A stage in its own process and state folder."""
 
     def __init__(self, state_dir: Path, template: Path, *arguments: str, environ: dict[str, str] | None = None) -> None:
         self.state_dir = state_dir

@@ -59,7 +59,7 @@ class FakeFunctions:
         """Return the events that a function was given."""
         return [event for name, event in self.events if name == function_id]
 
-    async def invoke(self, function_id: str, event: bytes, *, lane: str | None = None) -> Invocation:
+    async def invoke(self, function_id: str, event: bytes, *, dedicated_to: str | None = None) -> Invocation:
         handler = self.handlers[function_id]
         value = json.loads(event)
         self.events.append((function_id, value))

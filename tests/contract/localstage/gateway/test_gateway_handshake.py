@@ -212,7 +212,7 @@ async def test_a_connect_that_takes_too_long_refuses(functions: FakeFunctions, s
     assert await api.refusal() == 504
 
 
-async def test_the_client_gets_the_subprotocol_that_connect_chose_and_no_log_shows_the_token(
+async def test_the_client_gets_the_chosen_subprotocol_and_no_log_shows_the_token(
     serve: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -276,7 +276,7 @@ async def test_a_broken_handshake_is_a_400_before_any_function_runs(
     assert functions.events == []
 
 
-async def test_a_client_that_left_during_connect_is_told_to_disconnect(functions: FakeFunctions, serve: Any) -> None:
+async def test_a_client_that_left_during_connect_gets_its_disconnect_run(functions: FakeFunctions, serve: Any) -> None:
     go_on = asyncio.Event()
 
     async def slow(event: Any) -> Any:

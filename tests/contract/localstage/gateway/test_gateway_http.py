@@ -166,7 +166,7 @@ async def test_routes_are_replaced_while_serving(functions: FakeFunctions, tmp_p
         assert gateway.http_url is None
 
 
-async def test_each_api_of_a_template_has_a_port_of_its_own(functions: FakeFunctions, tmp_path: Path) -> None:
+async def test_each_api_of_a_template_has_its_own_port(functions: FakeFunctions, tmp_path: Path) -> None:
     first = http_model(HttpRoute("GET /", "Echo", None)).http_apis["HttpApi"]
     model = StageModel(http_apis={"HttpApi": first, "OtherApi": first})
 

@@ -99,7 +99,7 @@ async def test_a_failure_or_a_malformed_answer_is_a_500(functions: FakeFunctions
         assert response.headers["apigw-requestid"]
 
 
-async def test_a_function_that_cannot_be_started_is_a_500_and_its_reason_is_logged_once(
+async def test_a_function_that_cannot_start_is_a_500_and_is_logged_once(
     functions: FakeFunctions, serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(event: Any) -> Any:

@@ -203,7 +203,7 @@ async def test_a_token_that_was_good_is_refused_once_it_has_expired(api: Guarded
     assert statuses[-1] == 401
 
 
-async def test_tokens_of_an_issuer_that_is_away_are_a_401(functions: FakeFunctions, tmp_path: Path) -> None:
+async def test_tokens_of_an_unavailable_issuer_are_a_401(functions: FakeFunctions, tmp_path: Path) -> None:
     issuer = Issuer(with_key(tmp_path))
     await issuer.start()
     model = http_model(HttpRoute("GET /any", "Echo", "Jwt"), issuer=issuer.url)

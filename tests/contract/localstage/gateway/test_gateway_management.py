@@ -89,7 +89,7 @@ async def test_128_kb_may_be_posted_and_a_byte_more_may_not(connected: Connected
     assert over == far_over == (413, "PayloadTooLargeException")
 
 
-async def test_get_tells_who_and_when(connected: Connected) -> None:
+async def test_get_returns_identity_and_times(connected: Connected) -> None:
     answer = await connected.call("get_connection")
 
     assert answer["Identity"] == {"SourceIp": "127.0.0.1", "UserAgent": "a browser"}

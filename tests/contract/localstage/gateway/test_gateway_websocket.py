@@ -118,7 +118,7 @@ async def test_an_empty_answer_sends_nothing(connect: Serve, functions: FakeFunc
     assert (await socket.receive_str()).startswith("sent")
 
 
-async def test_without_a_default_route_the_client_is_told_forbidden(connect: Serve, functions: FakeFunctions) -> None:
+async def test_without_a_default_route_the_client_gets_forbidden(connect: Serve, functions: FakeFunctions) -> None:
     socket = await connect(CONNECT, SEND)
 
     await socket.send_str('{"action":"other"}')
@@ -148,11 +148,11 @@ async def test_a_failed_function_is_an_error_frame_and_the_connection_stays(
     socket = await connect()
 
     await socket.send_str("hello")
-    told = await socket.receive_json()
+    error = await socket.receive_json()
     await socket.send_str('{"action":"send"}')
 
-    assert told["message"] == "Internal server error"
-    assert set(told) == {"message", "connectionId", "requestId"}
+    assert error["message"] == "Internal server error"
+    assert set(error) == {"message", "connectionId", "requestId"}
     assert (await socket.receive_str()).startswith("sent")
 
 
@@ -189,7 +189,7 @@ async def test_messages_of_one_connection_run_at_the_same_time_up_to_the_bound(
     assert {await socket.receive_str() for _ in range(5)} == {"0", "1", "2", "3", "4"}
 
 
-async def test_more_messages_than_the_throttle_allows_are_told_so(connect: Serve) -> None:
+async def test_messages_over_the_throttle_get_an_error(connect: Serve) -> None:
     socket = await connect(DEFAULT, throttle=Throttle(rate=0.0001, burst=2))
 
     await socket.send_str("one")
@@ -202,7 +202,7 @@ async def test_more_messages_than_the_throttle_allows_are_told_so(connect: Serve
     assert set(second) == {"message", "connectionId", "requestId"}
 
 
-async def test_a_route_with_a_throttle_of_its_own_is_held_by_that_and_others_by_the_stages(connect: Serve) -> None:
+async def test_a_routes_own_throttle_replaces_the_stages(connect: Serve) -> None:
     own = replace(SEND, throttle=Throttle(rate=0.0001, burst=1))
     socket = await connect(own, DEFAULT, throttle=Throttle(rate=0.0001, burst=3))
 

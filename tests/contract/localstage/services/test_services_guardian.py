@@ -73,7 +73,7 @@ async def test_nothing_survives_a_killed_owner_not_even_daemons(tmp_path: Path) 
     await until_gone(pids)
 
 
-async def test_a_service_that_holds_its_state_in_memory_may_save_it_when_the_owner_is_killed(tmp_path: Path) -> None:
+async def test_a_service_may_save_its_state_when_the_owner_is_killed(tmp_path: Path) -> None:
     owner, pids = start_owner(tmp_path)
 
     owner.kill()

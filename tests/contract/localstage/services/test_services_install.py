@@ -46,7 +46,7 @@ async def test_missing_programs_are_named_with_the_one_command_that_installs_the
     )
 
 
-async def test_a_start_without_the_programs_fails_with_that_sentence_and_leaves_nothing_running(
+async def test_a_start_without_the_programs_fails_and_leaves_nothing_running(
     empty_machine: dict[str, str], tmp_path: Path
 ) -> None:
     started = services(tmp_path, {**empty_machine, **REAL_AWS})
@@ -65,7 +65,7 @@ async def test_valkey_will_do_where_redis_is_asked_for(empty_machine: dict[str, 
     assert await install.ensure_programs([install.REDIS], empty_machine) == {install.REDIS: program}
 
 
-def test_the_policy_that_keeps_system_services_from_starting_goes_when_the_installation_ends(
+def test_the_policy_against_starting_services_ends_with_the_installation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policy = tmp_path / "policy-rc.d"
@@ -118,9 +118,7 @@ async def test_a_url_without_a_host_is_refused_with_an_example() -> None:
         await external_services.check_rabbitmq("localhost:5672", "user", "password")
 
 
-async def test_a_disk_without_room_is_said_before_anything_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_full_disk_is_an_error_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("localstage.services.services._ROOM_NEEDED", 10**18)
     started = services(tmp_path, dict(os.environ))
 

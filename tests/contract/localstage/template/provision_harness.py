@@ -10,7 +10,7 @@ from localstage.template import Live
 
 
 class Emulator:
-    """Moto on a port of its own, with botocore clients to look into it."""
+    """Moto on its own port, with botocore clients to look into it."""
 
     def __init__(self) -> None:
         self._server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)

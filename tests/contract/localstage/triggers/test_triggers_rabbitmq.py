@@ -36,7 +36,7 @@ async def test_records_arrive_in_order_in_batches_of_at_most_the_batch_size(chan
 
     assert functions.bodies == sent
     assert [len(call.records) for call in functions.calls] == [10, 10, 5]
-    assert {(call.function_id, call.lane) for call in functions.calls} == {("Persist", "Mapping")}
+    assert {(call.function_id, call.dedicated_to) for call in functions.calls} == {("Persist", "Mapping")}
 
 
 async def test_a_full_batch_does_not_wait_for_its_window(channel, queue, functions, make_trigger):
@@ -80,9 +80,7 @@ async def test_an_event_never_exceeds_6_mb_and_a_record_that_alone_does_is_dropp
     assert ready(channel, queue) == 0
 
 
-async def test_properties_and_headers_reach_the_function_in_the_shape_that_lambda_gives_them(
-    channel, queue, functions, make_trigger
-):
+async def test_properties_and_headers_have_the_shape_that_lambda_gives_them(channel, queue, functions, make_trigger):
     died = datetime(2025, 11, 21, 10, 0, 58, tzinfo=UTC)
     publish(
         channel,

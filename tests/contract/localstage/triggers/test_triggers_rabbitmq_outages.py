@@ -110,9 +110,7 @@ class _YearTenThousand(pika.BasicProperties):
         return [(0x2000).to_bytes(2, "big"), len(table).to_bytes(4, "big") + table]
 
 
-async def test_a_delivery_that_cannot_be_decoded_is_said_and_does_not_hang_the_mapping(
-    channel, queue, functions, make_trigger
-):
+async def test_an_undecodable_delivery_is_logged_and_does_not_hang_the_mapping(channel, queue, functions, make_trigger):
     trigger = make_trigger(queue)
     channel.basic_publish("", queue, b"a", _YearTenThousand())
     await trigger.start()

@@ -127,7 +127,7 @@ async def test_stopping_finishes_the_running_batch_and_leaves_the_others_in_the_
     await eventually(lambda: ready(channel, queue) == 2)
 
 
-async def test_a_stopped_trigger_can_be_stopped_again_and_a_disabled_one_reads_nothing(rabbitmq, channel, queue):
+async def test_a_trigger_can_be_stopped_twice_and_a_disabled_one_reads_nothing(rabbitmq, channel, queue):
     functions = FakeFunctions()
     mapping = RabbitMqMapping("Mapping", "Persist", "Broker", queue, "/", 1, 0, enabled=False)
     trigger = RabbitMqTrigger(

@@ -41,7 +41,7 @@ async def test_a_message_reaches_the_function_in_the_shape_that_lambda_gives_it(
     await functions.until(lambda: len(functions.calls) == 1)
 
     call = functions.calls[0]
-    assert (call.function_id, call.lane) == ("Persist", None)
+    assert (call.function_id, call.dedicated_to) == ("Persist", None)
     (record,) = SQSEvent(call.event).records
     assert (record.message_id, record.json_body) == (sent["MessageId"], {"v": 1})
     assert record.md5_of_body == sent["MD5OfMessageBody"]

@@ -108,9 +108,7 @@ async def test_a_function_that_cannot_be_started_leaves_the_messages_and_pauses(
     assert left(sqs, queue) == (0, 0)
 
 
-async def test_stopping_ends_a_long_poll_at_once_and_what_it_still_receives_is_released(
-    sqs, queue, functions, make_trigger
-):
+async def test_stopping_ends_a_long_poll_and_releases_what_it_still_receives(sqs, queue, functions, make_trigger):
     idle = make_trigger(queue)
     await idle.start()
     await asyncio.sleep(0.5)

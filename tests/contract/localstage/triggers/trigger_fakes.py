@@ -1,4 +1,4 @@
-"""What the triggers' tests share: functions that remember and answer as told, queues, and triggers that read them."""
+"""Shared by the triggers' tests: functions with prepared results, queues, and triggers that read them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Call:
     function_id: str
     event: dict[str, Any]
     size: int
-    lane: str | None
+    dedicated_to: str | None
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -62,18 +62,18 @@ class FakeFunctions:
     async def _succeed(self, _: Call) -> Invocation:
         return OK
 
-    async def invoke(self, function_id: str, event: bytes, *, lane: str | None = None) -> Invocation:
-        call = Call(function_id, json.loads(event), len(event), lane)
+    async def invoke(self, function_id: str, event: bytes, *, dedicated_to: str | None = None) -> Invocation:
+        call = Call(function_id, json.loads(event), len(event), dedicated_to)
         self.calls.append(call)
-        self.running[lane] += 1
-        self.most[lane] = max(self.most[lane], self.running[lane])
+        self.running[dedicated_to] += 1
+        self.most[dedicated_to] = max(self.most[dedicated_to], self.running[dedicated_to])
         self.most["all"] = max(self.most["all"], sum(self.running.values()))
         async with self._changed:
             self._changed.notify_all()
         try:
             return await self.answer(call)
         finally:
-            self.running[lane] -= 1
+            self.running[dedicated_to] -= 1
 
     @property
     def bodies(self) -> list[str]:

@@ -103,7 +103,7 @@ def test_what_the_stage_built_itself_is_not_watched(tmp_path: Path) -> None:
     assert set(users) == {tmp_path / "a"}
 
 
-def test_a_reload_is_told_in_one_short_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reload_is_logged_in_one_short_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "functions" / "read_room" / "app.py"
 
@@ -124,12 +124,12 @@ def test_the_bytecode_of_a_changed_source_is_forgotten(tmp_path: Path) -> None:
     assert not kept.exists()
 
 
-def test_a_repeated_failure_is_told_at_once_and_then_counted(
+def test_a_repeated_failure_is_logged_at_once_and_then_counted(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0
     monkeypatch.setattr(failure_log.time, "monotonic", lambda: now)
-    made = failure_log.Complaints()
+    made = failure_log.FailureLog()
 
     for _ in range(4):
         made.add("Fn", "ValueError")

@@ -91,7 +91,7 @@ def test_requests_are_understood_however_the_bytes_arrive(
     assert transport.sent == runtime_api.ACCEPTED * 3
 
 
-def test_an_answer_over_the_limit_is_read_to_its_end_and_thrown_away(
+def test_a_response_over_the_limit_is_read_to_its_end_and_discarded(
     connection: runtime_api.Connection, runtime: Recorder
 ) -> None:
     body = b"x" * (MAX_RESPONSE + 1)

@@ -25,7 +25,7 @@ def table(*keys: str) -> RouteTable[str]:
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_full_match_with_parameters_comes_before_a_greedy_one_whatever_the_order(order: int) -> None:
+def test_a_full_match_with_parameters_precedes_a_greedy_one_in_any_order(order: int) -> None:
     routes = table(*["GET /a/{proxy+}", "GET /{x}/{y}"][::order])
 
     assert routes.match("GET", "/a/b") == ("GET /{x}/{y}", {"x": "a", "y": "b"})

@@ -46,7 +46,7 @@ def project(tmp_path):
     return Project(tmp_path)
 
 
-def test_http_events_become_routes_with_their_authorizer_scopes_timeout_and_throttle(project):
+def test_http_events_become_routes_with_authorizer_scopes_and_throttle(project):
     api = project.load(HTTP_API, function=ROUTED).http_apis["Api"]
     routes = {route.key: route for route in api.routes}
 
@@ -74,7 +74,7 @@ def test_cors_is_what_the_template_says(project):
     assert api.cors == Cors(allow_origins=("https://a.example",), allow_headers=("authorization",), max_age=60)
 
 
-def test_a_route_whose_authorizer_cannot_be_played_is_refused_rather_than_served_openly(project):
+def test_a_route_with_an_unsupported_authorizer_is_refused(project):
     before, _, rest = HTTP_API.partition("          IdentitySource:")
     settings = "          FunctionArn: !GetAtt Echo.Arn\n          AuthorizerPayloadFormatVersion: '2.0'\n"
     lambda_authorizer = before + settings + "    CorsConfiguration" + rest.partition("    CorsConfiguration")[2]
@@ -110,7 +110,7 @@ AnsweredAnswer:
 """
 
 
-def test_a_websocket_route_answers_only_with_a_selection_expression_and_a_route_response(project, caplog):
+def test_a_two_way_route_needs_a_selection_expression_and_a_route_response(project, caplog):
     with caplog.at_level(logging.WARNING, "localstage.template"):
         api = project.load(WEBSOCKET).websocket_apis["Live"]
 

@@ -6,7 +6,7 @@ from template_stage import FUNCTION, LIVE, Project
 
 from localstage.core.errors import StageError, TemplateError
 from localstage.template import Attributes, load
-from localstage.template.atomic_write import keep
+from localstage.template.atomic_write import write_atomically
 
 
 @pytest.fixture
@@ -121,4 +121,4 @@ def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path):
     (tmp_path / "file").write_text("")
 
     with pytest.raises(StageError, match=r"file/state\.json cannot be written"):
-        keep(tmp_path / "file" / "state.json", "{}")
+        write_atomically(tmp_path / "file" / "state.json", "{}")

@@ -55,7 +55,7 @@ Rabbit:
         ("2026-11-21", "2026-11-21"),
     ],
 )
-def test_a_function_in_a_variable_becomes_the_text_that_cloudformation_makes_of_it(project, expression, value):
+def test_an_intrinsic_in_a_variable_becomes_cloudformations_text(project, expression, value):
     head = """
         Mappings: {Sizes: {us-east-1: {big: 100}}}
         Conditions: {Holds: !Equals [a, a], Fails: !Not [!Condition Holds]}
@@ -116,7 +116,7 @@ Named: {Type: AWS::SQS::Queue, Properties: {QueueName: !Sub "${AWS::StackName}-x
     }
 
 
-def test_a_declared_endpoint_variable_gets_the_stages_url_and_an_undeclared_one_is_not_there(project):
+def test_only_a_declared_endpoint_variable_gets_the_stages_url(project):
     found = project.variables("AWS_ENDPOINT_URL_DYNAMODB: ''", "AWS_ENDPOINT_URL_SQS: https://example.org")
 
     assert found == {"AWS_ENDPOINT_URL_DYNAMODB": LIVE.dynamodb_url, "AWS_ENDPOINT_URL_SQS": LIVE.sqs_url}
@@ -158,7 +158,7 @@ def test_what_cannot_be_evaluated_is_refused_with_its_place(project, expression,
     assert complaint in str(refusal.value)
 
 
-def test_an_unknown_name_is_refused_also_in_a_resource_that_the_stage_does_not_run(project):
+def test_an_unknown_name_is_refused_also_in_a_resource_that_is_not_run(project):
     with pytest.raises(TemplateError, match=r'Net\.CidrBlock: "Nobody" is neither'):
         project.load("Net: {Type: AWS::EC2::VPC, Properties: {CidrBlock: !Ref Nobody}}")
 

@@ -18,7 +18,7 @@ EVE = datetime(2026, 11, 20, 11, 59, 59, 900_000, tzinfo=UTC)
 
 
 class Clock:
-    """A clock that starts where it is told and then runs."""
+    """A clock that starts at a given time and then runs."""
 
     def __init__(self, start: datetime) -> None:
         self._start = start
@@ -33,7 +33,7 @@ class Functions:
         self._answers = list(answers)
         self.events: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue()
 
-    async def invoke(self, function_id: str, event: bytes, *, lane: str | None = None) -> Invocation:
+    async def invoke(self, function_id: str, event: bytes, *, dedicated_to: str | None = None) -> Invocation:
         self.events.put_nowait((function_id, event))
         answer = self._answers.pop(0) if self._answers else Invocation(b"null")
         if isinstance(answer, Exception):
