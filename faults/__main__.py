@@ -20,7 +20,7 @@ from faults.account import Row
 from faults.world import World
 from loadtest.client import LoadTestError
 from loadtest.stage_process import interruptible, uninterrupted
-from localstage.errors import StageError
+from localstage.core.errors import StageError
 
 Day = Callable[[World], Row]
 DAYS: dict[str, Day] = {

@@ -52,7 +52,7 @@ class Backing:
         """Start everything with empty data.
 
         Raises:
-            localstage.errors.StageError: a service did not start.
+            localstage.core.errors.StageError: a service did not start.
         """
         shutil.rmtree(self.folder / "services", ignore_errors=True)
         self._thread.start()

@@ -21,7 +21,7 @@ from faults.peers import kill_worker
 from faults.world import SETTLED, World
 from loadtest.client import LoadTestError
 from loadtest.stage_process import interruptible, uninterrupted
-from localstage.errors import StageError
+from localstage.core.errors import StageError
 
 LOAD = {"sockets": 5, "posts": 2, "rate": 900.0, "size": 50}
 CALM = (3.0, 9.0)

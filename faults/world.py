@@ -20,7 +20,7 @@ from faults.template import ROOT, write_template
 from loadtest.checker import Verdict
 from loadtest.readback import drain_and_read, walk_all
 from loadtest.target import Target
-from localstage.errors import AlreadyRunning
+from localstage.core.errors import AlreadyRunning
 
 FOLDER = ROOT / ".local" / "faults"
 PATIENCE = 150.0
@@ -47,8 +47,8 @@ class World:
         """Start everything, with empty data.
 
         Raises:
-            localstage.errors.AlreadyRunning: another run uses this folder.
-            localstage.errors.StageError, loadtest.client.LoadTestError: something did not start.
+            localstage.core.errors.AlreadyRunning: another run uses this folder.
+            localstage.core.errors.StageError, loadtest.client.LoadTestError: something did not start.
         """
         self._lock()
         self.backing = Backing(self.folder / "backing")

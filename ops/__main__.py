@@ -196,7 +196,7 @@ def _bring_back(api: HttpApi, lane: str, rate: int, count: int) -> str:
 @click.option("--config-env", default="default", show_default=True, help="A section of samconfig.toml.")
 def budget(first_pause: int | None, config_env: str) -> None:
     """Print the retry budget: the outage that leaves the dead lane empty."""
-    from localstage.errors import TemplateError
+    from localstage.core.errors import TemplateError
     from ops.budget import Budget
 
     try:

@@ -16,7 +16,7 @@ from faults.template import ROOT
 from faults.traffic import TRAFFIC
 from faults.world import World
 from loadtest.client import LoadTestError
-from localstage.errors import AlreadyRunning
+from localstage.core.errors import AlreadyRunning
 
 
 def name_of_row(name: str) -> str:

@@ -15,7 +15,8 @@ def app(function: str) -> ModuleType:
     """The module ``app`` of the function in the folder of that name."""
     path = ROOT / "functions" / function / "app.py"
     spec = importlib.util.spec_from_file_location(f"functions_{function}", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
