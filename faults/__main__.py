@@ -18,8 +18,8 @@ from rich.table import Table
 from faults import days_broker, days_stage, days_store, days_streams
 from faults.account import Row
 from faults.world import World
-from loadtest.client import LoadTestError
-from loadtest.stage_process import interruptible, uninterrupted
+from loadtest.client.stage_process import interruptible, uninterrupted
+from localstage.client.http_api import LoadTestError
 from localstage.errors import StageError
 
 Day = Callable[[World], Row]

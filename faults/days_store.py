@@ -10,8 +10,8 @@ from faults.account import Row
 from faults.judges import HalfThrottled, KillsWriters, LethalRecord, RefusesSome, down
 from faults.load import Mint
 from faults.world import PATIENCE, World
-from loadtest.events import batches, iso
-from loadtest.sending import Sender
+from loadtest.client.chat_events import batches, iso
+from loadtest.sending.websocket_sender import Sender
 
 LETHAL = "the-record-that-kills"
 REPEATED = 10_000

@@ -12,11 +12,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from loadtest.checker import Checker
-from loadtest.client import ConnectionLost, HttpApi, HttpError, LoadTestError, WebSocket
-from loadtest.events import ChatEvent, iso, uuid7
-from loadtest.sending import Sender
-from loadtest.target import Target
+from loadtest.checker.checker import Checker
+from loadtest.client.chat_events import ChatEvent, iso, uuid7
+from loadtest.client.target import Target
+from loadtest.sending.websocket_sender import Sender
+from localstage.client.http_api import ConnectionLost, HttpApi, HttpError, LoadTestError, WebSocket
 
 TEXTS = ("on my way", "who has the keys?", "それは明日です", "das Brot ist fertig 🍞", "line one\nline two", "ок " * 60)
 ROOMS = 4

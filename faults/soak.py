@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from faults.judges import HalfThrottled, KillsWriters, RefusesSome, down
 from faults.peers import kill_worker
 from faults.world import SETTLED, World
-from loadtest.client import LoadTestError
-from loadtest.stage_process import interruptible, uninterrupted
+from loadtest.client.stage_process import interruptible, uninterrupted
+from localstage.client.http_api import LoadTestError
 from localstage.errors import StageError
 
 LOAD = {"sockets": 5, "posts": 2, "rate": 900.0, "size": 50}

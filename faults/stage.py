@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from loadtest.client import LoadTestError
-from loadtest.target import Target, running_stage
+from loadtest.client.target import Target, running_stage
+from localstage.client.http_api import LoadTestError
 
 ROOT = Path(__file__).resolve().parents[1]
 READY_WITHIN = 300.0

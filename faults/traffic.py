@@ -12,12 +12,12 @@ from typing import Any, Protocol
 
 from loadtest.ads.clicks import Click, alone, batch, make_campaign, moment
 from loadtest.ads.questions import Questions as AdsQuestions
-from loadtest.client import HttpApi, HttpError
-from loadtest.posting import Account, Parcel, Poster
+from loadtest.client.target import Target
+from loadtest.sending.http_sender import Account, Parcel, Poster
 from loadtest.ski.demo import wrapped
 from loadtest.ski.questions import Questions
 from loadtest.ski.rides import SEASON, Ride, make_season
-from loadtest.target import Target
+from localstage.client.http_api import HttpApi, HttpError
 
 EVENTS = 6_000
 CLIENTS = 4

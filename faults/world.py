@@ -17,9 +17,9 @@ from faults.load import Load
 from faults.operator import Operator
 from faults.stage import FaultStage
 from faults.template import ROOT, write_template
-from loadtest.checker import Verdict
-from loadtest.readback import drain_and_read, walk_all
-from loadtest.target import Target
+from loadtest.checker.checker import Verdict
+from loadtest.checker.readback import drain_and_read, walk_all
+from loadtest.client.target import Target
 from localstage.errors import AlreadyRunning
 
 FOLDER = ROOT / ".local" / "faults"
@@ -48,7 +48,7 @@ class World:
 
         Raises:
             localstage.errors.AlreadyRunning: another run uses this folder.
-            localstage.errors.StageError, loadtest.client.LoadTestError: something did not start.
+            localstage.errors.StageError, localstage.client.http_api.LoadTestError: something did not start.
         """
         self._lock()
         self.backing = Backing(self.folder / "backing")

@@ -17,13 +17,13 @@ from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
-from loadtest import activity, replay
 from loadtest.ads import demo as ads
-from loadtest.client import LoadTestError
+from loadtest.chat import activity, replay
+from loadtest.chat.replay_plan import Plan
+from loadtest.client.stage_process import StageProcess, stage
+from loadtest.client.target import Target, running_stage
 from loadtest.ski import demo as ski
-from loadtest.stage_process import StageProcess, stage
-from loadtest.streams import Plan
-from loadtest.target import Target, running_stage
+from localstage.client.http_api import LoadTestError
 
 HOW_TO_TALK = """
 The stage stays up until Ctrl-C.

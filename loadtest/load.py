@@ -14,9 +14,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from loadtest.client import LoadTestError
-from loadtest.stage_process import stage
-from loadtest.target import ROOT, Target
+from loadtest.client.stage_process import stage
+from loadtest.client.target import ROOT, Target
+from localstage.client.http_api import LoadTestError
 
 LOCUSTFILE = Path(__file__).with_name("locustfile.py")
 

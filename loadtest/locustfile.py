@@ -13,9 +13,9 @@ from locust import events
 from locust.argument_parser import LocustArgumentParser
 from locust.env import Environment
 
-from loadtest import target
-from loadtest.report import Run
-from loadtest.users import RUN, FrameUser, SingleUser
+from loadtest.chat.load_run import Run
+from loadtest.chat.locust_users import RUN, FrameUser, SingleUser
+from loadtest.client import target
 
 __all__ = ["FrameUser", "SingleUser"]
 

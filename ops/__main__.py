@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from loadtest.client import HttpApi, HttpError, LoadTestError
+from localstage.client.http_api import HttpApi, HttpError, LoadTestError
 from ops.target import find
 
 TRIES = 5

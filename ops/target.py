@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from loadtest.client import HttpApi, StageNotFound
-from loadtest.target import Target, running_stage, stage_file
+from loadtest.client.target import Target, running_stage, stage_file
+from localstage.client.http_api import HttpApi, StageNotFound
 
 OPERATOR = "operator"
 ANSWER_SECONDS = 40.0

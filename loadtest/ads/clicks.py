@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from loadtest.events import iso
-from loadtest.posting import Parcel
+from loadtest.client.chat_events import iso
+from loadtest.sending.http_sender import Parcel
 
 ADS, USERS = 200, 5_000
 TYPES = ("banner", "native", "popup", "search", "video")

@@ -11,14 +11,15 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from loadtest import depths, display
 from loadtest.ads.clicks import Campaign, Click, batch, make_campaign
 from loadtest.ads.questions import Questions
-from loadtest.checker import Latency, milliseconds
-from loadtest.outcome import Outcome, ask, show, show_statistics
-from loadtest.pacing import Due, Paced
-from loadtest.posting import Account
-from loadtest.target import Target
+from loadtest.chat import display
+from loadtest.checker.checker import Latency, milliseconds
+from loadtest.client.target import Target
+from loadtest.sending import queue_depths as depths
+from loadtest.sending.demo_result import Outcome, ask, show, show_statistics
+from loadtest.sending.http_sender import Account
+from loadtest.sending.open_loop import Due, Paced
 
 SECONDS = 60
 FEWEST_SECONDS, MOST_SECONDS = 12, 600
@@ -98,7 +99,7 @@ def click_times(seconds: int) -> list[float]:
 def _size(clicks: Sequence[Click]) -> float:
     """Bytes of a click on the broker, in a request such as this one."""
     # Not at the top: what clients import knows nothing of the platform, and this is its own packing.
-    from bench.click_size import bytes_on_the_broker
+    from loadtest.ads.click_size import bytes_on_the_broker
 
     return bytes_on_the_broker([each.whole() for each in clicks]) / len(clicks)
 

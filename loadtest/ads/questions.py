@@ -11,9 +11,9 @@ from typing import Any
 from urllib.parse import quote
 
 from loadtest.ads.clicks import Campaign, Click, Counts, moment
-from loadtest.client import HttpApi
-from loadtest.findings import Findings, settled
-from loadtest.workers import in_threads
+from loadtest.checker.findings import Findings, settled
+from loadtest.client.threads import in_threads
+from localstage.client.http_api import HttpApi
 
 CLIENTS = 8
 PATIENCE = 60.0

@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
-from loadtest import depths, display
-from loadtest.client import HttpApi
-from loadtest.outcome import Outcome, ask, show, show_statistics
-from loadtest.posting import Account, Parcel, Poster
+from loadtest.chat import display
+from loadtest.client.target import Target
+from loadtest.sending import queue_depths as depths
+from loadtest.sending.demo_result import Outcome, ask, show, show_statistics
+from loadtest.sending.http_sender import Account, Parcel, Poster
 from loadtest.ski.questions import Questions
 from loadtest.ski.rides import SEASON, Ride, Season, dealt, make_season
-from loadtest.target import Target
+from localstage.client.http_api import HttpApi
 
 RIDES = 20_000
 FIRST_CLIENTS, MORE_CLIENTS = 32, 168

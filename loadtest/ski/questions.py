@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from loadtest.client import HttpApi
-from loadtest.findings import Findings, settled
+from loadtest.checker.findings import Findings, settled
+from loadtest.client.threads import in_threads
 from loadtest.ski.rides import SEASON, ResortDay, Ride, Season
-from loadtest.workers import in_threads
+from localstage.client.http_api import HttpApi
 
 CLIENTS = 16
 PATIENCE = 60.0

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from loadtest import replay
-from loadtest.target import Target
+from loadtest.chat import replay
+from loadtest.client.target import Target
 from tests.e2e.clients import unique
 from tests.e2e.conftest import RunningStage
 
-SAMPLE = Path(__file__).resolve().parents[1] / "unit" / "loadtest" / "irc" / "2004-11-15_03.log"
+SAMPLE = Path(__file__).resolve().parents[1] / "unit" / "loadtest" / "chat" / "irc" / "2004-11-15_03.log"
 
 
 def test_a_log_is_replayed_twice_and_is_there_once_with_the_rights_of_its_nicks(

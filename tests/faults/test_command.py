@@ -15,7 +15,7 @@ from faults.account import Row
 from faults.template import ROOT
 from faults.traffic import TRAFFIC
 from faults.world import World
-from loadtest.client import LoadTestError
+from localstage.client.http_api import LoadTestError
 from localstage.errors import AlreadyRunning
 
 

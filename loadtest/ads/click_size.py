@@ -1,0 +1,36 @@
+"""What ad clicks take on the broker."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "layers" / "headrace"))
+
+CORRELATION_ID = "UTq9Ahi6IAMESsA="
+HASH = "Zm9vYmFyYmF6cXV4"
+"""As long as any hash of an address, whose key only the platform has."""
+
+
+def stamped(clicks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Clicks of a trusted producer as they travel, each with the hash of an address; all have a ``clickedAt``."""
+    from headrace.streams.ads import ADS
+    from headrace.streams.base import Sender
+    from headrace.times import parse_iso
+
+    sender = Sender("ad-server", "ad-server", True, parse_iso(_accepted_at(clicks)))
+    bare = [{name: value for name, value in each.items() if name != "address"} for each in clicks]
+    return [{**ADS.accept(each, sender).event, "h": HASH} for each in bare]
+
+
+def bytes_on_the_broker(clicks: Sequence[Mapping[str, Any]]) -> int:
+    """Bytes of the body that receive_http publishes for one request with ``clicks``."""
+    from headrace.envelope import Envelope
+
+    return len(Envelope("ads", CORRELATION_ID, _accepted_at(clicks), stamped(clicks)).encode())
+
+
+def _accepted_at(clicks: Sequence[Mapping[str, Any]]) -> str:
+    return max(str(each["clickedAt"]) for each in clicks)

@@ -1,0 +1,110 @@
+"""One load run: what is left to send, and what came of it."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from dataclasses import dataclass, field
+
+from loadtest.checker.checker import Checker, Verdict
+from loadtest.checker.durability_probe import Prober
+from loadtest.checker.readback import drain_and_read
+from loadtest.client.target import Target
+from localstage.client.http_api import LoadTestError
+
+ROOMS = 16
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run has to say, the checker's line last."""
+
+    text: str
+    exit_code: int
+
+
+@dataclass
+class Run:
+    """Shared by all users of one run. Times are ``time.monotonic`` seconds."""
+
+    target: Target
+    messages: int
+    connections: int
+    name: str = field(default_factory=lambda: time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
+    checker: Checker = field(default_factory=Checker)
+    troubles: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.reader = self.target.reader()
+        self.prober = Prober(self.reader, outstanding=1)
+        self._left = self.messages
+        self._joined = self._connected = self._gone = 0
+        self._all_ready = threading.Event()
+        self.started = self.ended = 0.0
+        self._cpu = 0.0
+
+    def join(self) -> int:
+        """The number of one more user, from 0."""
+        self._joined += 1
+        return self._joined - 1
+
+    def room(self, number: int) -> str:
+        """The room of user ``number``."""
+        return f"load-{self.name}-{number % ROOMS:02d}"
+
+    def ready(self) -> None:
+        """Say that one more user is connected (or has failed to); returns when all are."""
+        self._connected += 1
+        if self._connected == self.connections:
+            self.prober.start()
+            self.started = time.monotonic()
+            self._cpu = time.process_time()
+            self._all_ready.set()
+        self._all_ready.wait()
+
+    def take(self, count: int) -> int:
+        """Take up to ``count`` of the messages that are left."""
+        taken = 0 if self.troubles else min(count, self._left)
+        self._left -= taken
+        return taken
+
+    def fail(self, sentence: str) -> None:
+        """Say that the run cannot go on; users leave at their next message."""
+        self.troubles.append(sentence)
+
+    def leave(self) -> bool:
+        """Say that one user is done; True for the last."""
+        self._gone += 1
+        if self._gone == self.connections:
+            self.ended = time.monotonic()
+            self._cpu = time.process_time() - self._cpu
+        return self._gone == self.connections
+
+    def judge(self, title: str) -> Report:
+        """Drain and read back; the report's exit code is 0 only if everything was accepted and kept."""
+        if not self.ended:
+            accepted = self.checker.verdict().accepted
+            return Report("\n".join([f"{title}: stopped before its end; {accepted:,} accepted", *self.troubles]), 1)
+        durable = self.prober.finish()
+        try:
+            drained = drain_and_read(self.checker, self.reader)
+        except LoadTestError as error:
+            self.fail(str(error))
+            drained = time.monotonic()
+        verdict = self.checker.verdict(durable)
+        good = verdict.whole and verdict.accepted == self.messages and not self.troubles
+        return Report("\n".join([*self._lines(title, verdict, drained), verdict.line()]), 0 if good else 1)
+
+    def _lines(self, title: str, verdict: Verdict, drained: float) -> list[str]:
+        sending, storing = self.ended - self.started, drained - self.started
+        lines = [
+            f"{title}, {self.connections} connections, {len(self.checker.rooms())} rooms",
+            f"  accepted             {verdict.accepted / sending:8,.0f} messages/s   ({sending:.1f} s)",
+            f"  accepted and stored  {verdict.stored / storing:8,.0f} messages/s   (readable after {storing:.1f} s)",
+            f"  client's CPU         {self._cpu / sending:8.0%} of one of {os.cpu_count()} cores",
+            "  lanes                " + ", ".join(f"{lane} {count:,}" for lane, count in self.checker.lanes.items()),
+        ]
+        lines += [f"  error {code}: {count:,}" for code, count in sorted(self.checker.errors.items())]
+        lines += [f"  {kind}: {', '.join(names)}" for kind, names in verdict.examples.items()]
+        return lines + [f"  {sentence}" for sentence in self.troubles[:5]]

@@ -1,0 +1,260 @@
+"""The oracle: what was attempted, what was acknowledged, and what can be read back at the end.
+
+After Jepsen's *total-queue*. With everything drained first::
+
+    lost       = acknowledged - read
+    unexpected = read - attempted
+
+must both be empty, and no key may be read twice in one walk. An altered text counts as both: the event that was
+acknowledged is not there, and one that nobody attempted is. An event that was attempted and never answered may be there
+or not: unknown is no promise.
+
+The key of an event is (room, user, message id); what must come back identical is its time, its text, and its username
+where the sender named one. Both are kept as 64-bit hashes of this process (two different events are taken for one with
+a chance below 1e-8 in a run of 200,000), beside references to the room and message id, so that a loss can be named.
+"""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from loadtest.client.chat_events import ChatEvent
+
+Item = Mapping[str, Any]
+
+PERMITTED, ATTEMPTED, REFUSED, ACKNOWLEDGED = range(4)
+EXAMPLES = 5
+
+
+def percentile(sorted_values: Sequence[float], fraction: float) -> float | None:
+    """The smallest value that at least ``fraction`` of all values do not exceed; ``None`` of nothing."""
+    if not sorted_values:
+        return None
+    rank = -(-len(sorted_values) * fraction // 1)
+    return sorted_values[max(0, min(len(sorted_values), int(rank)) - 1)]
+
+
+def milliseconds(seconds: float | None) -> str:
+    """``12ms``; ``-`` when nothing was measured."""
+    return "-" if seconds is None else f"{max(1, round(seconds * 1000))}ms"
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Seconds; ``None`` when nothing was measured."""
+
+    p50: float | None
+    p99: float | None
+
+    @classmethod
+    def of(cls, seconds: Iterable[float]) -> Latency:
+        """The percentiles of ``seconds``."""
+        ordered = sorted(seconds)
+        return cls(percentile(ordered, 0.50), percentile(ordered, 0.99))
+
+    def __str__(self) -> str:
+        return f"p50={milliseconds(self.p50)} p99={milliseconds(self.p99)}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the checker found. Counts are of events; ``examples`` name a few of each fault.
+
+    ``stored`` counts the attempted events that were read back whole. ``unanswered`` were attempted, but neither
+    acknowledged nor refused. ``disordered`` counts items that came out of (time, id) order.
+    """
+
+    attempted: int
+    accepted: int
+    stored: int
+    lost: int
+    unexpected: int
+    duplicated: int
+    refused: int
+    unanswered: int
+    disordered: int
+    acks: Latency
+    durable: Latency
+    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> bool:
+        """True when nothing accepted was lost, invented, doubled or put out of order."""
+        return not (self.lost or self.unexpected or self.duplicated or self.disordered)
+
+    @property
+    def whole(self) -> bool:
+        """True when, besides, everything attempted was accepted."""
+        return self.kept and self.accepted == self.attempted
+
+    def line(self) -> str:
+        """The one line that ends every run."""
+        return (
+            f"accepted={self.accepted} stored={self.stored} lost={self.lost} unexpected={self.unexpected} "
+            f"duplicated={self.duplicated} acks {self.acks} durable {self.durable}"
+        )
+
+
+class Checker:
+    """Keeps the account of one run. Safe to share between threads and greenlets."""
+
+    def __init__(self) -> None:
+        self.lanes: Counter[str] = Counter()
+        self.errors: Counter[str] = Counter()
+        self._lock = threading.Lock()
+        self._slots: dict[int, int] = {}
+        self._contents = array("q")
+        self._states = bytearray()
+        self._named = bytearray()
+        self._reads = bytearray()
+        self._rooms: list[str] = []
+        self._ids: list[str] = []
+        self._times: list[str] = []
+        self._acks = array("d")
+        self._unexpected = 0
+        self._duplicated = 0
+        self._disordered = 0
+        self._examples: dict[str, list[str]] = {}
+
+    def permit(self, event: ChatEvent) -> None:
+        """Say that ``event`` may be in the room already, from an earlier run; it is not one of this run's attempts."""
+        self._register(event, PERMITTED)
+
+    def attempt(self, event: ChatEvent) -> None:
+        """Note ``event`` before its first send; again before a retry is harmless."""
+        self._register(event, ATTEMPTED)
+
+    def acknowledge(self, event: ChatEvent, seconds: float, lane: str) -> None:
+        """Note that ``event`` was accepted ``seconds`` after its first send; a second time counts nothing."""
+        slot = self._slots[_key(event.room_id, event.user_id, event.message_id)]
+        with self._lock:
+            if self._states[slot] == ACKNOWLEDGED:
+                return
+            self._states[slot] = ACKNOWLEDGED
+            self._acks.append(seconds)
+            self.lanes[lane] += 1
+
+    def refuse(self, event: ChatEvent, code: str) -> None:
+        """Note that ``event`` was definitely not accepted."""
+        slot = self._slots[_key(event.room_id, event.user_id, event.message_id)]
+        with self._lock:
+            if self._states[slot] == ATTEMPTED:
+                self._states[slot] = REFUSED
+            self.errors[code] += 1
+
+    def begin_read(self) -> None:
+        """Forget what was read before: a walk of all rooms starts."""
+        self._reads = bytearray(len(self._states))
+        self._unexpected = self._duplicated = self._disordered = 0
+        self._examples = {}
+
+    def read(self, item: Item) -> None:
+        """Note one item of a history page."""
+        slot = self._slots.get(_key(item.get("roomId"), item.get("userId"), item.get("messageId")))
+        if slot is None:
+            self._unexpected += 1
+            self._example("unexpected", item)
+            return
+        reads = self._reads[slot]
+        if reads:
+            self._duplicated += 1
+            self._example("duplicated", item)
+        if not self._same(slot, item):
+            self._unexpected += 1
+            self._example("altered", item)
+            self._reads[slot] = reads or 2
+        else:
+            self._reads[slot] = 1
+
+    def disorder(self, item: Item) -> None:
+        """Note that ``item`` came out of (time, id) order."""
+        self._disordered += 1
+        self._example("disordered", item)
+
+    def rooms(self) -> list[str]:
+        """Every room that was written to, in the order of first use."""
+        return list(dict.fromkeys(self._rooms))
+
+    def newest(self, count: int) -> dict[str, dict[str, str]]:
+        """Per room the ``count`` newest acknowledged events, as message id to timestamp."""
+        by_room: dict[str, list[int]] = {}
+        for slot, state in enumerate(self._states):
+            if state == ACKNOWLEDGED:
+                by_room.setdefault(self._rooms[slot], []).append(slot)
+        return {
+            room: {
+                self._ids[slot]: self._times[slot]
+                for slot in sorted(slots, key=self._times.__getitem__, reverse=True)[:count]
+            }
+            for room, slots in by_room.items()
+        }
+
+    def missing(self) -> dict[str, dict[str, str]]:
+        """Per room the acknowledged events that the last walk did not find, as message id to timestamp."""
+        found: dict[str, dict[str, str]] = {}
+        for slot in self._lost():
+            found.setdefault(self._rooms[slot], {})[self._ids[slot]] = self._times[slot]
+        return found
+
+    def verdict(self, durable: Iterable[float] = ()) -> Verdict:
+        """Judge the last walk; ``durable`` are the prober's samples in seconds."""
+        lost = self._lost()
+        examples: dict[str, Sequence[str]] = {kind: tuple(names) for kind, names in self._examples.items()}
+        if lost:
+            examples["lost"] = tuple(f"{self._rooms[slot]}/{self._ids[slot]}" for slot in lost[:EXAMPLES])
+        states = Counter(self._states)
+        return Verdict(
+            attempted=len(self._states) - states[PERMITTED],
+            accepted=states[ACKNOWLEDGED],
+            stored=sum(1 for slot, reads in enumerate(self._reads) if reads == 1 and self._states[slot] != PERMITTED),
+            lost=len(lost),
+            unexpected=self._unexpected,
+            duplicated=self._duplicated,
+            refused=states[REFUSED],
+            unanswered=states[ATTEMPTED],
+            disordered=self._disordered,
+            acks=Latency.of(self._acks),
+            durable=Latency.of(durable),
+            examples=examples,
+        )
+
+    def _lost(self) -> list[int]:
+        return [
+            slot
+            for slot, state in enumerate(self._states)
+            if state == ACKNOWLEDGED and (slot >= len(self._reads) or self._reads[slot] != 1)
+        ]
+
+    def _register(self, event: ChatEvent, state: int) -> None:
+        key = _key(event.room_id, event.user_id, event.message_id)
+        with self._lock:
+            slot = self._slots.get(key)
+            if slot is not None:
+                self._states[slot] = max(self._states[slot], state)
+                return
+            self._slots[key] = len(self._states)
+            self._contents.append(hash((event.timestamp, event.message, event.username)))
+            self._states.append(state)
+            self._named.append(event.username is not None)
+            self._reads.append(0)
+            self._rooms.append(event.room_id)
+            self._ids.append(event.message_id)
+            self._times.append(event.timestamp)
+
+    def _same(self, slot: int, item: Item) -> bool:
+        username = item.get("username") if self._named[slot] else None
+        return self._contents[slot] == hash((item.get("timestamp"), item.get("message"), username))
+
+    def _example(self, kind: str, item: Item) -> None:
+        names = self._examples.setdefault(kind, [])
+        if len(names) < EXAMPLES:
+            names.append(f"{item.get('roomId')}/{item.get('messageId')}")
+
+
+def _key(room: str | None, user: str | None, message_id: str | None) -> int:
+    return hash((room, user, message_id))

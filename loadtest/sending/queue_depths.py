@@ -1,0 +1,109 @@
+"""Watches a run from outside: what was accepted and how much lies in each lane, every other second."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.table import Table
+
+from localstage.client.http_api import HttpApi, HttpError
+
+EVERY = 2.0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """At ``seconds`` of the run: the ``phase``, what was ``accepted`` by then, and the depth of the lanes.
+
+    A depth is ``None`` when the stage did not say.
+    """
+
+    seconds: float
+    phase: str
+    accepted: int
+    main: int | None
+    retry: int | None
+
+
+class Depths:
+    """Takes samples in a thread of its own; ``operator`` has the scope ``ops``."""
+
+    def __init__(self, operator: HttpApi, accepted: Callable[[], int]) -> None:
+        self._operator = operator
+        self._accepted = accepted
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self.phase = ""
+        self.samples: list[Sample] = []
+
+    def start(self) -> None:
+        """Begin, with the first sample now."""
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Stop after the sample that is under way."""
+        self._stopped.set()
+        self._thread.join(2 * EVERY)
+
+    def wait_until_drained(self, patience: float) -> bool:
+        """Wait until two answers in a row say that both lanes are empty; whether that was in ``patience`` seconds."""
+        deadline = time.monotonic() + patience
+        empty = 0
+        while empty < 2 and time.monotonic() < deadline:
+            main, retry = self._ask()
+            empty = empty + 1 if main == 0 and retry == 0 else 0
+            time.sleep(EVERY)
+        return empty == 2
+
+    def _watch(self) -> None:
+        began = time.monotonic()
+        while not self._stopped.is_set():
+            main, retry = self._ask()
+            now = time.monotonic() - began
+            self.samples.append(Sample(now, self.phase, self._accepted(), main, retry))
+            self._stopped.wait(EVERY)
+
+    def _ask(self) -> tuple[int | None, int | None]:
+        try:
+            lanes = self._operator.get("/status")["lanes"]
+        except HttpError:
+            return None, None
+        return _main(lanes["main"]), _retry(lanes["retry"])
+
+
+def _main(lane: Mapping[str, Any]) -> int | None:
+    try:
+        return sum(int(each["ready"]) for each in lane["queues"].values())
+    except (KeyError, TypeError):
+        return None
+
+
+def _retry(lane: Mapping[str, Any]) -> int | None:
+    if lane["state"] not in ("empty", "holding"):
+        return None
+    return sum(int(value) for name, value in lane.items() if name != "state")
+
+
+def table(samples: Sequence[Sample], what: str, rows: int = 30) -> Table:
+    """The samples of a run, thinned out to about ``rows``, with the rate between them."""
+    thin = max(1, len(samples) // rows)
+    shown = Table(box=None, padding=(0, 2, 0, 0))
+    shown.add_column("phase")
+    for title in ("second", f"{what}/s", "accepted", "main lane", "retry lane"):
+        shown.add_column(title, justify="right")
+    before: Sample | None = None
+    for sample in samples[::thin]:
+        rate = "" if before is None else f"{_rate(before, sample):,.0f}"
+        phase = "" if before is not None and before.phase == sample.phase else sample.phase
+        depths = ("?" if depth is None else f"{depth:,}" for depth in (sample.main, sample.retry))
+        shown.add_row(phase, f"{sample.seconds:.0f}", rate, f"{sample.accepted:,}", *depths)
+        before = sample
+    return shown
+
+
+def _rate(before: Sample, after: Sample) -> float:
+    return (after.accepted - before.accepted) / max(0.001, after.seconds - before.seconds)
