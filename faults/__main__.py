@@ -19,7 +19,7 @@ from faults import days_broker, days_stage, days_store, days_streams
 from faults.account import Row
 from faults.world import World
 from loadtest.client.stage_process import interruptible, uninterrupted
-from localstage.client.http_api import LoadTestError
+from localstage.client.errors import ClientError
 from localstage.errors import StageError
 
 Day = Callable[[World], Row]
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with interruptible():
         try:
             return run(chosen, console)
-        except (LoadTestError, StageError) as error:
+        except (ClientError, StageError) as error:
             print(f"headrace: {error}", file=sys.stderr)
             return 1
         except KeyboardInterrupt:

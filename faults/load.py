@@ -15,8 +15,10 @@ from typing import Any
 from loadtest.checker.checker import Checker
 from loadtest.client.chat_events import ChatEvent, iso, uuid7
 from loadtest.client.target import Target
+from loadtest.client.websocket import ConnectionLost, WebSocket
 from loadtest.sending.websocket_sender import Sender
-from localstage.client.http_api import ConnectionLost, HttpApi, HttpError, LoadTestError, WebSocket
+from localstage.client.errors import ClientError, HttpError
+from localstage.client.http_api import HttpApi
 
 TEXTS = ("on my way", "who has the keys?", "それは明日です", "das Brot ist fertig 🍞", "line one\nline two", "ок " * 60)
 ROOMS = 4
@@ -143,7 +145,7 @@ class Load:
     def _guarded(self, kind: Any, user: str) -> None:
         try:
             kind(user)
-        except LoadTestError as error:
+        except ClientError as error:
             self.troubles.append(f"{user}: {error}")
 
     def _send_frames(self, user: str) -> None:

@@ -7,7 +7,8 @@ import time
 from typing import Any
 
 from loadtest.client.target import Target
-from localstage.client.http_api import HttpApi, HttpError
+from localstage.client.errors import HttpError
+from localstage.client.http_api import HttpApi
 
 SCOPE = "ops"
 TIMEOUT = 40.0

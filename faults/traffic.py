@@ -17,7 +17,8 @@ from loadtest.sending.http_sender import Account, Parcel, Poster
 from loadtest.ski.demo import wrapped
 from loadtest.ski.questions import Questions
 from loadtest.ski.rides import SEASON, Ride, make_season
-from localstage.client.http_api import HttpApi, HttpError
+from localstage.client.errors import HttpError
+from localstage.client.http_api import HttpApi
 
 EVENTS = 6_000
 CLIENTS = 4

@@ -48,7 +48,7 @@ class World:
 
         Raises:
             localstage.errors.AlreadyRunning: another run uses this folder.
-            localstage.errors.StageError, localstage.client.http_api.LoadTestError: something did not start.
+            localstage.errors.StageError, localstage.client.errors.ClientError: something did not start.
         """
         self._lock()
         self.backing = Backing(self.folder / "backing")

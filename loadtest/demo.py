@@ -21,9 +21,9 @@ from loadtest.ads import demo as ads
 from loadtest.chat import activity, replay
 from loadtest.chat.replay_plan import Plan
 from loadtest.client.stage_process import StageProcess, stage
-from loadtest.client.target import Target, running_stage
+from loadtest.client.target import Target
 from loadtest.ski import demo as ski
-from localstage.client.http_api import LoadTestError
+from localstage.client.errors import ClientError
 
 HOW_TO_TALK = """
 The stage stays up until Ctrl-C.
@@ -47,11 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Start, replay, and stay or stop; returns the exit code.
 
     Raises:
-        LoadTestError: with the one sentence that says what is wrong.
+        ClientError: with the one sentence that says what is wrong.
     """
     console = Console(highlight=False)
-    if arguments.stay and (running := running_stage()):
-        raise LoadTestError(f"a stage runs here already, at {running.http_url}; use it with `make demo`, or stop it")
+    if arguments.stay and (running := Target.running()):
+        raise ClientError(f"a stage runs here already, at {running.http_url}; use it with `make demo`, or stop it")
     show = SHOWS[arguments.stream](arguments)
 
     def echo(line: str) -> None:
@@ -100,8 +100,8 @@ SHOWS: dict[str, Callable[[argparse.Namespace], Show]] = {"chat": _chat, "ski": 
 
 def _show_activity(console: Console, plan: Plan, target: Target) -> None:
     try:
-        activity.show(console, plan, target.analyst())
-    except LoadTestError as error:
+        activity.show(console, plan, target.reader("analytics:read"))
+    except ClientError as error:
         console.print(f"\nthe analytics do not answer: {error}", markup=False, style="red")
 
 
@@ -140,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--stay", action="store_true", help="keep the stage up until Ctrl-C")
     try:
         return run(parser.parse_args(arguments))
-    except LoadTestError as error:
+    except ClientError as error:
         print(f"headrace: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

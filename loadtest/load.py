@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadtest.client.stage_process import stage
-from loadtest.client.target import ROOT, Target
-from localstage.client.http_api import LoadTestError
+from loadtest.client.target import Target
+from localstage.client.errors import ClientError
+from localstage.client.running_stage import ROOT
 
 LOCUSTFILE = Path(__file__).with_name("locustfile.py")
 
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             frames = run_phase(target, "FrameUser", parsed.messages, parsed.connections)
             print()
             return run_phase(target, "SingleUser", singles, parsed.connections) or frames
-    except LoadTestError as error:
+    except ClientError as error:
         print(f"headrace: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -15,7 +15,7 @@ from locust.env import Environment
 
 from loadtest.chat.load_run import Run
 from loadtest.chat.locust_users import RUN, FrameUser, SingleUser
-from loadtest.client import target
+from loadtest.client.target import Target
 
 __all__ = ["FrameUser", "SingleUser"]
 
@@ -33,7 +33,7 @@ def _arguments(parser: LocustArgumentParser) -> None:
 def _prepare(environment: Environment, **_: Any) -> None:
     options = environment.parsed_options
     options.num_users = options.spawn_rate = options.connections
-    stage = target.find(options.http_url, options.websocket_url, options.token_url)
+    stage = Target.find(options.http_url, options.websocket_url, options.token_url)
     setattr(environment, RUN, Run(stage, options.messages, options.connections))
     environment.process_exit_code = 1  # until the checker has spoken
 

@@ -39,7 +39,7 @@ def run(target: Target, console: Console, seconds: int) -> Outcome:
     """Send clicks for ``seconds``, and ask.
 
     Raises:
-        LoadTestError: nobody can sign in, or a question is not answered.
+        ClientError: nobody can sign in, or a question is not answered.
     """
     api = target.http("ads-demo", "events:write", "analytics:read", connections=CONNECTIONS, timeout=30.0)
     operator = target.http("ads-demo", "ops")

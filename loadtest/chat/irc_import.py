@@ -17,7 +17,8 @@ from loadtest.chat.irc_membership import GOES_ON, Change, Channel, Kind, Stay
 from loadtest.client.chat_events import ChatEvent
 from loadtest.client.target import Target
 from loadtest.client.threads import in_threads
-from localstage.client.http_api import HttpApi, HttpError, LoadTestError
+from localstage.client.errors import ClientError, HttpError
+from localstage.client.http_api import HttpApi
 
 THREADS = 8
 PAGE = 200
@@ -47,7 +48,7 @@ def import_channels(channels: Sequence[Channel], target: Target, advance: Progre
     The reader of this run creates the rooms, so it is in them from the start and may read them whole.
 
     Raises:
-        LoadTestError: there is an open room of that name, or a change is refused.
+        ClientError: there is an open room of that name, or a change is refused.
     """
     api = HttpApi(target.http_url, target.signed_in(IMPORTER, "events:write"))
     for channel in channels:
@@ -73,7 +74,7 @@ def _create(api: HttpApi, channel: Channel, creator: str) -> None:
         reason = (
             f"the room {channel.room_id} is there already and is another one; throw the stage's data away: make reset"
         )
-        raise LoadTestError(reason) from None
+        raise ClientError(reason) from None
 
 
 def _tell(api: HttpApi, channel: Channel, change: Change) -> None:
@@ -123,11 +124,11 @@ def choose(channels: Sequence[Channel], wanted: str | None = None) -> Choice:
     Without ``wanted`` it is as many as can be read with ``REQUESTS`` requests.
 
     Raises:
-        LoadTestError: ``wanted`` is neither.
+        ClientError: ``wanted`` is neither.
     """
     wanted = (wanted if wanted is not None else os.environ.get("NICKS", "")).strip()
     if wanted not in ("", "all") and not (wanted.isdecimal() and int(wanted) > 0):
-        raise LoadTestError(f"NICKS is {wanted!r}; it is all or a number from 1")
+        raise ClientError(f"NICKS is {wanted!r}; it is all or a number from 1")
     everybody = [(channel, nick) for channel in channels for nick in channel.stays]
     random.Random(0).shuffle(everybody)
     limit = int(wanted) if wanted.isdecimal() else len(everybody)
@@ -165,7 +166,7 @@ class Verification:
         """Read as everyone in ``nicks``.
 
         Raises:
-            LoadTestError: a page cannot be read at all.
+            ClientError: a page cannot be read at all.
         """
 
         def check(work: tuple[Channel, str]) -> None:

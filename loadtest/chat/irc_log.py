@@ -33,7 +33,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from loadtest.client.chat_events import ChatEvent, iso
-from localstage.client.http_api import LoadTestError
+from localstage.client.errors import ClientError
 
 NAMESPACE = uuid.UUID("6e4f0a52-6d0b-5c53-9d0a-8c5a6f1f4b11")
 PUT_BACK = timedelta(hours=1)
@@ -47,7 +47,7 @@ _RENAMED = re.compile(r"=== (.+) is now known as (.+)", re.DOTALL)
 _HASHES = str.maketrans("#", "\N{FULLWIDTH NUMBER SIGN}")
 
 
-class IrcLogError(LoadTestError):
+class IrcLogError(ClientError):
     """A log cannot be read as one; the message names the file."""
 
 

@@ -11,7 +11,7 @@ from loadtest.checker.checker import Checker, Verdict
 from loadtest.checker.durability_probe import Prober
 from loadtest.checker.readback import drain_and_read
 from loadtest.client.target import Target
-from localstage.client.http_api import LoadTestError
+from localstage.client.errors import ClientError
 
 ROOMS = 16
 
@@ -89,7 +89,7 @@ class Run:
         durable = self.prober.finish()
         try:
             drained = drain_and_read(self.checker, self.reader)
-        except LoadTestError as error:
+        except ClientError as error:
             self.fail(str(error))
             drained = time.monotonic()
         verdict = self.checker.verdict(durable)

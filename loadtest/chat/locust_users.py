@@ -19,7 +19,7 @@ from loadtest.chat.chat_texts import REPLIES
 from loadtest.chat.load_run import Run
 from loadtest.client.chat_events import ChatEvent
 from loadtest.sending.websocket_sender import Sender
-from localstage.client.http_api import LoadTestError
+from localstage.client.errors import ClientError
 
 RUN = "headrace_run"
 
@@ -50,7 +50,7 @@ class Connection(User):
         """Connect, and wait for all others, so that connecting is no part of the measurement."""
         try:
             self._websocket.open()
-        except LoadTestError as error:
+        except ClientError as error:
             self._run.fail(str(error))
         self._sender = Sender(
             self._websocket,
@@ -70,7 +70,7 @@ class Connection(User):
             self._leave()
         try:
             self._sender.send(self._events(count))
-        except LoadTestError as error:
+        except ClientError as error:
             self._run.fail(f"{self._name}: {error}")
             self._leave()
 

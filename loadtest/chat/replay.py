@@ -28,8 +28,9 @@ from loadtest.chat.replay_plan import Plan, Sending, plan_conversation, plan_log
 from loadtest.checker.checker import Checker, Verdict
 from loadtest.checker.durability_probe import Prober
 from loadtest.checker.readback import drain_and_read
-from loadtest.client import target
-from localstage.client.http_api import HttpApi, LoadTestError
+from loadtest.client.target import Target
+from localstage.client.errors import ClientError
+from localstage.client.http_api import HttpApi
 
 PAGE = 24
 
@@ -76,18 +77,18 @@ def make_plan(arguments: argparse.Namespace) -> Plan:
         try:
             return plan_conversation(conversation.converse(run, arguments.messages or conversation.MESSAGES))
         except ValueError:
-            raise LoadTestError(f"{run} is not the name of a run; it looks like 20251121-100000") from None
+            raise ClientError(f"{run} is not the name of a run; it looks like 20251121-100000") from None
     paths = [Path(name) for name in glob.glob(arguments.log)]  # noqa: PTH207 - Path.glob takes no absolute pattern
     if not paths:
         raise irc.IrcLogError(f"no log matches {arguments.log}")
     return plan_logs(irc.read_logs(paths), arguments.messages)
 
 
-def replay(plan: Plan, stage: target.Target, console: Console) -> Outcome:
+def replay(plan: Plan, stage: Target, console: Console) -> Outcome:
     """Send, drain, read back, and show everything but the checker's line, which is the caller's last word.
 
     Raises:
-        LoadTestError: nobody can sign in, or the history cannot be read.
+        ClientError: nobody can sign in, or the history cannot be read.
     """
     checker = Checker()
     reader = stage.reader()
@@ -117,7 +118,7 @@ def replay(plan: Plan, stage: target.Target, console: Console) -> Outcome:
     return Outcome(verdict, tuple(sending.troubles), told, rights_kept)
 
 
-def read_as_nicks(plan: Plan, choice: membership.Choice, stage: target.Target, console: Console) -> tuple[str, bool]:
+def read_as_nicks(plan: Plan, choice: membership.Choice, stage: Target, console: Console) -> tuple[str, bool]:
     """Read every room as its nicks; the line that says what came of it, and whether all was right."""
     rooms = f"{len(plan.channels):,} room{'' if len(plan.channels) == 1 else 's'}"
     if not stage.token_url:
@@ -188,9 +189,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parser.parse_args(arguments)
     console = Console(highlight=False)
     try:
-        stage = target.find(parsed.http_url, parsed.websocket_url, parsed.token_url)
+        stage = Target.find(parsed.http_url, parsed.websocket_url, parsed.token_url)
         outcome = replay(make_plan(parsed), stage, console)
-    except LoadTestError as error:
+    except ClientError as error:
         print(f"headrace: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

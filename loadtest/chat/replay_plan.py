@@ -16,7 +16,7 @@ from loadtest.checker.durability_probe import Prober
 from loadtest.client.chat_events import ChatEvent, batches
 from loadtest.client.target import Target
 from loadtest.sending.websocket_sender import Sender
-from localstage.client.http_api import LoadTestError
+from localstage.client.errors import ClientError
 
 CONNECTIONS_FOR_LOGS = 8
 WINDOW_SINGLE, WINDOW_BATCH = 8, 2
@@ -127,7 +127,7 @@ class Sending:
                 return
             try:
                 self._send(stream)
-            except LoadTestError as error:
+            except ClientError as error:
                 self.troubles.append(f"{stream.user}: {error}")
 
     def _send(self, stream: Stream) -> None:

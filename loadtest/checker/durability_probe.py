@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from loadtest.client.chat_events import ChatEvent, after
-from localstage.client.http_api import HttpApi, LoadTestError
+from localstage.client.errors import ClientError
+from localstage.client.http_api import HttpApi
 
 INTERVAL = 0.1
 GIVE_UP = 60.0
@@ -78,7 +79,7 @@ class Prober:
     def _look(self, sample: _Sample) -> None:
         try:
             page = self._reader.room_page(sample.room, limit=200, start=sample.start, end=sample.end)
-        except LoadTestError:
+        except ClientError:
             page = {"items": []}  # a page that cannot be read now is only a longer latency
         now = time.perf_counter()
         found = sample.waiting.intersection(item.get("messageId") for item in page["items"])

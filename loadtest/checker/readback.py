@@ -48,7 +48,7 @@ def drain_and_read(
     found. Without any progress for ``patience`` seconds the wait ends, and what is missing is lost.
 
     Raises:
-        localstage.client.http_api.LoadTestError: the history cannot be read.
+        localstage.client.errors.ClientError: the history cannot be read.
     """
     _await_readable(checker.newest(TAIL), reader, patience, clock, sleep)
     drained = clock()

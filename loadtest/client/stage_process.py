@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from loadtest.client.target import ROOT, Target, running_stage, stage_file
-from localstage.client.http_api import LoadTestError
+from loadtest.client.target import Target
+from localstage.client.errors import ClientError
+from localstage.client.running_stage import ROOT, stage_file
 
 COMMAND = (sys.executable, "-m", "localstage", "up")
 READY_WITHIN = 600.0  # the first start installs packages
@@ -25,7 +26,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PR_SET_PDEATHSIG = 1
 
 
-class StageFailed(LoadTestError):
+class StageFailed(ClientError):
     """The stage did not start, or went away; the message is its own sentence."""
 
 
@@ -75,7 +76,7 @@ class StageProcess:
         deadline = time.monotonic() + READY_WITHIN
         while time.monotonic() < deadline:
             self.check()
-            ready = running_stage(self._stage_file)
+            ready = Target.running(self._stage_file)
             if ready is not None:
                 return ready
             time.sleep(POLL)
@@ -125,7 +126,7 @@ def stage(echo: Callable[[str], object]) -> Iterator[tuple[Target, StageProcess 
     Raises:
         StageFailed: none runs and none could be started.
     """
-    running = running_stage()
+    running = Target.running()
     if running is not None:
         with interruptible():
             yield running, None

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from loadtest.checker.checker import Latency
-from localstage.client.http_api import HttpApi, HttpError
+from localstage.client.errors import HttpError
+from localstage.client.http_api import HttpApi
 
 ATTEMPTS = 8
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0

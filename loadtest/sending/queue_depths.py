@@ -10,7 +10,8 @@ from typing import Any
 
 from rich.table import Table
 
-from localstage.client.http_api import HttpApi, HttpError
+from localstage.client.errors import HttpError
+from localstage.client.http_api import HttpApi
 
 EVERY = 2.0
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from loadtest.checker.checker import Checker
 from loadtest.client.chat_events import ChatEvent, batch_frame, single_frame
-from localstage.client.http_api import ConnectionLost, NoAnswer, WebSocket
+from loadtest.client.websocket import ConnectionLost, NoAnswer, WebSocket
 
 ATTEMPTS = 8
 LONGEST_WAIT = 5.0

@@ -35,7 +35,7 @@ def run(target: Target, console: Console, rides: int) -> Outcome:
     """Send ``rides`` rides and a tenth as many for each of the steady phases, and ask.
 
     Raises:
-        LoadTestError: nobody can sign in, or a question is not answered.
+        ClientError: nobody can sign in, or a question is not answered.
     """
     name = int(time.time()) % 900_000
     season = make_season(rides + len(STEADY) * (rides // 10), name)

@@ -1,13 +1,4 @@
-"""Blocking clients for the public API: plain threads or gevent greenlets, no event loop.
-
-LoadTestError
-├── StageNotFound      no stage can be found to talk to
-├── TokenRefused       the token endpoint gave no token
-├── ConnectionRefused  the WebSocket API does not let this token in (401, 403)
-├── ConnectionLost     the WebSocket could not be opened, or died
-├── NoAnswer           a frame was not answered in time
-└── HttpError          the HTTP API answered with an error, or not at all
-"""
+"""A blocking client of the HTTP API."""
 
 from __future__ import annotations
 
@@ -19,162 +10,15 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import urllib3
-import websocket
 
-SUBPROTOCOL = "headrace.v1"
-TRIES = 6
+from localstage.client.errors import HttpError
+from localstage.client.retry import backoff
 
-
-class LoadTestError(Exception):
-    """Base of what the clients raise; each message is one clear sentence."""
-
-
-class StageNotFound(LoadTestError):
-    """No stage can be found to talk to."""
-
-
-class TokenRefused(LoadTestError):
-    """The token endpoint gave no token."""
-
-
-class ConnectionRefused(LoadTestError):
-    """The WebSocket API does not let this token in; trying again would not help."""
-
-
-class ConnectionLost(LoadTestError):
-    """The WebSocket could not be opened, or died."""
-
-
-class NoAnswer(LoadTestError):
-    """A frame was not answered in time."""
-
-
-class HttpError(LoadTestError):
-    """The HTTP API answered with an error (``status`` and ``code``), or not at all (``status`` 0)."""
-
-    def __init__(self, status: int, code: str, message: str, retry_after: float | None = None) -> None:
-        super().__init__(f"HTTP {status} {code}: {message}")
-        self.status = status
-        self.code = code
-        self.retry_after = retry_after
-
-    @property
-    def retryable(self) -> bool:
-        """True when the same request may succeed later."""
-        return self.status == 0 or self.status == 429 or self.status >= 500
-
-
-class WebSocket:
-    """One WebSocket connection as one user; opened again as often as needed.
-
-    ``token`` is called at every opening, so that a new connection never carries an expired token. Times are seconds.
-    """
-
-    def __init__(self, url: str, token: Callable[[], str], *, timeout: float = 10.0) -> None:
-        self._url = url
-        self._token = token
-        self._timeout = timeout
-        self._socket: websocket.WebSocket | None = None
-
-    @property
-    def connected(self) -> bool:
-        """True from a successful open until the connection is lost or closed."""
-        return self._socket is not None
-
-    def open(self) -> None:
-        """Connect with the token as a subprotocol, the one place where a browser can put it.
-
-        Raises:
-            ConnectionRefused: the token is not let in.
-            ConnectionLost: not reachable, or not able to take a connection now.
-        """
-        self.close()
-        # The payload is decoded strictly in receive(); the library's own check is a Python loop over every byte.
-        try:
-            self._socket = websocket.create_connection(
-                self._url,
-                timeout=self._timeout,
-                subprotocols=[SUBPROTOCOL, self._token()],
-                skip_utf8_validation=True,
-                enable_multithread=False,
-            )
-        except websocket.WebSocketBadStatusException as refused:
-            reason = f"the WebSocket API refused the connection with {refused.status_code}"
-            raise (ConnectionRefused if refused.status_code in (401, 403) else ConnectionLost)(reason) from None
-        except (websocket.WebSocketException, OSError) as error:
-            raise ConnectionLost(f"the WebSocket API at {self._url} cannot be reached: {error}") from None
-
-    def close(self) -> None:
-        """Close, if open; never fails."""
-        closing, self._socket = self._socket, None
-        if closing is not None:
-            try:
-                closing.close(timeout=1)
-            except (websocket.WebSocketException, OSError):
-                _shut(closing)
-
-    def send(self, frame: str) -> None:
-        """Send one text frame.
-
-        Raises:
-            ConnectionLost: the connection is gone; nobody knows whether the frame arrived.
-        """
-        if self._socket is None:
-            raise ConnectionLost("the WebSocket is not open")
-        try:
-            self._socket.send_text(frame)
-        except (websocket.WebSocketException, OSError) as error:
-            self._drop()
-            raise ConnectionLost(f"the connection died while sending: {error}") from None
-
-    def receive(self) -> dict[str, Any]:
-        """Return the next answer.
-
-        Raises:
-            NoAnswer: none came within the timeout; the connection is still there.
-            ConnectionLost: the connection is gone, or what came is not JSON.
-        """
-        if self._socket is None:
-            raise ConnectionLost("the WebSocket is not open")
-        try:
-            opcode, data = self._socket.recv_data()
-        except websocket.WebSocketTimeoutException:
-            raise NoAnswer(f"no answer within {self._timeout:g} s") from None
-        except (websocket.WebSocketException, OSError) as error:
-            self._drop()
-            raise ConnectionLost(f"the connection died: {error}") from None
-        if opcode == websocket.ABNF.OPCODE_CLOSE:
-            self._drop()
-            code = int.from_bytes(data[:2], "big") if len(data) >= 2 else 1005
-            raise ConnectionLost(f"the other side closed the connection with {code}")
-        try:
-            answer = json.loads(data)
-        except ValueError:
-            self._drop()
-            raise ConnectionLost("an answer came that is not JSON") from None
-        return answer if isinstance(answer, dict) else {"type": "unknown"}
-
-    def request(self, frame: Mapping[str, Any]) -> dict[str, Any]:
-        """Send one frame and return its answer, matched by ``requestId`` where the frame has one."""
-        self.send(json.dumps(frame, ensure_ascii=False))
-        wanted = frame.get("requestId")
-        while True:
-            answer = self.receive()
-            if wanted is None or answer.get("requestId") == wanted:
-                return answer
-
-    def _drop(self) -> None:
-        dropped, self._socket = self._socket, None
-        if dropped is not None:
-            _shut(dropped)
-
-
-def _shut(lost: websocket.WebSocket) -> None:
-    lost.shutdown()  # type: ignore[no-untyped-call]  # closes the socket without a closing handshake
+ATTEMPTS = 6
 
 
 class HttpApi:
-    """The HTTP API over kept connections; safe to share between threads. Times are seconds."""
+    """The HTTP API over a pool of ``connections`` connections, shared by threads. Times are seconds."""
 
     def __init__(
         self, url: str, token: Callable[[], str] | None = None, *, timeout: float = 15.0, connections: int = 8
@@ -186,7 +30,7 @@ class HttpApi:
         )
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """POST ``body``; once, because only the caller knows whether it may be sent again.
+        """POST ``body`` once: only the caller knows whether the request is idempotent.
 
         Raises:
             HttpError: not a 2xx, or not reachable.
@@ -194,45 +38,45 @@ class HttpApi:
         return _object(self._request("POST", path, json.dumps(body, ensure_ascii=False).encode()))
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """GET, tried again while the answer says that it may succeed later.
+        """GET; repeated while the error is retryable.
 
         Raises:
-            HttpError: not a 2xx after six tries.
+            HttpError: not a 2xx after six attempts.
         """
-        return _object(self._tried_again("GET", f"{path}?{urlencode(query)}" if query else path, None))
+        return _object(self._repeat("GET", f"{path}?{urlencode(query)}" if query else path, None))
 
     def get_value(self, path: str) -> Any:
-        """GET what answers something else than an object, tried again like :meth:`get`."""
-        return self._tried_again("GET", path, None)
+        """GET an answer that is not an object; repeated like :meth:`get`."""
+        return self._repeat("GET", path, None)
 
     def put(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """PUT ``body``, tried again like :meth:`get`: a PUT may come twice."""
-        return _object(self._tried_again("PUT", path, json.dumps(body, ensure_ascii=False).encode()))
+        """PUT ``body``, which is idempotent; repeated like :meth:`get`."""
+        return _object(self._repeat("PUT", path, json.dumps(body, ensure_ascii=False).encode()))
 
     def delete(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """DELETE with ``body``, tried again like :meth:`get`."""
-        return _object(self._tried_again("DELETE", path, json.dumps(body, ensure_ascii=False).encode()))
+        """DELETE with ``body``; repeated like :meth:`get`."""
+        return _object(self._repeat("DELETE", path, json.dumps(body, ensure_ascii=False).encode()))
 
     def signed_in(self, token: Callable[[], str]) -> HttpApi:
-        """The same API as somebody else, over the same connections; only one of them needs closing."""
+        """The same API with another token, over the same connections. Close one of the two."""
         other = copy.copy(self)
         other._token = token
         return other
 
-    def _tried_again(self, method: str, target: str, body: bytes | None) -> Any:
-        for attempt in range(1, TRIES + 1):
+    def _repeat(self, method: str, target: str, body: bytes | None) -> Any:
+        for attempt in range(1, ATTEMPTS + 1):
             try:
                 return self._request(method, target, body)
             except HttpError as error:
-                if not error.retryable or attempt == TRIES:
+                if not error.retryable or attempt == ATTEMPTS:
                     raise
-                time.sleep(min(error.retry_after or 0.1 * 2**attempt, 5.0))
+                time.sleep(backoff(attempt, error.retry_after))
         raise AssertionError("unreachable")
 
     def room_page(
         self, room: str, *, limit: int = 20, before: str = "", start: str | None = None, end: str | None = None
     ) -> dict[str, Any]:
-        """One page of a room's history: newest first, of times from ``start`` to before ``end``, after ``before``."""
+        """One page of a room's history, newest first: from ``start`` to before ``end``, behind cursor ``before``."""
         return self._page(_room_path(room), {"limit": str(limit), "before": before, **_window(start, end)})
 
     def walk_room(
@@ -245,7 +89,7 @@ class HttpApi:
         """Yield the items of every page from newest to oldest, by ``before=next``.
 
         Raises:
-            HttpError: a page cannot be read, or the cursors lead nowhere (code ``bad_page``).
+            HttpError: a page cannot be read, or a cursor is repeated (code ``bad_page``).
         """
         before = ""
         while True:
@@ -261,7 +105,7 @@ class HttpApi:
         return self.get(path, {name: value for name, value in query.items() if value})
 
     def close(self) -> None:
-        """Close the kept connections."""
+        """Close the connections."""
         self._pool.clear()
 
     def _request(self, method: str, target: str, body: bytes | None) -> Any:
@@ -305,19 +149,3 @@ def _http_error(answer: urllib3.BaseHTTPResponse, content: Any) -> HttpError:
         str(error.get("message", "no reason given")),
         float(retry_after) if retry_after.isdigit() else None,
     )
-
-
-def fetch_token(token_url: str, user: str, scopes: list[str], ttl: int = 3600) -> str:
-    """Ask the local stage's issuer for a token.
-
-    Raises:
-        TokenRefused: there is none to be had.
-    """
-    issuer = HttpApi(token_url)
-    try:
-        answer = issuer.post("", {"user": user, "scopes": scopes, "ttl": ttl})
-        return str(answer["access_token"])
-    except (HttpError, KeyError) as error:
-        raise TokenRefused(f"no token for {user}: {error}") from None
-    finally:
-        issuer.close()

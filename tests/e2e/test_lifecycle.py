@@ -17,7 +17,7 @@ from typing import Any
 import pika
 import pytest
 
-from localstage.client.http_api import WebSocket
+from loadtest.client.websocket import WebSocket
 from tests.e2e.clients import until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 

@@ -11,7 +11,7 @@ from fake_stage import FakeStage
 
 from loadtest.chat import replay
 from loadtest.checker import readback
-from loadtest.client import target
+from loadtest.client.target import Target
 
 LINE = re.compile(
     r"accepted=(?P<accepted>\d+) stored=(?P<stored>\d+) lost=(?P<lost>\d+) unexpected=(?P<unexpected>\d+) "
@@ -185,8 +185,8 @@ def test_what_cannot_be_done_is_said_in_one_sentence(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    here = target.Target(stage.http_url, stage.websocket_url, stage.token_url)
-    monkeypatch.setattr(target, "running_stage", lambda: here)
+    here = Target(stage.http_url, stage.websocket_url, stage.token_url)
+    monkeypatch.setattr(Target, "running", lambda: here)
 
     assert replay.main(arguments) == 1
     error = capsys.readouterr().err
@@ -197,7 +197,7 @@ def test_what_cannot_be_done_is_said_in_one_sentence(
 def test_without_a_stage_the_sentence_says_how_to_start_one(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(target, "running_stage", lambda: None)
+    monkeypatch.setattr(Target, "running", lambda: None)
 
     assert replay.main([]) == 1
     assert capsys.readouterr().err == "headrace: no stage runs here; start one with: make up\n"

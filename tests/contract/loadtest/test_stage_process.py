@@ -17,7 +17,8 @@ from fake_stage import FakeStage
 from loadtest import demo, load
 from loadtest.client import stage_process
 from loadtest.client.stage_process import StageFailed, StageProcess
-from loadtest.client.target import ROOT, running_stage
+from loadtest.client.target import Target
+from localstage.client.running_stage import ROOT, running_stage
 
 STAGE = """
 import json, os, signal, sys, time
@@ -60,8 +61,7 @@ def here(file: Path, stage: FakeStage, monkeypatch: pytest.MonkeyPatch) -> Itera
     """Makes ``demo`` and ``load`` start a stage of a few lines instead of the real one."""
     defaults = {"command": stage_command(file, stage), "file": file}
     monkeypatch.setattr(stage_process, "StageProcess", lambda echo: StageProcess(echo, **defaults))
-    for module in (demo, stage_process):
-        monkeypatch.setattr(module, "running_stage", lambda *_: running_stage(file))
+    monkeypatch.setenv("LOCALSTAGE_STATE_DIR", str(file.parent))
     yield file
     assert not file.exists()
 
@@ -87,7 +87,7 @@ def test_a_stage_whose_folder_is_named_by_the_environment_is_found_there(
     process = StageProcess(lambda _: None, stage_command(tmp_path / "stage.json", stage))
 
     target = process.start()
-    found = running_stage()
+    found = Target.running()
     process.close()
 
     assert found == target
@@ -184,13 +184,15 @@ def test_ctrl_c_in_the_middle_stops_the_stage_without_a_traceback(
     stage.faults.delay = 600.0
     script = (
         "import sys; from pathlib import Path; from loadtest import demo\n"
-        "from loadtest.client import stage_process as s, target\n"
+        "from loadtest.client import stage_process as s\n"
         f"file = Path({str(file)!r}); command = {stage_command(file, stage)!r}; real = s.StageProcess\n"
         "s.StageProcess = lambda echo: real(echo, command, file)\n"
-        "s.running_stage = demo.running_stage = lambda *_: target.running_stage(file)\n"
         "sys.exit(demo.main(['--messages', '50']))\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    environment = {**os.environ, "LOCALSTAGE_STATE_DIR": str(file.parent)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True
+    )
     while stage.frames < 50:
         time.sleep(0.02)
     child = json.loads(file.read_text())["pid"]

@@ -9,18 +9,13 @@ from fake_stage import FakeStage
 
 from loadtest.checker.checker import Checker
 from loadtest.client.chat_events import ChatEvent
-from loadtest.client.target import Target, running_stage
+from loadtest.client.target import Target
+from loadtest.client.websocket import ConnectionLost, ConnectionRefused, NoAnswer, WebSocket
 from loadtest.sending.websocket_sender import ATTEMPTS, Sender
-from localstage.client.http_api import (
-    ConnectionLost,
-    ConnectionRefused,
-    HttpApi,
-    HttpError,
-    NoAnswer,
-    TokenRefused,
-    WebSocket,
-    fetch_token,
-)
+from localstage.client.errors import HttpError, TokenRefused
+from localstage.client.http_api import HttpApi
+from localstage.client.running_stage import StageUrls, running_stage
+from localstage.client.tokens import fetch_token
 
 
 def events(count: int) -> list[ChatEvent]:
@@ -170,4 +165,4 @@ def test_a_stage_file_left_by_a_stage_that_is_gone_counts_as_none(tmp_path) -> N
     file.write_text(json.dumps({"pid": 2**22 + 1, **urls}))
     assert running_stage(file) is None
     file.write_text(json.dumps({"pid": 1, **urls}))
-    assert running_stage(file) in (Target("h", "w", "t"), None)
+    assert running_stage(file) in (StageUrls("h", "w", "t"), None)

@@ -11,7 +11,7 @@ from headrace.memberships import fold
 from loadtest.chat.irc_import import choose
 from loadtest.chat.irc_log import read_log
 from loadtest.chat.irc_membership import GOES_ON, Channel, channel_of
-from localstage.client.http_api import LoadTestError
+from localstage.client.errors import ClientError
 
 SAMPLES = Path(__file__).with_name("irc")
 REAL = Path(__file__).resolve().parents[4].parent / "shared" / "data" / "irc"
@@ -164,5 +164,5 @@ def test_all_nicks_are_read_where_that_is_little_and_a_sample_is_always_the_same
 
 @pytest.mark.parametrize("wanted", ["0", "-1", "some"])
 def test_a_number_of_nicks_that_is_none_is_refused_by_its_name(tmp_path: Path, wanted: str) -> None:
-    with pytest.raises(LoadTestError, match="NICKS is"):
+    with pytest.raises(ClientError, match="NICKS is"):
         choose([channel(tmp_path, said(0, "a", "1"))], wanted)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from loadtest.sending.http_sender import ATTEMPTS, Account, Parcel, Poster
-from localstage.client.http_api import HttpError
+from localstage.client.errors import HttpError
 
 LATER = {"error": {"code": "throttled", "message": "", "retryAfter": 1}}
 NEVER = {"error": {"code": "invalid_event", "message": ""}}

@@ -9,7 +9,7 @@ import pytest
 
 from loadtest.sending.http_sender import Account, Parcel
 from loadtest.sending.open_loop import Due, Paced
-from localstage.client.http_api import HttpError
+from localstage.client.errors import HttpError
 
 
 class Stalling:
