@@ -16,7 +16,7 @@ from loadtest.checker.checker import Checker
 from loadtest.client.chat_events import ChatEvent, iso, uuid7
 from loadtest.client.target import Target
 from loadtest.client.websocket import ConnectionLost, WebSocket
-from loadtest.sending.websocket_sender import Sender
+from loadtest.sending.websocket_sender import WebSocketSender
 from localstage.client.errors import ClientError, HttpError
 from localstage.client.http_api import HttpApi
 
@@ -151,7 +151,7 @@ class Load:
     def _send_frames(self, user: str) -> None:
         socket = _Counting(self.target.websocket_url, self.target.signed_in(user, "chat:write"), timeout=10.0)
         socket.refusals = self.refusals
-        sender = Sender(socket, self.checker, window=WINDOW, single=False)
+        sender = WebSocketSender(socket, self.checker, window=WINDOW, single=False)
         mint = Mint(self.day, user, 0)
         try:
             _patiently(socket.open)

@@ -17,8 +17,8 @@ from faults.load import Load
 from faults.operator import Operator
 from faults.stage import FaultStage
 from faults.template import ROOT, write_template
-from loadtest.checker.checker import Verdict
 from loadtest.checker.readback import drain_and_read, walk_all
+from loadtest.checker.verdict import Verdict
 from loadtest.client.target import Target
 from localstage.errors import AlreadyRunning
 

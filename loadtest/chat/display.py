@@ -1,60 +1,28 @@
-"""What a person sees: progress, a summary, and a page of history."""
+"""Shows a summary of a replay and a page of history in the terminal."""
 
 from __future__ import annotations
 
-import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from loadtest.checker.checker import Verdict
+from loadtest.checker.verdict import Verdict
 from loadtest.client.chat_events import parse_iso
 
 COLORS = ("red", "green", "yellow", "blue", "magenta", "cyan", "bright_red", "bright_green", "bright_blue")
 WIDEST_NAME, WIDEST_TEXT, LONGEST_SHOWN = 20, 100, 600
-PLAIN_STEPS = 4
-STORIES = {"JOIN": "joined", "LEAVE": "left"}
-
-
-@contextmanager
-def progress_bar(console: Console, title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Yields a function that is told how many more are done. A few plain lines where there is no terminal."""
-    if console.is_terminal:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=console) as bar:
-            task = bar.add_task(f"{title:<12}", total=total)
-            yield lambda done: bar.advance(task, done)
-        return
-    yield _PlainProgress(console, title, total)
-
-
-class _PlainProgress:
-    def __init__(self, console: Console, title: str, total: int) -> None:
-        self._console = console
-        self._title = title
-        self._total = total
-        self._done = 0
-        self._lock = threading.Lock()
-
-    def __call__(self, done: int) -> None:
-        with self._lock:
-            before = self._done * PLAIN_STEPS // max(1, self._total)
-            self._done += done
-            if self._done * PLAIN_STEPS // max(1, self._total) > before:
-                self._console.print(f"{self._title}: {self._done:,} of {self._total:,}")
+JOINS_AND_LEAVES = {"JOIN": "joined", "LEAVE": "left"}
 
 
 def summary(console: Console, rows: Mapping[str, str], errors: Mapping[str, int], verdict: Verdict) -> None:
-    """A table of what was done; errors by code, and a few names of every fault, only where there are any."""
+    """Print ``rows``, the errors by code, and examples of each fault that ``verdict`` found."""
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, value in rows.items():
         table.add_row(Text(name, style="bold"), Text(value))
@@ -67,9 +35,9 @@ def summary(console: Console, rows: Mapping[str, str], errors: Mapping[str, int]
 
 
 def history_page(console: Console, room: str, items: Sequence[Mapping[str, Any]]) -> None:
-    """One page as a person would want to read it: newest at the bottom, local time, a colour for everyone.
+    """Print a page of history with the newest message last, in local time, with a colour for each user.
 
-    ``items`` are newest first, as the API answers them.
+    ``items`` are newest first, as the API returns them.
     """
     console.print()
     console.print(Rule(Text(visible(room), style="bold"), align="left"))
@@ -97,8 +65,8 @@ def _name(item: Mapping[str, Any]) -> str:
 
 
 def _words(item: Mapping[str, Any]) -> Text:
-    story = STORIES.get(item.get("messageType", ""))
-    return Text(story, style="dim") if story else Text(_shortened(item["message"]))
+    presence = JOINS_AND_LEAVES.get(item.get("messageType", ""))
+    return Text(presence, style="dim") if presence else Text(_shortened(item["message"]))
 
 
 def _shortened(message: str) -> str:
@@ -107,7 +75,7 @@ def _shortened(message: str) -> str:
 
 
 def visible(text: str) -> str:
-    """``text`` with every character that would command the terminal shown as a picture of itself."""
+    """``text`` with control characters replaced by visible symbols."""
     return "".join(map(_visible, text))
 
 
@@ -119,7 +87,7 @@ def _visible(char: str) -> str:
         return chr(0x2400 + code)
     if code == 0x7F:
         return "\N{SYMBOL FOR DELETE}"
-    # C1 controls, and the marks that turn the direction of all that follows.
+    # C1 controls, and the marks that change the direction of text.
     if 0x80 <= code < 0xA0 or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069:
         return "\N{REPLACEMENT CHARACTER}"
     return char

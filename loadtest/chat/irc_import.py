@@ -16,7 +16,7 @@ from urllib.parse import quote
 from loadtest.chat.irc_membership import GOES_ON, Change, Channel, Kind, Stay
 from loadtest.client.chat_events import ChatEvent
 from loadtest.client.target import Target
-from loadtest.client.threads import in_threads
+from loadtest.sending.threads import in_threads
 from localstage.client.errors import ClientError, HttpError
 from localstage.client.http_api import HttpApi
 

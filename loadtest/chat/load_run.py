@@ -7,9 +7,10 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from loadtest.checker.checker import Checker, Verdict
-from loadtest.checker.durability_probe import Prober
+from loadtest.checker.checker import Checker
+from loadtest.checker.durability_probe import DurabilityProbe
 from loadtest.checker.readback import drain_and_read
+from loadtest.checker.verdict import Verdict
 from loadtest.client.target import Target
 from localstage.client.errors import ClientError
 
@@ -37,7 +38,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.reader = self.target.reader()
-        self.prober = Prober(self.reader, outstanding=1)
+        self.prober = DurabilityProbe(self.reader, outstanding=1)
         self._left = self.messages
         self._joined = self._connected = self._gone = 0
         self._all_ready = threading.Event()

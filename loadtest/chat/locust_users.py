@@ -18,7 +18,7 @@ from locust.exception import StopUser
 from loadtest.chat.chat_texts import REPLIES
 from loadtest.chat.load_run import Run
 from loadtest.client.chat_events import ChatEvent
-from loadtest.sending.websocket_sender import Sender
+from loadtest.sending.websocket_sender import WebSocketSender
 from localstage.client.errors import ClientError
 
 RUN = "headrace_run"
@@ -52,7 +52,7 @@ class Connection(User):
             self._websocket.open()
         except ClientError as error:
             self._run.fail(str(error))
-        self._sender = Sender(
+        self._sender = WebSocketSender(
             self._websocket,
             self._run.checker,
             window=1,

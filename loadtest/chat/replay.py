@@ -25,10 +25,12 @@ from loadtest.chat import display
 from loadtest.chat import irc_import as membership
 from loadtest.chat import irc_log as irc
 from loadtest.chat.replay_plan import Plan, Sending, plan_conversation, plan_logs
-from loadtest.checker.checker import Checker, Verdict
-from loadtest.checker.durability_probe import Prober
+from loadtest.checker.checker import Checker
+from loadtest.checker.durability_probe import DurabilityProbe
 from loadtest.checker.readback import drain_and_read
+from loadtest.checker.verdict import Verdict
 from loadtest.client.target import Target
+from loadtest.sending.progress import progress_bar
 from localstage.client.errors import ClientError
 from localstage.client.http_api import HttpApi
 
@@ -92,16 +94,14 @@ def replay(plan: Plan, stage: Target, console: Console) -> Outcome:
     """
     checker = Checker()
     reader = stage.reader()
-    prober = Prober(reader)
+    prober = DurabilityProbe(reader)
     console.print(f"replaying {plan.title}: {plan.messages:,} messages of {plan.users:,} users")
     choice = membership.choose(plan.channels)
     if plan.channels:
-        with display.progress_bar(
-            console, "joins, leaves", sum(len(each.changes) for each in plan.channels)
-        ) as advance:
+        with progress_bar(console, "joins, leaves", sum(len(each.changes) for each in plan.channels)) as advance:
             membership.import_channels(plan.channels, stage, advance)
     prober.start()
-    with display.progress_bar(console, "sent", plan.messages) as advance:
+    with progress_bar(console, "sent", plan.messages) as advance:
         sending = Sending(plan, stage, checker, prober, advance)
         seconds = sending.run()
     durable = prober.finish()
@@ -126,7 +126,7 @@ def read_as_nicks(plan: Plan, choice: membership.Choice, stage: Target, console:
     console.print(f"\nreading as {choice.told()} in {rooms}: {choice.requests:,} pages")
     sent = frozenset(event.message_id for stream in plan.streams for event in stream.events)
     verification = membership.Verification(stage, sent)
-    with display.progress_bar(console, "as nicks", len(choice.nicks)) as advance:
+    with progress_bar(console, "as nicks", len(choice.nicks)) as advance:
         verification.run(choice.nicks, advance)
     wrong = verification.wrong
     for trouble in wrong[: membership.EXAMPLES]:
@@ -137,7 +137,7 @@ def read_as_nicks(plan: Plan, choice: membership.Choice, stage: Target, console:
 
 def read_back(checker: Checker, reader: HttpApi, console: Console, plan: Plan) -> None:
     """Drain, then walk all rooms under a progress bar."""
-    with display.progress_bar(console, "read back", plan.messages) as advance:
+    with progress_bar(console, "read back", plan.messages) as advance:
         read = 0
 
         def progress(now: int) -> None:

@@ -12,10 +12,10 @@ from loadtest.chat.chat_generator import Conversation
 from loadtest.chat.irc_log import Log
 from loadtest.chat.irc_membership import Channel, channel_of
 from loadtest.checker.checker import Checker
-from loadtest.checker.durability_probe import Prober
+from loadtest.checker.durability_probe import DurabilityProbe
 from loadtest.client.chat_events import ChatEvent, batches
 from loadtest.client.target import Target
-from loadtest.sending.websocket_sender import Sender
+from loadtest.sending.websocket_sender import WebSocketSender
 from localstage.client.errors import ClientError
 
 CONNECTIONS_FOR_LOGS = 8
@@ -97,7 +97,7 @@ class Sending:
     plan: Plan
     target: Target
     checker: Checker
-    prober: Prober
+    prober: DurabilityProbe
     answered: Callable[[int], object]
     troubles: list[str] = field(default_factory=list)
 
@@ -132,7 +132,7 @@ class Sending:
 
     def _send(self, stream: Stream) -> None:
         connection = self.target.websocket(stream.user, *stream.scopes)
-        sender = Sender(
+        sender = WebSocketSender(
             connection,
             self.checker,
             window=WINDOW_SINGLE if stream.single else WINDOW_BATCH,

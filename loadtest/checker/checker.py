@@ -20,84 +20,15 @@ import threading
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from loadtest.checker.verdict import Latency, Verdict
 from loadtest.client.chat_events import ChatEvent
 
 Item = Mapping[str, Any]
 
 PERMITTED, ATTEMPTED, REFUSED, ACKNOWLEDGED = range(4)
 EXAMPLES = 5
-
-
-def percentile(sorted_values: Sequence[float], fraction: float) -> float | None:
-    """The smallest value that at least ``fraction`` of all values do not exceed; ``None`` of nothing."""
-    if not sorted_values:
-        return None
-    rank = -(-len(sorted_values) * fraction // 1)
-    return sorted_values[max(0, min(len(sorted_values), int(rank)) - 1)]
-
-
-def milliseconds(seconds: float | None) -> str:
-    """``12ms``; ``-`` when nothing was measured."""
-    return "-" if seconds is None else f"{max(1, round(seconds * 1000))}ms"
-
-
-@dataclass(frozen=True)
-class Latency:
-    """Seconds; ``None`` when nothing was measured."""
-
-    p50: float | None
-    p99: float | None
-
-    @classmethod
-    def of(cls, seconds: Iterable[float]) -> Latency:
-        """The percentiles of ``seconds``."""
-        ordered = sorted(seconds)
-        return cls(percentile(ordered, 0.50), percentile(ordered, 0.99))
-
-    def __str__(self) -> str:
-        return f"p50={milliseconds(self.p50)} p99={milliseconds(self.p99)}"
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What the checker found. Counts are of events; ``examples`` name a few of each fault.
-
-    ``stored`` counts the attempted events that were read back whole. ``unanswered`` were attempted, but neither
-    acknowledged nor refused. ``disordered`` counts items that came out of (time, id) order.
-    """
-
-    attempted: int
-    accepted: int
-    stored: int
-    lost: int
-    unexpected: int
-    duplicated: int
-    refused: int
-    unanswered: int
-    disordered: int
-    acks: Latency
-    durable: Latency
-    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    @property
-    def kept(self) -> bool:
-        """True when nothing accepted was lost, invented, doubled or put out of order."""
-        return not (self.lost or self.unexpected or self.duplicated or self.disordered)
-
-    @property
-    def whole(self) -> bool:
-        """True when, besides, everything attempted was accepted."""
-        return self.kept and self.accepted == self.attempted
-
-    def line(self) -> str:
-        """The one line that ends every run."""
-        return (
-            f"accepted={self.accepted} stored={self.stored} lost={self.lost} unexpected={self.unexpected} "
-            f"duplicated={self.duplicated} acks {self.acks} durable {self.durable}"
-        )
 
 
 class Checker:

@@ -26,7 +26,7 @@ class _Sample:
     give_up_at: float = field(default_factory=lambda: time.perf_counter() + GIVE_UP)
 
 
-class Prober:
+class DurabilityProbe:
     """Takes a sample of the accepted frames and looks for their events in the room's history.
 
     *Durable latency* of an event: from just before its frame was first sent until the answer of the first history

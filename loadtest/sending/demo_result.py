@@ -1,4 +1,4 @@
-"""What a demo of a stream that is not chat came to, and how it is shown."""
+"""The result of a ski or ads demo: what was sent, accepted and found in the answers to all queries."""
 
 from __future__ import annotations
 
@@ -11,75 +11,89 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from loadtest.chat import display
 from loadtest.checker.findings import EXAMPLES, Findings
-from loadtest.sending.http_sender import Account
-from loadtest.sending.queue_depths import Depths
+from loadtest.sending.http_sender import SendStatistics
+from loadtest.sending.progress import progress_bar
+from loadtest.sending.queue_depths import QueueDepths, table
 from localstage.client.http_api import HttpApi
 
 DRAINED_WITHIN = 120.0
 
 
-class Questions(Protocol):
-    """All questions about one run's events."""
+class Queries(Protocol):
+    """All queries about the events of one run."""
 
     @property
     def subjects(self) -> int:
-        """How many subjects are asked about."""
+        """How many subjects are queried."""
         ...
 
     def run(self, advance: Callable[[int], object]) -> Findings:
-        """Ask everything; ``advance`` is told of each subject that is done."""
+        """Run every query; call ``advance`` after each subject."""
         ...
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a run came to: ``attempted`` counts events."""
+class DemoResult:
+    """The result of a run; ``attempted`` counts events."""
 
     attempted: int
-    account: Account
+    statistics: SendStatistics
     findings: Findings
 
     @property
     def exit_code(self) -> int:
-        """0 only if every POST was answered, every event accepted, and every question answered rightly."""
-        return 0 if self.account.accepted == self.attempted and self.findings.kept else 1
+        """0 only if every event was accepted and every answer is right."""
+        return 0 if self.statistics.accepted == self.attempted and self.findings.kept else 1
 
     def line(self) -> str:
         """The last line."""
-        account, findings = self.account, self.findings
+        sent, findings = self.statistics, self.findings
         return (
-            f"posts={account.answered} unanswered={self.attempted - account.accepted - account.refused} "
-            f"accepted={account.accepted} "
+            f"posts={sent.answered} unanswered={self.attempted - sent.accepted - sent.refused} "
+            f"accepted={sent.accepted} "
             f"stored={findings.stored} lost={findings.lost} unexpected={findings.unexpected} "
-            f"wrong={len(findings.wrong)} acks {account.latency}"
+            f"wrong={len(findings.wrong)} acks {sent.latency}"
         )
 
 
-def ask(console: Console, watch: Depths, questions: Questions) -> Findings:
-    """Wait until the lanes are drained, for two minutes at most, and ask everything.
+def check(
+    console: Console,
+    api: HttpApi,
+    queries: Queries,
+    attempted: int,
+    statistics: SendStatistics,
+    depths: QueueDepths,
+    *,
+    events: str,
+    seconds: float,
+) -> DemoResult:
+    """Wait until both lanes are empty (at most two minutes), run all queries and print the result.
+
+    ``events`` is what the events are called, ``seconds`` how long they were sent.
 
     Raises:
-        HttpError: a question is not answered.
+        HttpError: a query is not answered.
     """
-    if not watch.wait_until_drained(DRAINED_WITHIN):
+    console.print(table(depths.samples, events))
+    if not depths.wait_until_drained(DRAINED_WITHIN):
         console.print(f"the lanes were not empty within {DRAINED_WITHIN:.0f} s", style="red")
-    with display.progress_bar(console, "asked", questions.subjects) as advance:
-        return questions.run(advance)
+    with progress_bar(console, "asked", queries.subjects) as advance:
+        findings = queries.run(advance)
+    _show(console, statistics, findings, events, seconds)
+    _show_statistics(console, api)
+    return DemoResult(attempted, statistics, findings)
 
 
-def show(console: Console, outcome: Outcome, what: str, seconds: float) -> None:
-    """A table of what was sent in ``seconds`` and asked, and a few wrong answers; ``what`` names the events."""
-    account, findings = outcome.account, outcome.findings
+def _show(console: Console, sent: SendStatistics, findings: Findings, events: str, seconds: float) -> None:
     shown = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    lanes = ", ".join(f"{lane} {count:,}" for lane, count in sorted(account.lanes.items()))
+    lanes = ", ".join(f"{lane} {count:,}" for lane, count in sorted(sent.lanes.items()))
     rows = {
-        "sent in": f"{seconds:.1f} s ({account.accepted / seconds:,.0f} {what}/s in "
-        f"{account.answered / seconds:,.0f} POSTs/s)",
+        "sent in": f"{seconds:.1f} s ({sent.accepted / seconds:,.0f} {events}/s in "
+        f"{sent.answered / seconds:,.0f} POSTs/s)",
         "lanes": lanes or "none",
-        "sent again": ", ".join(f"{code} {count:,}" for code, count in account.errors.items()) or "nothing",
-        "asked": ", ".join(f"{question} {count:,}" for question, count in findings.asked.items()),
+        "sent again": ", ".join(f"{code} {count:,}" for code, count in sent.errors.items()) or "nothing",
+        "asked": ", ".join(f"{query} {count:,}" for query, count in findings.asked.items()),
     }
     for name, value in rows.items():
         shown.add_row(Text(name, style="bold"), Text(value))
@@ -89,12 +103,8 @@ def show(console: Console, outcome: Outcome, what: str, seconds: float) -> None:
         console.print(wrong, markup=False, style="red", soft_wrap=True)
 
 
-def show_statistics(console: Console, api: HttpApi) -> None:
-    """The platform's own view: how long each route took inside its function.
-
-    Raises:
-        HttpError: it is not told.
-    """
+def _show_statistics(console: Console, api: HttpApi) -> None:
+    """Print the platform's own latencies per route."""
     shown = Table(box=None, padding=(0, 2, 0, 0))
     shown.add_column("mean ms", justify="right")
     shown.add_column("max ms", justify="right")

@@ -1,134 +1,153 @@
-"""Clients that POST events over HTTP, singly or in batches, each until it is answered for good; and their account.
+"""Posts events over HTTP, one at a time or in batches, until each is accepted or refused.
 
-What may succeed later (429, 5xx, no answer, one event of a batch) is sent again under the same ids, after a pause with
-jitter that grows and that the answer's ``Retry-After`` may lengthen.
+After a temporary error (429, 5xx, no answer, one event of a batch) the events are sent again under the same ids, after
+a pause of :func:`localstage.client.retry.backoff`.
 """
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from loadtest.checker.checker import Latency
+from loadtest.checker.verdict import Latency
+from loadtest.sending.retry import ATTEMPTS, is_temporary
 from localstage.client.errors import HttpError
 from localstage.client.http_api import HttpApi
-
-ATTEMPTS = 8
-FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
+from localstage.client.retry import backoff
 
 Event = TypeVar("Event")
+Result = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Parcel(Generic[Event]):
-    """One POST: to ``path``, what ``body`` makes of the events that are still to be accepted."""
+class PostRequest(Generic[Event]):
+    """A POST to ``path``. ``body`` makes its JSON of the events that are not accepted yet."""
 
     path: str
     events: Sequence[Event]
     body: Callable[[Sequence[Event]], Mapping[str, Any]]
 
 
-@dataclass
-class Account:
-    """What became of all POSTs. Safe to share between threads.
+class Recorder(Protocol):
+    """Records the results of an :class:`HttpSender`. Safe to share between threads."""
 
-    ``answered`` counts POSTs, ``again`` those that were sent again; ``accepted`` and ``refused`` count events, and one
-    that is sent twice on purpose counts once. ``seconds`` are of answers that accepted something.
+    def on_answer(self, events: Sequence[Any], results: Sequence[Result], seconds: float, *, repeated: bool) -> None:
+        """Record an answer with one result per event, ``seconds`` after the POST was sent or due."""
+        ...
+
+    def on_refused(self, events: Sequence[Any], codes: Sequence[str]) -> None:
+        """Record events that were refused permanently, each with its error code."""
+        ...
+
+    def on_retry(self, codes: Sequence[str]) -> None:
+        """Record that events are sent again because of these error codes, one per event."""
+        ...
+
+
+@dataclass
+class SendStatistics:
+    """A :class:`Recorder` that counts. Safe to share between threads.
+
+    ``answered`` and ``retried`` count POSTs, ``accepted`` and ``refused`` count events. An event that is posted twice
+    on purpose counts once.
+    ``seconds`` has one entry for each answer that accepted something.
     """
 
     accepted: int = 0
     refused: int = 0
     answered: int = 0
-    again: int = 0
+    retried: int = 0
     errors: Counter[str] = field(default_factory=Counter)
     lanes: Counter[str] = field(default_factory=Counter)
     seconds: array[float] = field(default_factory=lambda: array("d"))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def note(self, results: Sequence[Mapping[str, Any]], seconds: float, *, repeated: bool) -> None:
-        """An answer with one result per event."""
+    def on_answer(self, _events: Sequence[Any], results: Sequence[Result], seconds: float, *, repeated: bool) -> None:
         with self._lock:
             self.answered += 1
-            accepted = [each["lane"] for each in results if "lane" in each]
-            if accepted:
+            lanes = [each["lane"] for each in results if "lane" in each]
+            if lanes:
                 self.seconds.append(seconds)
             if not repeated:
-                self.accepted += len(accepted)
-                self.lanes.update(accepted)
+                self.accepted += len(lanes)
+                self.lanes.update(lanes)
 
-    def note_refused(self, codes: Sequence[str]) -> None:
-        """Events that were refused for good."""
+    def on_refused(self, events: Sequence[Any], codes: Sequence[str]) -> None:
         with self._lock:
-            self.refused += len(codes)
+            self.refused += len(events)
             self.errors.update(codes)
 
-    def note_again(self, code: str) -> None:
-        """A POST that is sent again because of ``code``."""
+    def on_retry(self, codes: Sequence[str]) -> None:
         with self._lock:
-            self.again += 1
-            self.errors[code] += 1
+            self.retried += 1
+            self.errors.update(set(codes))
 
     @property
     def latency(self) -> Latency:
-        """Of the answers so far."""
+        """The latency of the answers so far."""
         with self._lock:
             return Latency.of(self.seconds)
 
 
-class Poster:
-    """One client. ``pause`` sleeps, ``clock`` tells seconds."""
+class HttpSender:
+    """Sends :class:`PostRequest` over ``api``. Safe to share between threads.
+
+    ``pause`` sleeps for seconds, ``clock`` returns seconds.
+    """
 
     def __init__(
         self,
         api: HttpApi,
-        account: Account,
+        recorder: Recorder,
+        *,
+        attempts: int = ATTEMPTS,
         pause: Callable[[float], object] = time.sleep,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._api = api
-        self._account = account
+        self._recorder = recorder
+        self._attempts = attempts
         self._pause = pause
         self._clock = clock
 
-    def post(self, parcel: Parcel[Event], *, repeated: bool = False, due: float | None = None) -> bool:
-        """Send ``parcel`` until each of its events is accepted or refused, eight times at most; whether all are.
+    def send(self, request: PostRequest[Event], *, repeated: bool = False, due: float | None = None) -> bool:
+        """Send ``request`` until each event is accepted or refused; return True if all are accepted.
 
-        An answer's time counts from its own POST, or from when the parcel was ``due`` (as ``clock`` tells it).
+        Latency is measured from each POST, or from ``due`` (a time of ``clock``). ``repeated`` marks events that were
+        sent before on purpose.
         """
-        left = list(parcel.events)
-        taken = 0
-        for attempt in range(1, ATTEMPTS + 1):
+        left = list(request.events)
+        accepted = 0
+        for attempt in range(1, self._attempts + 1):
             began = self._clock() if due is None else due
             try:
-                results = self._api.post(parcel.path, parcel.body(left))["results"]
+                results = self._api.post(request.path, request.body(left))["results"]
             except HttpError as error:
                 if not error.retryable:
-                    self._account.note_refused([error.code] * len(left))
+                    self._recorder.on_refused(left, [error.code] * len(left))
                     return False
-                self._account.note_again(error.code)
-                self._wait(attempt, error.retry_after)
+                self._recorder.on_retry([error.code] * len(left))
+                self._pause(backoff(attempt, error.retry_after))
                 continue
-            self._account.note(results, self._clock() - began, repeated=repeated)
-            taken += sum("lane" in each for each in results)
-            left = self._left(left, results)
+            self._recorder.on_answer(left, results, self._clock() - began, repeated=repeated)
+            accepted += sum("error" not in each for each in results)
+            left, codes = self._left(left, results)
             if not left:
                 break
-            self._account.note_again("in a batch")
-            self._wait(attempt, None)
-        return taken == len(parcel.events)
+            self._recorder.on_retry(codes)
+            self._pause(backoff(attempt))
+        return accepted == len(request.events)
 
-    def _left(self, events: Sequence[Event], results: Sequence[Mapping[str, Any]]) -> list[Event]:
-        """The events to send again."""
-        errors = [each.get("error") for each in results]
-        self._account.note_refused([each["code"] for each in errors if each and "retryAfter" not in each])
-        return [event for event, each in zip(events, errors, strict=True) if each and "retryAfter" in each]
-
-    def _wait(self, attempt: int, retry_after: float | None) -> None:
-        longest = min(FIRST_PAUSE * 2**attempt, LONGEST_PAUSE)
-        self._pause((retry_after or 0.0) + random.uniform(0, longest))
+    def _left(self, events: Sequence[Event], results: Sequence[Result]) -> tuple[list[Event], list[str]]:
+        """The events to send again, with their error codes."""
+        failed = [(event, each) for event, each in zip(events, results, strict=True) if "error" in each]
+        again = [(event, each["error"]["code"]) for event, each in failed if is_temporary(each)]
+        refused = [(event, each["error"]["code"]) for event, each in failed if not is_temporary(each)]
+        if refused:
+            self._recorder.on_refused([event for event, _ in refused], [code for _, code in refused])
+        return [event for event, _ in again], [code for _, code in again]

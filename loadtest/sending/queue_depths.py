@@ -1,4 +1,4 @@
-"""Watches a run from outside: what was accepted and how much lies in each lane, every other second."""
+"""Samples the accepted events and the depths of the main and retry lanes every two seconds, by ``GET /status``."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from rich.table import Table
 from localstage.client.errors import HttpError
 from localstage.client.http_api import HttpApi
 
-EVERY = 2.0
+INTERVAL = 2.0
+"""Seconds between samples."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """At ``seconds`` of the run: the ``phase``, what was ``accepted`` by then, and the depth of the lanes.
+    """The ``phase``, the ``accepted`` events and the depths of both lanes at ``seconds`` of the run.
 
-    A depth is ``None`` when the stage did not say.
+    A depth is ``None`` when the stage does not report it.
     """
 
     seconds: float
@@ -30,8 +31,8 @@ class Sample:
     retry: int | None
 
 
-class Depths:
-    """Takes samples in a thread of its own; ``operator`` has the scope ``ops``."""
+class QueueDepths:
+    """Takes samples in a thread. ``operator`` has the scope ``ops``; ``accepted`` counts accepted events."""
 
     def __init__(self, operator: HttpApi, accepted: Callable[[], int]) -> None:
         self._operator = operator
@@ -42,33 +43,33 @@ class Depths:
         self.samples: list[Sample] = []
 
     def start(self) -> None:
-        """Begin, with the first sample now."""
+        """Start, with the first sample now."""
         self._thread.start()
 
     def finish(self) -> None:
-        """Stop after the sample that is under way."""
+        """Stop after the current sample."""
         self._stopped.set()
-        self._thread.join(2 * EVERY)
+        self._thread.join(2 * INTERVAL)
 
     def wait_until_drained(self, patience: float) -> bool:
-        """Wait until two answers in a row say that both lanes are empty; whether that was in ``patience`` seconds."""
+        """Wait until both lanes are empty twice in a row; return False after ``patience`` seconds."""
         deadline = time.monotonic() + patience
         empty = 0
         while empty < 2 and time.monotonic() < deadline:
-            main, retry = self._ask()
+            main, retry = self._depths()
             empty = empty + 1 if main == 0 and retry == 0 else 0
-            time.sleep(EVERY)
+            time.sleep(INTERVAL)
         return empty == 2
 
     def _watch(self) -> None:
         began = time.monotonic()
         while not self._stopped.is_set():
-            main, retry = self._ask()
+            main, retry = self._depths()
             now = time.monotonic() - began
             self.samples.append(Sample(now, self.phase, self._accepted(), main, retry))
-            self._stopped.wait(EVERY)
+            self._stopped.wait(INTERVAL)
 
-    def _ask(self) -> tuple[int | None, int | None]:
+    def _depths(self) -> tuple[int | None, int | None]:
         try:
             lanes = self._operator.get("/status")["lanes"]
         except HttpError:
@@ -90,7 +91,7 @@ def _retry(lane: Mapping[str, Any]) -> int | None:
 
 
 def table(samples: Sequence[Sample], what: str, rows: int = 30) -> Table:
-    """The samples of a run, thinned out to about ``rows``, with the rate between them."""
+    """About ``rows`` samples of a run, with the rate between them; ``what`` names the events."""
     thin = max(1, len(samples) // rows)
     shown = Table(box=None, padding=(0, 2, 0, 0))
     shown.add_column("phase")

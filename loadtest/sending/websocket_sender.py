@@ -1,7 +1,7 @@
-"""Sends events over one WebSocket with a window of unanswered frames, until each has its answer.
+"""Sends chat events over one WebSocket, with a window of unanswered frames, until each is accepted or refused.
 
-An answer that says "later" (it carries ``retryAfter``), a lost connection and a missing answer all lead to the same
-thing: the events are sent again under the same ids. That is what makes a retry harmless, so it is what a client does.
+After a temporary error (it has a ``retryAfter``), a lost connection or a missing answer the events are sent again under
+the same ids, so a retry never stores an event twice.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from typing import Any
 from loadtest.checker.checker import Checker
 from loadtest.client.chat_events import ChatEvent, batch_frame, single_frame
 from loadtest.client.websocket import ConnectionLost, NoAnswer, WebSocket
+from loadtest.sending.retry import ATTEMPTS, is_temporary
+from localstage.client.retry import backoff
 
-ATTEMPTS = 8
-LONGEST_WAIT = 5.0
-
-Acknowledged = Callable[[Sequence[ChatEvent], float], object]
-"""Told the events that one answer accepted, and when (``time.perf_counter``) they were first sent."""
+Accepted = Callable[[Sequence[ChatEvent], float], object]
+"""Called with the events that one answer accepted and the time (``time.perf_counter``) of their first send."""
 
 
 @dataclass(slots=True)
@@ -31,11 +30,11 @@ class _Frame:
     attempts: int = 1
 
 
-class Sender:
-    """One connection's worth of sending. Not shared between threads.
+class WebSocketSender:
+    """Sends over ``connection`` and records in ``checker``. Not safe to share between threads.
 
-    ``window`` is the greatest number of frames without an answer. ``single`` chooses ``sendMessage`` frames of one
-    event; otherwise each call makes one ``sendBatch`` frame.
+    ``window`` is the maximum number of unanswered frames. With ``single`` each frame is a ``sendMessage`` of one event,
+    otherwise a ``sendBatch``. ``on_answer`` is called with the events of each answered frame and its seconds.
     """
 
     def __init__(
@@ -45,8 +44,9 @@ class Sender:
         *,
         window: int,
         single: bool,
-        on_accepted: Acknowledged = lambda _events, _sent: None,
+        on_accepted: Accepted = lambda _events, _sent: None,
         on_answer: Callable[[int, float], object] = lambda _count, _seconds: None,
+        pause: Callable[[float], object] = time.sleep,
     ) -> None:
         self._connection = connection
         self._checker = checker
@@ -54,15 +54,16 @@ class Sender:
         self._single = single
         self._on_accepted = on_accepted
         self._on_answer = on_answer
+        self._pause = pause
         self._pending: dict[str, _Frame] = {}
         self._requests = 0
         self._unmatched = 0
 
     def send(self, events: Sequence[ChatEvent]) -> None:
-        """Send ``events`` in one frame; waits while the window is full.
+        """Send ``events`` in one frame; wait while the window is full.
 
         Raises:
-            ConnectionLost: the connection could not be opened again; what is pending stays unanswered.
+            ConnectionLost: the connection could not be opened again; pending frames stay unanswered.
         """
         for event in events:
             self._checker.attempt(event)
@@ -72,7 +73,7 @@ class Sender:
             self._take_answer()
 
     def finish(self) -> None:
-        """Wait until every frame is answered or given up.
+        """Wait until every frame is answered or given up after eight attempts.
 
         Raises:
             ConnectionLost: as for :meth:`send`.
@@ -104,9 +105,9 @@ class Sender:
             self._count_unmatched(answer)
         else:
             self._take_matched(frame, answer)
-        # As many answers without an id as frames without an answer: these frames are the ones that failed.
+        # As many answers without an id as unanswered frames: those frames failed.
         if self._unmatched and self._unmatched >= len(self._pending):
-            time.sleep(0.1)
+            self._pause(0.1)
             self._send_again()
 
     def _take_matched(self, frame: _Frame, answer: dict[str, Any]) -> None:
@@ -122,7 +123,7 @@ class Sender:
         seconds = time.perf_counter() - frame.first_sent
         accepted: list[ChatEvent] = []
         later: list[ChatEvent] = []
-        wait = 0.0
+        retry_after = 0.0
         for event, result in zip(frame.events, results, strict=True):
             error = result.get("error")
             if error is None and result.get("messageId") == event.message_id:
@@ -131,19 +132,19 @@ class Sender:
                     continue
                 self._checker.acknowledge(event, seconds, str(result.get("lane")))
                 accepted.append(event)
-            elif error is not None and "retryAfter" in error and frame.attempts < ATTEMPTS:
+            elif error is not None and is_temporary(result) and frame.attempts < ATTEMPTS:
                 later.append(event)
-                wait = max(wait, float(error["retryAfter"] or 0))
+                retry_after = max(retry_after, float(error["retryAfter"] or 0))
             else:
                 self._checker.refuse(event, str(error.get("code", "error")) if error else "wrong_answer")
         if accepted:
             self._on_accepted(accepted, frame.first_sent)
         if later:
-            time.sleep(min(wait or 0.1, LONGEST_WAIT))
+            self._pause(backoff(frame.attempts, retry_after))
             self._transmit(self._frame(later, frame.first_sent, frame.attempts + 1))
 
     def _count_unmatched(self, answer: dict[str, Any]) -> None:
-        """API Gateway's own errors carry no id of ours; a second answer to a settled frame is no news."""
+        """Count an answer without a request id, as API Gateway's own errors are. Repeated answers do not count."""
         kind = answer.get("type")
         if kind is None or (kind == "error" and "requestId" not in answer):
             self._unmatched += 1
@@ -156,7 +157,7 @@ class Sender:
             self._reconnect()
 
     def _reconnect(self) -> None:
-        """Open the connection again and send everything that has no answer, under the same ids."""
+        """Open the connection again and send every unanswered frame again, under the same ids."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 self._connection.open()
@@ -165,7 +166,7 @@ class Sender:
             except ConnectionLost:
                 if attempt == ATTEMPTS:
                     raise
-                time.sleep(min(0.05 * 2**attempt, LONGEST_WAIT))
+                self._pause(backoff(attempt))
 
     def _resend(self) -> None:
         self._unmatched = 0

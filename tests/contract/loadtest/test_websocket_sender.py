@@ -11,7 +11,8 @@ from loadtest.checker.checker import Checker
 from loadtest.client.chat_events import ChatEvent
 from loadtest.client.target import Target
 from loadtest.client.websocket import ConnectionLost, ConnectionRefused, NoAnswer, WebSocket
-from loadtest.sending.websocket_sender import ATTEMPTS, Sender
+from loadtest.sending.retry import ATTEMPTS
+from loadtest.sending.websocket_sender import WebSocketSender
 from localstage.client.errors import HttpError, TokenRefused
 from localstage.client.http_api import HttpApi
 from localstage.client.running_stage import StageUrls, running_stage
@@ -29,10 +30,12 @@ def at(stage: FakeStage) -> Target:
     return Target(stage.http_url, stage.websocket_url, stage.token_url)
 
 
-def sender(stage: FakeStage, checker: Checker, timeout: float = 0.3, **options: bool) -> tuple[WebSocket, Sender]:
+def sender(
+    stage: FakeStage, checker: Checker, timeout: float = 0.3, **options: bool
+) -> tuple[WebSocket, WebSocketSender]:
     socket = at(stage).websocket("alice", "chat:write", timeout=timeout)
     socket.open()
-    return socket, Sender(socket, checker, window=4, single=options.get("single", False))
+    return socket, WebSocketSender(socket, checker, window=4, single=options.get("single", False), pause=lambda _: None)
 
 
 def test_a_request_gets_its_own_answer(stage: FakeStage) -> None:

@@ -6,8 +6,9 @@ import io
 
 from rich.console import Console
 
-from loadtest.chat.display import history_page, progress_bar, summary, visible
+from loadtest.chat.display import history_page, summary, visible
 from loadtest.checker.checker import Checker
+from loadtest.sending.progress import progress_bar
 
 
 def plain() -> tuple[Console, io.StringIO]:

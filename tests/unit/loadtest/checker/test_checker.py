@@ -8,7 +8,8 @@ import tracemalloc
 import pytest
 
 from loadtest.checker import checker as checker_module
-from loadtest.checker.checker import Checker, Latency, percentile
+from loadtest.checker.checker import Checker
+from loadtest.checker.verdict import Latency, percentile
 from loadtest.client.chat_events import ChatEvent
 
 

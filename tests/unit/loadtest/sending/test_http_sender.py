@@ -1,11 +1,11 @@
-"""Clients that post until they are answered, against an API that plays a script."""
+"""The HTTP sender against an API that returns scripted answers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from loadtest.sending.http_sender import ATTEMPTS, Account, Parcel, Poster
+from loadtest.sending.http_sender import ATTEMPTS, HttpSender, PostRequest, SendStatistics
 from localstage.client.errors import HttpError
 
 LATER = {"error": {"code": "throttled", "message": "", "retryAfter": 1}}
@@ -14,7 +14,7 @@ TAKEN = {"lane": "main"}
 
 
 class Script:
-    """Answers one after the other; keeps what was posted."""
+    """Returns ``answers`` one after the other; records what was posted."""
 
     def __init__(self, *answers: HttpError | list[Any]) -> None:
         self._answers = list(answers)
@@ -28,47 +28,47 @@ class Script:
         return {"results": answer}
 
 
-def play(events: Sequence[str], *answers: HttpError | list[Any]) -> tuple[Account, Script, list[float]]:
-    account, script, pauses = Account(), Script(*answers), list[float]()
-    poster = Poster(script, account, pause=pauses.append)  # type: ignore[arg-type]
-    poster.post(Parcel("/batch", events, lambda left: {"events": list(left)}))
-    return account, script, pauses
+def play(events: Sequence[str], *answers: HttpError | list[Any]) -> tuple[SendStatistics, Script, list[float]]:
+    statistics, script, pauses = SendStatistics(), Script(*answers), list[float]()
+    sender = HttpSender(script, statistics, pause=pauses.append)  # type: ignore[arg-type]
+    sender.send(PostRequest("/batch", events, lambda left: {"events": list(left)}))
+    return statistics, script, pauses
 
 
-def test_an_answer_that_asks_to_wait_is_obeyed_and_the_events_are_sent_again() -> None:
-    account, script, pauses = play(["a", "b"], HttpError(429, "throttled", "", 3.0), [TAKEN, TAKEN])
+def test_a_retry_waits_at_least_as_long_as_retry_after() -> None:
+    statistics, script, pauses = play(["a", "b"], HttpError(429, "throttled", "", 3.0), [TAKEN, TAKEN])
 
     assert script.posted == [["a", "b"]] * 2
-    assert (account.accepted, account.answered, account.again) == (2, 1, 1)
+    assert (statistics.accepted, statistics.answered, statistics.retried) == (2, 1, 1)
     assert pauses[0] >= 3.0
 
 
-def test_of_a_batch_only_what_asks_for_it_is_sent_again() -> None:
-    account, script, _ = play(["a", "b", "c"], [LATER, NEVER, TAKEN], [TAKEN])
+def test_only_temporarily_refused_events_of_a_batch_are_sent_again() -> None:
+    statistics, script, _ = play(["a", "b", "c"], [LATER, NEVER, TAKEN], [TAKEN])
 
     assert script.posted == [["a", "b", "c"], ["a"]]
-    assert (account.accepted, account.refused, account.lanes) == (2, 1, {"main": 2})
+    assert (statistics.accepted, statistics.refused, statistics.lanes) == (2, 1, {"main": 2})
 
 
-def test_a_request_that_is_wrong_is_not_sent_again() -> None:
-    account, script, _ = play(["a"], HttpError(400, "invalid_request", ""))
+def test_an_invalid_request_is_not_sent_again() -> None:
+    statistics, script, _ = play(["a"], HttpError(400, "invalid_request", ""))
 
-    assert (len(script.posted), account.refused, account.accepted) == (1, 1, 0)
+    assert (len(script.posted), statistics.refused, statistics.accepted) == (1, 1, 0)
 
 
-def test_whoever_never_answers_is_given_up_and_nothing_is_counted_as_accepted() -> None:
-    account, script, pauses = play(["a"], *[HttpError(0, "unreachable", "")] * ATTEMPTS)
+def test_a_request_without_an_answer_is_given_up_after_all_attempts() -> None:
+    statistics, script, pauses = play(["a"], *[HttpError(0, "unreachable", "")] * ATTEMPTS)
 
-    assert (len(script.posted), account.accepted, account.refused) == (ATTEMPTS, 0, 0)
+    assert (len(script.posted), statistics.accepted, statistics.refused) == (ATTEMPTS, 0, 0)
     assert max(pauses) <= 5.0
 
 
-def test_what_is_sent_twice_on_purpose_is_accepted_once() -> None:
-    account, script = Account(), Script([TAKEN], [TAKEN])
-    poster = Poster(script, account)  # type: ignore[arg-type]
-    parcel = Parcel("/batch", ["a"], lambda left: {"events": list(left)})
+def test_events_repeated_on_purpose_count_once() -> None:
+    statistics, script = SendStatistics(), Script([TAKEN], [TAKEN])
+    sender = HttpSender(script, statistics)  # type: ignore[arg-type]
+    request = PostRequest("/batch", ["a"], lambda left: {"events": list(left)})
 
-    poster.post(parcel)
-    poster.post(parcel, repeated=True)
+    sender.send(request)
+    sender.send(request, repeated=True)
 
-    assert (account.accepted, account.answered) == (1, 2)
+    assert (statistics.accepted, statistics.answered) == (1, 2)

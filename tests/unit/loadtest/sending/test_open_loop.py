@@ -1,4 +1,4 @@
-"""Posts in an open loop: a stall of the stage is in every answer that had to wait for it."""
+"""An open loop measures a stall of the stage in every request that it delays."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from loadtest.sending.http_sender import Account, Parcel
-from loadtest.sending.open_loop import Due, Paced
+from loadtest.sending.http_sender import PostRequest, SendStatistics
+from loadtest.sending.open_loop import OpenLoop, ScheduledRequest
 from localstage.client.errors import HttpError
 
 
 class Stalling:
-    """An API on a clock of its own: the first POST takes ``stall`` seconds, any other one hundredth."""
+    """An API with a simulated clock: the first POST takes ``stall`` seconds, each other 0.01 s."""
 
     def __init__(self, stall: float, *, refuses: int = 0) -> None:
         self.now = 100.0
@@ -36,43 +36,46 @@ class Stalling:
         return {"results": [{"lane": "main"} for _ in body["events"]]}
 
 
-def dues(*times: float, repeated: bool = False) -> list[Due[str]]:
-    return [Due(at, Parcel("/batch", ["a"], lambda left: {"events": list(left)}), repeated) for at in times]
+def schedule(*times: float, repeated: bool = False) -> list[ScheduledRequest[str]]:
+    return [
+        ScheduledRequest(at, PostRequest("/batch", ["a"], lambda left: {"events": list(left)}), repeated)
+        for at in times
+    ]
 
 
-def paced(api: Stalling, account: Account) -> Paced[str]:
-    return Paced(api, account, 1, clock=api.clock, pause=api.sleep)  # type: ignore[arg-type]
+def open_loop(api: Stalling, statistics: SendStatistics) -> OpenLoop[str]:
+    return OpenLoop(api, statistics, 1, clock=api.clock, pause=api.sleep)  # type: ignore[arg-type]
 
 
-def test_nothing_is_posted_before_it_is_due() -> None:
-    api, account, done = Stalling(0.01), Account(), list[int]()
+def test_no_request_is_posted_before_its_time() -> None:
+    api, statistics, done = Stalling(0.01), SendStatistics(), list[int]()
 
-    paced(api, account).run(dues(0.0, 1.0, 2.0), api.now + 5, done.append)
+    open_loop(api, statistics).run(schedule(0.0, 1.0, 2.0), api.now + 5, done.append)
 
     assert api.posted == pytest.approx([105.0, 106.0, 107.0])
-    assert (account.accepted, sum(done)) == (3, 3)
+    assert (statistics.accepted, sum(done)) == (3, 3)
 
 
-def test_an_answer_counts_from_when_its_post_was_due_so_that_a_stall_is_not_hidden() -> None:
-    api, account = Stalling(3.0), Account()
+def test_latency_counts_from_the_scheduled_time() -> None:
+    api, statistics = Stalling(3.0), SendStatistics()
 
-    paced(api, account).run(dues(0.0, 1.0, 2.0, 9.0), api.now, lambda _: None)
+    open_loop(api, statistics).run(schedule(0.0, 1.0, 2.0, 9.0), api.now, lambda _: None)
 
-    assert list(account.seconds) == pytest.approx([3.0, 2.01, 1.02, 0.01])
-
-
-def test_an_answer_to_what_was_sent_again_counts_from_the_first_time() -> None:
-    api, account = Stalling(0.01, refuses=1), Account()
-
-    paced(api, account).run(dues(0.0), api.now, lambda _: None)
-
-    assert account.accepted == 1
-    assert account.seconds[0] > 1.0
+    assert list(statistics.seconds) == pytest.approx([3.0, 2.01, 1.02, 0.01])
 
 
-def test_what_is_posted_again_on_purpose_is_accepted_once() -> None:
-    api, account, done = Stalling(0.01), Account(), list[int]()
+def test_latency_of_a_retried_request_counts_from_the_first_attempt() -> None:
+    api, statistics = Stalling(0.01, refuses=1), SendStatistics()
 
-    paced(api, account).run([*dues(0.0), *dues(0.1, repeated=True)], api.now, done.append)
+    open_loop(api, statistics).run(schedule(0.0), api.now, lambda _: None)
 
-    assert (account.accepted, account.answered, done) == (1, 2, [1])
+    assert statistics.accepted == 1
+    assert statistics.seconds[0] > 1.0
+
+
+def test_a_repeated_request_counts_once() -> None:
+    api, statistics, done = Stalling(0.01), SendStatistics(), list[int]()
+
+    open_loop(api, statistics).run([*schedule(0.0), *schedule(0.1, repeated=True)], api.now, done.append)
+
+    assert (statistics.accepted, statistics.answered, done) == (1, 2, [1])

@@ -1,4 +1,4 @@
-"""The ski demo's own account: it must find a stage that loses, doubles or miscounts rides."""
+"""The queries of the ski demo find a stage that loses, doubles or miscounts rides."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
-
 from loadtest.checker.findings import Findings
-from loadtest.sending import queue_depths as depths
-from loadtest.sending.queue_depths import Sample
-from loadtest.ski.demo import wrapped
-from loadtest.ski.questions import Questions
-from loadtest.ski.rides import SEASON, Ride, Season, dealt, make_season
+from loadtest.sending.queue_depths import Sample, table
+from loadtest.ski.demo import post_requests
+from loadtest.ski.queries import SkiQueries
+from loadtest.ski.rides import SEASON, Ride, Season, make_season, shuffled_parts
 
 SEASON_OF = make_season(2_000, 7)
 
@@ -37,7 +34,7 @@ class Stage:
 
 
 def _days(season: Season, skier: int) -> list[dict[str, Any]]:
-    rides = season.of_skiers().get(skier, [])
+    rides = season.by_skier().get(skier, [])
     found = []
     for day in sorted({ride.day for ride in rides}):
         lifts = [ride.lift for ride in rides if ride.day == day]
@@ -46,7 +43,7 @@ def _days(season: Season, skier: int) -> list[dict[str, Any]]:
 
 
 def _rides(season: Season, day: int, skier: int) -> list[dict[str, Any]]:
-    rides = [ride for ride in season.of_skiers().get(skier, []) if ride.day == day]
+    rides = [ride for ride in season.by_skier().get(skier, []) if ride.day == day]
     return [{"time": ride.time, "resortID": ride.resort, "liftID": ride.lift} for ride in rides]
 
 
@@ -55,7 +52,7 @@ def _vertical(season: Season, resort: int, day: int, skier: int) -> int:
 
 
 def _total(season: Season, skier: int) -> dict[str, Any]:
-    rides = season.of_skiers()[skier]
+    rides = season.by_skier()[skier]
     total = sum(10 * ride.lift for ride in rides)
     return {"resorts": [{"resortID": rides[0].resort, "seasonID": str(SEASON), "totalVert": total}]}
 
@@ -64,13 +61,13 @@ ANSWERS: dict[str, Any] = {
     "/resorts": lambda season: {"resorts": [{"resortID": each} for each in season.resorts]},
     r"/resorts/(\d+)/seasons": lambda _season, _resort: {"seasons": [str(SEASON)]},
     r"/resorts/(\d+)/seasons/{s}/days/(\d+)/hours": lambda season, *day: {
-        "hours": [{"hour": hour, "rides": season.of_days()[day].hours[hour]} for hour in range(24)]
+        "hours": [{"hour": hour, "rides": season.by_day()[day].hours[hour]} for hour in range(24)]
     },
     r"/resorts/(\d+)/seasons/{s}/day/(\d+)/skiers": lambda season, *day: {
-        "numSkiers": len(season.of_days()[day].skiers)
+        "numSkiers": len(season.by_day()[day].skiers)
     },
     r"/resorts/(\d+)/seasons/{s}/days/(\d+)/lifts/(\d+)": lambda season, resort, day, lift: {
-        "rides": season.of_days()[resort, day].lifts[lift]
+        "rides": season.by_day()[resort, day].lifts[lift]
     },
     r"/skiers/seasons/{s}/skiers/(\d+)": lambda season, skier: {"days": _days(season, skier)},
     r"/skiers/(\d+)/vertical": _total,
@@ -79,38 +76,37 @@ ANSWERS: dict[str, Any] = {
 }
 
 
-def ask(rides: list[Ride], monkeypatch: pytest.MonkeyPatch) -> Findings:
-    monkeypatch.setattr("loadtest.ski.questions.PATIENCE", 0.0)
-    return Questions(Stage(rides), SEASON_OF, pause=lambda _: None).run(lambda _: None)  # type: ignore[arg-type]
+def ask(rides: list[Ride]) -> Findings:
+    return SkiQueries(Stage(rides), SEASON_OF, patience=0).run(lambda _: None)  # type: ignore[arg-type]
 
 
-def test_a_stage_that_kept_everything_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    findings = ask(list(SEASON_OF.rides), monkeypatch)
+def test_a_stage_that_kept_every_ride_passes() -> None:
+    findings = ask(list(SEASON_OF.rides))
 
     assert (findings.kept, findings.wrong, findings.stored) == (True, [], 2_000)
     assert len(findings.asked) == 9
 
 
-def test_a_lost_ride_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    findings = ask(list(SEASON_OF.rides)[1:], monkeypatch)
+def test_a_lost_ride_is_found() -> None:
+    findings = ask(list(SEASON_OF.rides)[1:])
 
     assert (findings.kept, findings.lost, findings.unexpected) == (False, 1, 0)
     assert any("rides per hour" in wrong for wrong in findings.wrong)
 
 
-def test_a_ride_that_is_counted_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    findings = ask([*SEASON_OF.rides, SEASON_OF.rides[5]], monkeypatch)
+def test_a_ride_that_is_counted_twice_is_found() -> None:
+    findings = ask([*SEASON_OF.rides, SEASON_OF.rides[5]])
 
     assert (findings.kept, findings.lost, findings.unexpected) == (False, 0, 1)
 
 
 def test_every_ride_is_posted_by_one_client_alone_or_in_a_batch() -> None:
     chance = random.Random(1)
-    hands = dealt(SEASON_OF.rides, 32, chance)
-    parcels = [parcel for hand in hands for parcel in wrapped(hand, chance)]
+    parts = shuffled_parts(SEASON_OF.rides, 32, chance)
+    requests = [request for part in parts for request in post_requests(part, chance)]
 
-    assert sorted(ride for parcel in parcels for ride in parcel.events) == sorted(SEASON_OF.rides)
-    assert all(len(parcel.events) == 1 or parcel.path == "/lift-rides/batch" for parcel in parcels)
+    assert sorted(ride for request in requests for ride in request.events) == sorted(SEASON_OF.rides)
+    assert all(len(request.events) == 1 or request.path == "/lift-rides/batch" for request in requests)
     assert len(set(SEASON_OF.rides)) == len(SEASON_OF.rides)
 
 
@@ -121,14 +117,14 @@ def test_two_rides_on_one_lift_in_one_minute_differ_by_their_id() -> None:
     assert all(ride._replace(ride_id="") in SEASON_OF.rides for ride in twins)
 
 
-def test_rates_and_depths_are_told_over_time_and_what_is_unknown_is_a_question_mark() -> None:
+def test_the_depth_table_shows_rates_and_unknown_depths() -> None:
     samples = [
         Sample(0.0, "32 clients", 0, 0, 0),
         Sample(2.0, "32 clients", 1000, 12, 3),
         Sample(4.0, "168 more", 4000, None, None),
     ]
 
-    shown = depths.table(samples, "rides")
+    shown = table(samples, "rides")
 
     cells = [list(column.cells) for column in shown.columns]
     assert cells[0] == ["32 clients", "", "168 more"]

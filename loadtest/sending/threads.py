@@ -1,4 +1,4 @@
-"""A few threads over many small pieces of work."""
+"""A few threads for many small pieces of work."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Piece = TypeVar("Piece")
 
 
 def in_threads(work: Callable[[Piece], object], pieces: Iterable[Piece], threads: int) -> None:
-    """Call ``work`` for every piece, at most ``threads`` at once; the first error stops all and is raised.
+    """Call ``work`` for every piece in order, at most ``threads`` at once. The first error stops all and is raised.
 
-    The threads are daemons, so that Ctrl-C ends the program instead of waiting for what is left.
+    The threads are daemons, so Ctrl-C ends the program without waiting for them.
     """
     waiting: queue.SimpleQueue[Piece] = queue.SimpleQueue()
     for piece in pieces:

@@ -1,4 +1,4 @@
-"""Asks every question of the ski stream and compares each answer with what was sent."""
+"""Runs every query of the ski stream and compares each answer with the rides that were sent."""
 
 from __future__ import annotations
 
@@ -10,50 +10,61 @@ from functools import partial
 from typing import Any
 
 from loadtest.checker.findings import Findings, settled
-from loadtest.client.threads import in_threads
+from loadtest.sending.threads import in_threads
 from loadtest.ski.rides import SEASON, ResortDay, Ride, Season
 from localstage.client.http_api import HttpApi
 
 CLIENTS = 16
 PATIENCE = 60.0
-"""Seconds for a resort's day to be whole: an answer holds what was stored 20 s ago, and storing takes its time."""
-SKIERS_LOOKED_AT = 300
-"""So many skiers are asked about in every way; of all others only the lifts of every day."""
-LIFTS_LOOKED_AT = 5
+"""Seconds until a resort's day must be complete: answers contain what was stored 20 s before."""
+SAMPLED_SKIERS = 300
+"""Skiers for whom every query runs. For all others only the lifts of every day are compared."""
+SAMPLED_LIFTS = 5
 
 
-class Questions:
-    """Asks about ``season``, all of whose rides were accepted. Lost and unexpected ones are found skier by skier."""
+class SkiQueries:
+    """Queries ``season``, whose rides were all accepted. Lost and unexpected rides are found per skier.
 
-    def __init__(self, api: HttpApi, season: Season, pause: Callable[[float], object] = time.sleep) -> None:
+    ``patience`` is how many seconds a resort's day may take to be complete; ``pause`` sleeps.
+    """
+
+    def __init__(
+        self,
+        api: HttpApi,
+        season: Season,
+        *,
+        patience: float = PATIENCE,
+        pause: Callable[[float], object] = time.sleep,
+    ) -> None:
         self._api = api
         self._season = season
+        self._patience = patience
         self._pause = pause
         self.findings = Findings()
-        self._days = season.of_days()
-        self._skiers = season.of_skiers()
+        self._days = season.by_day()
+        self._skiers = season.by_skier()
         chance = random.Random(season.name)
-        self._closely = set(chance.sample(sorted(self._skiers), min(SKIERS_LOOKED_AT, len(self._skiers))))
+        self._sample = set(chance.sample(sorted(self._skiers), min(SAMPLED_SKIERS, len(self._skiers))))
 
     @property
     def subjects(self) -> int:
-        """How many resorts, days and skiers are asked about."""
+        """How many resorts, days and skiers are queried."""
         return len(self._season.resorts) + len(self._days) + len(self._skiers)
 
     def run(self, advance: Callable[[int], object]) -> Findings:
-        """Ask everything; ``advance`` is told of each subject that is done.
+        """Run every query; call ``advance`` after each subject.
 
         Raises:
-            HttpError: a question is not answered.
+            HttpError: a query is not answered.
         """
         listed = {each["resortID"] for each in self._api.get("/resorts")["resorts"]}
         self.findings.check("resorts", "", listed.issuperset(self._season.resorts), True)
 
-        def ask(piece: Callable[[], None]) -> None:
-            piece()
+        def ask(query: Callable[[], None]) -> None:
+            query()
             advance(1)
 
-        # One day after the other at first: a day's first question reads it whole from the table.
+        # Two days at a time: the first query of a day reads the whole day from the table.
         in_threads(ask, [partial(self._day, *key, day) for key, day in sorted(self._days.items())], 2)
         others = [partial(self._resort, resort) for resort in self._season.resorts]
         others += [partial(self._skier, skier, rides) for skier, rides in self._skiers.items()]
@@ -67,11 +78,11 @@ class Questions:
     def _day(self, resort: int, day: int, seen: ResortDay) -> None:
         place, subject = f"/resorts/{resort}/seasons/{SEASON}", f"{resort}, day {day}"
         hours = [{"hour": hour, "rides": seen.hours[hour]} for hour in range(24)]
-        found = settled(lambda: self._api.get(f"{place}/days/{day}/hours")["hours"], hours, PATIENCE, self._pause)
+        found = settled(lambda: self._api.get(f"{place}/days/{day}/hours")["hours"], hours, self._patience, self._pause)
         self.findings.check("rides per hour", subject, found, hours)
         skiers = self._api.get(f"{place}/day/{day}/skiers")["numSkiers"]
         self.findings.check("unique skiers", subject, skiers, len(seen.skiers))
-        for lift in sorted(seen.lifts)[:LIFTS_LOOKED_AT]:
+        for lift in sorted(seen.lifts)[:SAMPLED_LIFTS]:
             answer = self._api.get(f"{place}/days/{day}/lifts/{lift}")
             self.findings.check("rides on a lift", f"{subject}, lift {lift}", answer["rides"], seen.lifts[lift])
 
@@ -86,10 +97,10 @@ class Questions:
         found = self._api.get(f"/skiers/seasons/{SEASON}/skiers/{skier}")
         self.findings.check("days skied in a season", str(skier), found["days"], expected)
         self.findings.account(_lifts(found["days"]), _lifts(expected))
-        if skier in self._closely:
-            self._skier_closely(skier, days)
+        if skier in self._sample:
+            self._sampled_skier(skier, days)
 
-    def _skier_closely(self, skier: int, days: Mapping[int, Sequence[Ride]]) -> None:
+    def _sampled_skier(self, skier: int, days: Mapping[int, Sequence[Ride]]) -> None:
         resort = next(iter(days.values()))[0].resort
         total = sum(_vertical(rides) for rides in days.values())
         found = self._api.get(f"/skiers/{skier}/vertical", {"resort": str(resort)})["resorts"]
