@@ -8,6 +8,9 @@ ClientError
 
 from __future__ import annotations
 
+UNREACHABLE = "unreachable"
+"""The code of an :class:`HttpError` without an answer."""
+
 
 class ClientError(Exception):
     """Base of the errors that clients raise."""

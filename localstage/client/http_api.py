@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 import urllib3
 
-from localstage.client.errors import HttpError
+from localstage.client.errors import UNREACHABLE, HttpError
 from localstage.client.retry import backoff
 
 ATTEMPTS = 6
@@ -115,7 +115,7 @@ class HttpApi:
         try:
             answer = self._pool.request(method, self._url + target, body=body, headers=headers)
         except urllib3.exceptions.HTTPError as error:
-            raise HttpError(0, "unreachable", f"{self._url} does not answer ({type(error).__name__})") from None
+            raise HttpError(0, UNREACHABLE, f"{self._url} does not answer ({type(error).__name__})") from None
         try:
             content = json.loads(answer.data) if answer.data else {}
         except ValueError:
