@@ -1,14 +1,14 @@
-"""Who was in an IRC channel when, told from its log; what an import sends, and what each nick may then read.
+"""The membership intervals of an IRC channel, from its log; the changes to import; what each nick may then read.
 
-Logs start in the middle and never say when someone quit, so this is the rule:
+A log starts in the middle of a conversation and does not record who quit. The rule is:
 
-* A nick first seen speaking, leaving or being renamed was in the channel from the file's start.
-* A join lets in, a leave lets out. A join while inside adds nothing, nor does a leave while outside.
-* A rename ends the stay of the old nick and begins one of the new nick at that time; to the same nick it is nothing.
-* Speaking while outside (a few nicks do: their return is not in the log) lets nobody in.
-* The file's end closes nothing.
+* A nick whose first line is a message, a leave or a rename was in the channel from the start of the file.
+* A join starts an interval, a leave ends it. A join inside an interval and a leave outside one change nothing.
+* A rename ends the interval of the old nick and starts one of the new nick. A rename to the same nick changes nothing.
+* A message outside an interval (a few logs lack a return) starts none.
+* The end of the file ends no interval.
 
-The file's start is the midnight of the date in its name, and every line has a time of its own (``irc.py``).
+The file starts at midnight of the date in its name. Every line has a unique time (``irc_log.py``).
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from loadtest.chat.irc_log import NAMESPACE, Log, Presence
 from loadtest.client.chat_events import ChatEvent
 
 Kind = Literal["JOIN", "LEAVE"]
-Stay = tuple[str, str]
-"""[from, to) in times that sort as text; of a stay that goes on, ``to`` is ``GOES_ON``."""
+Interval = tuple[str, str]
+"""[from, to) in times that sort as text. ``to`` of an open interval is ``OPEN``."""
 
-GOES_ON = "~"
+OPEN = "~"
 """Sorts after every time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One join or leave to import. ``event_id`` follows from file and line, so a second import changes nothing."""
+    """A join or leave to import. ``event_id`` depends on file and line only, so a second import changes nothing."""
 
     kind: Kind
     user_id: str
@@ -42,33 +42,36 @@ class Change:
 
 @dataclass(frozen=True)
 class Channel:
-    """One log as a room of members. ``changes`` is what is told to the platform: joins and leaves as they stand in the
-    log, repeats and all. ``stays`` is what that must come to, by the rule above."""
+    """A log as a room with members.
+
+    ``changes`` are sent to the platform: the joins and leaves of the log, including repeated ones. ``intervals`` are
+    the expected memberships of each nick, by the rule above.
+    """
 
     room_id: str
     opened_at: str
     changes: tuple[Change, ...]
-    stays: Mapping[str, tuple[Stay, ...]]
+    intervals: Mapping[str, tuple[Interval, ...]]
     messages: Sequence[ChatEvent]
 
     def visible(self, user_id: str) -> Iterator[ChatEvent]:
-        """What was said while the nick was in the channel."""
+        """The messages within the intervals of the nick."""
         for begin, end in self._spans(user_id):
             yield from self.messages[begin:end]
 
     def count(self, user_id: str) -> int:
-        """How many messages :meth:`visible` has."""
+        """The number of messages of :meth:`visible`."""
         return sum(end - begin for begin, end in self._spans(user_id))
 
     def _spans(self, user_id: str) -> Iterator[tuple[int, int]]:
-        for begin, end in self.stays[user_id]:
+        for begin, end in self.intervals[user_id]:
             yield tuple(bisect_left(self.messages, at, key=lambda said: said.timestamp) for at in (begin, end))  # type: ignore[misc]
 
 
 def channel_of(log: Log) -> Channel:
-    """``log`` as a room of members."""
+    """``log`` as a room with members."""
     lines = _in_order(log)
-    return Channel(log.room_id, log.opened_at, tuple(_changes(log, lines)), _stays(log, lines), log.messages)
+    return Channel(log.room_id, log.opened_at, tuple(_changes(log, lines)), _intervals(log, lines), log.messages)
 
 
 def _in_order(log: Log) -> list[ChatEvent | Presence]:
@@ -99,31 +102,31 @@ def _changes(log: Log, lines: Sequence[ChatEvent | Presence]) -> Iterator[Change
             yield change("JOIN", presence.new_id, presence.timestamp, str(presence.line))
 
 
-def _stays(log: Log, lines: Sequence[ChatEvent | Presence]) -> dict[str, tuple[Stay, ...]]:
-    """The stays, from the lines and not from the changes, so that one can be checked by the other."""
+def _intervals(log: Log, lines: Sequence[ChatEvent | Presence]) -> dict[str, tuple[Interval, ...]]:
+    """The intervals, computed from the lines and independently of the changes, so that they check each other."""
     inside: dict[str, str] = {}
-    stays: dict[str, list[Stay]] = {}
+    intervals: dict[str, list[Interval]] = {}
 
     def enter(nick: str, at: str) -> None:
-        stays.setdefault(nick, [])
+        intervals.setdefault(nick, [])
         inside.setdefault(nick, at)
 
-    def go(nick: str, at: str) -> None:
+    def leave(nick: str, at: str) -> None:
         since = inside.pop(nick, at)
         if since < at:
-            stays[nick].append((since, at))
+            intervals[nick].append((since, at))
 
     for line in lines:
         kind = line.kind if isinstance(line, Presence) else "SAID"
-        if line.user_id not in stays:
+        if line.user_id not in intervals:
             enter(line.user_id, line.timestamp if kind == "JOIN" else log.opened_at)
         if kind == "JOIN":
             enter(line.user_id, line.timestamp)
         elif kind == "LEAVE":
-            go(line.user_id, line.timestamp)
+            leave(line.user_id, line.timestamp)
         elif isinstance(line, Presence) and line.new_id not in (None, line.user_id):
-            go(line.user_id, line.timestamp)
+            leave(line.user_id, line.timestamp)
             enter(str(line.new_id), line.timestamp)
     for nick, since in inside.items():
-        stays[nick].append((since, GOES_ON))
-    return {nick: tuple(each) for nick, each in stays.items()}
+        intervals[nick].append((since, OPEN))
+    return {nick: tuple(each) for nick, each in intervals.items()}

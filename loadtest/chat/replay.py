@@ -1,10 +1,10 @@
-"""Replays a conversation or IRC logs into a running stage, reads everything back and gives the checker's verdict.
+"""Replays a conversation or IRC logs into a running stage, reads everything back and prints the checker's verdict.
 
 ``python -m loadtest.chat.replay [--messages N] [--log GLOB] [--http-url URL --websocket-url URL [--token-url URL]]``
 
-Without URLs it talks to the local stage of this folder. For any other target tokens come from ``--token-url``, or one
-token with the scopes chat:read and events:write from the variable HEADRACE_TOKEN. Exits with 0 only if everything was
-accepted, is stored once, whole and in order.
+Without URLs the target is the local stage of this folder. For any other target tokens come from ``--token-url``, or one
+token with the scopes chat:read and events:write from the variable HEADRACE_TOKEN. The exit code is 0 only if everything
+was accepted and is stored once, unchanged and in order.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from loadtest.chat import chat_generator as conversation
-from loadtest.chat import display
-from loadtest.chat import irc_import as membership
-from loadtest.chat import irc_log as irc
-from loadtest.chat.replay_plan import Plan, Sending, plan_conversation, plan_logs
+from loadtest.chat import chat_generator, display
+from loadtest.chat.irc_import import import_channels
+from loadtest.chat.irc_log import IrcLogError, read_logs
+from loadtest.chat.irc_verification import EXAMPLES, Choice, MessagesOnly, Verification, choose
+from loadtest.chat.replay_plan import Plan, plan_conversation, plan_logs
+from loadtest.chat.replay_sender import ReplaySender
 from loadtest.checker.checker import Checker
 from loadtest.checker.durability_probe import DurabilityProbe
 from loadtest.checker.readback import drain_and_read
@@ -38,10 +39,10 @@ PAGE = 24
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """A finished replay. ``troubles`` are sentences about connections that broke off for good.
+class ReplayResult:
+    """The result of a replay. ``troubles`` has a sentence for each stream that was not sent completely.
 
-    ``memberships`` is a line on what the nicks of logs can read, if that was looked at; ``rights_kept`` its verdict.
+    ``memberships`` is the line about what the nicks of IRC logs can read; ``rights_kept`` is whether it is right.
     """
 
     verdict: Verdict
@@ -55,12 +56,12 @@ class Outcome:
         return 0 if self.verdict.whole and self.rights_kept and not self.troubles else 1
 
     def lines(self) -> str:
-        """The last words: on memberships, if there are any, and the checker's line."""
+        """The last lines: memberships, if there are any, and the checker's line."""
         return "\n".join(line for line in (self.memberships, self.verdict.line()) if line)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments that say what is replayed; shared with ``loadtest.demo``."""
+    """Add the arguments that choose what is replayed; shared with ``loadtest.demo``."""
     parser.add_argument("--messages", type=_positive, help="how many messages (default 2,000; of logs: all)")
     parser.add_argument("--log", metavar="GLOB", help="IRC logs to replay instead of the generated conversation")
     parser.add_argument(
@@ -69,74 +70,74 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def make_plan(arguments: argparse.Namespace) -> Plan:
-    """What the arguments ask for.
+    """The plan that ``arguments`` ask for.
 
     Raises:
-        loadtest.chat.irc_log.IrcLogError: no such log, or not a log.
+        loadtest.chat.irc_log.IrcLogError: there is no such log, or it is not an IRC log.
     """
     if not arguments.log:
-        run = arguments.run or conversation.run_name(datetime.now(UTC))
+        run = arguments.run or chat_generator.run_name(datetime.now(UTC))
         try:
-            return plan_conversation(conversation.converse(run, arguments.messages or conversation.MESSAGES))
+            return plan_conversation(chat_generator.converse(run, arguments.messages or chat_generator.MESSAGES))
         except ValueError:
             raise ClientError(f"{run} is not the name of a run; it looks like 20251121-100000") from None
     paths = [Path(name) for name in glob.glob(arguments.log)]  # noqa: PTH207 - Path.glob takes no absolute pattern
     if not paths:
-        raise irc.IrcLogError(f"no log matches {arguments.log}")
-    return plan_logs(irc.read_logs(paths), arguments.messages)
+        raise IrcLogError(f"no log matches {arguments.log}")
+    return plan_logs(read_logs(paths), arguments.messages)
 
 
-def replay(plan: Plan, stage: Target, console: Console) -> Outcome:
-    """Send, drain, read back, and show everything but the checker's line, which is the caller's last word.
+def replay(plan: Plan, stage: Target, console: Console) -> ReplayResult:
+    """Import, send, read back, and print everything except the last lines, which the caller prints.
 
     Raises:
-        ClientError: nobody can sign in, or the history cannot be read.
+        ClientError: no token, or the history cannot be read.
     """
     checker = Checker()
     reader = stage.reader()
-    prober = DurabilityProbe(reader)
+    probe = DurabilityProbe(reader)
     console.print(f"replaying {plan.title}: {plan.messages:,} messages of {plan.users:,} users")
-    choice = membership.choose(plan.channels)
+    choice = choose(plan.channels)
     if plan.channels:
         with progress_bar(console, "joins, leaves", sum(len(each.changes) for each in plan.channels)) as advance:
-            membership.import_channels(plan.channels, stage, advance)
-    prober.start()
+            import_channels(plan.channels, stage, advance)
+    probe.start()
     with progress_bar(console, "sent", plan.messages) as advance:
-        sending = Sending(plan, stage, checker, prober, advance)
-        seconds = sending.run()
-    durable = prober.finish()
+        sender = ReplaySender(plan, stage, checker, probe, advance)
+        seconds = sender.run()
+    durable = probe.finish()
     read_back(checker, reader, console, plan)
     verdict = checker.verdict(durable)
     display.summary(console, _rows(plan, checker, verdict, seconds), checker.errors, verdict)
-    for trouble in sending.troubles[:5]:
+    for trouble in sender.troubles[:5]:
         console.print(trouble, markup=False, style="red")
     _show_page(plan, reader, console)
     reader.close()
     if not plan.channels:
-        return Outcome(verdict, tuple(sending.troubles))
-    told, rights_kept = read_as_nicks(plan, choice, stage, console)
-    return Outcome(verdict, tuple(sending.troubles), told, rights_kept)
+        return ReplayResult(verdict, tuple(sender.troubles))
+    memberships, rights_kept = read_as_nicks(plan, choice, stage, console)
+    return ReplayResult(verdict, tuple(sender.troubles), memberships, rights_kept)
 
 
-def read_as_nicks(plan: Plan, choice: membership.Choice, stage: Target, console: Console) -> tuple[str, bool]:
-    """Read every room as its nicks; the line that says what came of it, and whether all was right."""
+def read_as_nicks(plan: Plan, choice: Choice, stage: Target, console: Console) -> tuple[str, bool]:
+    """Read every room as its nicks; return the line to print, and whether everything was right."""
     rooms = f"{len(plan.channels):,} room{'' if len(plan.channels) == 1 else 's'}"
     if not stage.token_url:
         return f"memberships: {choice.of:,} nicks in {rooms} imported; nobody read as them: no --token-url", True
-    console.print(f"\nreading as {choice.told()} in {rooms}: {choice.requests:,} pages")
+    console.print(f"\nreading as {choice.describe()} in {rooms}: {choice.requests:,} pages")
     sent = frozenset(event.message_id for stream in plan.streams for event in stream.events)
-    verification = membership.Verification(stage, sent)
+    verification = Verification(stage, sent)
     with progress_bar(console, "as nicks", len(choice.nicks)) as advance:
         verification.run(choice.nicks, advance)
     wrong = verification.wrong
-    for trouble in wrong[: membership.EXAMPLES]:
+    for trouble in wrong[:EXAMPLES]:
         console.print(trouble, markup=False, style="red", soft_wrap=True)
-    who, did = (f"{len(wrong):,} of {choice.told()}", "did NOT read") if wrong else (choice.told(), "read")
+    who, did = (f"{len(wrong):,} of {choice.describe()}", "did NOT read") if wrong else (choice.describe(), "read")
     return f"memberships: {who} in {rooms} {did} exactly what was said while they were in", not wrong
 
 
 def read_back(checker: Checker, reader: HttpApi, console: Console, plan: Plan) -> None:
-    """Drain, then walk all rooms under a progress bar."""
+    """Wait until everything is stored, then read all rooms with a progress bar."""
     with progress_bar(console, "read back", plan.messages) as advance:
         read = 0
 
@@ -146,7 +147,7 @@ def read_back(checker: Checker, reader: HttpApi, console: Console, plan: Plan) -
                 advance(now - read)
                 read = now
 
-        drain_and_read(checker, membership.WithoutStories(reader), progress=progress)
+        drain_and_read(checker, MessagesOnly(reader), progress=progress)
 
 
 def _rows(plan: Plan, checker: Checker, verdict: Verdict, seconds: float) -> dict[str, str]:

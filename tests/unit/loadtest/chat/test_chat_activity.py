@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from loadtest.chat import activity
-from loadtest.chat.replay_plan import Plan, Stream
+from loadtest.chat.replay_plan import Plan, ReplayStream
 from loadtest.client.chat_events import ChatEvent
 
 START = datetime(2025, 11, 21, 10, 0, 30, tzinfo=UTC)
@@ -67,7 +67,7 @@ def test_the_table_waits_until_everything_is_counted_and_shows_no_control_charac
     events = tuple(
         ChatEvent("kitchen", f"m-{number}", f"2025-11-21T10:00:0{number}.000000Z", "bob", "hi") for number in range(4)
     )
-    plan = Plan("test", (Stream("bob", ("chat:write",), list(events), single=True),), 1, 1)
+    plan = Plan("test", (ReplayStream("bob", ("chat:write",), list(events), single=True),), 1, 1)
     shown, waits = io.StringIO(), list[float]()
     analytics = Analytics()
 

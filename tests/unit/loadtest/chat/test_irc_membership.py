@@ -1,4 +1,4 @@
-"""Stays are told from IRC logs by one rule; what an import sends comes to the same stays in the platform."""
+"""IRC logs have membership intervals by one rule; the platform computes the same intervals from an import."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from headrace.memberships import fold
-from loadtest.chat.irc_import import choose
 from loadtest.chat.irc_log import read_log
-from loadtest.chat.irc_membership import GOES_ON, Channel, channel_of
+from loadtest.chat.irc_membership import OPEN, Channel, channel_of
+from loadtest.chat.irc_verification import choose
 from localstage.client.errors import ClientError
 
 SAMPLES = Path(__file__).with_name("irc")
@@ -51,7 +51,7 @@ def test_whoever_joins_reads_from_then_on_and_whoever_leaves_until_then(tmp_path
     assert reads(log, "b") == "2"
 
 
-def test_whoever_comes_again_reads_both_stays(tmp_path: Path) -> None:
+def test_a_nick_that_returns_reads_both_intervals(tmp_path: Path) -> None:
     log = channel(
         tmp_path, JOIN.format("b"), said(0, "a", "1"), LEAVE.format("b"), said(1, "a", "2"), JOIN.format("b"),
         said(2, "a", "3"),
@@ -115,7 +115,7 @@ def test_speaking_while_outside_lets_nobody_in(tmp_path: Path) -> None:
 def test_the_end_of_the_file_closes_nothing(tmp_path: Path) -> None:
     log = channel(tmp_path, said(0, "a", "1"), JOIN.format("b"))
 
-    assert [stays[-1][1] for stays in log.stays.values()] == [GOES_ON, GOES_ON]
+    assert [intervals[-1][1] for intervals in log.intervals.values()] == [OPEN, OPEN]
 
 
 def test_lines_of_one_minute_count_in_their_order(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_lines_of_one_minute_count_in_their_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
-def test_what_is_imported_folds_to_the_stays_of_the_rule_and_is_the_same_each_time(path: Path) -> None:
+def test_the_platform_computes_the_intervals_of_the_rule_from_an_import(path: Path) -> None:
     log = channel_of(read_log(path))
     joins: dict[str, list[str]] = defaultdict(list)
     leaves: dict[str, list[str]] = defaultdict(list)
@@ -136,12 +136,12 @@ def test_what_is_imported_folds_to_the_stays_of_the_rule_and_is_the_same_each_ti
         (joins if change.kind == "JOIN" else leaves)[change.user_id].append(f"{change.timestamp}#{change.event_id}")
 
     folded = {
-        nick: tuple((stay.joined_at, stay.left_at or GOES_ON) for stay in fold(joins[nick], leaves[nick]))
+        nick: tuple((each.joined_at, each.left_at or OPEN) for each in fold(joins[nick], leaves[nick]))
         for nick in joins | leaves
     }
 
-    assert folded == log.stays
-    assert all(log.stays.values())
+    assert folded == log.intervals
+    assert all(log.intervals.values())
     assert len({change.event_id for change in log.changes}) == len(log.changes)
     assert channel_of(read_log(path)).changes == log.changes
 
@@ -154,12 +154,12 @@ def test_a_log_that_grew_changes_nothing_that_was_imported(tmp_path: Path) -> No
     assert channel(tmp_path, *lines, LEAVE.format("c"), said(1, "d", "2")).changes[: len(before)] == before
 
 
-def test_all_nicks_are_read_where_that_is_little_and_a_sample_is_always_the_same(tmp_path: Path) -> None:
+def test_a_sample_of_nicks_is_always_the_same(tmp_path: Path) -> None:
     log = channel(tmp_path, *(said(0, f"n{number}", "x") for number in range(50)))
 
     assert choose([log]).nicks == choose([log], "all").nicks
     assert choose([log], "7").nicks == choose([log]).nicks[:7]
-    assert choose([log], "7").told() == "a sample of 7 of 50 nicks"
+    assert choose([log], "7").describe() == "a sample of 7 of 50 nicks"
 
 
 @pytest.mark.parametrize("wanted", ["0", "-1", "some"])
