@@ -1,10 +1,10 @@
-"""The whole platform in one command: start a stage if none runs, replay into it, show what came of it.
+"""The whole platform in one command: start a stage if none runs, send events to it, and show the result.
 
 ``python -m loadtest.demo [--stay] [--messages N] [--log GLOB]``
 ``python -m loadtest.demo [--stay] --stream ski [--rides N]``
 ``python -m loadtest.demo [--stay] --stream ads [--seconds N]``
 
-Without ``--stay`` the last line is the checker's, and the stage is stopped if it was started here. With ``--stay`` the
+Without ``--stay`` the last line is the checker's, and a stage that was started here is stopped. With ``--stay`` the
 stage is always started here and stays up until Ctrl-C.
 """
 
@@ -40,14 +40,14 @@ The same over a WebSocket (then type frames such as {{"action":"ping"}}):
 """
 
 Show = Callable[[Console, Target, bool], tuple[int, str]]
-"""Shows a stream at a target, more of it if the stage stays up; the exit code and the last words."""
+"""Runs the demo of a stream at a target; returns the exit code and the last lines. The flag: the stage stays up."""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Start, replay, and stay or stop; returns the exit code.
+    """Start a stage if needed, run the demo, and stay or stop; return the exit code.
 
     Raises:
-        ClientError: with the one sentence that says what is wrong.
+        ClientError: the message is the sentence to print.
     """
     console = Console(highlight=False)
     if arguments.stay and (running := Target.running()):
@@ -59,8 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     with stage(echo) as (target, process):
         staying = arguments.stay and process is not None
-        exit_code, last_words = show(console, target, staying)
-        print(f"\n{last_words}", flush=True)
+        exit_code, last_lines = show(console, target, staying)
+        print(f"\n{last_lines}", flush=True)
         if staying and process is not None:
             _stay(target, process)
     return exit_code
@@ -95,7 +95,7 @@ def _ads(arguments: argparse.Namespace) -> Show:
 
 
 SHOWS: dict[str, Callable[[argparse.Namespace], Show]] = {"chat": _chat, "ski": _ski, "ads": _ads}
-"""What a demo of each stream shows."""
+"""The demo of each stream."""
 
 
 def _show_activity(console: Console, plan: Plan, target: Target) -> None:
@@ -106,7 +106,7 @@ def _show_activity(console: Console, plan: Plan, target: Target) -> None:
 
 
 def _stay(target: Target, process: StageProcess) -> None:
-    """Keep the stage up, showing its lines, until Ctrl-C."""
+    """Keep the stage up and print its lines, until Ctrl-C."""
     print(HOW_TO_TALK.format(http_url=target.http_url, websocket_url=target.websocket_url), flush=True)
     try:
         while True:

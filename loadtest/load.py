@@ -1,8 +1,8 @@
-"""Both load runs in one command: frames of 25, then single frames, each in a Locust process of its own.
+"""Both load runs in one command: frames of 25, then single frames, each in a separate Locust process.
 
 ``python -m loadtest.load [--messages N] [--singles N] [--connections N]``
 
-Uses the stage that runs here, or starts one. Exits with 0 only if both lost nothing.
+Uses the stage that runs here, or starts one. The exit code is 0 only if neither lost anything.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LOCUSTFILE = Path(__file__).with_name("locustfile.py")
 
 
 def run_phase(target: Target, user: str, messages: int, connections: int) -> int:
-    """Run one Locust process to its end and return its exit code."""
+    """Run a Locust process and return its exit code."""
     command = [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), "--headless", "--loglevel", "ERROR"]
     command += ["--only-summary", "--reset-stats", "--stop-timeout", "30"]
     command += ["--messages", str(messages), "--connections", str(connections)]

@@ -1,8 +1,8 @@
 """``locust -f loadtest/locustfile.py --headless FrameUser`` (or ``SingleUser``) against a running stage.
 
 ``MESSAGES`` (default 50,000) and ``CONNECTIONS`` (64) come from the environment, or as ``--messages`` and
-``--connections``. The run stops by itself, drains, reads everything back, and its exit code is 0 only if nothing was
-lost. Both kinds one after the other: ``python -m loadtest.load``.
+``--connections``. The run stops when all messages are sent, reads everything back, and its exit code is 0 only if
+nothing was lost. Both kinds one after the other: ``python -m loadtest.load``.
 """
 
 from __future__ import annotations

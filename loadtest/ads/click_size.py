@@ -1,4 +1,4 @@
-"""What ad clicks take on the broker."""
+"""The size of ad clicks on the broker, encoded by the layer."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "layers" / "headrac
 
 CORRELATION_ID = "UTq9Ahi6IAMESsA="
 HASH = "Zm9vYmFyYmF6cXV4"
-"""As long as any hash of an address, whose key only the platform has."""
+"""A placeholder as long as the keyed hash of an address."""
 
 
 def stamped(clicks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Clicks of a trusted producer as they travel, each with the hash of an address; all have a ``clickedAt``."""
+    """The events that are published for clicks of a trusted producer. Each click has a ``clickedAt``."""
     from headrace.streams.ads import ADS
     from headrace.streams.base import Sender
     from headrace.times import parse_iso

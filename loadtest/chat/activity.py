@@ -1,4 +1,4 @@
-"""Who was active in what was just replayed, asked of the analytics: a small table and a plot in the terminal."""
+"""Shows who was active in a replay, from the analytics: a table and a plot in the terminal."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from loadtest.client.chat_events import parse_iso
 from localstage.client.http_api import HttpApi
 
 PATIENCE = 30.0
-"""Seconds to wait for a window to be counted: an event is, once it is stored for some seconds."""
+"""Seconds to wait until the analytics count the whole window."""
 STEPS = (60, 3600, 86400)
 FEWEST, LINES, BAR_WIDTH, TOP = 6, 24, 40, 5
 
 
 LONGEST = timedelta(days=31)
-"""The longest window that the analytics answer."""
+"""The longest window that the analytics accept."""
 
 
 @dataclass(frozen=True)
@@ -39,34 +39,34 @@ class Window:
     sent: int
 
     def query(self, **more: str) -> dict[str, str]:
-        """As the analytics are asked for it."""
+        """The query parameters of the window."""
         return {"from": _iso(self.start), "to": _iso(self.end), **more}
 
 
-def windows(said: Sequence[datetime]) -> tuple[Window, Window, int]:
-    """The window to count, the one to plot, and the plot's step in seconds, for messages that were ``said`` then.
+def windows(times: Sequence[datetime]) -> tuple[Window, Window, int]:
+    """The window to count, the window to plot, and the step of the plot in seconds, for messages of these times.
 
-    All of the replay is counted, unless it is longer than the analytics answer. All of it is plotted, if that makes
-    from FEWEST to LINES lines in one of the steps; else its busiest minutes, hours or days.
+    The whole replay is counted, unless it is longer than ``LONGEST``. The whole replay is plotted if that makes FEWEST
+    to LINES lines in one of the steps; otherwise its busiest minutes, hours or days.
     """
-    first, last = min(said), max(said)
+    first, last = min(times), max(times)
     step = next((each for each in STEPS if _steps(first, last, each) <= LINES), STEPS[-1])
     if step != STEPS[0] and _steps(first, last, step) < FEWEST:
         step = STEPS[STEPS.index(step) - 1]
     length = timedelta(seconds=step) * min(LINES, _steps(first, last, step))
-    found = Counter(_floor(each, step) for each in said)
+    found = Counter(_floor(each, step) for each in times)
     begin = max(found, key=lambda start: (sum(n for at, n in found.items() if start <= at < start + length), start))
     begin = max(_floor(first, step), min(begin, _floor(last, step) + timedelta(seconds=step) - length))
-    plotted = Window(begin, begin + length, sum(begin <= each < begin + length for each in said))
+    plotted = Window(begin, begin + length, sum(begin <= each < begin + length for each in times))
     start, end = _floor(first, STEPS[0]), _floor(last, STEPS[0]) + timedelta(seconds=STEPS[0])
-    return (Window(start, end, len(said)) if end - start <= LONGEST else plotted), plotted, step
+    return (Window(start, end, len(times)) if end - start <= LONGEST else plotted), plotted, step
 
 
 def show(console: Console, plan: Plan, reader: HttpApi, pause: Callable[[float], None] = time.sleep) -> None:
     """Wait until the window is counted, then print it.
 
     Raises:
-        HttpError: the analytics do not answer.
+        HttpError: the analytics give no answer.
     """
     window, plotted, step = windows([parse_iso(each.timestamp) for stream in plan.streams for each in stream.events])
     with console.status("counting"):

@@ -1,7 +1,7 @@
-"""Makes believable room conversations: several rooms, people with names in several scripts, odd and long texts.
+"""Generates conversations in several rooms, with names in several scripts, unusual texts and long texts.
 
-Everything follows from the seed and the run's name, so the same run made twice is the same events, ids and times
-included, and sending it again changes nothing.
+The result depends only on the seed and the run's name. A repeated run has the same events, ids and times, so sending it
+again changes nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LONGEST_TALK = timedelta(hours=20)  # a client's own time may be at most 24 hour
 
 @dataclass(frozen=True)
 class Conversation:
-    """``events`` in the order of time, over all rooms; ``rooms`` and ``users`` by id."""
+    """``events`` of all rooms in order of time; ids of ``rooms`` and ``users``."""
 
     run: str
     rooms: tuple[str, ...]
@@ -31,7 +31,7 @@ class Conversation:
 
 
 def run_name(ends: datetime) -> str:
-    """The name of a run whose conversation ends at ``ends`` (UTC, whole seconds); rooms carry it."""
+    """The name of a run that ends at ``ends`` (UTC, whole seconds); part of the room ids."""
     return f"{ends:%Y%m%d-%H%M%S}"
 
 
@@ -39,13 +39,13 @@ def run_end(run: str) -> datetime:
     """The inverse of :func:`run_name`.
 
     Raises:
-        ValueError: not such a name.
+        ValueError: it is not the name of a run.
     """
     return datetime.strptime(run, "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
 
 
-def converse(run: str, messages: int = MESSAGES, users: int = len(USERS), seed: int = 1) -> Conversation:
-    """Make ``messages`` messages of up to 24 ``users`` that end when ``run`` says."""
+def generate(run: str, messages: int = MESSAGES, users: int = len(USERS), seed: int = 1) -> Conversation:
+    """Generate ``messages`` messages of up to 24 ``users`` that end at the time in ``run``."""
     rng = random.Random(f"{seed}:{run}")
     people = USERS[: max(2, min(users, len(USERS)))]
     rooms = {f"{name}-{run}": things for name, things in ROOMS.items()}
@@ -61,7 +61,7 @@ def converse(run: str, messages: int = MESSAGES, users: int = len(USERS), seed: 
 
 
 class _Talk:
-    """Who speaks next in a room, and what they say: an opener starts a topic, replies follow, now and then a story."""
+    """Chooses the next user and text of a room: an opener starts a topic, replies follow, and sometimes a story."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -71,7 +71,7 @@ class _Talk:
         self._recent: deque[str] = deque(maxlen=12)
 
     def say(self, room: str, members: tuple[str, ...], things: tuple[str, ...]) -> tuple[str, str]:
-        """The next speaker and text in ``room``."""
+        """The next user and text in ``room``."""
         rng = self._rng
         previous = self._last.get(room)
         user = rng.choice([member for member in members if member != previous])
@@ -103,7 +103,7 @@ class _Talk:
 
 
 def _story(rng: random.Random, words: dict[str, str]) -> str:
-    """A text of some length; one in four goes up to the limit, to the byte."""
+    """A long text; one in four has exactly the maximum length in bytes."""
     parts = [part.format(**words) for part in STORY]
     if rng.random() >= 0.25:
         return "".join(parts).rstrip()
@@ -112,7 +112,7 @@ def _story(rng: random.Random, words: dict[str, str]) -> str:
 
 
 def _members(people: tuple[str, ...], index: int, rooms: int) -> tuple[str, ...]:
-    """Everybody has a home room, and every third is in the next one too."""
+    """Each user has a home room; every third is also in the next room."""
     return tuple(
         person
         for place, person in enumerate(people)
@@ -121,7 +121,7 @@ def _members(people: tuple[str, ...], index: int, rooms: int) -> tuple[str, ...]
 
 
 def _moments(rng: random.Random, end: datetime, count: int, rooms: int) -> list[datetime]:
-    """``count`` distinct times in order, the last just before ``end``."""
+    """``count`` distinct times in order, all before ``end``."""
     span = min(timedelta(seconds=MEAN_PAUSE * count / rooms), LONGEST_TALK)
     micros = span // timedelta(microseconds=1)
     offsets = sorted(rng.sample(range(1, micros + 1), count))

@@ -1,4 +1,4 @@
-"""What the people of the generated conversation are called, where they talk, and what they say."""
+"""Users, rooms and texts of the generated conversation."""
 
 from __future__ import annotations
 

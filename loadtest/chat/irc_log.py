@@ -1,4 +1,4 @@
-"""Reads IRC logs: one message per ``[hh:mm] <nick> text`` line; everything else is recognized and counted.
+"""Reads IRC logs: a message for each ``[hh:mm] <nick> text`` line; all other lines are recognized and counted.
 
 The forms, as the Ubuntu channel logs have them::
 
@@ -8,15 +8,15 @@ The forms, as the Ubuntu channel logs have them::
     === nick text / [12:18]  * nick text    an action (``/me``)
     anything else                           other
 
-Only the first form becomes a message. Nothing is dropped unseen: every line counts under one kind in :class:`Log`.
+Only the first form becomes a message. Every line counts under one kind in :class:`Log`.
 
 * **Bytes**: a line is UTF-8, or else Latin-1. Lines end at ``\\n`` alone: control characters belong to the text.
-* **Nicks**: the logger wrote a space behind every ``]`` of a nick. The username is the nick as it stands; the user id
-  is the nick without those spaces, so that the same person's messages, joins and renames agree.
-* **Time**: the date is in the file's name, times are taken as UTC. The n-th line of a minute gets n milliseconds, so
-  lines keep their order and a log that grew gives its earlier lines the same times again. A clock that goes back by
-  more than an hour has come round: past midnight, or past noon in a log that never shows an hour above 12 (some have a
-  12-hour clock, and 01:00 follows 12:59). One that goes back by less was put back: the order of the lines wins.
+* **Nicks**: the logger wrote a space after every ``]`` of a nick. The username is the nick as written; the user id is
+  the nick without those spaces, so that the messages, joins and renames of a user agree.
+* **Time**: the date is in the file's name, times are UTC. The n-th line of a minute gets n milliseconds, so lines keep
+  their order, and a log that grew gives its earlier lines the same times. A clock that goes back by more than an hour
+  has passed midnight, or noon in a log without hours above 12 (some have a 12-hour clock: 01:00 follows 12:59). A clock
+  that goes back by less was adjusted, and the order of the lines counts.
 * **Ids**: the room is ``irc-channel-`` and the file's name without its ending, the message id a UUID of room and line
   number, so a second replay is the same events.
 """
@@ -48,14 +48,14 @@ _HASHES = str.maketrans("#", "\N{FULLWIDTH NUMBER SIGN}")
 
 
 class IrcLogError(ClientError):
-    """A log cannot be read as one; the message names the file."""
+    """A file is not an IRC log; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Presence:
     """A join, leave or rename. ``kind`` is ``JOIN``, ``LEAVE`` or ``RENAME``; ``new_id`` is set for a rename.
 
-    These lines carry no time of their own: ``timestamp`` follows the line before.
+    These lines have no time: ``timestamp`` is just after the line before.
     """
 
     kind: str
@@ -67,7 +67,7 @@ class Presence:
 
 @dataclass
 class Log:
-    """One log, read. ``kinds`` counts every line but the empty end of the file; no line is before ``opened_at``."""
+    """The content of a log. ``kinds`` counts its lines by kind; no line is before ``opened_at``."""
 
     path: Path
     room_id: str
@@ -78,7 +78,7 @@ class Log:
 
 
 def read_logs(paths: list[Path]) -> list[Log]:
-    """Read ``paths`` in the order of their names.
+    """Read ``paths`` in order of their names.
 
     Raises:
         IrcLogError: a file has no date in its name or cannot be read, or two logs would share a room.
@@ -93,10 +93,10 @@ def read_logs(paths: list[Path]) -> list[Log]:
 
 
 def read_log(path: Path) -> Log:
-    """Read one log whole (they are small).
+    """Read one log.
 
     Raises:
-        IrcLogError: no date in the name, or not readable.
+        IrcLogError: the file has no date in its name or cannot be read.
     """
     try:
         lines = _lines(path.read_bytes())
@@ -104,14 +104,14 @@ def read_log(path: Path) -> Log:
         raise IrcLogError(f"{path} cannot be read: {error.strerror}") from None
     midnight = _date(path)
     log = Log(path, identifier(f"irc-channel-{path.stem}"), iso(midnight))
-    clock = _Clock(midnight, _turn(lines))
+    clock = _Clock(midnight, _period(lines))
     for number, line in enumerate(lines, 1):
         log.kinds[_take(line, number, log, clock)] += 1
     return log
 
 
 def identifier(name: str) -> str:
-    """``name`` as an id: NFC, without control characters, ``#`` as its full-width sister, at most 128 characters."""
+    """``name`` as an id: NFC, without control characters, with a full-width ``#``, at most 128 characters."""
     if name.isascii() and name.isprintable() and "#" not in name:
         return name[:128]
     visible = "".join(char for char in name if unicodedata.category(char) != "Cc")
@@ -119,42 +119,42 @@ def identifier(name: str) -> str:
 
 
 def user_id(nick: str) -> str:
-    """The id of whoever uses ``nick``: without the spaces that the logger put behind each ``]``."""
+    """The user id of ``nick``: without the spaces that the logger wrote after each ``]``."""
     return identifier(nick.replace(" ", "")) or "_"
 
 
 class _Clock:
-    """Gives every line its own time: later than all before it, and in its minute where the log allows.
+    """Gives every line a time after all lines before it, and within its minute where the log allows.
 
-    ``turn`` is after how long the clock of this log shows the same again: 12 or 24 hours.
+    ``period`` of the clock is 12 or 24 hours.
     """
 
-    def __init__(self, midnight: datetime, turn: timedelta) -> None:
-        self._turn = turn
+    def __init__(self, midnight: datetime, period: timedelta) -> None:
+        self._period = period
         self._minute = midnight
         self._last = midnight - STEP
 
     def at(self, hour: int, minute: int) -> str:
         """The time of a line stamped hour:minute."""
-        told = self._minute.replace(hour=hour, minute=minute)
-        if self._minute - told > PUT_BACK:
-            while told < self._minute:
-                told += self._turn
-        self._minute = max(self._minute, told)
+        stamped = self._minute.replace(hour=hour, minute=minute)
+        if self._minute - stamped > PUT_BACK:
+            while stamped < self._minute:
+                stamped += self._period
+        self._minute = max(self._minute, stamped)
         self._last = max(self._minute, self._last + STEP)
         return iso(self._last)
 
     def now(self) -> str:
         """The time of a line without a stamp: a millisecond after the line before, or after the file's start.
 
-        So nobody comes or goes at the very start, and whoever was there from the start was there for a time.
+        So a nick that was in the channel from the start has an interval that is not empty.
         """
         self._last = max(self._minute, self._last) + STEP
         return iso(self._last)
 
 
 def _take(line: str, number: int, log: Log, clock: _Clock) -> str:
-    """Put ``line`` where it belongs and return its kind."""
+    """Add ``line`` to ``log`` and return its kind."""
     timed = _TIMED.fullmatch(line)
     if timed is None:
         return _take_untimed(line, number, log, clock)
@@ -181,7 +181,7 @@ def _take_untimed(line: str, number: int, log: Log, clock: _Clock) -> str:
 
 
 def _lines(content: bytes) -> list[str]:
-    """Decode line by line; a file whose every line ends in CR LF has those as line ends."""
+    """Decode line by line; CR LF is the line end only if every line has it."""
     rows = content.split(b"\n")
     if rows[-1] == b"":
         rows.pop()
@@ -208,6 +208,6 @@ def _date(path: Path) -> datetime:
         raise IrcLogError(f"{path} has no date in its name (expected YYYY-MM-DD)") from None
 
 
-def _turn(lines: list[str]) -> timedelta:
+def _period(lines: list[str]) -> timedelta:
     hours = (int(timed[1]) for timed in map(_TIMED.fullmatch, lines) if timed)
     return timedelta(hours=24 if max(hours, default=0) > 12 else 12)

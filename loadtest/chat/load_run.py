@@ -1,4 +1,4 @@
-"""One load run: what is left to send, and what came of it."""
+"""A load run: what is left to send, and its result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOMS = 16
 
 @dataclass(frozen=True)
 class Report:
-    """What a run has to say, the checker's line last."""
+    """The result of a run; the last line of ``text`` is the checker's."""
 
     text: str
     exit_code: int
@@ -38,7 +38,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.reader = self.target.reader()
-        self.prober = DurabilityProbe(self.reader, outstanding=1)
+        self.probe = DurabilityProbe(self.reader, outstanding=1)
         self._left = self.messages
         self._joined = self._connected = self._gone = 0
         self._all_ready = threading.Event()
@@ -46,7 +46,7 @@ class Run:
         self._cpu = 0.0
 
     def join(self) -> int:
-        """The number of one more user, from 0."""
+        """Add a user; return its number, from 0."""
         self._joined += 1
         return self._joined - 1
 
@@ -55,27 +55,27 @@ class Run:
         return f"load-{self.name}-{number % ROOMS:02d}"
 
     def ready(self) -> None:
-        """Say that one more user is connected (or has failed to); returns when all are."""
+        """Record that a user is connected or could not connect; return when all users are."""
         self._connected += 1
         if self._connected == self.connections:
-            self.prober.start()
+            self.probe.start()
             self.started = time.monotonic()
             self._cpu = time.process_time()
             self._all_ready.set()
         self._all_ready.wait()
 
     def take(self, count: int) -> int:
-        """Take up to ``count`` of the messages that are left."""
+        """Take up to ``count`` of the remaining messages."""
         taken = 0 if self.troubles else min(count, self._left)
         self._left -= taken
         return taken
 
     def fail(self, sentence: str) -> None:
-        """Say that the run cannot go on; users leave at their next message."""
+        """Record that the run cannot continue; users leave at their next message."""
         self.troubles.append(sentence)
 
     def leave(self) -> bool:
-        """Say that one user is done; True for the last."""
+        """Record that a user is done; return True for the last one."""
         self._gone += 1
         if self._gone == self.connections:
             self.ended = time.monotonic()
@@ -83,11 +83,11 @@ class Run:
         return self._gone == self.connections
 
     def judge(self, title: str) -> Report:
-        """Drain and read back; the report's exit code is 0 only if everything was accepted and kept."""
+        """Read everything back; the exit code is 0 only if everything was accepted and kept."""
         if not self.ended:
             accepted = self.checker.verdict().accepted
             return Report("\n".join([f"{title}: stopped before its end; {accepted:,} accepted", *self.troubles]), 1)
-        durable = self.prober.finish()
+        durable = self.probe.finish()
         try:
             drained = drain_and_read(self.checker, self.reader)
         except ClientError as error:

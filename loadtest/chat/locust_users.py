@@ -1,7 +1,7 @@
-"""Locust users: each is one WebSocket connection that sends, waits for the answer, and sends again.
+"""Locust users: each is a WebSocket connection that sends a frame, waits for the answer, and sends the next.
 
-There is one Locust event per frame, not per message, and frames are joined by hand: the client shares two cores with
-the platform it measures.
+There is one Locust event per frame instead of per message, because the client shares the CPU with the platform that it
+measures.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def run_of(environment: Environment) -> Run:
 
 
 class Connection(User):
-    """One connection with a token of its own. Subclasses say how many messages a frame holds."""
+    """A connection with its own token. Subclasses set the number of messages of a frame."""
 
     abstract = True
     frame = 1
@@ -47,7 +47,7 @@ class Connection(User):
         self._websocket = self._run.target.websocket(self._name, "chat:write", timeout=20.0)
 
     def on_start(self) -> None:
-        """Connect, and wait for all others, so that connecting is no part of the measurement."""
+        """Connect, and wait for all other users, so that connecting is not measured."""
         try:
             self._websocket.open()
         except ClientError as error:
@@ -57,14 +57,14 @@ class Connection(User):
             self._run.checker,
             window=1,
             single=self.frame == 1,
-            on_accepted=self._run.prober.offer,
+            on_accepted=self._run.probe.offer,
             on_answer=self._count,
         )
         self._run.ready()
 
     @task
     def send(self) -> None:
-        """Send one frame, and stop when the run's messages are used up."""
+        """Send one frame; stop when all messages of the run are sent."""
         count = self._run.take(self.frame)
         if not count:
             self._leave()
@@ -77,12 +77,12 @@ class Connection(User):
     def _leave(self) -> None:
         self._websocket.close()
         if self._run.leave():
-            # Not from here: quitting ends this greenlet too.
+            # In another greenlet, because quitting ends this one.
             gevent.spawn(self.environment.runner.quit if self.environment.runner else lambda: None)
         raise StopUser
 
     def _events(self, count: int) -> list[ChatEvent]:
-        """``count`` messages of now, one microsecond apart."""
+        """``count`` messages of now, a microsecond apart."""
         micros = time.time_ns() // 1000
         seconds, micros = divmod(micros, 1_000_000)
         micros = min(micros, 999_999 - count)
@@ -113,7 +113,7 @@ class FrameUser(Connection):
 
 
 class SingleUser(Connection):
-    """One message to a frame."""
+    """Frames of one message."""
 
     frame = 1
 

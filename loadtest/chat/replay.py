@@ -78,7 +78,7 @@ def make_plan(arguments: argparse.Namespace) -> Plan:
     if not arguments.log:
         run = arguments.run or chat_generator.run_name(datetime.now(UTC))
         try:
-            return plan_conversation(chat_generator.converse(run, arguments.messages or chat_generator.MESSAGES))
+            return plan_conversation(chat_generator.generate(run, arguments.messages or chat_generator.MESSAGES))
         except ValueError:
             raise ClientError(f"{run} is not the name of a run; it looks like 20251121-100000") from None
     paths = [Path(name) for name in glob.glob(arguments.log)]  # noqa: PTH207 - Path.glob takes no absolute pattern

@@ -1,17 +1,16 @@
-"""The oracle: what was attempted, what was acknowledged, and what can be read back at the end.
+"""Compares what was attempted and acknowledged with what can be read back at the end.
 
-After Jepsen's *total-queue*. With everything drained first::
+The model is Jepsen's *total-queue*. After everything is drained::
 
     lost       = acknowledged - read
     unexpected = read - attempted
 
-must both be empty, and no key may be read twice in one walk. An altered text counts as both: the event that was
-acknowledged is not there, and one that nobody attempted is. An event that was attempted and never answered may be there
-or not: unknown is no promise.
+must both be empty, and no key may be read twice in one walk. An altered text counts as lost and as unexpected. An event
+that was attempted and not answered may be stored or not.
 
-The key of an event is (room, user, message id); what must come back identical is its time, its text, and its username
-where the sender named one. Both are kept as 64-bit hashes of this process (two different events are taken for one with
-a chance below 1e-8 in a run of 200,000), beside references to the room and message id, so that a loss can be named.
+The key of an event is (room, user, message id). Its time, its text, and its username if the sender named one, must be
+read back unchanged. Key and content are stored as 64-bit hashes (the probability of a collision is below 1e-8 in a run
+of 200,000), with the room and message id, so that lost events can be named.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ EXAMPLES = 5
 
 
 class Checker:
-    """Keeps the account of one run. Safe to share between threads and greenlets."""
+    """Records one run. Safe to share between threads and greenlets."""
 
     def __init__(self) -> None:
         self.lanes: Counter[str] = Counter()
@@ -53,15 +52,15 @@ class Checker:
         self._examples: dict[str, list[str]] = {}
 
     def permit(self, event: ChatEvent) -> None:
-        """Say that ``event`` may be in the room already, from an earlier run; it is not one of this run's attempts."""
+        """Record that ``event`` may be in the room from an earlier run. It is no attempt of this run."""
         self._register(event, PERMITTED)
 
     def attempt(self, event: ChatEvent) -> None:
-        """Note ``event`` before its first send; again before a retry is harmless."""
+        """Record ``event`` before its first send. Repeating it has no effect."""
         self._register(event, ATTEMPTED)
 
     def acknowledge(self, event: ChatEvent, seconds: float, lane: str) -> None:
-        """Note that ``event`` was accepted ``seconds`` after its first send; a second time counts nothing."""
+        """Record that ``event`` was accepted ``seconds`` after its first send. Repeating it has no effect."""
         slot = self._slots[_key(event.room_id, event.user_id, event.message_id)]
         with self._lock:
             if self._states[slot] == ACKNOWLEDGED:
@@ -71,7 +70,7 @@ class Checker:
             self.lanes[lane] += 1
 
     def refuse(self, event: ChatEvent, code: str) -> None:
-        """Note that ``event`` was definitely not accepted."""
+        """Record that ``event`` was refused permanently."""
         slot = self._slots[_key(event.room_id, event.user_id, event.message_id)]
         with self._lock:
             if self._states[slot] == ATTEMPTED:
@@ -79,13 +78,13 @@ class Checker:
             self.errors[code] += 1
 
     def begin_read(self) -> None:
-        """Forget what was read before: a walk of all rooms starts."""
+        """Start a new walk of all rooms."""
         self._reads = bytearray(len(self._states))
         self._unexpected = self._duplicated = self._disordered = 0
         self._examples = {}
 
     def read(self, item: Item) -> None:
-        """Note one item of a history page."""
+        """Record one item of a history page."""
         slot = self._slots.get(_key(item.get("roomId"), item.get("userId"), item.get("messageId")))
         if slot is None:
             self._unexpected += 1
@@ -103,12 +102,12 @@ class Checker:
             self._reads[slot] = 1
 
     def disorder(self, item: Item) -> None:
-        """Note that ``item`` came out of (time, id) order."""
+        """Record that ``item`` is out of (time, id) order."""
         self._disordered += 1
         self._example("disordered", item)
 
     def rooms(self) -> list[str]:
-        """Every room that was written to, in the order of first use."""
+        """Every room with attempts, in order of first use."""
         return list(dict.fromkeys(self._rooms))
 
     def newest(self, count: int) -> dict[str, dict[str, str]]:
@@ -133,7 +132,7 @@ class Checker:
         return found
 
     def verdict(self, durable: Iterable[float] = ()) -> Verdict:
-        """Judge the last walk; ``durable`` are the prober's samples in seconds."""
+        """The verdict on the last walk; ``durable`` are the samples of the durability probe in seconds."""
         lost = self._lost()
         examples: dict[str, Sequence[str]] = {kind: tuple(names) for kind, names in self._examples.items()}
         if lost:

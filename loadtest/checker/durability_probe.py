@@ -1,4 +1,4 @@
-"""Measures how long an accepted event takes until it can be read back."""
+"""Measures the durable latency: how long an accepted event takes until it can be read back."""
 
 from __future__ import annotations
 
@@ -27,15 +27,13 @@ class _Sample:
 
 
 class DurabilityProbe:
-    """Takes a sample of the accepted frames and looks for their events in the room's history.
+    """Samples accepted frames and looks for their events in the room's history.
 
-    *Durable latency* of an event: from just before its frame was first sent until the answer of the first history
-    page that shows it has arrived. Only acknowledged events are sampled, up to 25 of one frame and one room at a time.
-    A sample is looked for with a page of exactly its times (``from`` its first, ``to`` just after its last), at once
-    and then every ``interval`` seconds, so a figure is at most one interval and one request too long. No more than
-    ``outstanding`` samples are looked for at a time: the prober makes at most ``outstanding / interval`` requests a
-    second, whatever the load. A sample not found within 60 s gives no figure; if it stays away, the checker calls it
-    lost.
+    The durable latency of an event lasts from its first send until the first history page that contains it. Only
+    acknowledged events are sampled, up to 25 of one frame and one room at a time. A sample is read with a page of
+    exactly its times, at once and then every ``interval`` seconds, so a value is at most one interval and one request
+    too long. At most ``outstanding`` samples are read at a time, so the probe makes at most ``outstanding / interval``
+    requests a second under any load. A sample that is not found within 60 s has no value.
     """
 
     def __init__(self, reader: HttpApi, *, interval: float = INTERVAL, outstanding: int = 2) -> None:
@@ -46,14 +44,14 @@ class DurabilityProbe:
         self._samples: list[_Sample] = []
         self._lock = threading.Lock()
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="prober", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="durability-probe", daemon=True)
 
     def start(self) -> None:
-        """Begin; samples are taken from :meth:`offer`."""
+        """Start; :meth:`offer` provides the samples."""
         self._thread.start()
 
     def offer(self, events: Sequence[ChatEvent], first_sent: float) -> None:
-        """Take ``events`` (of one frame, all acknowledged) as a sample if one is wanted now."""
+        """Take the acknowledged ``events`` of one frame as a sample, unless enough samples are outstanding."""
         if len(self._samples) >= self._outstanding or self._stopping.is_set():
             return
         room = events[0].room_id
@@ -64,7 +62,7 @@ class DurabilityProbe:
             self._samples.append(_Sample(room, min(times), after(max(times)), first_sent, ids))
 
     def finish(self) -> list[float]:
-        """Take no more samples, wait for those under way, and return all latencies in seconds."""
+        """Take no more samples, wait for the outstanding ones, and return all latencies in seconds."""
         self._stopping.set()
         self._thread.join()
         return self.seconds
@@ -73,14 +71,14 @@ class DurabilityProbe:
         while not self._stopping.is_set() or self._samples:
             started = time.perf_counter()
             for sample in list(self._samples):
-                self._look(sample)
+                self._check(sample)
             time.sleep(max(0.0, self._interval - (time.perf_counter() - started)))
 
-    def _look(self, sample: _Sample) -> None:
+    def _check(self, sample: _Sample) -> None:
         try:
             page = self._reader.room_page(sample.room, limit=200, start=sample.start, end=sample.end)
         except ClientError:
-            page = {"items": []}  # a page that cannot be read now is only a longer latency
+            page = {"items": []}  # the next attempt measures the longer latency
         now = time.perf_counter()
         found = sample.waiting.intersection(item.get("messageId") for item in page["items"])
         self.seconds.extend([now - sample.first_sent] * len(found))

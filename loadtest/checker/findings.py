@@ -1,4 +1,4 @@
-"""What the answers to all questions about a stream said, beside what was sent."""
+"""Compares the answers to queries about a stream with what was sent."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 EXAMPLES = 5
-"""So many wrong answers are shown."""
+"""Wrong answers that are shown."""
 
 Answer = TypeVar("Answer")
 
 
 @dataclass
 class Findings:
-    """What the answers said; safe to share between threads.
+    """The comparison so far; safe to share between threads.
 
-    ``lost`` events were accepted and are in no answer, ``unexpected`` were never sent or are told twice. ``wrong``
-    answers are those that differ at all.
+    ``asked`` counts answers by query. ``lost`` events were accepted and are in no answer. ``unexpected`` events were
+    not sent, or are in an answer twice. ``wrong`` has a sentence for each answer that differs.
     """
 
     asked: Counter[str] = field(default_factory=Counter)
@@ -30,15 +30,15 @@ class Findings:
     wrong: list[str] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def check(self, question: str, subject: str, found: Any, expected: Any) -> None:
-        """Note one answer."""
+    def check(self, query: str, subject: str, found: Any, expected: Any) -> None:
+        """Compare one answer."""
         with self._lock:
-            self.asked[question] += 1
+            self.asked[query] += 1
             if found != expected:
-                self.wrong.append(f"{question} {subject}: {_short(found)} instead of {_short(expected)}")
+                self.wrong.append(f"{query} {subject}: {_short(found)} instead of {_short(expected)}")
 
     def account(self, found: Counter[Any], expected: Counter[Any]) -> None:
-        """Note the events of one subject; subjects share no event."""
+        """Compare the events of one subject. No event belongs to two subjects."""
         with self._lock:
             self.stored += (found & expected).total()
             self.lost += (expected - found).total()
@@ -46,14 +46,14 @@ class Findings:
 
     @property
     def kept(self) -> bool:
-        """Whether every answer was right."""
+        """True when every answer is right."""
         return not (self.lost or self.unexpected or self.wrong)
 
 
 def settled(
     ask: Callable[[], Answer], expected: Answer, patience: float, pause: Callable[[float], object] = time.sleep
 ) -> Answer:
-    """The answer, once it is ``expected`` or ``patience`` seconds are over; asked once a second."""
+    """Ask once a second until the answer is ``expected`` or ``patience`` seconds are over; return the last answer."""
     deadline = time.monotonic() + patience
     while (found := ask()) != expected and time.monotonic() < deadline:
         pause(1.0)

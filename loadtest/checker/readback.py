@@ -1,4 +1,4 @@
-"""Drains a run and reads it back, over the public API only."""
+"""Waits until everything acknowledged is stored and reads it back, over the public API."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATIENCE = 30.0
 
 
 class Reader(Protocol):
-    """What reading back needs of a client."""
+    """The part of a client that reading back needs."""
 
     def walk_room(
         self, room: str, *, limit: int = 200, start: str | None = None, end: str | None = None
@@ -25,7 +25,7 @@ class Reader(Protocol):
 
 
 Progress = Callable[[int], object]
-"""Told how many items were read so far."""
+"""Called with the number of items read so far."""
 
 
 def _silent(_: int) -> None:
@@ -43,9 +43,9 @@ def drain_and_read(
 ) -> float:
     """Wait until everything acknowledged is readable, then walk every room once into ``checker``.
 
-    Returns the clock's time since when no read missed an acknowledged event: first each room's newest events are polled
-    until they are all there, then everything is walked; an event that the walk missed moves the time to when it was
-    found. Without any progress for ``patience`` seconds the wait ends, and what is missing is lost.
+    The newest events of each room are polled first, then every room is walked. Returns the time of ``clock`` at which
+    every acknowledged event was readable; an event that the walk missed moves it to when the event was found. After
+    ``patience`` seconds without progress the wait ends, and missing events are lost.
 
     Raises:
         localstage.client.errors.ClientError: the history cannot be read.
@@ -59,14 +59,14 @@ def drain_and_read(
         drained = clock()
         walk_all(checker, reader, progress)
         before, missing = missing, checker.missing()
-        # Found by its id and missing all the same: it is there, but altered. No waiting mends that.
+        # Found by its id but still missing: the event is altered, so waiting does not help.
         if not found_all or missing == before:
             break
     return drained
 
 
 def walk_all(checker: Checker, reader: Reader, progress: Progress = _silent) -> None:
-    """Read every room from newest to oldest, page by page, and check the order on the way."""
+    """Read every room from newest to oldest, page by page, and check the order."""
     checker.begin_read()
     count = 0
     for room in checker.rooms():
@@ -93,7 +93,7 @@ def _await_readable(
     clock: Callable[[], float],
     sleep: Callable[[float], None],
 ) -> bool:
-    """Poll until every wanted id was seen; False when nothing new came for ``patience`` seconds."""
+    """Poll until every wanted id was seen; return False after ``patience`` seconds without a new one."""
     left = {room: dict(events) for room, events in wanted.items() if events}
     deadline = clock() + patience
     while True:

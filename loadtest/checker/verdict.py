@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 def percentile(sorted_values: Sequence[float], fraction: float) -> float | None:
-    """The smallest value that at least ``fraction`` of all values do not exceed; ``None`` of nothing."""
+    """The smallest value that at least ``fraction`` of all values do not exceed; ``None`` without values."""
     if not sorted_values:
         return None
     rank = -(-len(sorted_values) * fraction // 1)
@@ -38,10 +38,10 @@ class Latency:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the checker found. Counts are of events; ``examples`` name a few of each fault.
+    """The result of a checker. Counts are of events; ``examples`` name a few of each fault.
 
-    ``stored`` counts the attempted events that were read back whole. ``unanswered`` were attempted, but neither
-    acknowledged nor refused. ``disordered`` counts items that came out of (time, id) order.
+    ``stored`` counts the attempted events that were read back unchanged. ``unanswered`` were neither acknowledged nor
+    refused. ``disordered`` counts items out of (time, id) order.
     """
 
     attempted: int
@@ -59,16 +59,16 @@ class Verdict:
 
     @property
     def kept(self) -> bool:
-        """True when nothing accepted was lost, invented, doubled or put out of order."""
+        """True when no accepted event is lost, duplicated or out of order, and none is unexpected."""
         return not (self.lost or self.unexpected or self.duplicated or self.disordered)
 
     @property
     def whole(self) -> bool:
-        """True when, besides, everything attempted was accepted."""
+        """True when, in addition, everything attempted was accepted."""
         return self.kept and self.accepted == self.attempted
 
     def line(self) -> str:
-        """The one line that ends every run."""
+        """The last line of every run."""
         return (
             f"accepted={self.accepted} stored={self.stored} lost={self.lost} unexpected={self.unexpected} "
             f"duplicated={self.duplicated} acks {self.acks} durable {self.durable}"

@@ -1,7 +1,7 @@
-"""Chat events as a client makes them, and the frames that carry them.
+"""Chat events, and the WebSocket frames that carry them.
 
-Frames are joined by hand instead of by ``json.dumps`` of nested objects: the load test shares two cores with the
-whole platform, so a microsecond saved here is one the platform gets.
+Frames are joined as text instead of with ``json.dumps`` of nested objects, because the load test shares the CPU with
+the platform that it measures.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def batch_frame(events: Iterable[ChatEvent], request_id: str) -> str:
 
 
 def batches(events: Sequence[ChatEvent], size: int = FRAME_EVENTS) -> Iterable[Sequence[ChatEvent]]:
-    """Cut ``events`` into runs that fit one frame: at most ``size`` events and 30,000 bytes, in order."""
+    """Split ``events`` in order so that each part fits a frame: at most ``size`` events and 30,000 bytes."""
     start = used = 0
     for index, event in enumerate(events):
         cost = len(event.fields().encode()) + 3
@@ -68,7 +68,7 @@ def batches(events: Sequence[ChatEvent], size: int = FRAME_EVENTS) -> Iterable[S
 
 
 def iso(moment: datetime) -> str:
-    """``moment`` (UTC) in the one fixed width that sorts as text."""
+    """``moment`` (UTC) with six digits, so that times sort as text."""
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond:06d}Z"
 
 
@@ -78,12 +78,12 @@ def parse_iso(text: str) -> datetime:
 
 
 def after(timestamp: str) -> str:
-    """The smallest time after ``timestamp``: the exclusive end of a window that still holds it."""
+    """The next microsecond: the exclusive end of a window that contains ``timestamp``."""
     return iso(parse_iso(timestamp) + MICROSECOND)
 
 
 def uuid7(moment: datetime, randomness: int) -> str:
-    """A UUIDv7 for ``moment``; its 74 free bits come from ``randomness``, so a repeat gives the same id."""
+    """A UUIDv7 for ``moment`` with the 74 bits of ``randomness``; the same arguments give the same id."""
     millis = (moment - EPOCH) // timedelta(milliseconds=1)
     low = randomness & ((1 << 62) - 1)
     value = (millis << 80) | (7 << 76) | (((randomness >> 62) & 0xFFF) << 64) | (2 << 62) | low

@@ -1,4 +1,4 @@
-"""A stage as a child process: started if none runs here, stopped again by whoever started it."""
+"""A local stage as a child process: started if none runs here, and stopped at the end."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ PR_SET_PDEATHSIG = 1
 
 
 class StageFailed(ClientError):
-    """The stage did not start, or went away; the message is its own sentence."""
+    """The stage did not start, or ended; the message is its last line."""
 
 
 class StageProcess:
-    """``localstage up`` in a session of its own, so that Ctrl-C reaches only its parent, which then stops it.
+    """``localstage up`` in a separate session, so that Ctrl-C reaches only the parent, which then stops it.
 
-    Its lines go to ``echo``. It is told to end when the parent is gone, however that ended (Linux).
+    Its lines go to ``echo``. On Linux it gets SIGTERM when the parent ends for any reason.
     """
 
     def __init__(
@@ -43,8 +43,8 @@ class StageProcess:
         self._command = command
         self._stage_file = file or stage_file()
         self._process: subprocess.Popen[bytes] | None = None
-        self._told = ""
-        # A file and not a pipe: a stage whose parent was killed must not stumble over its own log lines.
+        self._last_line = ""
+        # A file, because a stage whose parent was killed could not write to a pipe.
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._offset = 0
         self._rest = b""
@@ -61,7 +61,7 @@ class StageProcess:
         def end_with_parent() -> None:
             if libc is not None:
                 libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-                if os.getppid() != parent:  # it was gone before the call
+                if os.getppid() != parent:  # the parent ended before the call
                     os._exit(1)
 
         self._process = subprocess.Popen(
@@ -83,7 +83,7 @@ class StageProcess:
         raise StageFailed(f"the stage was not ready within {READY_WITHIN:.0f} s")
 
     def check(self) -> None:
-        """Pass on what the stage has said since.
+        """Pass the new lines of the stage to ``echo``.
 
         Raises:
             StageFailed: it has ended.
@@ -91,10 +91,10 @@ class StageProcess:
         ended = self._process is not None and self._process.poll() is not None
         self._pass_on()
         if ended:
-            raise StageFailed(self._told.removeprefix("headrace: ") or "the stage ended without a word")
+            raise StageFailed(self._last_line.removeprefix("headrace: ") or "the stage ended without a word")
 
     def stop(self) -> None:
-        """Ask the stage to stop, wait for it, and kill what is left after 25 s. Ctrl-C does not cut this short."""
+        """Stop the stage; kill it after 25 s. Ctrl-C does not interrupt this."""
         if self._process is None or self._process.poll() is not None:
             return
         with uninterrupted():
@@ -106,7 +106,7 @@ class StageProcess:
                 self._process.wait()
 
     def close(self) -> None:
-        """Stop, and let go of the output."""
+        """Stop the stage and close its output."""
         self.stop()
         self._output.close()
 
@@ -115,13 +115,13 @@ class StageProcess:
             self._offset += len(chunk)
             *lines, self._rest = (self._rest + chunk).split(b"\n")
             for line in lines:
-                self._told = line.decode("utf-8", "replace").rstrip() or self._told
-                self._echo(self._told)
+                self._last_line = line.decode("utf-8", "replace").rstrip() or self._last_line
+                self._echo(self._last_line)
 
 
 @contextmanager
 def stage(echo: Callable[[str], object]) -> Iterator[tuple[Target, StageProcess | None]]:
-    """The stage that runs here, left running; or else one started for this block and stopped at its end.
+    """Yield the stage that runs here, or start one for this block and stop it at the end.
 
     Raises:
         StageFailed: none runs and none could be started.
@@ -141,9 +141,9 @@ def stage(echo: Callable[[str], object]) -> Iterator[tuple[Target, StageProcess 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let SIGINT, SIGTERM and SIGHUP all end the block as Ctrl-C does, so that its ``finally`` parts run.
+    """Let SIGINT, SIGTERM and SIGHUP end the block as Ctrl-C does, so that its ``finally`` clauses run.
 
-    SIGINT too, because a program started in the background by a script inherits it ignored.
+    SIGINT too, because a program that a script starts in the background inherits it ignored.
     """
 
     def interrupt(_signal: int, _frame: FrameType | None) -> None:
@@ -155,7 +155,7 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let nothing cut the block short that asks this process to end: it cleans up."""
+    """Ignore SIGINT, SIGTERM and SIGHUP during the block, which cleans up."""
     with _handling(signal.SIG_IGN):
         yield
 

@@ -26,9 +26,9 @@ class NoAnswer(ClientError):
 
 
 class WebSocket:
-    """One WebSocket connection as one user; opened again as often as needed.
+    """A WebSocket connection as one user, which can be opened again. Times are in seconds.
 
-    ``token`` is called at every opening, so that a new connection never carries an expired token. Times are seconds.
+    ``token`` is called for each connection, so that none is opened with an expired token.
     """
 
     def __init__(self, url: str, token: Callable[[], str], *, timeout: float = 10.0) -> None:
@@ -43,11 +43,11 @@ class WebSocket:
         return self._socket is not None
 
     def open(self) -> None:
-        """Connect with the token as a subprotocol, the one place where a browser can put it.
+        """Connect, with the token as a subprotocol: the only place where a browser can put it.
 
         Raises:
-            ConnectionRefused: the token is not let in.
-            ConnectionLost: not reachable, or not able to take a connection now.
+            ConnectionRefused: the token is rejected.
+            ConnectionLost: the API cannot be reached or does not accept connections now.
         """
         self.close()
         # The payload is decoded strictly in receive(); the library's own check is a Python loop over every byte.
@@ -66,7 +66,7 @@ class WebSocket:
             raise ConnectionLost(f"the WebSocket API at {self._url} cannot be reached: {error}") from None
 
     def close(self) -> None:
-        """Close, if open; never fails."""
+        """Close the connection, if it is open. Raises nothing."""
         closing, self._socket = self._socket, None
         if closing is not None:
             try:
@@ -78,7 +78,7 @@ class WebSocket:
         """Send one text frame.
 
         Raises:
-            ConnectionLost: the connection is gone; nobody knows whether the frame arrived.
+            ConnectionLost: the connection was closed; the frame may have arrived.
         """
         if self._socket is None:
             raise ConnectionLost("the WebSocket is not open")
@@ -92,8 +92,8 @@ class WebSocket:
         """Return the next answer.
 
         Raises:
-            NoAnswer: none came within the timeout; the connection is still there.
-            ConnectionLost: the connection is gone, or what came is not JSON.
+            NoAnswer: there was none within the timeout; the connection stays open.
+            ConnectionLost: the connection was closed, or the answer is not JSON.
         """
         if self._socket is None:
             raise ConnectionLost("the WebSocket is not open")

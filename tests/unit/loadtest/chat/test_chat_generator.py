@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from loadtest.chat.chat_generator import LONGEST, converse, run_end, run_name
+from loadtest.chat.chat_generator import LONGEST, generate, run_end, run_name
 from loadtest.chat.irc_log import identifier
 from loadtest.client.chat_events import parse_iso
 
@@ -15,19 +15,19 @@ RUN = "20251121-100000"
 
 
 def test_the_same_run_made_twice_is_the_same_events() -> None:
-    assert converse(RUN, 500) == converse(RUN, 500)
+    assert generate(RUN, 500) == generate(RUN, 500)
 
 
 def test_another_run_or_seed_shares_no_event_with_it() -> None:
-    ids = {event.message_id for event in converse(RUN, 500).events}
+    ids = {event.message_id for event in generate(RUN, 500).events}
 
-    assert not ids & {event.message_id for event in converse("20251121-100001", 500).events}
-    assert not ids & {event.message_id for event in converse(RUN, 500, seed=2).events}
+    assert not ids & {event.message_id for event in generate("20251121-100001", 500).events}
+    assert not ids & {event.message_id for event in generate(RUN, 500, seed=2).events}
 
 
 @pytest.mark.parametrize("messages", [1, 2, 24, 2_000, 30_000])
 def test_it_has_as_many_messages_as_asked_with_distinct_ids_and_times_in_order(messages: int) -> None:
-    events = converse(RUN, messages).events
+    events = generate(RUN, messages).events
 
     times = [event.timestamp for event in events]
     assert len(events) == messages
@@ -37,14 +37,14 @@ def test_it_has_as_many_messages_as_asked_with_distinct_ids_and_times_in_order(m
 
 @pytest.mark.parametrize("messages", [10, 60_000])
 def test_its_times_are_such_as_a_client_may_send(messages: int) -> None:
-    events = converse(RUN, messages).events
+    events = generate(RUN, messages).events
 
     assert parse_iso(events[-1].timestamp) <= run_end(RUN)
     assert parse_iso(events[0].timestamp) > run_end(RUN) - timedelta(hours=23)
 
 
 def test_ids_are_version_7_and_carry_their_time() -> None:
-    for event in converse(RUN, 50).events:
+    for event in generate(RUN, 50).events:
         hexadecimal = event.message_id.replace("-", "")
         moment = datetime.fromtimestamp(int(hexadecimal[:12], 16) / 1000, UTC)
 
@@ -54,7 +54,7 @@ def test_ids_are_version_7_and_carry_their_time() -> None:
 
 
 def test_it_has_several_rooms_24_users_of_several_scripts_and_odd_and_long_texts() -> None:
-    talk = converse(RUN)
+    talk = generate(RUN)
 
     texts = [event.message for event in talk.events]
     assert len({event.room_id for event in talk.events}) == len(talk.rooms) >= 4
@@ -66,24 +66,24 @@ def test_it_has_several_rooms_24_users_of_several_scripts_and_odd_and_long_texts
 
 
 def test_the_longest_text_is_exactly_at_the_limit() -> None:
-    assert max(len(event.message.encode()) for event in converse(RUN, 20_000).events) == LONGEST
+    assert max(len(event.message.encode()) for event in generate(RUN, 20_000).events) == LONGEST
 
 
 def test_all_ids_are_such_as_the_platform_takes() -> None:
-    talk = converse(RUN, 200)
+    talk = generate(RUN, 200)
 
     for name in (*talk.users, *talk.rooms):
         assert identifier(name) == name
 
 
 def test_nobody_is_addressed_with_a_gap_in_the_text() -> None:
-    for event in converse(RUN, 5_000).events:
+    for event in generate(RUN, 5_000).events:
         assert not any(gap in event.message for gap in ("{other}", "{thing}", "{thing2}", "{place}", "{time}"))
 
 
 def test_nobody_answers_themselves() -> None:
     last: dict[str, str] = {}
-    for event in converse(RUN, 2_000).events:
+    for event in generate(RUN, 2_000).events:
         assert last.get(event.room_id) != event.user_id
         last[event.room_id] = event.user_id
 
