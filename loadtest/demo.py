@@ -20,6 +20,7 @@ from rich.console import Console
 from loadtest.ads import demo as ads
 from loadtest.chat import activity, replay
 from loadtest.chat.replay_plan import Plan
+from loadtest.client.command import exit_code_of
 from loadtest.client.stage_process import StageProcess, stage
 from loadtest.client.target import Target
 from loadtest.ski import demo as ski
@@ -138,14 +139,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rides", type=_rides, default=ski.RIDES, help=f"of --stream ski (default {ski.RIDES:,})")
     parser.add_argument("--seconds", type=_seconds, default=ads.SECONDS, help=f"of --stream ads ({ads.SECONDS})")
     parser.add_argument("--stay", action="store_true", help="keep the stage up until Ctrl-C")
-    try:
-        return run(parser.parse_args(arguments))
-    except ClientError as error:
-        print(f"headrace: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\nheadrace: interrupted", file=sys.stderr)
-        return 130
+    parsed = parser.parse_args(arguments)
+    return exit_code_of(lambda: run(parsed))
 
 
 if __name__ == "__main__":

@@ -14,9 +14,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from loadtest.client.command import exit_code_of
 from loadtest.client.stage_process import stage
 from loadtest.client.target import Target
-from localstage.client.errors import ClientError
 from localstage.client.running_stage import ROOT
 
 LOCUSTFILE = Path(__file__).with_name("locustfile.py")
@@ -47,17 +47,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--connections", type=int, default=64)
     parsed = parser.parse_args(arguments)
     singles = parsed.singles or max(1, parsed.messages // 5)
-    try:
+
+    def run() -> int:
         with stage(print) as (target, _):
             frames = run_phase(target, "FrameUser", parsed.messages, parsed.connections)
             print()
             return run_phase(target, "SingleUser", singles, parsed.connections) or frames
-    except ClientError as error:
-        print(f"headrace: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\nheadrace: interrupted", file=sys.stderr)
-        return 130
+
+    return exit_code_of(run)
 
 
 if __name__ == "__main__":

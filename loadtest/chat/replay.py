@@ -30,6 +30,7 @@ from loadtest.checker.checker import Checker
 from loadtest.checker.durability_probe import DurabilityProbe
 from loadtest.checker.readback import drain_and_read
 from loadtest.checker.verdict import Verdict
+from loadtest.client.command import exit_code_of
 from loadtest.client.target import Target
 from loadtest.sending.progress import progress_bar
 from localstage.client.errors import ClientError
@@ -188,18 +189,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--websocket-url")
     parser.add_argument("--token-url")
     parsed = parser.parse_args(arguments)
-    console = Console(highlight=False)
-    try:
+
+    def run() -> int:
         stage = Target.find(parsed.http_url, parsed.websocket_url, parsed.token_url)
-        outcome = replay(make_plan(parsed), stage, console)
-    except ClientError as error:
-        print(f"headrace: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("headrace: interrupted", file=sys.stderr)
-        return 130
-    print(f"\n{outcome.lines()}")
-    return outcome.exit_code
+        result = replay(make_plan(parsed), stage, Console(highlight=False))
+        print(f"\n{result.lines()}")
+        return result.exit_code
+
+    return exit_code_of(run)
 
 
 if __name__ == "__main__":

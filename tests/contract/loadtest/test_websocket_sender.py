@@ -104,7 +104,7 @@ def test_every_frame_is_settled_whatever_happens_to_its_answer(stage: FakeStage,
     assert len(stage.rows["room/ü"]) == 30
 
 
-def test_a_stage_that_never_answers_leaves_its_events_unanswered_and_counted(stage: FakeStage) -> None:
+def test_events_without_an_answer_are_unanswered_and_counted(stage: FakeStage) -> None:
     stage.faults.silent_every = 1
     checker = Checker()
     socket, sending = sender(stage, checker, timeout=0.05)

@@ -63,7 +63,7 @@ class Analytics:
         }
 
 
-def test_the_table_waits_until_everything_is_counted_and_shows_no_control_characters() -> None:
+def test_the_table_waits_for_the_count_and_shows_no_control_characters() -> None:
     events = tuple(
         ChatEvent("kitchen", f"m-{number}", f"2025-11-21T10:00:0{number}.000000Z", "bob", "hi") for number in range(4)
     )

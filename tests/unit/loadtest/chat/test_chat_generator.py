@@ -26,7 +26,7 @@ def test_another_run_or_seed_shares_no_event_with_it() -> None:
 
 
 @pytest.mark.parametrize("messages", [1, 2, 24, 2_000, 30_000])
-def test_it_has_as_many_messages_as_asked_with_distinct_ids_and_times_in_order(messages: int) -> None:
+def test_it_has_the_requested_messages_with_distinct_ids_and_times(messages: int) -> None:
     events = generate(RUN, messages).events
 
     times = [event.timestamp for event in events]
@@ -53,7 +53,7 @@ def test_ids_are_version_7_and_carry_their_time() -> None:
         assert abs(parse_iso(event.timestamp) - moment) < timedelta(milliseconds=1)
 
 
-def test_it_has_several_rooms_24_users_of_several_scripts_and_odd_and_long_texts() -> None:
+def test_it_has_several_rooms_scripts_unusual_and_long_texts() -> None:
     talk = generate(RUN)
 
     texts = [event.message for event in talk.events]

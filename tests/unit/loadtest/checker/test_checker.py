@@ -83,7 +83,7 @@ def test_an_event_read_twice_is_duplicated(checker: Checker) -> None:
     assert (verdict.duplicated, verdict.unexpected, verdict.lost) == (1, 0, 0)
 
 
-def test_the_same_id_stored_under_a_second_time_is_duplicated_and_unexpected(checker: Checker) -> None:
+def test_one_id_stored_at_two_times_is_duplicated_and_unexpected(checker: Checker) -> None:
     read(checker, *range(10))
     checker.read(row(event(3), timestamp="2025-11-21T11:00:00.000000Z"))
 
@@ -166,7 +166,7 @@ def test_a_second_acknowledgement_of_a_retry_counts_nothing(checker: Checker) ->
     assert checker.lanes == {"main": 10}
 
 
-def test_what_an_earlier_run_may_have_left_is_neither_missing_nor_unexpected() -> None:
+def test_events_of_an_earlier_run_are_neither_lost_nor_unexpected() -> None:
     checker = Checker()
     for number in (1, 2):
         checker.permit(event(number))
