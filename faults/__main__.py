@@ -18,8 +18,8 @@ from rich.table import Table
 from faults import days_broker, days_stage, days_store, days_streams
 from faults.account import Row
 from faults.world import World
-from loadtest.client import LoadTestError
-from loadtest.stage_process import interruptible, uninterrupted
+from loadtest.client.stage_process import interruptible, uninterrupted
+from localstage.client.errors import ClientError
 from localstage.core.errors import StageError
 
 Day = Callable[[World], Row]
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with interruptible():
         try:
             return run(chosen, console)
-        except (LoadTestError, StageError) as error:
+        except (ClientError, StageError) as error:
             print(f"headrace: {error}", file=sys.stderr)
             return 1
         except KeyboardInterrupt:

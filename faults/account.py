@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from faults.lanes import DeadLetter, Depths
-from loadtest.checker import Checker
+from loadtest.checker.checker import Checker
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from faults.load import Load
 from faults.stage import FaultStage
 from faults.template import write_template
 from faults.world import READ_PATIENCE, World
-from loadtest.readback import drain_and_read
+from loadtest.checker.readback import drain_and_read
 
 BETWEEN_KILLS = 1000
 """Events."""

@@ -10,8 +10,8 @@ from faults.account import Row
 from faults.judges import HalfThrottled, KillsWriters, LethalRecord, RefusesSome, down
 from faults.load import Mint
 from faults.world import PATIENCE, World
-from loadtest.events import batches, iso
-from loadtest.sending import Sender
+from loadtest.client.chat_events import batches, iso
+from loadtest.sending.websocket_sender import WebSocketSender
 
 LETHAL = "the-record-that-kills"
 REPEATED = 10_000
@@ -147,7 +147,7 @@ def three_times(world: World) -> Row:
         socket.open()
         try:
             for _ in range(3):
-                sender = Sender(socket, day.load.checker, window=4, single=False)
+                sender = WebSocketSender(socket, day.load.checker, window=4, single=False)
                 for part in batches(events):
                     sender.send(part)
                 sender.finish()

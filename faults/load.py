@@ -7,22 +7,24 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from loadtest.checker import Checker
-from loadtest.client import ConnectionLost, HttpApi, HttpError, LoadTestError, WebSocket
-from loadtest.events import ChatEvent, iso, uuid7
-from loadtest.sending import Sender
-from loadtest.target import Target
+from loadtest.checker.checker import Checker
+from loadtest.client.chat_events import ChatEvent, iso, uuid7
+from loadtest.client.target import Target
+from loadtest.client.websocket import ConnectionLost, WebSocket
+from loadtest.sending.http_sender import HttpSender, PostRequest
+from loadtest.sending.websocket_sender import WebSocketSender
+from localstage.client.errors import UNREACHABLE, ClientError, HttpError
+from localstage.client.http_api import HttpApi
 
 TEXTS = ("on my way", "who has the keys?", "それは明日です", "das Brot ist fertig 🍞", "line one\nline two", "ок " * 60)
 ROOMS = 4
 WINDOW = 2
 HTTP_ATTEMPTS = 10
-LONGEST_WAIT = 3.0
 GIVE_UP = 150.0
 """Seconds after the end of sending until a worker stops waiting for its last answers."""
 STUCK = 60.0
@@ -143,13 +145,13 @@ class Load:
     def _guarded(self, kind: Any, user: str) -> None:
         try:
             kind(user)
-        except LoadTestError as error:
+        except ClientError as error:
             self.troubles.append(f"{user}: {error}")
 
     def _send_frames(self, user: str) -> None:
         socket = _Counting(self.target.websocket_url, self.target.signed_in(user, "chat:write"), timeout=10.0)
         socket.refusals = self.refusals
-        sender = Sender(socket, self.checker, window=WINDOW, single=False)
+        sender = WebSocketSender(socket, self.checker, window=WINDOW, single=False)
         mint = Mint(self.day, user, 0)
         try:
             _patiently(socket.open)
@@ -186,40 +188,38 @@ class Load:
             api.close()
 
     def post(self, api: HttpApi, events: Sequence[ChatEvent]) -> None:
-        """Send ``events`` in one request, and what was not taken again under the same ids."""
-        first_sent = time.perf_counter()
-        left = list(events)
-        for attempt in range(HTTP_ATTEMPTS):
-            if attempt:
-                time.sleep(min(0.2 * 2**attempt, LONGEST_WAIT))
-            left = self._post_once(api, left, first_sent)
-            if not left:
-                return
-        self.checker.errors["no_answer"] += len(left)
+        """Send ``events`` in one request; send those that were not accepted again under the same ids."""
+        request = PostRequest("/messages/batch", events, lambda left: {"events": [_body(event) for event in left]})
+        HttpSender(api, _Recorder(self.checker, self.refusals), attempts=HTTP_ATTEMPTS).send(
+            request, due=time.perf_counter()
+        )
 
-    def _post_once(self, api: HttpApi, events: Sequence[ChatEvent], first_sent: float) -> list[ChatEvent]:
-        body = {"events": [_body(event) for event in events]}
-        try:
-            results = api.post("/messages/batch", body)["results"]
-        except HttpError as error:
-            if error.status:
-                self.refusals[error.code] += len(events)
-            if not error.retryable:
-                for event in events:
-                    self.checker.refuse(event, error.code)
-                return []
-            return list(events)
-        left = []
-        seconds = time.perf_counter() - first_sent
+
+class _Recorder:
+    """Records the results of posted messages in ``checker``, and temporary errors in ``refusals``."""
+
+    def __init__(self, checker: Checker, refusals: Counter[str]) -> None:
+        self._checker = checker
+        self._refusals = refusals
+
+    def on_answer(
+        self,
+        events: Sequence[ChatEvent],
+        results: Sequence[Mapping[str, Any]],
+        seconds: float,
+        *,
+        repeated: bool,  # noqa: ARG002 - the checker counts an event once
+    ) -> None:
         for event, result in zip(events, results, strict=True):
             if "error" not in result:
-                self.checker.acknowledge(event, seconds, str(result.get("lane")))
-            elif "retryAfter" in result["error"]:
-                self.refusals[result["error"]["code"]] += 1
-                left.append(event)
-            else:
-                self.checker.refuse(event, result["error"]["code"])
-        return left
+                self._checker.acknowledge(event, seconds, str(result.get("lane")))
+
+    def on_refused(self, events: Sequence[ChatEvent], codes: Sequence[str]) -> None:
+        for event, code in zip(events, codes, strict=True):
+            self._checker.refuse(event, code)
+
+    def on_retry(self, codes: Sequence[str]) -> None:
+        self._refusals.update(code for code in codes if code != UNREACHABLE)
 
 
 def _body(event: ChatEvent) -> dict[str, str]:

@@ -6,8 +6,9 @@ import math
 import time
 from typing import Any
 
-from loadtest.client import HttpApi, HttpError
-from loadtest.target import Target
+from loadtest.client.target import Target
+from localstage.client.errors import HttpError
+from localstage.client.http_api import HttpApi
 
 SCOPE = "ops"
 TIMEOUT = 40.0

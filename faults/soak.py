@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from faults.judges import HalfThrottled, KillsWriters, RefusesSome, down
 from faults.peers import kill_worker
 from faults.world import SETTLED, World
-from loadtest.client import LoadTestError
-from loadtest.stage_process import interruptible, uninterrupted
+from loadtest.client.stage_process import interruptible, uninterrupted
+from localstage.client.errors import ClientError
 from localstage.core.errors import StageError
 
 LOAD = {"sockets": 5, "posts": 2, "rate": 900.0, "size": 50}
@@ -222,7 +222,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             world.start()
             return soak(world, parsed.seconds, seed)
-        except (LoadTestError, StageError) as error:
+        except (ClientError, StageError) as error:
             print(f"headrace: {error}", file=sys.stderr)
             return 1
         except KeyboardInterrupt:

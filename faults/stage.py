@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from loadtest.client import LoadTestError
-from loadtest.target import Target, running_stage
+from loadtest.client.target import Target
+from localstage.client.errors import ClientError
 
 ROOT = Path(__file__).resolve().parents[1]
 READY_WITHIN = 300.0
@@ -24,7 +24,7 @@ STOPPED_WITHIN = 25.0
 PR_SET_PDEATHSIG = 1
 
 
-class StageFailed(LoadTestError):
+class StageFailed(ClientError):
     """The stage did not start."""
 
 
@@ -64,7 +64,7 @@ class FaultStage:
             )
         deadline = time.monotonic() + READY_WITHIN
         while time.monotonic() < deadline:
-            if (target := running_stage(file)) is not None:
+            if (target := Target.running(file)) is not None:
                 self._ports = (_port(target.http_url), _port(target.websocket_url))
                 return target
             if self._process.poll() is not None:

@@ -10,14 +10,15 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from loadtest.ads.clicks import Click, alone, batch, make_campaign, moment
-from loadtest.ads.questions import Questions as AdsQuestions
-from loadtest.client import HttpApi, HttpError
-from loadtest.posting import Account, Parcel, Poster
-from loadtest.ski.demo import wrapped
-from loadtest.ski.questions import Questions
+from loadtest.ads.clicks import Click, make_campaign, moment, post_batch, post_single
+from loadtest.ads.queries import AdsQueries
+from loadtest.client.target import Target
+from loadtest.sending.http_sender import HttpSender, PostRequest, SendStatistics
+from loadtest.ski.demo import post_requests
+from loadtest.ski.queries import SkiQueries
 from loadtest.ski.rides import SEASON, Ride, make_season
-from loadtest.target import Target
+from localstage.client.errors import HttpError
+from localstage.client.http_api import HttpApi
 
 EVENTS = 6_000
 CLIENTS = 4
@@ -42,7 +43,7 @@ class Traffic(Protocol):
 
     scopes: tuple[str, ...]
 
-    def prepare(self, api: HttpApi) -> Sequence[Parcel[Any]]:
+    def prepare(self, api: HttpApi) -> Sequence[PostRequest[Any]]:
         """What to send."""
         ...
 
@@ -64,11 +65,11 @@ class SkiTraffic:
         self._chance = random.Random(run)
         self._season = make_season(EVENTS, run % 900_000)
 
-    def prepare(self, api: HttpApi) -> Sequence[Parcel[Ride]]:
+    def prepare(self, api: HttpApi) -> Sequence[PostRequest[Ride]]:
         """The rides, once their seasons are there."""
         for resort in self._season.resorts:
             api.post(f"/resorts/{resort}/seasons", {"year": str(SEASON)})
-        return wrapped(self._season.rides, self._chance)
+        return post_requests(self._season.rides, self._chance)
 
     def look(self, api: HttpApi) -> None:
         """Ask for a resort's day."""
@@ -77,7 +78,7 @@ class SkiTraffic:
 
     def ask(self, api: HttpApi, sent: Sequence[Ride]) -> Answers:
         """Ask everything about the rides that were sent."""
-        return Questions(api, self._season.only(sent)).run(lambda _: None)
+        return SkiQueries(api, self._season.only(sent)).run(lambda _: None)
 
 
 class AdsTraffic:
@@ -90,13 +91,13 @@ class AdsTraffic:
         times = range((run - LATE_BY) * 1_000_000, run * 1_000_000, LATE_BY * 1_000_000 // EVENTS)
         self._campaign = make_campaign(run & 0xFFFFFFFF, times)
 
-    def prepare(self, _api: HttpApi) -> Sequence[Parcel[Click]]:
+    def prepare(self, _api: HttpApi) -> Sequence[PostRequest[Click]]:
         """The clicks in random order, one POST in five of one click, the others of ten."""
         clicks = list(self._campaign.clicks)
         self._chance.shuffle(clicks)
         single = len(clicks) // CLICKS_ALONE
-        parcels = [alone(each) for each in clicks[:single]]
-        parcels += [batch(clicks[first : first + BATCH]) for first in range(single, len(clicks), BATCH)]
+        parcels = [post_single(each) for each in clicks[:single]]
+        parcels += [post_batch(clicks[first : first + BATCH]) for first in range(single, len(clicks), BATCH)]
         self._chance.shuffle(parcels)
         return parcels
 
@@ -109,7 +110,7 @@ class AdsTraffic:
 
     def ask(self, api: HttpApi, sent: Sequence[Click]) -> Answers:
         """Ask everything about the clicks that were sent."""
-        return AdsQuestions(api, self._campaign.only(sent)).run(lambda _: None)
+        return AdsQueries(api, self._campaign.only(sent)).run(lambda _: None)
 
 
 class TrafficLoad:
@@ -119,14 +120,14 @@ class TrafficLoad:
     """
 
     def __init__(self, target: Target, traffic: Traffic, *, rate: float = 240, times: int = 1) -> None:
-        self.account = Account()
+        self.account = SendStatistics()
         self.sent: list[Any] = []
         self.troubles: list[str] = []
         self.api = target.http("faults", *traffic.scopes, connections=CLIENTS + 1, timeout=30.0)
         self._traffic = traffic
         self._rate = rate
         self._times = times
-        self._waiting: queue.SimpleQueue[Parcel[Any]] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[PostRequest[Any]] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._threads = [threading.Thread(target=self._post, daemon=True) for _ in range(CLIENTS)]
         self._asking = threading.Thread(target=self._look, daemon=True)
@@ -163,14 +164,14 @@ class TrafficLoad:
             self.troubles.append(f"a client gave up: {type(error).__name__}: {error}")
 
     def _post_all(self) -> None:
-        poster = Poster(self.api, self.account)
+        sender = HttpSender(self.api, self.account)
         while not self._stopping.is_set():
             try:
                 parcel = self._waiting.get_nowait()
             except queue.Empty:
                 return
             began = time.monotonic()
-            if all(poster.post(parcel, repeated=bool(number)) for number in range(self._times)):
+            if all(sender.send(parcel, repeated=bool(number)) for number in range(self._times)):
                 self.sent.extend(parcel.events)
             else:
                 self.troubles.append(f"not all of {len(parcel.events)} events were accepted: {self.account.errors}")

@@ -17,9 +17,9 @@ from faults.load import Load
 from faults.operator import Operator
 from faults.stage import FaultStage
 from faults.template import ROOT, write_template
-from loadtest.checker import Verdict
-from loadtest.readback import drain_and_read, walk_all
-from loadtest.target import Target
+from loadtest.checker.readback import drain_and_read, walk_all
+from loadtest.checker.verdict import Verdict
+from loadtest.client.target import Target
 from localstage.core.errors import AlreadyRunning
 
 FOLDER = ROOT / ".local" / "faults"
@@ -47,8 +47,8 @@ class World:
         """Start everything, with empty data.
 
         Raises:
-            localstage.core.errors.AlreadyRunning: another run uses this folder.
-            localstage.core.errors.StageError, loadtest.client.LoadTestError: something did not start.
+            localstage.errors.AlreadyRunning: another run uses this folder.
+            localstage.errors.StageError, localstage.client.errors.ClientError: something did not start.
         """
         self._lock()
         self.backing = Backing(self.folder / "backing")

@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from loadtest.client import HttpApi, HttpError, LoadTestError
+from localstage.client.errors import ClientError, HttpError
+from localstage.client.http_api import HttpApi
 from ops.target import find
 
 TRIES = 5
@@ -24,7 +25,7 @@ Command = Callable[..., Any]
 def _sentences_not_tracebacks() -> Iterator[None]:
     try:
         yield
-    except LoadTestError as error:
+    except ClientError as error:
         raise click.ClickException(str(error)) from None
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pika
 import pytest
 
-from loadtest.client import WebSocket
+from loadtest.client.websocket import WebSocket
 from tests.e2e.clients import until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 

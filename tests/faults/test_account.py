@@ -10,8 +10,8 @@ import pytest
 from faults.account import Row, judge
 from faults.lanes import DeadLetter, Depths
 from faults.soak import draw
-from loadtest.checker import Checker
-from loadtest.events import ChatEvent
+from loadtest.checker.checker import Checker
+from loadtest.client.chat_events import ChatEvent
 
 EVENT = ChatEvent("room", "id-1", "2025-11-21T10:00:58.722861Z", "alice", "hello")
 ITEM = {

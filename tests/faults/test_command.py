@@ -15,7 +15,7 @@ from faults.account import Row
 from faults.template import ROOT
 from faults.traffic import TRAFFIC
 from faults.world import World
-from loadtest.client import LoadTestError
+from localstage.client.errors import ClientError
 from localstage.core.errors import AlreadyRunning
 
 
@@ -118,7 +118,7 @@ def bad(_world: World) -> Row:
 
 def broken(_world: World) -> Row:
     """The day itself fails."""
-    raise LoadTestError("the history cannot be read")
+    raise ClientError("the history cannot be read")
 
 
 def test_a_broken_promise_ends_with_1_after_all_other_days(
