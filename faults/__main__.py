@@ -15,9 +15,12 @@ from functools import partial
 from rich.console import Console
 from rich.table import Table
 
-from faults import days_broker, days_stage, days_store, days_streams
-from faults.account import Row
-from faults.world import World
+from faults.harness import World
+from faults.ledger import Row
+from faults.scenarios import broker as days_broker
+from faults.scenarios import stage as days_stage
+from faults.scenarios import store as days_store
+from faults.scenarios import streams as days_streams
 from loadtest.client import LoadTestError
 from loadtest.stage_process import interruptible, uninterrupted
 from localstage.errors import StageError

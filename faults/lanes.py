@@ -13,7 +13,7 @@ import pika
 from botocore.config import Config
 from pika.exceptions import AMQPError, ChannelClosedByBroker
 
-from faults.backing import Backing
+from faults.services import Backing
 from localstage.template.attributes import ACCOUNT
 
 QUEUES = 4

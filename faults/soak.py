@@ -16,9 +16,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from faults.judges import HalfThrottled, KillsWriters, RefusesSome, down
-from faults.peers import kill_worker
-from faults.world import SETTLED, World
+from faults.harness import SETTLED, World
+from faults.proxies.proxy_faults import HalfThrottled, KillsWriters, RefusesSome, down
+from faults.proxies.socket_owner import kill_worker
 from loadtest.client import LoadTestError
 from loadtest.stage_process import interruptible, uninterrupted
 from localstage.errors import StageError

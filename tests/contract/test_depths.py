@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import pytest
 from pika import BasicProperties, BlockingConnection, URLParameters
 from rabbit import Rabbit, free_port
-from relay import Relay
 
 from headrace.broker.base import QueueDepth
 from headrace.broker.depths import queue_depths
@@ -18,6 +17,7 @@ from headrace.keys import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
 from headrace.secrets import MemorySecrets
 from headrace.settings import TopologySettings
 from headrace.topology import declare
+from localstage.tcp_proxy import Relay
 
 GUEST = json.dumps({"username": "guest", "password": "guest"})
 NAMES = [*persist_queues(2), PARKED_QUEUE]

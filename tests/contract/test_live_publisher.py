@@ -15,7 +15,6 @@ from rabbit import (
     free_port,
     settings,
 )
-from relay import Relay
 
 from headrace.broker.base import Outgoing
 from headrace.broker.live import AWAY_SECONDS, RabbitLivePublisher
@@ -24,6 +23,7 @@ from headrace.keys import LIVE_EXCHANGE, live_queues
 from headrace.secrets import MemorySecrets
 from headrace.times import SECOND, FixedClock
 from headrace.topology import declare
+from localstage.tcp_proxy import Relay
 
 QUEUE = live_queues()[0]
 

@@ -16,7 +16,6 @@ from rabbit import (
     outgoing,
     settings,
 )
-from relay import Relay
 
 from headrace.broker.base import Outcome, Outgoing
 from headrace.broker.rabbitmq import RabbitPublisher
@@ -24,6 +23,7 @@ from headrace.errors import ConnectionLost, PublisherBlocked, PublishNacked, Pub
 from headrace.keys import PERSIST_EXCHANGE
 from headrace.secrets import MemorySecrets
 from headrace.topology import declare
+from localstage.tcp_proxy import Relay
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from headrace.keys import persist_queues
+from localstage.tcp_proxy import Relay
 from tests.contract.rabbit import Rabbit
-from tests.contract.relay import Relay
 from tests.e2e.clients import WRITER, Client, unique, until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 

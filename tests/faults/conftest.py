@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from faults.harness import World
 from faults.template import ROOT
-from faults.world import World
 
 
 @pytest.fixture(scope="session")

@@ -11,10 +11,10 @@ import pytest
 
 import faults.__main__ as command
 from faults.__main__ import ABOUT, DAYS, expected_seconds, main, said, total
-from faults.account import Row
+from faults.harness import World
+from faults.ledger import Row
 from faults.template import ROOT
 from faults.traffic import TRAFFIC
-from faults.world import World
 from loadtest.client import LoadTestError
 from localstage.errors import AlreadyRunning
 

@@ -12,9 +12,9 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from faults.http_proxy import Call, HttpProxy
-from faults.judges import HalfThrottled, RefusesSome, down
-from faults.peers import is_held, kill_peer
+from faults.proxies.http_proxy import Call, HttpProxy
+from faults.proxies.proxy_faults import HalfThrottled, RefusesSome, down
+from faults.proxies.socket_owner import is_held, kill_peer
 from faults.tcp_proxy import BASIC_ACK, TcpProxy
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

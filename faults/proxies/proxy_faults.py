@@ -10,8 +10,8 @@ from typing import Any
 
 from aiohttp import web
 
-from faults.http_proxy import Call, Down, Forward
-from faults.peers import kill_peer
+from faults.proxies.http_proxy import Call, Down, Forward
+from faults.proxies.socket_owner import kill_peer
 
 JSON = "application/x-amz-json-1.0"
 WORKER = "PersistEvents"

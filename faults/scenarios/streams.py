@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from faults.account import Row
-from faults.judges import HalfThrottled
+from faults.harness import PATIENCE, World
+from faults.ledger import Row
+from faults.proxies.proxy_faults import HalfThrottled
 from faults.traffic import TRAFFIC, TrafficLoad
-from faults.world import PATIENCE, World
 
 SENT_WITHIN = 120.0
 

@@ -15,8 +15,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
-from faults.http_proxy import HttpProxy, Judge, let_through
-from faults.judges import SqsWatch
+from faults.proxies.http_proxy import HttpProxy, Judge, let_through
+from faults.proxies.proxy_faults import SqsWatch
 from faults.tcp_proxy import TcpProxy
 from localstage.services import Endpoints, Services
 from localstage.services.service import Service

@@ -6,10 +6,10 @@ import signal
 import time
 from collections.abc import Callable
 
-from faults.account import Row
-from faults.judges import down
-from faults.peers import is_held
-from faults.world import SETTLED, World
+from faults.harness import SETTLED, World
+from faults.ledger import Row
+from faults.proxies.proxy_faults import down
+from faults.proxies.socket_owner import is_held
 
 FROZEN_SECONDS = 190.0
 FREEZES = "ReceiveFrame"

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from faults.account import Row, judge
-from faults.backing import Backing
 from faults.lanes import Lanes
+from faults.ledger import Row, judge
 from faults.load import Load
 from faults.operator import Operator
+from faults.services import Backing
 from faults.stage import FaultStage
 from faults.template import ROOT, write_template
 from loadtest.checker import Verdict

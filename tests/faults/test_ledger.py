@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from faults.account import Row, judge
 from faults.lanes import DeadLetter, Depths
+from faults.ledger import Row, judge
 from faults.soak import draw
 from loadtest.checker import Checker
 from loadtest.events import ChatEvent

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
-from faults.account import Row, judge
+from faults.harness import READ_PATIENCE, World
 from faults.lanes import Depths
+from faults.ledger import Row, judge
 from faults.load import Load
 from faults.stage import FaultStage
 from faults.template import write_template
-from faults.world import READ_PATIENCE, World
 from loadtest.readback import drain_and_read
 
 BETWEEN_KILLS = 1000

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from aiohttp import web
 
-from faults import days_broker, days_store
-from faults import world as worlds
-from faults.http_proxy import Call, Forward
-from faults.judges import JSON
-from faults.world import World
+from faults import harness as worlds
+from faults.harness import World
+from faults.proxies.http_proxy import Call, Forward
+from faults.proxies.proxy_faults import JSON
+from faults.scenarios import broker as days_broker
+from faults.scenarios import store as days_store
 
 
 def test_events_whose_confirm_was_lost_are_stored_once(world: World) -> None:

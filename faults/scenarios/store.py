@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 from faults import poison
-from faults.account import Row
-from faults.judges import HalfThrottled, KillsWriters, LethalRecord, RefusesSome, down
+from faults.harness import PATIENCE, World
+from faults.ledger import Row
 from faults.load import Mint
-from faults.world import PATIENCE, World
+from faults.proxies.proxy_faults import HalfThrottled, KillsWriters, LethalRecord, RefusesSome, down
 from loadtest.events import batches, iso
 from loadtest.sending import Sender
 

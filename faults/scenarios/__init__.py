@@ -1,0 +1,1 @@
+"""What breaks, one module per part of the system that breaks."""
