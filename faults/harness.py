@@ -83,7 +83,7 @@ class World:
         """End every fault."""
         self.backing.judge_dynamodb()
         self.backing.judge_sqs()
-        self.backing.call(self.backing.broker.flow)
+        self.backing.broker.pass_all()
 
     def redrive_all(self, patience: float = PATIENCE) -> int:
         """Redrive until nothing is dead any more; answers how many records moved.

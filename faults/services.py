@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 
 from faults.proxies.http_proxy import HttpProxy, Judge, let_through
 from faults.proxies.proxy_faults import SqsWatch
-from faults.tcp_proxy import TcpProxy
 from localstage.services import Endpoints, Services
 from localstage.services.service import Service
+from localstage.tcp_proxy import TcpProxy
 
 USER = "faults"
 CLI_SECONDS = 30
@@ -42,11 +42,10 @@ class Backing:
         self._under_way: set[asyncio.Task[Any] | None] = set()
         self._services: Services | None = None
         self._endpoints: Endpoints | None = None
-        self.broker = TcpProxy(lambda: ("127.0.0.1", self.service("RabbitMQ").port))
+        self.broker = TcpProxy(lambda: self.service("RabbitMQ").port)
         self.dynamodb = HttpProxy(lambda: self.service("DynamoDB").url)
         self.sqs = HttpProxy(lambda: self.service("SQS").url)
         self.watch = SqsWatch()
-        self._proxies = (self.broker, self.dynamodb, self.sqs)
 
     def start(self) -> None:
         """Start everything with empty data.
@@ -63,12 +62,13 @@ class Backing:
             self.folder, broker_username=USER, broker_password=self._password, environ=dict(os.environ)
         )
         self._endpoints = await self._services.start()
-        for proxy in self._proxies:
-            await proxy.start()
+        await self.dynamodb.start()
+        await self.sqs.start()
         self.sqs.judge = self.watch
 
     def stop(self) -> None:
         """Stop everything; works half-started."""
+        self.broker.close()
         if self._thread.is_alive():
             self.run(self._stop())
             self._loop.call_soon_threadsafe(self._loop.stop)
@@ -81,8 +81,8 @@ class Backing:
         for task in given_up:
             task.cancel()
         await asyncio.gather(*given_up, return_exceptions=True)
-        for proxy in self._proxies:
-            await proxy.stop()
+        await self.dynamodb.stop()
+        await self.sqs.stop()
         if self._services is not None:
             await self._services.stop()
 

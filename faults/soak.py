@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from faults.harness import SETTLED, World
-from faults.proxies.proxy_faults import HalfThrottled, KillsWriters, RefusesSome, down
+from faults.proxies.proxy_faults import HalfThrottled, KillsWriters, LosesConfirms, RefusesSome, down, refuse
 from faults.proxies.socket_owner import kill_worker
 from loadtest.client import LoadTestError
 from loadtest.stage_process import interruptible, uninterrupted
@@ -37,30 +37,30 @@ def broker_killed(world: World, _random: random.Random, seconds: float) -> None:
 
 
 def broker_stalled(world: World, chance: random.Random, seconds: float) -> None:
-    world.backing.call(world.backing.broker.stall)
+    world.backing.broker.stall()
     time.sleep(seconds)
     if chance.random() < 0.5:
-        world.backing.call(world.backing.broker.cut)
-    world.backing.call(world.backing.broker.flow)
+        world.backing.broker.cut()
+    world.backing.broker.pass_all()
 
 
 def broker_refused(world: World, _random: random.Random, seconds: float) -> None:
-    world.backing.broker.refusing = True
-    world.backing.call(world.backing.broker.cut)
+    world.backing.broker.to_server = refuse
+    world.backing.broker.cut()
     time.sleep(seconds)
-    world.backing.call(world.backing.broker.flow)
+    world.backing.broker.pass_all()
 
 
 def broker_slow(world: World, chance: random.Random, seconds: float) -> None:
-    world.backing.broker.delay = chance.uniform(0.05, 0.5)
+    world.backing.broker.delay = chance.uniform(0.1, 1.0)
     time.sleep(seconds)
-    world.backing.call(world.backing.broker.flow)
+    world.backing.broker.pass_all()
 
 
 def confirms_lost(world: World, chance: random.Random, seconds: float) -> None:
-    world.backing.broker.lost_confirms = chance.randint(1, 10)
+    world.backing.broker.to_client = LosesConfirms(chance.randint(1, 10))
     time.sleep(seconds)
-    world.backing.call(world.backing.broker.flow)
+    world.backing.broker.pass_all()
 
 
 def broker_alarm(world: World, _random: random.Random, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""What a DynamoDB or SQS proxy does on a bad day: each is a judge of calls."""
+"""What the proxies do during a fault: to calls of DynamoDB and SQS, and to the bytes of a broker's connections."""
 
 from __future__ import annotations
 
@@ -16,6 +16,28 @@ from faults.proxies.socket_owner import kill_peer
 JSON = "application/x-amz-json-1.0"
 WORKER = "PersistEvents"
 """Stands in the command line of persist_events' workers (see localstage/functions/bootstrap.py)."""
+
+
+BASIC_ACK = b"\x00\x3c\x00\x50"
+"""Class and method of AMQP's basic.ack: what a broker sends to a publisher as its confirm."""
+
+
+class LosesConfirms:
+    """Resets the connection of each of the next ``left`` chunks with a broker's confirm: the broker has the message,
+    and its publisher does not know."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def __call__(self, data: bytes) -> bytes | None:
+        if self.left and BASIC_ACK in data:
+            self.left -= 1
+            return None
+        return data
+
+
+def refuse(_data: bytes) -> None:
+    """Reset every connection that sends something."""
 
 
 async def down(_call: Call, _forward: Forward) -> web.Response:

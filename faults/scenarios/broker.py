@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from faults.harness import SETTLED, World
 from faults.ledger import Row
-from faults.proxies.proxy_faults import down
+from faults.proxies.proxy_faults import LosesConfirms, down, refuse
 from faults.proxies.socket_owner import is_held
 
 FROZEN_SECONDS = 190.0
@@ -54,12 +54,12 @@ def broker_and_sqs_down(world: World) -> Row:
         day.load.start()
         day.run_for(3)
         world.backing.judge_sqs(down)
-        world.backing.broker.refusing = True
-        world.backing.call(world.backing.broker.cut)
+        world.backing.broker.to_server = refuse
+        world.backing.broker.cut()
         day.run_for(10)
         refused = day.load.refusals["unavailable"]
         world.backing.judge_sqs()
-        world.backing.call(world.backing.broker.flow)
+        world.backing.broker.pass_all()
         day.expect(refused > 0, "no event was refused although nothing could keep it")
         day.run_for(3)
         return day.end("10 s")
@@ -70,9 +70,9 @@ def broker_black_holed(world: World) -> Row:
     with world.day("broker-black-holed") as day:
         day.load.start()
         day.run_for(3)
-        world.backing.call(world.backing.broker.stall)
+        world.backing.broker.stall()
         day.run_for(20)
-        world.backing.call(world.backing.broker.flow)
+        world.backing.broker.pass_all()
         day.run_for(4)
         return day.end("20 s")
 
@@ -98,11 +98,10 @@ def confirms_lost(world: World) -> Row:
     with world.day("confirms-lost") as day:
         day.load.start()
         day.run_for(2)
-        world.backing.broker.lost_confirms = CUTS
+        world.backing.broker.to_client = confirms = LosesConfirms(CUTS)
         # Cuts open the breaker, which leaves the broker alone for ten seconds at a time.
-        day.wait_until(lambda: not world.backing.broker.lost_confirms)
-        left = world.backing.broker.lost_confirms
-        day.expect(left == 0, f"{left} of {CUTS} confirms were not lost")
+        day.wait_until(lambda: not confirms.left)
+        day.expect(confirms.left == 0, f"{confirms.left} of {CUTS} confirms were not lost")
         return day.end(f"{CUTS} cuts")
 
 

@@ -23,7 +23,7 @@ from headrace.keys import LIVE_EXCHANGE, live_queues
 from headrace.secrets import MemorySecrets
 from headrace.times import SECOND, FixedClock
 from headrace.topology import declare
-from localstage.tcp_proxy import Relay
+from localstage.tcp_proxy import TcpProxy
 
 QUEUE = live_queues()[0]
 
@@ -80,18 +80,18 @@ def test_a_queue_that_is_not_there_is_nobodys_trouble(broker: Rabbit, live: Live
 
 
 def test_a_connection_that_was_cut_while_nobody_looked_is_replaced(broker: Rabbit) -> None:
-    relay = Relay(broker.port)
-    live = Live(f"amqp://127.0.0.1:{relay.port}")
+    proxy = TcpProxy(broker.port)
+    live = Live(f"amqp://127.0.0.1:{proxy.port}")
     assert live.publish("before") is None
     assert taken(broker, 1) == ["before"]
 
-    relay.cut()
+    proxy.cut()
     notice_the_end(live)
 
     assert live.publish("after") is None
     assert taken(broker, 1) == ["after"]
     live.publisher.close()
-    relay.close()
+    proxy.close()
 
 
 def notice_the_end(live: Live) -> None:
