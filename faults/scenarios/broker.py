@@ -1,188 +1,137 @@
-"""Days on which the broker, the cache or a frozen function is the trouble."""
+"""Scenarios in which the broker, the cache or a frozen function fails."""
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Callable
 
-from faults.harness import SETTLED, World
+from faults import outages
+from faults.harness import SETTLED, Harness
 from faults.ledger import Row
-from faults.proxies.proxy_faults import LosesConfirms, down, refuse
-from faults.proxies.socket_owner import is_held
+from faults.outages import both, broker_refusing, broker_stalled, killed, memory_alarm, silent, sqs_down
+from faults.proxies.socket_owner import owned_by
 
 FROZEN_SECONDS = 190.0
 FREEZES = "ReceiveFrame"
-CUTS = 20
+RESETS = 20
 
 
-def broker_killed(world: World) -> Row:
-    """The broker is killed (-9) and started again under load, twice."""
-    with world.day("broker-killed") as day:
-        day.load.start()
+def broker_killed(harness: Harness) -> Row:
+    """The broker is killed (-9) and restarted under load, twice."""
+    with harness.scenario("broker-killed") as run:
+        run.load.start()
         for _ in range(2):
-            day.run_for(5)
-            world.backing.kill("RabbitMQ")
-            day.run_for(4)
-            world.backing.start_again("RabbitMQ")
-        day.run_for(4)
-        return day.end("twice")
+            run.wait(5)
+            with killed(harness.services, "RabbitMQ"):
+                run.wait(4)
+        run.wait(4)
+        return run.finish("twice")
 
 
-def broker_down_from_start(world: World) -> Row:
-    """The broker is down before the first event: the platform takes and stores events all the same, and says so."""
-    with world.day("broker-down-from-start") as day:
-        world.backing.kill("RabbitMQ")
-        try:
-            day.load.start()
-            day.run_for(12)
-            said = world.operator.status()
-            day.expect(said["accepting"] == "retry", f"GET /status says accepting={said['accepting']!r}")
-            day.expect(said["breakers"]["state"] == "open", f"GET /status says breakers={said['breakers']!r}")
-            day.expect(day.load.checker.lanes["main"] == 0, "an event took the main lane without a broker")
-            day.wait_until(lambda: day.walk().stored > 0)
-            seen = day.walk().stored
-            day.expect(seen > 0, "nothing was stored while the broker was down")
-        finally:
-            world.backing.start_again("RabbitMQ")
-        return day.end(f"{seen:,} stored meanwhile")
+def broker_down_from_start(harness: Harness) -> Row:
+    """The broker is down before the first event: events are still accepted and stored, and GET /status says so."""
+    with harness.scenario("broker-down-from-start") as run, killed(harness.services, "RabbitMQ"):
+        run.load.start()
+        run.wait(12)
+        status = harness.operator.status()
+        run.expect(status["accepting"] == "retry", f"GET /status says accepting={status['accepting']!r}")
+        run.expect(status["breakers"]["state"] == "open", f"GET /status says breakers={status['breakers']!r}")
+        run.expect(run.load.checker.lanes["main"] == 0, "an event took the main lane without a broker")
+        run.wait_until(lambda: run.read_back().stored > 0)
+        stored = run.read_back().stored
+        run.expect(stored > 0, "nothing was stored while the broker was down")
+    return run.finish(f"{stored:,} stored meanwhile")
 
 
-def broker_and_sqs_down(world: World) -> Row:
-    """Neither the broker nor SQS is there for 10 s: nothing can be kept, so nothing is accepted (503)."""
-    with world.day("broker-and-sqs-down") as day:
-        day.load.start()
-        day.run_for(3)
-        world.backing.judge_sqs(down)
-        world.backing.broker.to_server = refuse
-        world.backing.broker.cut()
-        day.run_for(10)
-        refused = day.load.refusals["unavailable"]
-        world.backing.judge_sqs()
-        world.backing.broker.pass_all()
-        day.expect(refused > 0, "no event was refused although nothing could keep it")
-        day.run_for(3)
-        return day.end("10 s")
+def broker_and_sqs_down(harness: Harness) -> Row:
+    """The broker and SQS are unavailable for 10 s: no event can be kept, so none is accepted (503)."""
+    with harness.scenario("broker-and-sqs-down") as run:
+        run.load_through(both(sqs_down(harness.services), broker_refusing(harness.services)), 10)
+        run.expect(run.load.refusals["unavailable"] > 0, "no event was refused although none could be kept")
+        return run.finish("10 s")
 
 
-def broker_black_holed(world: World) -> Row:
-    """Nothing gets through to the broker or back for 20 s, without a word."""
-    with world.day("broker-black-holed") as day:
-        day.load.start()
-        day.run_for(3)
-        world.backing.broker.stall()
-        day.run_for(20)
-        world.backing.broker.pass_all()
-        day.run_for(4)
-        return day.end("20 s")
+def broker_black_holed(harness: Harness) -> Row:
+    """Nothing gets through to the broker or back for 20 s; connections stay open."""
+    with harness.scenario("broker-black-holed") as run:
+        run.load_through(broker_stalled(harness.services), 20)
+        return run.finish("20 s")
 
 
-def broker_memory_alarm(world: World) -> Row:
+def broker_memory_alarm(harness: Harness) -> Row:
     """The broker's memory alarm blocks every publisher for 10 s."""
-    with world.day("broker-memory-alarm") as day:
-        day.load.start()
-        day.run_for(3)
-        world.backing.rabbitmqctl("set_vm_memory_high_watermark", "0.00001")
-        try:
-            day.run_for(10)
-            retried = day.load.checker.lanes["retry"]
-            day.expect(retried > 0, "no event took the retry lane while publishers were blocked")
-        finally:
-            world.backing.rabbitmqctl("set_vm_memory_high_watermark", "0.4")
-        day.run_for(3)
-        return day.end("10 s")
+    with harness.scenario("broker-memory-alarm") as run:
+        run.load_through(memory_alarm(harness.services), 10)
+        retried = run.load.checker.lanes["retry"]
+        run.expect(retried > 0, "no event took the retry lane while publishers were blocked")
+        return run.finish("10 s")
 
 
-def confirms_lost(world: World) -> Row:
-    """Connections are cut after the broker has the message and before its publisher knows, again and again."""
-    with world.day("confirms-lost") as day:
-        day.load.start()
-        day.run_for(2)
-        world.backing.broker.to_client = confirms = LosesConfirms(CUTS)
-        # Cuts open the breaker, which leaves the broker alone for ten seconds at a time.
-        day.wait_until(lambda: not confirms.left)
-        day.expect(confirms.left == 0, f"{confirms.left} of {CUTS} confirms were not lost")
-        return day.end(f"{CUTS} cuts")
+def confirms_lost(harness: Harness) -> Row:
+    """Connections are reset after the broker has the message and before its publisher has the confirm."""
+    with harness.scenario("confirms-lost") as run:
+        run.load.start()
+        run.wait(2)
+        with outages.confirms_lost(harness.services, RESETS) as confirms:
+            # Each reset may open the breaker, which then sends nothing to the broker for ten seconds.
+            run.wait_until(lambda: not confirms.left)
+        run.expect(confirms.left == 0, f"{confirms.left} of {RESETS} confirms were not lost")
+        return run.finish(f"{RESETS} resets")
 
 
-def queue_deleted(world: World) -> Row:
-    """A persist queue is deleted while it is empty (what is in a deleted queue is gone, on any system)."""
-    with world.day("queue-deleted") as day:
-        day.load.start()
-        day.run_for(3)
-        day.load.pause()
-        world.lanes.drain(30)
-        world.lanes.delete_queue("persist.0")
-        day.load.go_on()
-        day.run_for(5)
-        returned = day.load.checker.lanes["retry"]
-        day.expect(returned > 0, "no event took the retry lane while its queue was gone")
-        # The schedule declares the topology again within a minute, and the mapping finds its queue.
-        day.wait_until(lambda: world.lanes.has_queue("persist.0"))
-        day.expect(world.lanes.has_queue("persist.0"), "the queue was not declared again")
-        day.run_for(SETTLED)
-        return day.end("healed by schedule")
+def queue_deleted(harness: Harness) -> Row:
+    """An empty persist queue is deleted (the messages of a deleted queue are gone on any system)."""
+    with harness.scenario("queue-deleted") as run:
+        run.load.start()
+        run.wait(3)
+        run.load.pause()
+        harness.lanes.drain(30)
+        harness.lanes.delete_queue("persist.0")
+        run.load.resume()
+        run.wait(5)
+        retried = run.load.checker.lanes["retry"]
+        run.expect(retried > 0, "no event took the retry lane while its queue was missing")
+        # The schedule declares the topology within a minute; then the event source mapping finds its queue.
+        run.wait_until(lambda: harness.lanes.has_queue("persist.0"))
+        run.expect(harness.lanes.has_queue("persist.0"), "the queue was not declared again")
+        run.wait(SETTLED)
+        return run.finish("declared by the schedule")
 
 
-def cache_killed(world: World) -> Row:
-    """The cache is killed (-9) and comes back empty."""
-    with world.day("cache-killed") as day:
-        day.load.start()
-        day.run_for(3)
-        world.backing.kill("Redis")
-        day.run_for(6)
-        world.backing.start_again("Redis")
-        day.run_for(3)
-        return day.end()
+def cache_killed(harness: Harness) -> Row:
+    """The cache is killed (-9) and restarted empty."""
+    with harness.scenario("cache-killed") as run:
+        run.load_through(killed(harness.services, "Redis"), 6)
+        return run.finish()
 
 
-def cache_silent(world: World) -> Row:
-    """The cache takes connections and says nothing for 10 s."""
-    with world.day("cache-silent") as day:
-        day.load.start()
-        day.run_for(3)
-        world.backing.signal("Redis", signal.SIGSTOP)
-        try:
-            day.run_for(10)
-        finally:
-            world.backing.signal("Redis", signal.SIGCONT)
-        day.run_for(2)
-        return day.end("10 s")
+def cache_silent(harness: Harness) -> Row:
+    """The cache accepts connections and does not answer for 10 s."""
+    with harness.scenario("cache-silent") as run:
+        run.load_through(silent(harness.services, "Redis"), 10)
+        return run.finish("10 s")
 
 
-def function_frozen(world: World, meanwhile: Callable[[], object] = lambda: None) -> Row:
-    """receive_frame is frozen for three minutes between two publishes: the broker has hung up on it meanwhile.
+def function_frozen(harness: Harness, meanwhile: Callable[[], object] = lambda: None) -> Row:
+    """receive_frame is frozen for three minutes between two publishes; meanwhile the broker closes its connections.
 
     ``meanwhile`` may do anything that sends no frames.
     """
-    with world.day("function-frozen", posts=0) as day:
-        day.load.start()
-        day.run_for(3)
-        day.load.pause()
-        held = {port for port in world.backing.broker.peers if is_held(port, FREEZES)}
+    with harness.scenario("function-frozen", posts=0) as run:
+        run.load.start()
+        run.wait(3)
+        run.load.pause()
+        held = {port for port in harness.services.broker.peers if owned_by(port, FREEZES)}
         frozen = time.monotonic()
-        with day.without():
+        with run.uncounted():
             meanwhile()
-        day.run_for(max(0.0, frozen + FROZEN_SECONDS - time.monotonic()))
-        left = held & world.backing.broker.peers
-        day.expect(len(held) > 0, "no worker that froze held a connection to the broker")
-        day.expect(not left, f"the broker did not hang up on {len(left)} of {len(held)} frozen workers")
-        before = day.load.checker.lanes["main"]
-        day.load.go_on()
-        day.wait_until(lambda: day.load.checker.lanes["main"] > before)
-        day.run_for(3)
-        day.expect(day.load.checker.lanes["main"] > before, "nothing was published to the broker after the freeze")
-        return day.end(f"{(time.monotonic() - frozen) / 60:.0f} min")
-
-
-DAYS = (
-    broker_down_from_start,
-    broker_killed,
-    broker_black_holed,
-    broker_memory_alarm,
-    broker_and_sqs_down,
-    confirms_lost,
-    queue_deleted,
-    cache_killed,
-    cache_silent,
-)
+        run.wait(max(0.0, frozen + FROZEN_SECONDS - time.monotonic()))
+        left = held & harness.services.broker.peers
+        run.expect(len(held) > 0, "no frozen worker held a connection to the broker")
+        run.expect(not left, f"the broker did not close the connections of {len(left)} of {len(held)} frozen workers")
+        before = run.load.checker.lanes["main"]
+        run.load.resume()
+        run.wait_until(lambda: run.load.checker.lanes["main"] > before)
+        run.wait(3)
+        run.expect(run.load.checker.lanes["main"] > before, "nothing was published to the broker after the freeze")
+        return run.finish(f"{(time.monotonic() - frozen) / 60:.0f} min")

@@ -1,59 +1,55 @@
-"""The same bad days for each stream that is not chat: what was accepted is in every answer, and counted once."""
+"""The scenarios of each stream other than chat: every query counts each accepted event exactly once."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
 
-from faults.harness import PATIENCE, World
+from faults.harness import PATIENCE, Harness
 from faults.ledger import Row
+from faults.outages import dynamodb_fault, killed
 from faults.proxies.proxy_faults import HalfThrottled
 from faults.traffic import TRAFFIC, TrafficLoad
 
 SENT_WITHIN = 120.0
 
 
-class StreamDay:
-    """One scenario under way, with one stream's traffic."""
+class StreamRun:
+    """A scenario with the traffic of one stream, while it runs."""
 
-    def __init__(self, world: World, stream: str, name: str, *, times: int = 1) -> None:
-        self.world = world
+    def __init__(self, harness: Harness, stream: str, name: str, *, times: int = 1) -> None:
+        self.harness = harness
         self._name = f"{stream}-{name}"
         self._began = time.monotonic()
-        self._retried = world.backing.watch.events
-        self.load = TrafficLoad(world.target, TRAFFIC[stream](time.time_ns() // 1_000_000_000), times=times)
+        self._retried = harness.services.retried.events
+        self.load = TrafficLoad(harness.target, TRAFFIC[stream](time.time_ns() // 1_000_000_000), times=times)
 
-    def run_for(self, seconds: float) -> None:
-        """Let the load go on."""
-        time.sleep(seconds)
-
-    def end(self, note: str = "") -> Row:
-        """Heal, stop the load, drain, ask everything, judge."""
-        self.world.heal()
+    def finish(self, note: str = "") -> Row:
+        """End the faults and the load, drain, run all queries and compare."""
+        self.harness.heal()
         self.load.stop()
-        left = self.world.lanes.drain(PATIENCE)
-        dead = self.world.lanes.take_dead()
+        left = self.harness.lanes.drain(PATIENCE)
+        dead = self.harness.lanes.take_dead()
         answers, account = self.load.answers(), self.load.account
         problems = [*self.load.troubles, *answers.wrong[:3]]
         if answers.lost or answers.unexpected:
             problems.append(f"lost {answers.lost}, unexpected {answers.unexpected}")
         if dead:
-            problems.append(f"{len(dead)} dead that should live: {dead[0].reason} {dead[0].body[:120]!r}")
-        if left.moving or left.parked:
+            problems.append(f"{len(dead)} unexpected dead letters: {dead[0].reason} {dead[0].body[:120]!r}")
+        if left.moving or left.parking:
             problems.append(f"not drained: {left}")
         if not account.accepted or answers.stored < account.accepted:
             problems.append(f"{answers.stored} of {account.accepted} accepted events are in the answers")
         self.load.api.close()
         return Row(
-            day=self._name,
+            scenario=self._name,
             seconds=time.monotonic() - self._began,
             accepted=account.accepted,
             stored=answers.stored,
-            retried=self.world.backing.watch.events - self._retried,
+            retried=self.harness.services.retried.events - self._retried,
             dead=len(dead),
-            parked=left.parked,
+            parking=left.parking,
             lost=answers.lost,
             unexpected=answers.unexpected,
             duplicated=0,
@@ -63,58 +59,59 @@ class StreamDay:
         )
 
 
-def broker_killed(world: World, stream: str) -> Row:
-    """The broker is killed (-9) and started again under the load of {stream}, twice."""
-    day = StreamDay(world, stream, "broker-killed")
-    day.load.start()
+def broker_killed(harness: Harness, stream: str) -> Row:
+    """The broker is killed (-9) and restarted under the load of {stream}, twice."""
+    run = StreamRun(harness, stream, "broker-killed")
+    run.load.start()
     for _ in range(2):
-        day.run_for(4)
-        world.backing.kill("RabbitMQ")
-        day.run_for(4)
-        world.backing.start_again("RabbitMQ")
-    day.run_for(4)
-    return day.end("twice")
+        time.sleep(4)
+        with killed(harness.services, "RabbitMQ"):
+            time.sleep(4)
+    time.sleep(4)
+    return run.finish("twice")
 
 
-def cache_killed(world: World, stream: str) -> Row:
-    """The cache is killed (-9) under the load of {stream} and its questions, and comes back empty."""
-    day = StreamDay(world, stream, "cache-killed")
-    day.load.start()
-    day.run_for(5)
-    world.backing.kill("Redis")
-    day.run_for(6)
-    world.backing.start_again("Redis")
-    day.run_for(5)
-    return day.end()
+def cache_killed(harness: Harness, stream: str) -> Row:
+    """The cache is killed (-9) and restarted empty under the load and queries of {stream}."""
+    run = StreamRun(harness, stream, "cache-killed")
+    run.load.start()
+    time.sleep(5)
+    with killed(harness.services, "Redis"):
+        time.sleep(6)
+    time.sleep(5)
+    return run.finish()
 
 
-def dynamodb_throttles_half(world: World, stream: str) -> Row:
+def dynamodb_throttles_half(harness: Harness, stream: str) -> Row:
     """DynamoDB leaves half of all items of {stream} unprocessed, and refuses one call in ten."""
-    judge = HalfThrottled(1)
-    day = StreamDay(world, stream, "dynamodb-throttles-half")
-    world.backing.judge_dynamodb(judge)
-    day.load.start()
-    day.run_for(15)
-    return day.end(f"{judge.left:,} items were left over")
+    throttle = HalfThrottled(1)
+    run = StreamRun(harness, stream, "dynamodb-throttles-half")
+    with dynamodb_fault(harness.services, throttle):
+        run.load.start()
+        time.sleep(15)
+    return run.finish(f"{throttle.unprocessed:,} unprocessed items")
 
 
-def three_times(world: World, stream: str) -> Row:
+def three_times(harness: Harness, stream: str) -> Row:
     """Each event of {stream} is sent three times."""
-    day = StreamDay(world, stream, "three-times", times=3)
-    day.load.start()
-    day.load.finish(SENT_WITHIN)
-    return day.end(f"3 x {day.load.account.accepted:,}")
+    run = StreamRun(harness, stream, "three-times", times=3)
+    run.load.start()
+    run.load.finish(SENT_WITHIN)
+    return run.finish(f"3 x {run.load.account.accepted:,}")
 
 
-def _of(scenario: Callable[[World, str], Row], stream: str) -> Callable[[World], Row]:
+def _for_stream(scenario: Callable[[Harness, str], Row], stream: str) -> Callable[[Harness], Row]:
     @wraps(scenario)
-    def day(world: World) -> Row:
-        return scenario(world, stream)
+    def run(harness: Harness) -> Row:
+        return scenario(harness, stream)
 
-    day.__name__ = f"{stream}_{scenario.__name__}"
-    day.__doc__ = (scenario.__doc__ or "").format(stream=stream)
-    return day
+    run.__name__ = f"{stream}_{scenario.__name__}"
+    run.__doc__ = (scenario.__doc__ or "").format(stream=stream)
+    return run
 
 
-SCENARIOS: tuple[Callable[[World, str], Row], ...] = (broker_killed, cache_killed, dynamodb_throttles_half, three_times)
-DAYS: tuple[Any, ...] = tuple(_of(scenario, stream) for stream in TRAFFIC for scenario in SCENARIOS)
+STREAM_SCENARIOS = tuple(
+    _for_stream(scenario, stream)
+    for stream in TRAFFIC
+    for scenario in (broker_killed, cache_killed, dynamodb_throttles_half, three_times)
+)

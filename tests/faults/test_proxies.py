@@ -15,7 +15,7 @@ from aiohttp import web
 
 from faults.proxies.http_proxy import Call, HttpProxy
 from faults.proxies.proxy_faults import BASIC_ACK, HalfThrottled, LosesConfirms, RefusesSome, down, refuse
-from faults.proxies.socket_owner import is_held, kill_peer
+from faults.proxies.socket_owner import kill_peer, owned_by
 from localstage.tcp_proxy import TcpProxy, delayed
 
 
@@ -133,11 +133,11 @@ async def test_a_proxy_that_is_down_answers_nobody_and_then_everybody_again() ->
     await proxy.start()
     try:
         async with aiohttp.ClientSession() as session:
-            proxy.judge = down
+            proxy.fault = down
             with pytest.raises(aiohttp.ClientError):
                 await session.post(proxy.url, data=b"{}")
 
-            proxy.judge = HalfThrottled(1)
+            proxy.fault = HalfThrottled(1)
             async with session.post(proxy.url, data=b"{}") as answer:
                 assert await answer.text() == "hello"
     finally:
@@ -157,10 +157,10 @@ async def test_what_a_throttling_table_takes_and_leaves_is_what_it_was_given() -
         taken.extend(json.dumps(each) for each in json.loads(body)["RequestItems"]["table"])
         return web.Response(body=b"{}")
 
-    judge, call = HalfThrottled(2), batch(25)
+    throttle, call = HalfThrottled(2), batch(25)
     for _ in range(20):
         taken.clear()
-        answer = await judge(call, forward)
+        answer = await throttle(call, forward)
         assert isinstance(answer.body, bytes)
         if answer.status == 400:
             assert not taken
@@ -168,17 +168,17 @@ async def test_what_a_throttling_table_takes_and_leaves_is_what_it_was_given() -
         left = [json.dumps(each) for each in json.loads(answer.body)["UnprocessedItems"].get("table", ())]
         given = [json.dumps(each) for each in json.loads(call.body)["RequestItems"]["table"]]
         assert sorted(taken + left) == sorted(given)
-    assert judge.left > 0
+    assert throttle.unprocessed > 0
 
 
 async def test_a_table_that_refuses_some_refuses_calls_with_one_of_them() -> None:
     async def forward(_body: bytes) -> web.Response:
         return web.Response(body=b"{}")
 
-    judge = RefusesSome("7")
+    fault = RefusesSome("7")
 
-    assert (await judge(batch(7), forward)).status == 200
-    assert (await judge(batch(8), forward)).status == 400
+    assert (await fault(batch(7), forward)).status == 200
+    assert (await fault(batch(8), forward)).status == 400
 
 
 HOLD = "import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); s.recv(1)"
@@ -197,8 +197,8 @@ async def test_only_a_process_of_that_name_is_killed_for_its_connection() -> Non
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", HOLD, port, "ThatWorker")
     peer = await asyncio.wait_for(connected, 10)
 
-    assert is_held(peer, "ThatWorker")
-    assert not is_held(peer, "AnotherWorker")
+    assert owned_by(peer, "ThatWorker")
+    assert not owned_by(peer, "AnotherWorker")
     assert not kill_peer(peer, "AnotherWorker")
     assert process.returncode is None
     assert kill_peer(peer, "ThatWorker")
