@@ -92,7 +92,8 @@ class Harness:
                 self.stage.stop()
             if hasattr(self, "services"):
                 self.services.stop()
-            self._held.close()
+            if hasattr(self, "_held"):
+                self._held.close()
 
     def heal(self) -> None:
         """End every fault of the proxies."""

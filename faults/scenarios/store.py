@@ -115,8 +115,8 @@ def parking_queue(harness: Harness) -> Row:
             run.load.start()
             run.wait(2)
             run.load.send_one(CRASHING_TEXT)
-            # Twenty deliveries, each at most 5 s after the one before.
-            harness.lanes.drain(2 * PATIENCE, lambda depths: depths.parking > 0)
+            # Twenty deliveries, each 5 s after the one before, or later on a busy machine.
+            harness.lanes.drain(4 * PATIENCE, lambda depths: depths.parking > 0)
         returned = harness.operator.empty_parking_queue()
         run.expect(returned > 0, "nothing was in the parking queue")
         return run.finish(f"{record.killed} crashes, {returned} returned")
