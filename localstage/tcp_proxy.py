@@ -116,7 +116,7 @@ class TcpProxy:
                 for pump in pumps:
                     pump.cancel()
                 await asyncio.gather(*pumps, return_exceptions=True)
-        except OSError:
+        except (OSError, asyncio.CancelledError):  # Python 3.11 logs a connection's task that ends as cancelled
             pass
         finally:
             self._peers.discard(port)
