@@ -1,28 +1,28 @@
-"""The day on which the whole stage dies, its services included."""
+"""The scenario in which the whole stage fails, including its services."""
 
 from __future__ import annotations
 
 import time
 
-from faults.account import Row, judge
+from faults.harness import READ_PATIENCE, Harness
 from faults.lanes import Depths
+from faults.ledger import Row, reconcile
 from faults.load import Load
 from faults.stage import FaultStage
 from faults.template import write_template
-from faults.world import READ_PATIENCE, World
 from loadtest.checker.readback import drain_and_read
 
 BETWEEN_KILLS = 1000
 """Events."""
 
 
-def stage_killed(world: World) -> Row:
+def stage_killed(harness: Harness) -> Row:
     """A stage with its own services is killed (-9) under load, twice, and started again on the same data."""
     began = time.monotonic()
-    folder = world.folder / "whole"
+    folder = harness.folder / "whole"
     folder.mkdir(parents=True, exist_ok=True)
-    stage = FaultStage(folder, write_template(world.folder / "template-whole"), {})
-    stage.forget()
+    stage = FaultStage(folder, write_template(harness.folder / "template-whole"), {})
+    stage.reset()
     try:
         load = Load(stage.start(), "stage-killed")
         load.start()
@@ -32,9 +32,9 @@ def stage_killed(world: World) -> Row:
             stage.start()
         load.wait_for(load.accepted + BETWEEN_KILLS)
         load.stop()
-        # Its services are its own: what waits shows in what can be read, after the longest pause that is due.
+        # No proxy shows its queues: wait for the longest pause of the retry lane.
         drain_and_read(load.checker, load.target.reader(), patience=READ_PATIENCE + 40)
-        return judge(
+        return reconcile(
             "stage-killed",
             time.monotonic() - began,
             load.checker,

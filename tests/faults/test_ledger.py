@@ -1,4 +1,4 @@
-"""The account of a day notices every broken promise."""
+"""The ledger of a scenario notices every broken promise."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from faults.account import Row, judge
 from faults.lanes import DeadLetter, Depths
+from faults.ledger import Row, reconcile
 from faults.soak import draw
 from loadtest.checker.checker import Checker
 from loadtest.client.chat_events import ChatEvent
@@ -26,8 +26,8 @@ LETTER = DeadLetter(json.dumps({"events": [{"messageId": "id-1"}]}).encode(), "r
 POISON = DeadLetter(b"poison-1", "x")
 
 
-def account(*items: dict[str, Any], dead: tuple[DeadLetter, ...] = (), **given: Any) -> Row:
-    """The row of a day with one accepted event, at whose end ``items`` were read."""
+def result(*items: dict[str, Any], dead: tuple[DeadLetter, ...] = (), **given: Any) -> Row:
+    """The row of a scenario with one accepted event after which ``items`` were read."""
     checker = Checker()
     checker.attempt(EVENT)
     checker.acknowledge(EVENT, 0.1, "main")
@@ -35,11 +35,11 @@ def account(*items: dict[str, Any], dead: tuple[DeadLetter, ...] = (), **given: 
     for item in items:
         checker.read(item)
     expected, left = given.get("expected_dead", {}), given.get("left", Depths(0, 0, 0, 0))
-    return judge("day", 1.0, checker, retried=0, refused=0, dead=dead, expected_dead=expected, left=left)
+    return reconcile("scenario", 1.0, checker, retried=0, refused=0, dead=dead, expected_dead=expected, left=left)
 
 
-def test_a_day_on_which_everything_accepted_is_stored_is_good() -> None:
-    row = account(ITEM)
+def test_a_scenario_is_good_if_everything_accepted_is_stored() -> None:
+    row = result(ITEM)
 
     assert (row.good, row.accepted, row.stored, row.lost) == (True, 1, 1, 0)
 
@@ -47,31 +47,31 @@ def test_a_day_on_which_everything_accepted_is_stored_is_good() -> None:
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        (account(), "lost 1: ['id-1']"),
-        (account(ITEM, ITEM), "duplicated 1"),
-        (account(ITEM, {**ITEM, "messageId": "id-2"}), "unexpected 1"),
-        (account({**ITEM, "message": "other"}), "lost 1"),
-        (account(dead=(LETTER,)), "1 dead that should live"),
-        (account(ITEM, expected_dead={b"poison-1": "not_json"}), "1 poison not dead"),
+        (result(), "lost 1: ['id-1']"),
+        (result(ITEM, ITEM), "duplicated 1"),
+        (result(ITEM, {**ITEM, "messageId": "id-2"}), "unexpected 1"),
+        (result({**ITEM, "message": "other"}), "lost 1"),
+        (result(dead=(LETTER,)), "1 unexpected dead letters"),
+        (result(ITEM, expected_dead={b"poison-1": "not_json"}), "1 poison not dead"),
         (
-            account(ITEM, dead=(DeadLetter(b"poison-1", "x"),), expected_dead={b"poison-1": "y"}),
+            result(ITEM, dead=(DeadLetter(b"poison-1", "x"),), expected_dead={b"poison-1": "y"}),
             "dead for x instead of y",
         ),
         (
-            account(ITEM, dead=(DeadLetter(b"poison-1", ""),) * 2, expected_dead={b"poison-1": ""}),
+            result(ITEM, dead=(DeadLetter(b"poison-1", ""),) * 2, expected_dead={b"poison-1": ""}),
             "2 dead letters of 1",
         ),
-        (account(ITEM, left=Depths(0, 1, 0, 0)), "not drained"),
-        (account(ITEM, left=Depths(0, 0, 1, 0)), "not drained"),
+        (result(ITEM, left=Depths(0, 1, 0, 0)), "not drained"),
+        (result(ITEM, left=Depths(0, 0, 1, 0)), "not drained"),
     ],
 )
-def test_a_broken_promise_is_a_problem_of_the_day(row: Row, problem: str) -> None:
+def test_a_broken_promise_is_a_problem_of_the_scenario(row: Row, problem: str) -> None:
     assert any(found.startswith(problem) for found in row.problems), row.problems
 
 
 def test_an_accepted_event_that_is_dead_as_expected_is_accounted_for() -> None:
     """P4."""
-    row = account(dead=(LETTER,), expected_dead={b"id-1": ""})
+    row = result(dead=(LETTER,), expected_dead={b"id-1": ""})
 
     assert (row.good, row.lost, row.dead) == (True, 0, 1)
 

@@ -1,4 +1,4 @@
-"""Which process holds the other end of a loopback connection: so that a fault can hit the worker that asked."""
+"""Finds the process at the other end of a loopback connection, so that a fault can kill the worker that called."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from pathlib import Path
 def kill_peer(port: int, words: str) -> bool:
     """Kill (-9) the process whose end of a connection is ``port`` on 127.0.0.1; True if one was killed.
 
-    Only one whose command line holds ``words``, so that never anything else is hit.
+    Only a process whose command line contains ``words`` is killed.
     """
-    holder = _holder(port, words)
-    if holder is None:
+    owner = _owner(port, words)
+    if owner is None:
         return False
     with contextlib.suppress(ProcessLookupError):
-        os.kill(holder, signal.SIGKILL)
+        os.kill(owner, signal.SIGKILL)
         return True
     return False
 
 
-def is_held(port: int, words: str) -> bool:
-    """Whether the process whose end of a connection is ``port`` on 127.0.0.1 has ``words`` in its command line."""
-    return _holder(port, words) is not None
+def owned_by(port: int, words: str) -> bool:
+    """Whether ``port`` on 127.0.0.1 belongs to a process with ``words`` in its command line."""
+    return _owner(port, words) is not None
 
 
-def _holder(port: int, words: str) -> int | None:
+def _owner(port: int, words: str) -> int | None:
     socket = f"socket:[{_inode(port)}]"
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
         with contextlib.suppress(OSError):
-            if words.encode() in (folder / "cmdline").read_bytes() and _holds(folder, socket):
+            if words.encode() in (folder / "cmdline").read_bytes() and _has_socket(folder, socket):
                 return int(folder.name)
     return None
 
 
 def kill_worker(stage: int, words: str) -> bool:
-    """Kill (-9) one worker process of the stage with the id ``stage`` whose command line holds ``words``."""
+    """Kill (-9) one worker process of the stage with the id ``stage`` whose command line contains ``words``."""
     children = Path(f"/proc/{stage}/task/{stage}/children").read_text().split()
     for pid in children:
         with contextlib.suppress(OSError):
@@ -49,7 +49,7 @@ def kill_worker(stage: int, words: str) -> bool:
     return False
 
 
-def _holds(process: Path, socket: str) -> bool:
+def _has_socket(process: Path, socket: str) -> bool:
     for descriptor in (process / "fd").iterdir():
         # Threads open and close others meanwhile.
         with contextlib.suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""An HTTP proxy in front of DynamoDB's or SQS's emulator: it can be down, answer in its place, and look on."""
+"""An HTTP proxy in front of the emulator of DynamoDB or SQS that can change, answer or cut calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST = 64 * 1024 * 1024
 
 
 class Down(Exception):
-    """Cut the caller's connection without an answer."""
+    """Raised by a fault: cut the caller's connection without an answer."""
 
 
 @dataclass(frozen=True)
@@ -28,38 +28,42 @@ class Call:
 
 
 Forward = Callable[[bytes], Awaitable[web.Response]]
-Judge = Callable[[Call, Forward], Awaitable[web.Response]]
-"""What becomes of a call: forward it (perhaps with another body), answer it, or raise :class:`Down`."""
+Fault = Callable[[Call, Forward], Awaitable[web.Response]]
+"""What happens to a call: forward it (perhaps with another body), answer it, or raise :class:`Down`."""
 
 
-async def let_through(call: Call, forward: Forward) -> web.Response:
-    """The judge of good days."""
+async def pass_on(call: Call, forward: Forward) -> web.Response:
+    """Forward the call unchanged."""
     return await forward(call.body)
 
 
 class HttpProxy:
-    """Listens on ``port`` and hands every call to ``judge``. Belongs to one event loop."""
+    """Listens on ``port`` and hands every call to ``fault``, or to ``handle`` while there is none.
 
-    def __init__(self, upstream: Callable[[], str]) -> None:
+    Belongs to one event loop.
+    """
+
+    def __init__(self, upstream: Callable[[], str], handle: Fault = pass_on) -> None:
         self._upstream = upstream
+        self._handle = handle
         self._session: aiohttp.ClientSession | None = None
         self._runner: web.ServerRunner | None = None
         self._open: set[asyncio.Transport] = set()
-        self.judge: Judge = let_through
+        self.fault: Fault | None = None
         self.port = 0
 
     @property
     def url(self) -> str:
-        """Where the stage is pointed to."""
+        """The URL that the stage uses."""
         return f"http://127.0.0.1:{self.port}"
 
     async def start(self) -> None:
         """Listen on a free port of the loopback interface."""
-        # A long poll lasts 20 s, and a stalled emulator is the caller's affair.
+        # Without a limit: a long poll lasts 20 s, and callers have their own timeouts.
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=5)
         connector = aiohttp.TCPConnector(limit=0)
         self._session = aiohttp.ClientSession(auto_decompress=False, timeout=timeout, connector=connector)
-        # An answer to a caller that has given up is no trouble, and a caller may be killed: cancel what it asked for.
+        # A caller may be killed or give up: its call is cancelled.
         server = web.Server(self._answer, handler_cancellation=True, access_log=None)
         self._runner = web.ServerRunner(server)
         await self._runner.setup()
@@ -91,7 +95,8 @@ class HttpProxy:
             while more := await request.content.read(_LONGEST):
                 body += more
             action = request.headers.get("X-Amz-Target", "").rpartition(".")[2]
-            return await self.judge(Call(action, body, (host, port)), lambda sent: self._forward(request, sent))
+            handle = self.fault or self._handle
+            return await handle(Call(action, body, (host, port)), lambda sent: self._forward(request, sent))
         except (TimeoutError, Down, aiohttp.ClientError, OSError):
             transport.abort()
             return web.Response(status=502)

@@ -1,4 +1,4 @@
-"""What a DynamoDB or SQS proxy does on a bad day: each is a judge of calls."""
+"""What the proxies do during a fault: to calls of DynamoDB and SQS, and to the bytes of a broker's connections."""
 
 from __future__ import annotations
 
@@ -10,12 +10,34 @@ from typing import Any
 
 from aiohttp import web
 
-from faults.http_proxy import Call, Down, Forward
-from faults.peers import kill_peer
+from faults.proxies.http_proxy import Call, Down, Forward
+from faults.proxies.socket_owner import kill_peer
 
 JSON = "application/x-amz-json-1.0"
 WORKER = "PersistEvents"
-"""Stands in the command line of persist_events' workers (see localstage/functions/bootstrap.py)."""
+"""Part of the command line of persist_events' workers (see localstage/functions/bootstrap.py)."""
+
+
+BASIC_ACK = b"\x00\x3c\x00\x50"
+"""Class and method of AMQP's basic.ack: what a broker sends to a publisher as its confirm."""
+
+
+class LosesConfirms:
+    """Resets the connection of each of the next ``left`` chunks with a broker's confirm: the broker has the message,
+    and its publisher does not know."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def __call__(self, data: bytes) -> bytes | None:
+        if self.left and BASIC_ACK in data:
+            self.left -= 1
+            return None
+        return data
+
+
+def refuse(_data: bytes) -> None:
+    """Reset every connection that sends something."""
 
 
 async def down(_call: Call, _forward: Forward) -> web.Response:
@@ -24,12 +46,12 @@ async def down(_call: Call, _forward: Forward) -> web.Response:
 
 
 class HalfThrottled:
-    """Takes a random half of each BatchWriteItem's items and leaves the others unprocessed; one call in ten it refuses
-    whole, as DynamoDB does when no item fits."""
+    """Leaves a random half of each BatchWriteItem's items unprocessed, and refuses one call in ten, as DynamoDB does
+    when no item fits."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
-        self.left = 0
+        self.unprocessed = 0
 
     async def __call__(self, call: Call, forward: Forward) -> web.Response:
         if call.action != "BatchWriteItem":
@@ -42,7 +64,7 @@ class HalfThrottled:
         for table, requests in wanted.items():
             for request in requests:
                 (taken if self._random.random() < 0.5 else left).setdefault(table, []).append(request)
-        self.left += sum(map(len, left.values()))
+        self.unprocessed += sum(map(len, left.values()))
         if taken:
             answer = await forward(json.dumps({"RequestItems": taken}).encode())
             if answer.status != 200:
@@ -51,8 +73,8 @@ class HalfThrottled:
 
 
 class KillsWriters:
-    """Kills the worker (-9) that writes: every ``every``-th BatchWriteItem, in turn before and after its rows are
-    written."""
+    """Kills the worker (-9) of every ``every``-th BatchWriteItem, alternately before and after its rows are written;
+    ``most`` workers at most."""
 
     def __init__(self, every: int, most: int) -> None:
         self._every = every
@@ -72,7 +94,7 @@ class KillsWriters:
         raise Down
 
 
-class LethalRecord:
+class CrashRecord:
     """Kills the worker (-9) that would write a row with ``marker`` in it, every time."""
 
     def __init__(self, marker: str) -> None:
@@ -87,8 +109,8 @@ class LethalRecord:
 
 
 class RefusesSome:
-    """Refuses calls with a row whose message id ends with one of ``endings``, as a table does that is set up wrongly:
-    each of these rows looks like poison until that is mended."""
+    """Refuses calls with a row whose message id ends with one of ``endings``, as a wrongly configured table does: these
+    rows look like poison until the fault ends."""
 
     def __init__(self, endings: str) -> None:
         self._wanted = re.compile(rb'"messageId":\s?{"S":\s?"[^"]*[%s]"}' % endings.encode())
@@ -101,12 +123,11 @@ class RefusesSome:
         return await forward(call.body)
 
 
-class SqsWatch:
-    """Passes everything on and counts the events that SQS took into the retry lane."""
+class RetryCounter:
+    """Forwards every call and counts the events that SQS took into the retry lane."""
 
     def __init__(self) -> None:
         self.events = 0
-        self.records = 0
 
     async def __call__(self, call: Call, forward: Forward) -> web.Response:
         answer = await forward(call.body)
@@ -120,12 +141,11 @@ class SqsWatch:
         taken = {each["Id"] for each in json.loads(answer.body).get("Successful", ())}
         for entry in json.loads(body)["Entries"]:
             if entry["Id"] in taken:
-                self.records += 1
                 self.events += events_in(entry["MessageBody"])
 
 
 def events_in(body: str) -> int:
-    """How many events the envelope holds; 1 for what is no envelope."""
+    """The number of events in an envelope; 1 if ``body`` is no envelope."""
     try:
         events: Sequence[object] = json.loads(body)["events"]
         return len(events)

@@ -1,4 +1,4 @@
-"""A day's account: what was accepted, where it is, and whether anything is missing (P4)."""
+"""The result of a fault scenario: what was accepted, where it is, and whether anything is missing (P4)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from loadtest.checker.checker import Checker
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table. ``refused`` counts results that said 503; a good day has no ``problems``."""
+    """One line of the table. ``refused`` counts 503 results; a scenario without ``problems`` is good."""
 
-    day: str
+    scenario: str
     seconds: float
     accepted: int
     stored: int
     retried: int
     dead: int
-    parked: int
+    parking: int
     lost: int
     unexpected: int
     duplicated: int
@@ -30,12 +30,12 @@ class Row:
 
     @property
     def good(self) -> bool:
-        """Whether the day kept every promise."""
+        """Whether every promise was kept."""
         return not self.problems
 
 
-def judge(
-    day: str,
+def reconcile(
+    scenario: str,
     seconds: float,
     checker: Checker,
     *,
@@ -47,10 +47,10 @@ def judge(
     note: str = "",
     problems: Sequence[str] = (),
 ) -> Row:
-    """The day's row, after the rooms were walked. ``expected_dead`` are texts, each in the body of one dead letter,
-    with the reason that was given for it (none for what nobody could judge).
+    """Compare what was accepted with what was read back; returns the scenario's row.
 
-    An accepted event in the dead lane is not lost, but it must be one of those that were expected there.
+    ``expected_dead`` maps a text in the body of each expected dead letter to its reason, or to an empty string if no
+    reason is known. An accepted event in the dead lane is not lost, but it must be expected there.
     """
     verdict = checker.verdict()
     missing = {key for events in checker.missing().values() for key in events}
@@ -59,9 +59,9 @@ def judge(
     surplus = [letter for letter in dead if not any(text in letter.body for text in expected_dead)]
     absent = [text for text in expected_dead if not any(text in letter.body for letter in dead)]
     for letter in dead:
-        wanted = next((reason for text, reason in expected_dead.items() if text in letter.body), "")
-        if wanted and letter.reason and wanted != letter.reason:
-            found.append(f"dead for {letter.reason} instead of {wanted}")
+        expected = next((reason for text, reason in expected_dead.items() if text in letter.body), "")
+        if expected and letter.reason and expected != letter.reason:
+            found.append(f"dead for {letter.reason} instead of {expected}")
     if lost:
         found.append(f"lost {len(lost)}: {sorted(lost)[:3]}")
     for kind, count in (
@@ -72,23 +72,23 @@ def judge(
         if count:
             found.append(f"{kind} {count}: {verdict.examples.get(kind, verdict.examples.get('altered', ()))}")
     if surplus:
-        found.append(f"{len(surplus)} dead that should live: {surplus[0].reason} {surplus[0].body[:120]!r}")
+        found.append(f"{len(surplus)} unexpected dead letters: {surplus[0].reason} {surplus[0].body[:120]!r}")
     if absent:
         found.append(f"{len(absent)} poison not dead: {absent[:3]}")
     if len(dead) > len(expected_dead) and not surplus:
         found.append(f"{len(dead)} dead letters of {len(expected_dead)} poison records")
-    if left.moving or left.parked:
+    if left.moving or left.parking:
         found.append(f"not drained: {left}")
     if not verdict.accepted:
         found.append("nothing was accepted")
     return Row(
-        day=day,
+        scenario=scenario,
         seconds=seconds,
         accepted=verdict.accepted,
         stored=verdict.stored,
         retried=retried,
         dead=len(dead),
-        parked=left.parked,
+        parking=left.parking,
         lost=len(lost),
         unexpected=verdict.unexpected,
         duplicated=verdict.duplicated,
