@@ -91,22 +91,22 @@ class Pages:
 
     def ours(self, kind: str, size: int, query: dict[str, str]) -> Call:
         """The whole of read_room for one request."""
-        from headrace.api.paging.request import parse_page_request, path_id
-        from headrace.reading import answer_page
+        from headrace.api.paging.request import PageRequest
+        from headrace.api.router import HttpRouter, Route
+        from headrace.core.caller import CHAT_READ
+        from headrace.core.times import SystemClock
+        from headrace.streams.chat.routes import RoomPath, read_room
 
         claims = {"sub": "alice", "username": "Alice", "scope": "chat:read", "exp": "4102444800"}
         event = {
+            "routeKey": "GET /rooms/{roomId}/messages",
             "requestContext": {"requestId": "r-1", "authorizer": {"jwt": {"claims": claims}}},
             "pathParameters": {"roomId": f"room-{size}"},
             "queryStringParameters": query or None,
         }
-        history = self._histories[kind]
-
-        def read(caller: Any, event: Any) -> Any:
-            room_id = path_id("roomId", event["pathParameters"]["roomId"])
-            return history.room(caller, room_id, parse_page_request(event.get("queryStringParameters")))
-
-        return lambda: answer_page(event, read)
+        route = Route(read_room, scopes=(CHAT_READ,), path=RoomPath, query=PageRequest)
+        answer = HttpRouter({event["routeKey"]: route}, lambda: self._histories[kind], SystemClock())
+        return lambda: answer(event)
 
     def quiet(self, size: int) -> Call:
         """Let nobody have asked for the room before."""

@@ -1,20 +1,10 @@
-"""$disconnect: forgets the connection. Best effort on AWS's side, so rows also expire."""
+"""$disconnect: deletes the connection. AWS calls it best effort, so rows also expire."""
 
-from __future__ import annotations
+from headrace.api.router import Route
+from headrace.bootstrap.api import connection_api
+from headrace.bootstrap.live import connections
+from headrace.live.connection_routes import close_connection
 
-from typing import Any
+ROUTES = {"$disconnect": Route(close_connection, scopes=None)}
 
-from headrace.api import responses
-from headrace.core.errors import HeadraceError
-from headrace.reading import connections
-from headrace.runtime.observability import report
-
-
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """Answer 200 when nothing is left of the connection; nobody reads the answer but the log."""
-    try:
-        connections().close(event["requestContext"]["connectionId"])
-    except HeadraceError as error:
-        report(type(error).__name__, "a connection's rows were left to expire")
-        return responses.http_error(error)
-    return {"statusCode": 200}
+handler = connection_api(ROUTES, connections)

@@ -1,22 +1,39 @@
 """PUT /rooms/{roomId}; PUT, DELETE /rooms/{roomId}/members/{userId}; GET /rooms/{roomId}/members."""
 
-from __future__ import annotations
+from headrace.api.router import Route
+from headrace.bootstrap.api import http_api
+from headrace.bootstrap.chat import room_services
+from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE
+from headrace.core.errors import Conflict, NotFound
+from headrace.streams.chat.room_requests import JoinRequest, LeaveRequest, RoomRequest
+from headrace.streams.chat.routes import (
+    ListPage,
+    MemberBody,
+    MemberPath,
+    MembersQuery,
+    RoomBody,
+    RoomPath,
+    create_room,
+    join_room,
+    leave_room,
+    list_members,
+)
 
-from typing import Any
-
-from headrace.api.statistics import timed
-from headrace.keeping import room_routes
-from headrace.streams.chat.routes import RoomRoutes
+WRITE = (CHAT_WRITE, EVENTS_WRITE)
 
 ROUTES = {
-    "PUT /rooms/{roomId}": RoomRoutes.create,
-    "PUT /rooms/{roomId}/members/{userId}": RoomRoutes.join,
-    "DELETE /rooms/{roomId}/members/{userId}": RoomRoutes.leave,
-    "GET /rooms/{roomId}/members": RoomRoutes.members,
+    "PUT /rooms/{roomId}": Route(
+        create_room, scopes=WRITE, path=RoomPath, body=RoomRequest, answer=RoomBody, errors=(Conflict,)
+    ),
+    "PUT /rooms/{roomId}/members/{userId}": Route(
+        join_room, scopes=WRITE, path=MemberPath, body=JoinRequest, answer=MemberBody, errors=(NotFound, Conflict)
+    ),
+    "DELETE /rooms/{roomId}/members/{userId}": Route(
+        leave_room, scopes=WRITE, path=MemberPath, body=LeaveRequest, answer=MemberBody, errors=(NotFound, Conflict)
+    ),
+    "GET /rooms/{roomId}/members": Route(
+        list_members, scopes=(CHAT_READ,), path=RoomPath, query=MembersQuery, answer=ListPage
+    ),
 }
 
-
-@timed
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """Answer the request; what it changed is in force when the answer comes."""
-    return room_routes().answer(event, ROUTES.get(event["routeKey"], RoomRoutes.unknown))
+handler = http_api(ROUTES, room_services)

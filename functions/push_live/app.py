@@ -1,12 +1,12 @@
-"""Live copies from RabbitMQ to the connections that listen. Best effort: what does not arrive is in the history."""
+"""Live copies from RabbitMQ to the connections that subscribe to their rooms. Best effort: history has everything."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from headrace.listening import pusher
+from headrace.bootstrap.live import push_service
 
 
 def handler(event: dict[str, Any], context: object) -> None:
-    """Push the batch; nothing of it ever goes back to the queue."""
-    pusher().push(event)
+    """Push the batch; nothing of it goes back to the queue."""
+    push_service().push(event)

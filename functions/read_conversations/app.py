@@ -1,17 +1,25 @@
-"""GET /users/{userId}/rooms, PUT /rooms/{roomId}/read: a user's rooms with what is unread, and what they have read."""
+"""GET /users/{userId}/rooms, PUT /rooms/{roomId}/read: a user's rooms with what is unread, and read marks."""
 
-from __future__ import annotations
+from headrace.api.params import AnyBody
+from headrace.api.router import Route
+from headrace.bootstrap.api import http_api
+from headrace.bootstrap.chat import conversations
+from headrace.core.caller import CHAT_READ
+from headrace.streams.chat.routes import (
+    ConversationPage,
+    ConversationsQuery,
+    ReadMark,
+    RoomPath,
+    UserPath,
+    list_conversations,
+    mark_read,
+)
 
-from typing import Any
+ROUTES = {
+    "GET /users/{userId}/rooms": Route(
+        list_conversations, scopes=(CHAT_READ,), path=UserPath, query=ConversationsQuery, answer=ConversationPage
+    ),
+    "PUT /rooms/{roomId}/read": Route(mark_read, scopes=(CHAT_READ,), path=RoomPath, body=AnyBody, answer=ReadMark),
+}
 
-from headrace.api.statistics import timed
-from headrace.conversing import list_rooms, mark_read, unknown
-from headrace.reading import answer_body
-
-ROUTES = {"GET /users/{userId}/rooms": list_rooms, "PUT /rooms/{roomId}/read": mark_read}
-
-
-@timed
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """Answer the request; one that is refused is an answer too."""
-    return answer_body(event, ROUTES.get(event["routeKey"], unknown))
+handler = http_api(ROUTES, conversations)

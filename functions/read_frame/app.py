@@ -1,16 +1,15 @@
-"""Frames about a room: listen to it, stop listening, read its history. Answered on the same connection."""
+"""Frames about a room: subscribe to it, unsubscribe, read its history."""
 
-from __future__ import annotations
+from headrace.api.router import Route
+from headrace.bootstrap.api import frame_api
+from headrace.bootstrap.chat import subscriptions
+from headrace.core.caller import CHAT_READ
+from headrace.streams.chat.frames import RoomFrame, history, subscribe, unsubscribe
 
-from typing import Any
+ROUTES = {
+    "subscribe": Route(subscribe, scopes=(CHAT_READ,), body=RoomFrame),
+    "unsubscribe": Route(unsubscribe, scopes=(CHAT_READ,), body=RoomFrame),
+    "history": Route(history, scopes=(CHAT_READ,), body=RoomFrame),
+}
 
-from headrace.room_reading import room_frames
-from headrace.streams.chat.room_frames import RoomFrames
-
-ACTIONS = {"subscribe": RoomFrames.subscribe, "unsubscribe": RoomFrames.unsubscribe, "history": RoomFrames.history}
-
-
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """Answer the frame; a frame that is refused is an answer too."""
-    action = ACTIONS.get(event["requestContext"]["routeKey"], RoomFrames.unknown)
-    return room_frames().answer(event, action)
+handler = frame_api(ROUTES, subscriptions)

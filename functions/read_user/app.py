@@ -1,23 +1,16 @@
 """GET /users/{userId}/messages: a page of what one user said."""
 
-from __future__ import annotations
+from headrace.api.paging.request import PageRequest
+from headrace.api.router import Route
+from headrace.bootstrap.api import http_api
+from headrace.bootstrap.chat import user_history
+from headrace.core.caller import CHAT_READ
+from headrace.streams.chat.routes import MessagePage, UserPath, read_user
 
-from collections.abc import Mapping
-from typing import Any
+ROUTES = {
+    "GET /users/{userId}/messages": Route(
+        read_user, scopes=(CHAT_READ,), path=UserPath, query=PageRequest, answer=MessagePage
+    )
+}
 
-from headrace.api.paging.page import Page
-from headrace.api.paging.request import parse_page_request, path_id
-from headrace.api.statistics import timed
-from headrace.core.caller import Caller
-from headrace.reading import answer_page, user_history
-
-
-@timed
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """Answer the page, newest first."""
-    return answer_page(event, user_page)
-
-
-def user_page(caller: Caller, event: Mapping[str, Any]) -> Page:
-    user_id = path_id("userId", event["pathParameters"]["userId"])
-    return user_history().user(caller, user_id, parse_page_request(event.get("queryStringParameters")))
+handler = http_api(ROUTES, user_history)

@@ -1,16 +1,15 @@
-"""Every frame but $connect and $disconnect: accept events, answer on the same connection."""
+"""Frames that send messages, and ping; also every frame of an unknown action."""
 
-from __future__ import annotations
+from headrace.api.router import Route
+from headrace.bootstrap.api import frame_api
+from headrace.bootstrap.ingest import frame_acceptor
+from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
+from headrace.streams.chat.frames import ping, send_batch, send_message
 
-from typing import Any
+ROUTES = {
+    "sendMessage": Route(send_message, scopes=(CHAT_WRITE, EVENTS_WRITE)),
+    "sendBatch": Route(send_batch, scopes=(CHAT_WRITE, EVENTS_WRITE)),
+    "ping": Route(ping),
+}
 
-from headrace.streams.chat.frames import Frames
-from headrace.writing import frames
-
-ACTIONS = {"sendMessage": Frames.send_message, "sendBatch": Frames.send_batch, "ping": Frames.ping}
-
-
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """Answer the frame; a frame that is refused is an answer too."""
-    action = ACTIONS.get(event["requestContext"]["routeKey"], Frames.unknown)
-    return frames().answer(event, action)
+handler = frame_api(ROUTES, frame_acceptor)

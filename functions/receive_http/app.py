@@ -1,15 +1,11 @@
 """The routes that take events: one, or a batch, with one result for each event."""
 
-from __future__ import annotations
-
-from typing import Any
-
-from headrace.api.statistics import timed
-from headrace.ingest.routes import HttpWrites, batch, single
+from headrace.bootstrap.api import http_api
+from headrace.bootstrap.ingest import http_acceptor
+from headrace.ingest.routes import batch, single
 from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.ski.stream import SKI
-from headrace.writing import http_writes
 
 ROUTES = {
     "POST /rooms/{roomId}/messages": single(CHAT, "roomId"),
@@ -22,8 +18,4 @@ ROUTES = {
     "POST /clicks/batch": batch(ADS),
 }
 
-
-@timed
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """Answer the request; one that is refused is an answer too."""
-    return http_writes().answer(event, ROUTES.get(event["routeKey"], HttpWrites.unknown))
+handler = http_api(ROUTES, http_acceptor)

@@ -14,6 +14,7 @@ from headrace.analytics.windows import Analytics
 from headrace.api import responses
 from headrace.api.auth import caller_from_http
 from headrace.api.paging.cursors import CursorSigner
+from headrace.api.router import HttpRouter
 from headrace.core import times
 from headrace.core.envelope import decode
 from headrace.core.errors import HeadraceError
@@ -21,7 +22,6 @@ from headrace.core.items import Item
 from headrace.core.stream import TableSettings
 from headrace.core.times import FixedClock
 from headrace.ingest.acceptor import Acceptor
-from headrace.ingest.routes import HttpWrites, batch, single
 from headrace.persist.persister import Persister
 from headrace.queues import names
 from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
@@ -33,6 +33,7 @@ from headrace.streams.ads.addresses import AddressHasher
 from headrace.streams.ads.history import ClickHistory
 from headrace.streams.ads.routes import AdsRoutes, Route
 from headrace.streams.ads.stream import ADS
+from tests.worlds.functions import routes_of
 from tests.worlds.ski_world import event
 from tests.worlds.write_path import rabbit_event, sqs_event
 
@@ -40,7 +41,7 @@ CLICKS = TableSettings(table="AdClicks", retention_days=30)
 START = "2025-11-21T10:00:30.000000Z"
 SETTLE = 10
 PRODUCER, USER, READER = "events:write", "chat:write chat:read", "analytics:read"
-SINGLE, BATCH = single(ADS, "adId"), batch(ADS)
+SINGLE, BATCH = "POST /ads/{adId}/clicks", "POST /clicks/batch"
 ADDRESS = "203.0.113.7"
 
 
@@ -93,7 +94,8 @@ class Billboards:
         self.retry = MemoryRetryLane(self.clock)
         self.store = LaggingStore(self.clock)
         self.cache = MemoryCache(self.clock)
-        self.http = HttpWrites(Acceptor(self.broker, self.retry, 4, self.clock), "")
+        acceptor = Acceptor(self.broker, self.retry, 4, self.clock)
+        self.http = HttpRouter(routes_of("receive_http"), lambda: acceptor, self.clock)
         late = LateEvents(self.cache, self.clock, SETTLE)
         self.persister = Persister(
             self.store, self.retry, {ADS.name: CLICKS}, self.clock, sleep=lambda _: None, after=(late,)
@@ -119,11 +121,11 @@ class Billboards:
         return self.send(body, SINGLE, {"adId": clicks[0]["adId"]}, subject, scope)
 
     def send(
-        self, body: Any, route: Any, path: dict[str, str] | None, subject: str = "ad-server", scope: str = PRODUCER
+        self, body: Any, route: str, path: dict[str, str] | None, subject: str = "ad-server", scope: str = PRODUCER
     ) -> tuple[int, dict[str, Any]]:
         sent = event(body, path, scope, subject)
         sent["requestContext"]["http"] = {"sourceIp": ADDRESS}
-        answer = self.http.answer(sent, route)
+        answer = self.http({**sent, "routeKey": route})
         return answer["statusCode"], json.loads(answer["body"])
 
     def ask(

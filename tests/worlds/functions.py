@@ -9,6 +9,8 @@ from types import ModuleType
 from headrace.api.router import Route
 from tests.unit.stack import ROOT
 
+FUNCTIONS = sorted(path.parent.name for path in (ROOT / "functions").glob("*/app.py"))
+
 
 @functools.cache
 def app(function: str) -> ModuleType:

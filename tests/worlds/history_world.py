@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
+from headrace.api.paging.request import PageRequest
 from headrace.core import keys, times
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden
 from headrace.storage.memory import MemoryReader
 from headrace.streams.chat.access import Access, Interval, ReadScope, not_in_room
-from headrace.streams.chat.history import History, PageRequest
+from headrace.streams.chat.history import History
 from headrace.streams.chat.newest_page_cache import NewestPageCache
 
 START = times.parse_iso("2025-11-21T10:00:00Z")

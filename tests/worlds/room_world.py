@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
+from headrace.api.router import HttpRouter
 from headrace.core.caller import Caller
 from headrace.core.times import FixedClock
 from headrace.ingest.acceptor import Acceptor
@@ -13,11 +14,11 @@ from headrace.live.memory import MemoryConnections
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.join_messages import JoinMessages
 from headrace.streams.chat.memberships import Membership, MemoryMemberships
-from headrace.streams.chat.room_members import RoomMembers
-from headrace.streams.chat.room_service import RoomService
+from headrace.streams.chat.room_service import RoomMembers, RoomService
 from headrace.streams.chat.rooms import MemoryRooms, RememberedRooms
-from headrace.streams.chat.routes import RoomRoutes
+from headrace.streams.chat.routes import RoomServices
 from headrace.streams.chat.write_rights import CheckedStore, RoomGate
+from tests.worlds.functions import routes_of
 from tests.worlds.senders import NOW
 from tests.worlds.write_path import QUEUES, Lanes
 
@@ -49,12 +50,13 @@ class Keepers:
         """The gate of an environment that remembers nothing yet."""
         return RoomGate(RememberedRooms(self.rooms), self.memberships, lambda: self.gate_time)
 
-    def environment(self, clock: FixedClock) -> RoomRoutes:
+    def environment(self, clock: FixedClock) -> HttpRouter:
         """manage_rooms in an environment with a clock of its own."""
         rooms = RememberedRooms(self.rooms)
         stories = JoinMessages(self.acceptor, clock)
         members = RoomMembers(self.access, rooms, self.memberships, CursorSigner(b"k" * 32))
-        return RoomRoutes(RoomService(rooms, self.memberships, self.connections, stories, clock), members, clock, "")
+        services = RoomServices(RoomService(rooms, self.memberships, self.connections, stories, clock), members)
+        return HttpRouter(routes_of("manage_rooms"), lambda: services, clock)
 
     def ask(
         self,
@@ -65,24 +67,25 @@ class Keepers:
         *,
         scopes: str = "chat:write chat:read",
         query: dict[str, str] | None = None,
-        routes: RoomRoutes | None = None,
+        routes: HttpRouter | None = None,
     ) -> tuple[int, Any]:
         """Status and body of an answer; ``path`` is ``room``, ``room/members`` or ``room/members/user``."""
         parts = path.split("/")
         route = {
-            ("PUT", 1): RoomRoutes.create,
-            ("PUT", 3): RoomRoutes.join,
-            ("DELETE", 3): RoomRoutes.leave,
-            ("GET", 2): RoomRoutes.members,
+            ("PUT", 1): "PUT /rooms/{roomId}",
+            ("PUT", 3): "PUT /rooms/{roomId}/members/{userId}",
+            ("DELETE", 3): "DELETE /rooms/{roomId}/members/{userId}",
+            ("GET", 2): "GET /rooms/{roomId}/members",
         }[method, len(parts)]
         claims = {"sub": user, "username": user.title(), "scope": scopes, "exp": "4102444800"}
         event = {
+            "routeKey": route,
             "requestContext": {"authorizer": {"jwt": {"claims": claims}}, "requestId": "r"},
             "pathParameters": {"roomId": parts[0], **({"userId": parts[2]} if len(parts) == 3 else {})},
             "queryStringParameters": query,
             "body": body if isinstance(body, str) or body is None else json.dumps(body),
         }
-        answer = (routes or self.routes).answer(event, route)
+        answer = (routes or self.routes)(event)
         return answer["statusCode"], json.loads(answer["body"])
 
     def ok(self, *arguments: Any, **more: Any) -> Any:

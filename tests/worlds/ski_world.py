@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from headrace.api.router import HttpRouter
 from headrace.api.statistics import RequestTimes
 from headrace.core import times
 from headrace.core.errors import StoreUnavailable
@@ -13,7 +14,6 @@ from headrace.core.items import Item
 from headrace.core.stream import Stream, TableSettings
 from headrace.core.times import FixedClock
 from headrace.ingest.acceptor import Acceptor
-from headrace.ingest.routes import HttpWrites, batch, single
 from headrace.persist.persister import Persister
 from headrace.queues import names
 from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
@@ -27,14 +27,15 @@ from headrace.streams.ski.resorts import MemoryResorts
 from headrace.streams.ski.routes import SkiRoutes, SkiServices
 from headrace.streams.ski.skiers import Skiers
 from headrace.streams.ski.stream import SKI
+from tests.worlds.functions import routes_of
 from tests.worlds.write_path import rabbit_event, sqs_event
 
 RIDES = TableSettings(table="LiftRides", retention_days=30)
 START = "2025-11-21T10:00:00.000000Z"
 WRITER, READER = "events:write", "analytics:read"
 
-SINGLE = single(SKI, "resortID", "seasonID", "dayID", "skierID", status=201)
-BATCH = batch(SKI)
+SINGLE = "POST /skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}"
+BATCH = "POST /lift-rides/batch"
 
 
 def ride(**fields: Any) -> dict[str, Any]:
@@ -101,7 +102,8 @@ class Slopes:
         self.counts = MemoryDayCounts(self.clock)
         self.monotonic = 0.0
         gate = SeasonGate(lambda: self.resorts, lambda: self.monotonic)
-        self.http = HttpWrites(Acceptor(self.broker, self.retry, 4, self.clock, {SKI.name: gate}), "")
+        acceptor = Acceptor(self.broker, self.retry, 4, self.clock, {SKI.name: gate})
+        self.http = HttpRouter(routes_of("receive_http"), lambda: acceptor, self.clock)
         self.listener = RideHook(self.counts, self.resorts, self.clock)
         self.persister = Persister(
             self.store, self.retry, {SKI.name: RIDES}, self.clock, sleep=lambda _: None, after=(OnlySki(self.listener),)
@@ -126,7 +128,7 @@ class Slopes:
     def send(
         self, body: Any, route: Any, path: dict[str, str] | None = None, subject: str = "gate"
     ) -> tuple[int, dict[str, Any]]:
-        answer = self.http.answer(event(body, path, WRITER, subject), route)
+        answer = self.http({**event(body, path, WRITER, subject), "routeKey": route})
         return answer["statusCode"], json.loads(answer["body"])
 
     def ask(self, route: Any, query: dict[str, str] | None = None, **path: Any) -> tuple[int, Any]:

@@ -7,19 +7,22 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from headrace.api.router import FrameRouter, HttpRouter
+from headrace.bootstrap.api import ACTIONS
 from headrace.core.envelope import decode
 from headrace.core.items import Item
 from headrace.ingest.acceptor import Acceptor
-from headrace.ingest.routes import HttpWrites
 from headrace.persist.persister import Persister
 from headrace.queues import names
 from headrace.queues.memory import MemoryPublisher, MemoryRetryLane, Message
 from headrace.queues.ports import RetryRecord, to_text
 from headrace.storage.memory import MemoryStore
-from headrace.streams.chat.frames import Frames
+from tests.worlds.functions import routes_of
 from tests.worlds.senders import CLOCK, TABLE
 
 QUEUES = 4
+ROOM_POST = "POST /rooms/{roomId}/messages"
+BATCH_POST = "POST /messages/batch"
 
 
 class Lanes:
@@ -31,11 +34,19 @@ class Lanes:
         self.store = MemoryStore()
         self.waits: list[float] = []
         self.acceptor = Acceptor(self.broker, self.retry, QUEUES, CLOCK)
-        self.frames = Frames(self.acceptor, CLOCK)
-        self.http = HttpWrites(self.acceptor, "")
         self.persister = Persister(
             self.store, self.retry, {"chat": TABLE, "probe": TABLE}, CLOCK, sleep=self.waits.append
         )
+
+    def frame(self, action: str, event: dict[str, Any], scope_prefix: str = "") -> dict[str, Any]:
+        """What receive_frame answers to a frame of ``action``."""
+        event["requestContext"]["routeKey"] = action
+        router = FrameRouter(routes_of("receive_frame"), lambda: self.acceptor, CLOCK, lambda: scope_prefix, ACTIONS)
+        return router(event)
+
+    def post(self, route: str, event: dict[str, Any]) -> dict[str, Any]:
+        """What receive_http answers to a request of ``route``."""
+        return HttpRouter(routes_of("receive_http"), lambda: self.acceptor, CLOCK)({**event, "routeKey": route})
 
     def published(self) -> list[dict[str, Any]]:
         """Every event on the broker."""

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from headrace.api import statistics as module
-from headrace.api.statistics import EVERY_SECONDS, RequestTimes, timed
+from headrace.api.statistics import EVERY_SECONDS, RequestTimes
 from headrace.core.errors import CacheUnavailable
 
 
@@ -96,27 +95,3 @@ def test_statistics_have_the_shape_of_the_skidataapi(flat: bool) -> None:
         "endpointStats": [{"URL": "/resorts", "operation": "GET", "mean": 2.5, "max": 7.001}],
         "since": "then",
     }
-
-
-def test_a_handler_is_timed_under_its_route_also_when_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    clocked = Clocked()
-    monkeypatch.setattr(module, "latencies", lambda: clocked.latencies)
-
-    @timed
-    def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
-        return {"answer": event["value"]}
-
-    assert handler({"routeKey": "GET /a", "value": 1}, None) == {"answer": 1}
-    with pytest.raises(KeyError):
-        handler({"routeKey": "GET /a"}, None)
-
-    assert clocked.cache.seen.wait(5)
-    assert handler.__name__ == "handler"
-
-
-def test_without_a_cache_nothing_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("CACHE_ENDPOINT", raising=False)
-    module.request_times.cache_clear()
-
-    assert timed(lambda event, _context: event)({"routeKey": "GET /a"}, None) == {"routeKey": "GET /a"}
-    module.request_times.cache_clear()

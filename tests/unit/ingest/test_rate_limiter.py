@@ -14,16 +14,14 @@ from hypothesis import strategies as st
 from headrace.core.errors import CacheUnavailable, RateLimited
 from headrace.ingest.acceptor import Acceptor
 from headrace.ingest.rate_limiter import EXCHANGE_SECONDS, RateLimiter
-from headrace.ingest.routes import HttpWrites, batch, single
 from headrace.ingest.shared_counts import SharedCounts
 from headrace.ingest.sliding_window import SLOT_SECONDS, WINDOW_SECONDS
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
-from headrace.streams.chat.frames import Frames
 from headrace.streams.chat.stream import CHAT
 from tests.unit.ingest.memory_commands import MemoryCommands
 from tests.worlds.senders import CLOCK, NOW, caller, message
-from tests.worlds.write_path import QUEUES, Lanes, frame_event, http_event
+from tests.worlds.write_path import BATCH_POST, QUEUES, ROOM_POST, Lanes, frame_event, http_event
 
 SETTINGS = RateSettings(event_rate=10, trusted_event_rate=0, event_rate_off_percent=50)
 MOST = 50
@@ -221,7 +219,6 @@ def lanes() -> Lanes:
     now = [0.0]
     limiter = RateLimiter(SETTINGS, None, lambda: now[0])
     lanes.acceptor = Acceptor(lanes.broker, lanes.retry, QUEUES, CLOCK, throttle=limiter)
-    lanes.frames, lanes.http = Frames(lanes.acceptor, CLOCK), HttpWrites(lanes.acceptor, "")
     return lanes
 
 
@@ -249,11 +246,11 @@ def test_an_event_that_comes_twice_in_a_batch_counts_once(lanes: Lanes) -> None:
 
 def test_a_refused_request_is_a_429_with_retry_after_and_the_ids_to_send_again(lanes: Lanes) -> None:
     events = [message(messageId=f"m-{number}") for number in range(MOST)]
-    assert lanes.http.answer(http_event({"events": events}), batch(CHAT))["statusCode"] == 202
+    assert lanes.post(BATCH_POST, http_event({"events": events}))["statusCode"] == 202
 
     for answer in (
-        lanes.http.answer(http_event({"events": [message(messageId="x"), {}]}), batch(CHAT)),
-        lanes.http.answer(http_event(message(messageId="x"), room="kitchen"), single(CHAT, "roomId")),
+        lanes.post(BATCH_POST, http_event({"events": [message(messageId="x"), {}]})),
+        lanes.post(ROOM_POST, http_event(message(messageId="x"), room="kitchen")),
     ):
         body = json.loads(answer["body"])
         assert answer["statusCode"] == 429
@@ -264,9 +261,9 @@ def test_a_refused_request_is_a_429_with_retry_after_and_the_ids_to_send_again(l
 
 def test_a_refused_frame_says_when_to_send_which_id_again(lanes: Lanes) -> None:
     events = [message(messageId=f"m-{number}") for number in range(MOST)]
-    lanes.frames.answer(frame_event({"events": events}), Frames.send_batch)
+    lanes.frame("sendBatch", frame_event({"events": events}))
 
-    answer = json.loads(lanes.frames.answer(frame_event(message(messageId="x")), Frames.send_message)["body"])
+    answer = json.loads(lanes.frame("sendMessage", frame_event(message(messageId="x")))["body"])
 
     assert (answer["type"], answer["messageId"], answer["timestamp"]) == ("error", "x", NOW)
     assert answer["error"]["code"] == "rate_limited"

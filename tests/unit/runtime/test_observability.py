@@ -6,13 +6,10 @@ import pytest
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from headrace.core.envelope import decode
-from headrace.ingest.routes import single
 from headrace.runtime import observability
 from headrace.runtime.observability import LogThrottle, Meter, logger
 from headrace.runtime.settings import ObserveSettings
-from headrace.streams.chat.frames import Frames
-from headrace.streams.chat.stream import CHAT
-from tests.worlds.write_path import Lanes, frame_event, http_event
+from tests.worlds.write_path import ROOM_POST, Lanes, frame_event, http_event
 
 
 def test_repeated_reports_are_let_through_once_in_five_seconds_with_their_count() -> None:
@@ -53,9 +50,9 @@ def test_log_lines_have_the_id_that_travels_with_the_event(protocol: str) -> Non
     logger.set_correlation_id(None)
     lanes = Lanes()
     if protocol == "frame":
-        lanes.frames.answer(frame_event({"roomId": "kitchen", "message": "hello"}), Frames.send_message)
+        lanes.frame("sendMessage", frame_event({"roomId": "kitchen", "message": "hello"}))
     else:
-        lanes.http.answer(http_event({"message": "hello"}, room="kitchen"), single(CHAT, "roomId"))
+        lanes.post(ROOM_POST, http_event({"message": "hello"}, room="kitchen"))
 
     (body,) = lanes.broker.bodies()
     assert logger.get_correlation_id() == decode(body).correlation_id == "r-1"
@@ -66,7 +63,7 @@ def test_what_is_not_stored_is_logged_with_the_id_it_was_accepted_under(
 ) -> None:
     monkeypatch.setattr(observability, "_quiet", LogThrottle())
     lanes = Lanes()
-    lanes.frames.answer(frame_event({"roomId": "kitchen", "message": "hello"}), Frames.send_message)
+    lanes.frame("sendMessage", frame_event({"roomId": "kitchen", "message": "hello"}))
     lanes.store.down = True
 
     lanes.persist(*lanes.broker.bodies())

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic import Field
 
+from headrace.api.router import HttpRouter
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import NotFound, PoisonRecord, StoreUnavailable, UserError
@@ -20,7 +21,7 @@ from headrace.core.stream import Stream, TableSettings, ValidatedEvent
 from headrace.core.times import FixedClock
 from headrace.core.validation import incoming, stamped
 from headrace.ingest.acceptor import Acceptor
-from headrace.ingest.routes import HttpWrites, batch, single
+from headrace.ingest.routes import batch, single
 from headrace.operations.dead_letter import Filter
 from headrace.operations.dead_letters import DeadLetters
 from headrace.persist.persister import Persister
@@ -132,12 +133,13 @@ class House:
         self.broker = MemoryPublisher(names.persist_queues(4))
         self.retry = MemoryRetryLane(self.clock)
         self.store = MemoryStore()
-        self.http = HttpWrites(Acceptor(self.broker, self.retry, 4, self.clock, stream_gates()), "")
+        acceptor = Acceptor(self.broker, self.retry, 4, self.clock, stream_gates())
+        self.http = HttpRouter(ROUTES, lambda: acceptor, self.clock)
         self.persister = Persister(self.store, self.retry, tables, self.clock, after=(StreamListeners(),))
         self.letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, tables, self.clock)
 
     def post(self, route: str, body: Any, **path: str) -> tuple[int, list[dict[str, Any]]]:
-        answer = self.http.answer(event(body, path, EVENTS_WRITE), ROUTES[route])
+        answer = self.http({**event(body, path, EVENTS_WRITE), "routeKey": route})
         return answer["statusCode"], json.loads(answer["body"])["results"]
 
     def persist(self, *bodies: bytes) -> None:

@@ -45,21 +45,25 @@ class AnyBody(Params):
 
 
 @functools.cache
-def names_of(model: type[Params]) -> list[str]:
-    """The names of a model's fields as clients write them, in order; fields with ``exclude`` are not for clients."""
-    return [field.alias or name for name, field in model.model_fields.items() if not field.exclude]
+def names_of(model: type[Params]) -> tuple[list[str], set[str]]:
+    """The names of a model's fields as clients write them, in order, and those that are optional.
+
+    Fields with ``exclude`` are not for clients.
+    """
+    fields = {field.alias or name: field for name, field in model.model_fields.items() if not field.exclude}
+    return list(fields), {name for name, field in fields.items() if not field.is_required()}
 
 
 def read(model: type[T] | None, given: Mapping[str, Any] | None) -> T | None:
-    """``given`` as a ``model``; ``None`` for a route that has none. A value of ``None`` counts as not given.
+    """``given`` as a ``model``; ``None`` for a route that has none. ``None`` for an optional field counts as not given.
 
     Raises:
         InvalidRequest: names every field that is wrong, what came, and what is allowed.
     """
     if model is None:
         return None
-    values = {name: value for name, value in (given or {}).items() if value is not None}
-    names = names_of(model)
+    names, optional = names_of(model)
+    values = {name: value for name, value in (given or {}).items() if value is not None or name not in optional}
     wrong = [
         FieldError(str(echo(name)), model.unknown, echo(value), ", ".join(names))
         for name, value in values.items()

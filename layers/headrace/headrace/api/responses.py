@@ -24,10 +24,14 @@ def http(status: int, body: Mapping[str, Any] | str, headers: Mapping[str, str] 
     }
 
 
-def http_error(error: Exception, **extra: Any) -> dict[str, Any]:
-    """The HTTP answer that the table in ``errors.py`` gives to ``error``; ``extra`` joins the body."""
-    headers = {"retry-after": str(error.retry_after)} if isinstance(error, Unavailable | RateLimited) else {}
-    return http(mapping_of(error).status, {"error": to_body(error), **extra}, headers)
+def http_error(error: Exception) -> dict[str, Any]:
+    """The HTTP answer to ``error``."""
+    return http(mapping_of(error).status, {"error": to_body(error)}, retry_headers(error))
+
+
+def retry_headers(error: Exception) -> dict[str, str]:
+    """The header with the seconds after which a request may succeed, where there are such."""
+    return {"retry-after": str(error.retry_after)} if isinstance(error, Unavailable | RateLimited) else {}
 
 
 def frame(body: Mapping[str, Any]) -> dict[str, Any]:

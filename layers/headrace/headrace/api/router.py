@@ -140,9 +140,11 @@ class HttpRouter:
             route = self.routes.get(key)
             caller = NOBODY if route is not None and route.scopes is None else self._caller(event)
             now = self._clock.now()
+            if route is None or route.scopes == ():
+                caller.require_unexpired(now)
             if route is None:
                 raise self._unknown(content)
-            if route.scopes is not None:
+            if route.scopes:
                 caller.require(*route.scopes, now=now)
             request = self._request(route, event, context, caller, now, correlation_id, meter, content)
             return self._success(route, route.function(self._services(), request))
@@ -205,13 +207,19 @@ class HttpRouter:
 
 
 class ConnectionRouter(HttpRouter):
-    """Answers ``$connect`` and ``$disconnect`` of a WebSocket API: any status but 200 refuses a connection."""
+    """Answers ``$connect`` and ``$disconnect`` of a WebSocket API: any status but 200 refuses a connection.
+
+    A function returns the headers of its answer.
+    """
 
     def _key(self, event: Mapping[str, Any]) -> str:
         return str(event["requestContext"]["routeKey"])
 
     def _caller(self, event: Mapping[str, Any]) -> Caller:
         return caller_from_frame(event, self._scope_prefix())
+
+    def _success(self, _route: Route, result: Any) -> dict[str, Any]:
+        return {"statusCode": 200, "headers": result} if result else {"statusCode": 200}
 
 
 class FrameRouter(ConnectionRouter):

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from headrace.api.paging.request import PageRequest
+from headrace.api.params import read
 from headrace.core import keys
 from headrace.core.caller import Caller
 from headrace.core.errors import InvalidCursor, InvalidRequest
-from headrace.streams.chat.history import PageRequest, parse_page_request
 from tests.worlds.history_world import ALICE, Rights, at, history, ids, row, stay
 
 MALLORY_TAG = keys.sender_tag("mallory")
@@ -152,7 +153,7 @@ def test_a_key_that_names_no_message_is_refused_with_its_field(field: str, key: 
 )
 def test_two_places_make_no_sense_and_the_second_is_named(places: tuple[str, ...], named: list[str]) -> None:
     with pytest.raises(InvalidRequest) as refusal:
-        parse_page_request(dict.fromkeys(places, "x"))
+        read(PageRequest, dict.fromkeys(places, "x"))
 
     assert [detail.field for detail in refusal.value.details] == named
 
@@ -174,7 +175,7 @@ def test_p12_a_cursor_of_another_room_user_or_query_is_no_place_to_look_around()
 
 
 def test_a_frames_numbers_are_taken_as_a_query_strings_digits() -> None:
-    assert parse_page_request({"limit": 50, "from": 1763719258722, "before": None}) == PageRequest(
+    assert read(PageRequest, {"limit": 50, "from": 1763719258722, "before": None}) == PageRequest(
         limit=50, start="2025-11-21T10:00:58.722000Z"
     )
 
@@ -184,7 +185,7 @@ def test_a_frames_numbers_are_taken_as_a_query_strings_digits() -> None:
 )
 def test_a_frames_field_of_another_kind_is_named(field: str, value: object) -> None:
     with pytest.raises(InvalidRequest) as refusal:
-        parse_page_request({field: value})
+        read(PageRequest, {field: value})
 
     assert refusal.value.details[0].field == field
 

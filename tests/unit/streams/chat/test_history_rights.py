@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from headrace.api.paging.cursors import CursorSigner
+from headrace.api.paging.request import PageRequest
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden, StoreUnavailable
 from headrace.core.times import SECOND, FixedClock
 from headrace.storage.memory import MemoryReader
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.access import RoomAccess
-from headrace.streams.chat.history import ROOMS_PER_PAGE, History, PageRequest
+from headrace.streams.chat.history import ROOMS_PER_PAGE, History
 from headrace.streams.chat.memberships import Change, MemoryMemberships
 from headrace.streams.chat.rooms import MemoryRooms, Room
 from tests.worlds.history_world import ALICE, START, Rights, at, history, ids, row, stay, walk

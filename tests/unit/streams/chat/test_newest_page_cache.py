@@ -9,13 +9,14 @@ import pytest
 
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.page import ROWS
+from headrace.api.paging.request import PageRequest
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden
 from headrace.core.keys import newest_page
 from headrace.core.times import FixedClock
 from headrace.storage.memory import MemoryCache, MemoryReader
 from headrace.storage.ports import RangeQuery, Rows
-from headrace.streams.chat.history import History, PageRequest
+from headrace.streams.chat.history import History
 from headrace.streams.chat.newest_page_cache import NewestPageCache, NewestPageHook
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE

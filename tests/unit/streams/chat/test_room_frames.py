@@ -9,6 +9,8 @@ import pytest
 
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.responses import FRAME_BYTES
+from headrace.api.router import FrameRouter
+from headrace.bootstrap.api import ACTIONS
 from headrace.core.caller import Caller
 from headrace.core.keys import live_marker
 from headrace.core.times import SECOND
@@ -18,8 +20,9 @@ from headrace.storage.memory import MemoryCache, MemoryReader
 from headrace.storage.ports import Table
 from headrace.streams.chat.access import Access, ReadScope
 from headrace.streams.chat.history import History
-from headrace.streams.chat.room_frames import RoomAction, RoomFrames
 from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.subscriptions import Subscriptions
+from tests.worlds.functions import routes_of
 from tests.worlds.room_world import GROUP, OPEN, Keepers
 from tests.worlds.room_world import caller as user
 from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender
@@ -37,11 +40,12 @@ class Stage:
         self.cache = MemoryCache(self.keepers.clock)
         self.frames = self.environment(self.keepers.access)
 
-    def environment(self, access: Access) -> RoomFrames:
+    def environment(self, access: Access) -> FrameRouter:
         reader = MemoryReader(self.keepers.lanes.store.rows)
         history = History(reader, CursorSigner(b"k" * 32), TABLE.table, self.keepers.clock, access)
         audience = SubscriberHints(self.cache, self.connections)
-        return RoomFrames(self.connections, audience, access, history, reader, TABLE.table, self.keepers.clock)
+        found = Subscriptions(self.connections, audience, access, history, reader, TABLE.table)
+        return FrameRouter(routes_of("read_frame"), lambda: found, self.keepers.clock, actions=ACTIONS)
 
     def say(self, room: str, text: str, **more: Any) -> str:
         """Store a message; its key."""
@@ -52,7 +56,7 @@ class Stage:
 
     def ask(
         self,
-        act: RoomAction,
+        act: str,
         subject: str = "alice",
         *,
         connection: str = "c-1",
@@ -61,7 +65,8 @@ class Stage:
     ) -> dict[str, Any]:
         event = frame_event({"requestId": "r-1", **body}, subject=subject, scope=scope)
         event["requestContext"] |= {"connectionId": connection, "connectedAt": (TICKS - 100) * 1000}
-        answer = self.frames.answer(event, act)
+        event["requestContext"]["routeKey"] = act
+        answer = self.frames(event)
         assert answer["statusCode"] == 200
         found: dict[str, Any] = json.loads(answer["body"])
         assert found["requestId"] == "r-1"
@@ -77,7 +82,7 @@ def stage() -> Stage:
 
 
 def test_subscribing_is_answered_with_the_newest_key_so_that_a_gap_shows(stage: Stage) -> None:
-    assert stage.ask(RoomFrames.subscribe, roomId="kitchen") == {
+    assert stage.ask("subscribe", roomId="kitchen") == {
         "type": "subscribed",
         "requestId": "r-1",
         "roomId": "kitchen",
@@ -86,13 +91,13 @@ def test_subscribing_is_answered_with_the_newest_key_so_that_a_gap_shows(stage: 
     stage.say("kitchen", "older", timestamp="2025-11-21T09:00:00Z", messageId="m-9")
     newest = stage.say("kitchen", "newest")
 
-    assert stage.ask(RoomFrames.subscribe, roomId="kitchen")["newest"] == newest
+    assert stage.ask("subscribe", roomId="kitchen")["newest"] == newest
     assert stage.listening("kitchen") == [Subscription("c-1", "alice")]
     assert stage.cache.get_many([live_marker("kitchen")]) == [SOME]
 
 
 def test_a_subscription_ends_with_its_connection_and_with_its_token(stage: Stage) -> None:
-    stage.ask(RoomFrames.subscribe, roomId="kitchen")
+    stage.ask("subscribe", roomId="kitchen")
 
     row = stage.connections.rows["kitchen", "c-1"]
     assert row["expiresAt"] - (TICKS - 100) - CONNECTION_SECONDS in range(1, 3600)
@@ -103,11 +108,11 @@ def test_a_subscription_ends_with_its_connection_and_with_its_token(stage: Stage
 
 
 def test_unsubscribing_ends_it_and_is_harmless_twice(stage: Stage) -> None:
-    stage.ask(RoomFrames.subscribe, roomId="kitchen")
-    stage.ask(RoomFrames.subscribe, roomId="kitchen", connection="c-2")
+    stage.ask("subscribe", roomId="kitchen")
+    stage.ask("subscribe", roomId="kitchen", connection="c-2")
 
     for _ in range(2):
-        assert stage.ask(RoomFrames.unsubscribe, roomId="kitchen")["type"] == "unsubscribed"
+        assert stage.ask("unsubscribe", roomId="kitchen")["type"] == "unsubscribed"
 
     assert stage.listening("kitchen") == [Subscription("c-2", "alice")]
 
@@ -116,8 +121,8 @@ def test_history_over_the_connection_is_the_page_that_http_gives(stage: Stage) -
     for number in range(5):
         stage.say("kitchen", f"n{number}", timestamp=f"2025-11-21T09:00:0{number}Z")
 
-    first = stage.ask(RoomFrames.history, roomId="kitchen", limit=2, action="history")
-    second = stage.ask(RoomFrames.history, roomId="kitchen", limit=2, before=first["next"])
+    first = stage.ask("history", roomId="kitchen", limit=2, action="history")
+    second = stage.ask("history", roomId="kitchen", limit=2, before=first["next"])
 
     assert (first["type"], first["roomId"], first["hasMore"]) == ("history", "kitchen", True)
     assert [item["message"] for item in first["items"] + second["items"]] == ["n4", "n3", "n2", "n1"]
@@ -130,7 +135,7 @@ def test_a_page_that_no_frame_holds_is_cut_short_and_says_so(stage: Stage) -> No
     body = {"roomId": "kitchen", "limit": 60}
     found, pages = 0, 0
     while True:
-        page = stage.ask(RoomFrames.history, **body)
+        page = stage.ask("history", **body)
         assert len(json.dumps(page, ensure_ascii=False).encode()) <= FRAME_BYTES
         found, pages = found + len(page["items"]), pages + 1
         if not page["hasMore"]:
@@ -141,8 +146,8 @@ def test_a_page_that_no_frame_holds_is_cut_short_and_says_so(stage: Stage) -> No
     assert pages > 1
 
 
-@pytest.mark.parametrize("action", [RoomFrames.subscribe, RoomFrames.history])
-def test_p12_who_was_never_in_a_members_room_hears_and_reads_nothing(stage: Stage, action: RoomAction) -> None:
+@pytest.mark.parametrize("action", ["subscribe", "history"])
+def test_p12_who_was_never_in_a_members_room_hears_and_reads_nothing(stage: Stage, action: str) -> None:
     stage.keepers.ok("alice", "PUT", "den", GROUP)
 
     answer = stage.ask(action, "mallory", roomId="den")
@@ -155,12 +160,12 @@ def test_p12_who_was_removed_hears_nothing_from_that_answer_on_and_may_not_subsc
     stage.keepers.ok("alice", "PUT", "den", GROUP)
     stage.keepers.ok("alice", "PUT", "den/members/bob")
     for name, connection in (("alice", "c-a"), ("bob", "c-b1"), ("bob", "c-b2")):
-        assert stage.ask(RoomFrames.subscribe, name, connection=connection, roomId="den")["type"] == "subscribed"
+        assert stage.ask("subscribe", name, connection=connection, roomId="den")["type"] == "subscribed"
 
     stage.keepers.ok("alice", "DELETE", "den/members/bob")
 
     assert [each.user_id for each in stage.listening("den")] == ["alice"]
-    answer = stage.ask(RoomFrames.subscribe, "bob", roomId="den")
+    answer = stage.ask("subscribe", "bob", roomId="den")
     assert answer["error"]["code"] == "forbidden"
     assert answer["error"]["details"][0]["field"] == "roomId"
     assert [each.user_id for each in stage.listening("den")] == ["alice"]
@@ -171,7 +176,7 @@ def test_a_member_hears_from_the_last_join_on(stage: Stage) -> None:
     stage.keepers.clock.advance(60)
     joined = stage.keepers.ok("alice", "PUT", "den/members/bob")["joinedAt"]
 
-    stage.ask(RoomFrames.subscribe, "bob", roomId="den")
+    stage.ask("subscribe", "bob", roomId="den")
 
     assert stage.listening("den") == [Subscription("c-1", "bob", joined)]
     assert joined > NOW
@@ -195,7 +200,7 @@ def test_p12_a_removal_while_somebody_subscribes_leaves_no_subscription(stage: S
     left: list[Any] = []
     stage.frames = stage.environment(Raced())
 
-    assert stage.ask(RoomFrames.subscribe, "bob", roomId="den")["error"]["code"] == "forbidden"
+    assert stage.ask("subscribe", "bob", roomId="den")["error"]["code"] == "forbidden"
     assert stage.listening("den") == []
 
 
@@ -219,16 +224,16 @@ def test_a_rejoin_while_somebody_subscribes_counts_from_the_new_join(stage: Stag
     again: list[str] = []
     stage.frames = stage.environment(Raced())
 
-    stage.ask(RoomFrames.subscribe, "bob", roomId="den")
+    stage.ask("subscribe", "bob", roomId="den")
 
     assert stage.listening("den") == [Subscription("c-1", "bob", again[0])]
 
 
 def test_p12_who_listened_to_a_room_before_it_was_one_for_members_is_out(stage: Stage) -> None:
-    stage.ask(RoomFrames.subscribe, "mallory", roomId="den")
+    stage.ask("subscribe", "mallory", roomId="den")
 
     stage.keepers.ok("alice", "PUT", "den", GROUP)
-    stage.ask(RoomFrames.subscribe, "alice", roomId="den")
+    stage.ask("subscribe", "alice", roomId="den")
     stage.keepers.ok("alice", "PUT", "den", GROUP)
 
     assert [each.user_id for each in stage.listening("den")] == ["alice"]
@@ -237,16 +242,16 @@ def test_p12_who_listened_to_a_room_before_it_was_one_for_members_is_out(stage: 
 def test_leaving_an_open_room_ends_no_subscription_since_everybody_may_read_it(stage: Stage) -> None:
     stage.keepers.ok("alice", "PUT", "hall", OPEN)
     stage.keepers.ok("alice", "PUT", "hall/members/alice")
-    stage.ask(RoomFrames.subscribe, roomId="hall")
+    stage.ask("subscribe", roomId="hall")
 
     stage.keepers.ok("alice", "DELETE", "hall/members/alice")
 
     assert len(stage.listening("hall")) == 1
 
 
-@pytest.mark.parametrize("action", [RoomFrames.subscribe, RoomFrames.unsubscribe, RoomFrames.history])
+@pytest.mark.parametrize("action", ["subscribe", "unsubscribe", "history"])
 @pytest.mark.parametrize("room", [None, "", "a#b", 7, ["kitchen"], "x" * 129, "a\u0000"])
-def test_a_room_that_is_none_is_refused_by_name(stage: Stage, action: RoomAction, room: object) -> None:
+def test_a_room_that_is_none_is_refused_by_name(stage: Stage, action: str, room: object) -> None:
     body = {} if room is None else {"roomId": room}
 
     answer = stage.ask(action, **body)
@@ -271,22 +276,22 @@ def test_a_room_that_is_none_is_refused_by_name(stage: Stage, action: RoomAction
     ],
 )
 def test_a_page_that_cannot_be_is_refused_and_never_an_error_of_ours(stage: Stage, body: dict[str, Any]) -> None:
-    answer = stage.ask(RoomFrames.history, roomId="kitchen", **body)
+    answer = stage.ask("history", roomId="kitchen", **body)
 
     assert answer["error"]["code"] in ("invalid_request", "invalid_cursor")
 
 
-@pytest.mark.parametrize("action", [RoomFrames.subscribe, RoomFrames.unsubscribe, RoomFrames.history])
-def test_a_token_that_may_not_read_may_not_listen(stage: Stage, action: RoomAction) -> None:
+@pytest.mark.parametrize("action", ["subscribe", "unsubscribe", "history"])
+def test_a_token_that_may_not_read_may_not_listen(stage: Stage, action: str) -> None:
     assert stage.ask(action, roomId="kitchen", scope="chat:write")["error"]["code"] == "forbidden"
     assert stage.listening("kitchen") == []
 
 
 def test_an_action_that_there_is_not_is_refused(stage: Stage) -> None:
-    assert stage.ask(RoomFrames.unknown, action="dance")["error"]["details"][0]["field"] == "action"
+    assert stage.ask("dance", action="dance")["error"]["details"][0]["field"] == "action"
 
 
 def test_rooms_of_any_script_are_one_room_in_every_form(stage: Stage) -> None:
-    stage.ask(RoomFrames.subscribe, roomId="cafe\u0301 ☕")
+    stage.ask("subscribe", roomId="cafe\u0301 ☕")
 
     assert stage.listening("café ☕") == [Subscription("c-1", user("alice").subject)]

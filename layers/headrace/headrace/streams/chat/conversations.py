@@ -17,7 +17,7 @@ from headrace.api.paging.page import item_of
 from headrace.api.paging.range_walk import ReadBudget, ranges, read_page, spans_of
 from headrace.api.paging.request import ListRequest
 from headrace.core import times
-from headrace.core.caller import CHAT_READ, Caller
+from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
 from headrace.core.intervals import Interval
 from headrace.core.keys import MESSAGE_KEY_FORM, parse_read_mark, shown_read_mark, time_of
@@ -95,7 +95,6 @@ class Conversations:
             Forbidden: somebody else's; InvalidCursor; StoreUnavailable.
         """
         now = self._clock.now()
-        caller.require(CHAT_READ, now=now)
         if user_id != caller.subject:
             detail = FieldError("userId", "is not you", echo(user_id), "the token's own user")
             raise Forbidden("conversations are shown to their own user only", details=[detail])
@@ -121,7 +120,6 @@ class Conversations:
             Forbidden: the caller was never in the room. InvalidRequest: no message key or time, or one to come.
         """
         now = self._clock.now()
-        caller.require(CHAT_READ, now=now)
         position = _position(up_to, now)
         membership = self._memberships.get(caller.subject, room_id)
         if not membership.intervals:

@@ -1,87 +1,84 @@
-"""What a WebSocket frame asks for, and the frame that answers it. The connection stays open whatever it said."""
+"""What the actions of the WebSocket API ask for, and the frames that answer them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
+from pydantic import Field
+
 from headrace.api import responses
-from headrace.api.auth import caller_from_frame
-from headrace.api.bodies import event_list, parse_object
+from headrace.api.bodies import event_list
+from headrace.api.paging.request import PageRequest
+from headrace.api.params import Params, read
+from headrace.api.router import Request
 from headrace.core import times
-from headrace.core.caller import Caller
-from headrace.core.errors import FieldError, HeadraceError, InvalidRequest, echo, to_body
-from headrace.core.times import Clock
+from headrace.core.errors import to_body
+from headrace.core.fields import Id
+from headrace.core.keys import ID_FORM
 from headrace.ingest.acceptor import Acceptor
-from headrace.runtime.observability import Meter, correlate, report_unexpected
 from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.subscriptions import Subscriptions
 
 BATCH_LIMIT = 100
-ACTIONS = "sendMessage, sendBatch, subscribe, unsubscribe, history, ping"
+PAGE_BYTES = responses.FRAME_BYTES - 8 * 1024
+"""Of a page's items in a frame; the rest is for the cursors and the frame's other fields."""
+NOT_OF_A_PAGE = frozenset({"action", "requestId", "roomId"})
+
+FrameRequest = Request[None, None, Any]
 
 
-class Frames:
-    """Answers frames of one environment."""
+class RoomFrame(Params):
+    """A frame about a room; its other fields are the action's."""
 
-    def __init__(self, acceptor: Acceptor, clock: Clock, scope_prefix: str = "") -> None:
-        self._acceptor = acceptor
-        self._clock = clock
-        self._scope_prefix = scope_prefix
+    unknown = ""
 
-    def answer(self, event: Mapping[str, Any], action: Action) -> dict[str, Any]:
-        """The answer to a MESSAGE event: ``action``'s, or the error that stopped it. Never raises."""
-
-        def act(frame: dict[str, Any], caller: Caller, correlation_id: str, meter: Meter) -> dict[str, Any]:
-            return action(self, frame, caller, correlation_id, meter)
-
-        return answer_frame(event, self._clock, self._scope_prefix, act)
-
-    def send_message(self, frame: dict[str, Any], caller: Caller, correlation_id: str, meter: Meter) -> dict[str, Any]:
-        """Accept the one event that the frame itself is."""
-        (result,) = self._acceptor.accept(CHAT, caller, [frame], correlation_id, meter)
-        request_id = responses.request_id_of(frame)
-        if result.error is not None:
-            return responses.frame_error(request_id, to_body(result.error), **result.receipt)
-        return responses.ack(request_id, result.to_body())
-
-    def send_batch(self, frame: dict[str, Any], caller: Caller, correlation_id: str, meter: Meter) -> dict[str, Any]:
-        """Accept the frame's events, with one result each."""
-        events = event_list(frame, BATCH_LIMIT)
-        results = self._acceptor.accept(CHAT, caller, events, correlation_id, meter)
-        return responses.acks(responses.request_id_of(frame), [result.to_body() for result in results])
-
-    def ping(self, frame: dict[str, Any], _caller: Caller, _correlation_id: str, _meter: Meter) -> dict[str, Any]:
-        """Tell the time."""
-        return responses.pong(responses.request_id_of(frame), times.iso(self._clock.now()))
-
-    def unknown(self, frame: dict[str, Any], _caller: Caller, _correlation_id: str, _meter: Meter) -> dict[str, Any]:
-        """Refuse an action that there is not."""
-        detail = FieldError("action", "is not an action", echo(frame.get("action")), ACTIONS)
-        raise InvalidRequest("the frame's action is not known", details=[detail])
+    room_id: Id = Field(description=ID_FORM)
 
 
-Action = Callable[[Frames, dict[str, Any], Caller, str, Meter], dict[str, Any]]
-Act = Callable[[dict[str, Any], Caller, str, Meter], dict[str, Any]]
+class FramePage(PageRequest):
+    """A page of a history that fits into a frame."""
+
+    max_bytes: int = Field(default=PAGE_BYTES, exclude=True)
 
 
-def answer_frame(event: Mapping[str, Any], clock: Clock, scope_prefix: str, act: Act) -> dict[str, Any]:
-    """What ``act(frame, caller, correlation_id, meter)`` answers to a MESSAGE event, or the error that stopped it.
+def send_message(acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
+    """Accept the one event that the frame itself is."""
+    (result,) = acceptor.accept(CHAT, request.caller, [request.content], request.correlation_id, request.meter)
+    if result.error is not None:
+        return responses.frame_error(request.request_id, to_body(result.error), **result.receipt)
+    return responses.ack(request.request_id, result.to_body())
 
-    Never raises.
-    """
-    meter = Meter()
-    request_id = None
-    correlation_id = correlate(event)
-    try:
-        frame = parse_object(event.get("body"), "frame")
-        request_id = responses.request_id_of(frame)
-        caller = caller_from_frame(event, scope_prefix)
-        caller.require_unexpired(clock.now())
-        return act(frame, caller, correlation_id, meter)
-    except HeadraceError as error:
-        return responses.frame_error(request_id, to_body(error))
-    except Exception as error:  # noqa: BLE001 - reported, and answered as an error: the client must not wait
-        report_unexpected(error)
-        return responses.frame_error(request_id, to_body(error))
-    finally:
-        meter.flush()
+
+def send_batch(acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
+    """Accept the frame's events, with one result each."""
+    events = event_list(request.content, BATCH_LIMIT)
+    results = acceptor.accept(CHAT, request.caller, events, request.correlation_id, request.meter)
+    return responses.acks(request.request_id, [result.to_body() for result in results])
+
+
+def ping(_acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
+    """Answer with the server's time."""
+    return responses.pong(request.request_id, times.iso(request.now))
+
+
+def subscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
+    """Send new messages of the room to the connection; the answer has the key of the newest message before that."""
+    context, room_id = request.event["requestContext"], request.body.room_id
+    connected_at = int(context["connectedAt"]) // 1000
+    newest = subscriptions.subscribe(request.caller, room_id, context["connectionId"], connected_at)
+    return responses.subscribed(request.request_id, room_id, newest)
+
+
+def unsubscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
+    """Send no more messages of the room to the connection."""
+    room_id = request.body.room_id
+    subscriptions.unsubscribe(room_id, request.event["requestContext"]["connectionId"])
+    return responses.unsubscribed(request.request_id, room_id)
+
+
+def history(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
+    """A page of the room, as ``GET /rooms/{roomId}/messages`` answers it, cut to what a frame holds."""
+    room_id = request.body.room_id
+    wanted = read(FramePage, {name: each for name, each in request.content.items() if name not in NOT_OF_A_PAGE})
+    page = subscriptions.history.room(request.caller, room_id, wanted or FramePage())
+    return responses.history(request.request_id, room_id, page.text())

@@ -11,17 +11,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner, Query
-from headrace.api.paging.page import ITEM_FIELDS, ROWS, Page
+from headrace.api.paging.page import ROWS, Page
 from headrace.api.paging.pager import Pager
 from headrace.api.paging.range_walk import ReadBudget, spans_of
-from headrace.api.paging.request import PageRequest, parse_page_request, path_id
+from headrace.api.paging.request import PageRequest
 from headrace.core import times
-from headrace.core.caller import CHAT_READ, Caller
+from headrace.core.caller import Caller
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 from headrace.streams.chat.access import Access, ReadScope
 from headrace.streams.chat.newest_page_cache import NewestPageCache
-
-__all__ = ["ITEM_FIELDS", "History", "PageRequest", "parse_page_request", "path_id"]
 
 ROOM_EFFORT = ReadBudget(reads=64, rows=4000)
 """Reads that a page may spend on expired rows which are not deleted yet. All but the first few pass over 1 MB each, so
@@ -69,10 +67,9 @@ class History:
         the cache, and be 2 s old. ``has_more`` is exact.
 
         Raises:
-            Forbidden, TokenExpired: the caller may not read; InvalidRequest; StoreUnavailable.
+            Forbidden: the caller may not read; InvalidRequest; StoreUnavailable.
         """
         now = self._clock.now()
-        caller.require(CHAT_READ, now=now)
         reach = self._access.reach(caller, room_id)
         query = Query("room", room_id, caller.subject, request.start, request.end)
         rows = RangeQuery(self._table, "roomId", room_id, "timestampSk", consistent=True)
@@ -98,10 +95,9 @@ class History:
         The work is bounded: ``has_more`` is also true when the page stopped early. The index may lag by some ms.
 
         Raises:
-            Forbidden, TokenExpired: the caller may not read; InvalidRequest; StoreUnavailable.
+            Forbidden: the caller may not read; InvalidRequest; StoreUnavailable.
         """
         now = self._clock.now()
-        caller.require(CHAT_READ, now=now)
         query = Query("user", user_id, caller.subject, request.start, request.end)
         rows = RangeQuery(self._table, "userId", user_id, "timestampSk", index="UserIndex")
         spans = spans_of(None, request.start, request.end)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
+from headrace.api.params import Params, names_of
+from headrace.api.router import Request
 from headrace.core import keys, times
-from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.caller import EVENTS_WRITE
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
-from headrace.core.fields import EventModel, Id, Time
+from headrace.core.fields import Id, Time
 from headrace.core.sender import AHEAD_LIMIT
-from headrace.core.validation import field_errors
 from headrace.streams.chat.memberships import EVENT_ID_LIMIT, Role
 from headrace.streams.chat.rooms import DIRECT, GROUP, OPEN, Form, RoomKind
 
@@ -30,7 +31,14 @@ def _event_id(value: str) -> str:
 EventId = Annotated[str, AfterValidator(_event_id)]
 
 
-class RoomRequest(EventModel):
+class RoomBody(Params):
+    """Base of the bodies; unknown fields are ignored."""
+
+    refusal = "the body cannot be used as it stands"
+    unknown = ""
+
+
+class RoomRequest(RoomBody):
     """The body of a PUT of a room."""
 
     kind: RoomKind = Field(description="open or members")
@@ -40,8 +48,10 @@ class RoomRequest(EventModel):
     username: Id | None = Field(default=None, description=keys.ID_FORM)
 
 
-class JoinRequest(EventModel):
+class JoinRequest(RoomBody):
     """The body of a PUT of a member; all of it is optional."""
+
+    is_optional = True
 
     role: Role | None = Field(default=None, description="owner or member")
     at: Time | None = Field(default=None, alias="joinedAt", description=_TIME)
@@ -49,8 +59,10 @@ class JoinRequest(EventModel):
     username: Id | None = Field(default=None, description=keys.ID_FORM)
 
 
-class LeaveRequest(EventModel):
+class LeaveRequest(RoomBody):
     """The body of a DELETE of a member; all of it is optional."""
+
+    is_optional = True
 
     role: Literal[None] = None
     at: Time | None = Field(default=None, alias="leftAt", description=_TIME)
@@ -58,46 +70,41 @@ class LeaveRequest(EventModel):
     username: Id | None = Field(default=None, description=keys.ID_FORM)
 
 
-Request = TypeVar("Request", RoomRequest, JoinRequest, LeaveRequest)
-
 _TRUSTED = ("createdAt", "createdBy", "joinedAt", "leftAt", "id", "username")
 """Fields that only a trusted producer may give: who does what is in the token, and when is the server's clock."""
 
 
-def parse(model: type[Request], body: Mapping[str, Any], caller: Caller, now: int) -> Request:
-    """``body`` as a ``model``; ``now`` in microseconds.
+def check(request: Request[Any, Any, Any]) -> None:
+    """Check what a body asks for beyond its model.
 
     Raises:
         InvalidRequest: names every field that is wrong, what came and what is allowed.
         Forbidden: names every field that needs events:write.
     """
-    if not caller.has(EVENTS_WRITE):
-        _refuse_trusted(model, body)
-    try:
-        request = model.model_validate(body)
-    except ValidationError as error:
-        raise InvalidRequest("the body cannot be used as it stands", details=field_errors(model, error)) from None
-    at = request.created_at if isinstance(request, RoomRequest) else request.at
+    body, content, now = request.body, request.content, request.now
+    if not request.caller.has(EVENTS_WRITE):
+        _refuse_trusted(type(body), content)
+    at = body.created_at if isinstance(body, RoomRequest) else body.at
     wrong = []
     if at is not None and at > times.iso(now + AHEAD_LIMIT):
-        name = next(name for name in ("createdAt", "joinedAt", "leftAt") if name in body)
+        name = next(name for name in ("createdAt", "joinedAt", "leftAt") if name in content)
         wrong.append(FieldError(name, "is too far ahead", at, f"{_TIME}; the server's time is {times.iso(now)}"))
-    if isinstance(request, RoomRequest):
-        if request.form == DIRECT and request.kind == OPEN:
+    if isinstance(body, RoomRequest):
+        if body.form == DIRECT and body.kind == OPEN:
             wrong.append(FieldError("form", "does not fit kind open", DIRECT, "group, or kind members"))
-    elif request.id is not None and request.at is None:
-        wrong.append(FieldError("id", "needs a time beside it", request.id, "joinedAt or leftAt in the same body"))
+    elif body.id is not None and body.at is None:
+        wrong.append(FieldError("id", "needs a time beside it", body.id, "joinedAt or leftAt in the same body"))
     if wrong:
-        raise InvalidRequest("the body cannot be used as it stands", details=wrong)
-    return request
+        raise InvalidRequest(RoomBody.refusal, details=wrong)
 
 
-def _refuse_trusted(model: type[Request], body: Mapping[str, Any]) -> None:
-    fields = {field.alias or name for name, field in model.model_fields.items()}
+def _refuse_trusted(model: type[Params], content: Mapping[str, Any]) -> None:
     details = [
-        FieldError(name, "needs the scope events:write", echo(body[name]), "left out: the token and the server's clock")
+        FieldError(
+            name, "needs the scope events:write", echo(content[name]), "left out: the token and the server's clock"
+        )
         for name in _TRUSTED
-        if name in fields and body.get(name) is not None
+        if name in names_of(model)[0] and content.get(name) is not None
     ]
     if details:
         raise Forbidden(f"{details[0].field} needs the scope {EVENTS_WRITE}", details=details)

@@ -1,106 +1,198 @@
-"""The HTTP answers about rooms and their members."""
+"""What the HTTP routes of rooms, members, history and conversations ask for, and what they answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, TypedDict
 
-from headrace.api import responses
-from headrace.api.auth import caller_from_http
-from headrace.api.bodies import http_body
-from headrace.api.paging.request import parse_list_request
-from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE, Caller
-from headrace.core.errors import HeadraceError, NotFound
-from headrace.core.times import Clock
-from headrace.runtime.observability import Meter, correlate, report, report_unexpected
-from headrace.streams.chat.history import path_id
+from pydantic import BeforeValidator, Field
+
+from headrace.api.paging.request import ListRequest, PageRequest
+from headrace.api.params import AnyBody, Params, whole_number
+from headrace.api.router import Request
+from headrace.core.fields import Id
+from headrace.core.keys import ID_FORM
+from headrace.streams.chat.conversations import Conversations
+from headrace.streams.chat.history import History
 from headrace.streams.chat.join_messages import shown_name
 from headrace.streams.chat.memberships import Membership
-from headrace.streams.chat.room_members import DEFAULT_LIMIT, LIMIT, RoomMembers
-from headrace.streams.chat.room_requests import JoinRequest, LeaveRequest, RoomRequest, parse
-from headrace.streams.chat.room_service import RoomService
+from headrace.streams.chat.room_requests import JoinRequest, LeaveRequest, RoomRequest, check
+from headrace.streams.chat.room_service import RoomMembers, RoomService
 
 
-class RoomRoutes:
-    """Answers requests of one environment."""
+class RoomPath(Params):
+    """A room."""
 
-    def __init__(self, keeper: RoomService, members: RoomMembers, clock: Clock, scope_prefix: str) -> None:
-        self._keeper = keeper
-        self._members = members
-        self._clock = clock
-        self._scope_prefix = scope_prefix
+    refusal = "{field} is not a usable id"
 
-    def answer(self, event: Mapping[str, Any], route: Route) -> dict[str, Any]:
-        """The answer to an HTTP API event: ``route``'s, or the error that stopped it. Never raises."""
-        meter = Meter()
-        correlation_id = correlate(event)
-        try:
-            caller = caller_from_http(event, self._scope_prefix)
-            return responses.http(200, route(self, event, caller, correlation_id, meter))
-        except HeadraceError as error:
-            answer = responses.http_error(error)
-            if answer["statusCode"] >= 500:
-                report(type(error).__name__, f"a room could not be managed: {error.message}", level="error")
-            return answer
-        except Exception as error:  # noqa: BLE001 - reported, and answered as an error
-            report_unexpected(error)
-            return responses.http_error(error)
-        finally:
-            meter.flush()
-
-    def create(self, event: Mapping[str, Any], caller: Caller, correlation_id: str, meter: Meter) -> dict[str, Any]:
-        """Create the room in the path."""
-        now = self._writer(caller)
-        request = parse(RoomRequest, http_body(event), caller, now)
-        return self._keeper.create(caller, _path(event, "roomId"), request, correlation_id, meter).to_body()
-
-    def join(self, event: Mapping[str, Any], caller: Caller, correlation_id: str, meter: Meter) -> dict[str, Any]:
-        """Bring the user in the path into the room."""
-        now = self._writer(caller)
-        request = parse(JoinRequest, _optional_body(event), caller, now)
-        room_id, user_id = _path(event, "roomId"), _path(event, "userId")
-        return self._shown(self._keeper.join(caller, room_id, user_id, request, correlation_id, meter))
-
-    def leave(self, event: Mapping[str, Any], caller: Caller, correlation_id: str, meter: Meter) -> dict[str, Any]:
-        """Take the user in the path out of the room."""
-        now = self._writer(caller)
-        request = parse(LeaveRequest, _optional_body(event), caller, now)
-        room_id, user_id = _path(event, "roomId"), _path(event, "userId")
-        return self._shown(self._keeper.leave(caller, room_id, user_id, request, correlation_id, meter))
-
-    def members(self, event: Mapping[str, Any], caller: Caller, _correlation_id: str, _meter: Meter) -> dict[str, Any]:
-        """A page of who is in the room."""
-        caller.require(CHAT_READ, now=self._clock.now())
-        request = parse_list_request(event.get("queryStringParameters"), "after", DEFAULT_LIMIT, LIMIT)
-        return self._members.page(caller, _path(event, "roomId"), request)
-
-    def unknown(self, _event: Mapping[str, Any], _caller: Caller, _id: str, _meter: Meter) -> dict[str, Any]:
-        """Refuse a route that there is not."""
-        raise NotFound("there is no such route")
-
-    def _writer(self, caller: Caller) -> int:
-        now = self._clock.now()
-        caller.require(CHAT_WRITE, EVENTS_WRITE, now=now)
-        return now
-
-    def _shown(self, membership: Membership) -> dict[str, Any]:
-        last = membership.intervals[-1] if membership.intervals else None
-        return {
-            "roomId": membership.room_id,
-            "userId": membership.user_id,
-            "username": shown_name(membership),
-            "role": self._keeper.role_of(membership.room_id, membership),
-            "joinedAt": last and last.joined_at,
-            "leftAt": last and last.left_at,
-        }
+    room_id: Id = Field(description=ID_FORM)
 
 
-Route = Callable[[RoomRoutes, Mapping[str, Any], Caller, str, Meter], dict[str, Any]]
+class UserPath(Params):
+    """A user."""
+
+    refusal = "{field} is not a usable id"
+
+    user_id: Id = Field(description=ID_FORM)
 
 
-def _path(event: Mapping[str, Any], name: str) -> str:
-    return path_id(name, event["pathParameters"].get(name))
+class MemberPath(RoomPath, UserPath):
+    """A user in a room."""
 
 
-def _optional_body(event: Mapping[str, Any]) -> dict[str, Any]:
-    return http_body(event) if event.get("body") else {}
+def _limit(default: int, most: int) -> Any:
+    return Field(default=default, description=f"a whole number from 1 to {most}")
+
+
+class MembersQuery(ListRequest):
+    """A page of the members of a room."""
+
+    limit: Annotated[int, BeforeValidator(whole_number(1, 100))] = _limit(50, 100)
+    place: str | None = Field(default=None, alias="after", description="a cursor from an earlier page")
+
+
+class ConversationsQuery(ListRequest):
+    """A page of a user's rooms."""
+
+    limit: Annotated[int, BeforeValidator(whole_number(1, 50))] = _limit(20, 50)
+    place: str | None = Field(default=None, alias="before", description="a cursor from an earlier page")
+
+
+class MessageItem(TypedDict):
+    """A stored message; ``key`` is its place in the room."""
+
+    key: str
+    roomId: str
+    messageId: str
+    timestamp: str
+    userId: str
+    username: str
+    message: str
+    messageType: str
+
+
+class MessagePage(TypedDict):
+    """``next`` leads to older messages, ``previous`` to newer ones."""
+
+    items: list[MessageItem]
+    next: str | None
+    previous: str | None
+    hasMore: bool
+
+
+class RoomBody(TypedDict):
+    """A room."""
+
+    roomId: str
+    kind: str
+    form: str
+    createdAt: str
+    createdBy: str
+
+
+class MemberBody(TypedDict):
+    """A membership; ``leftAt`` is null while the user is in the room."""
+
+    roomId: str
+    userId: str
+    username: str
+    role: str
+    joinedAt: str | None
+    leftAt: str | None
+
+
+class ListPage(TypedDict):
+    """A page of a list that is read in one direction."""
+
+    items: list[dict[str, Any]]
+    next: str | None
+    hasMore: bool
+
+
+class ConversationPage(ListPage):
+    """``complete`` is false where the user is in more rooms than are looked at."""
+
+    complete: bool
+
+
+class ReadMark(TypedDict):
+    """Up to where a user has read a room."""
+
+    roomId: str
+    readTo: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoomServices:
+    """What manage_rooms asks."""
+
+    rooms: RoomService
+    members: RoomMembers
+
+
+def read_room(history: History, request: Request[RoomPath, PageRequest, None]) -> str:
+    """A page of one room's messages."""
+    return history.room(request.caller, request.path.room_id, request.query).text()
+
+
+def read_user(history: History, request: Request[UserPath, PageRequest, None]) -> str:
+    """A page of what one user said."""
+    return history.user(request.caller, request.path.user_id, request.query).text()
+
+
+def create_room(services: RoomServices, request: Request[RoomPath, None, RoomRequest]) -> dict[str, Any]:
+    """Create the room in the path."""
+    check(request)
+    room = services.rooms.create(
+        request.caller, request.path.room_id, request.body, request.correlation_id, request.meter
+    )
+    return room.to_body()
+
+
+def join_room(services: RoomServices, request: Request[MemberPath, None, JoinRequest]) -> MemberBody:
+    """Let the user in the path into the room."""
+    check(request)
+    path = request.path
+    membership = services.rooms.join(
+        request.caller, path.room_id, path.user_id, request.body, request.correlation_id, request.meter
+    )
+    return _member(services.rooms, membership)
+
+
+def leave_room(services: RoomServices, request: Request[MemberPath, None, LeaveRequest]) -> MemberBody:
+    """Let the user in the path out of the room."""
+    check(request)
+    path = request.path
+    membership = services.rooms.leave(
+        request.caller, path.room_id, path.user_id, request.body, request.correlation_id, request.meter
+    )
+    return _member(services.rooms, membership)
+
+
+def list_members(services: RoomServices, request: Request[RoomPath, MembersQuery, None]) -> dict[str, Any]:
+    """A page of who is in the room."""
+    return services.members.page(request.caller, request.path.room_id, request.query)
+
+
+def list_conversations(
+    conversations: Conversations, request: Request[UserPath, ConversationsQuery, None]
+) -> dict[str, Any]:
+    """A page of the user's rooms."""
+    return conversations.page(request.caller, request.path.user_id, request.query)
+
+
+def mark_read(conversations: Conversations, request: Request[RoomPath, None, AnyBody]) -> dict[str, Any]:
+    """Move the caller's read mark in the room."""
+    return conversations.mark_read(request.caller, request.path.room_id, request.content.get("upTo"))
+
+
+def _member(rooms: RoomService, membership: Membership) -> MemberBody:
+    last = membership.intervals[-1] if membership.intervals else None
+    return {
+        "roomId": membership.room_id,
+        "userId": membership.user_id,
+        "username": shown_name(membership),
+        "role": rooms.role_of(membership.room_id, membership),
+        "joinedAt": last.joined_at if last else None,
+        "leftAt": last.left_at if last else None,
+    }

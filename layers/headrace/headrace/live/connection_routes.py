@@ -1,0 +1,21 @@
+"""What happens when a WebSocket connection opens and closes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.api.router import Request
+from headrace.api.tokens import SUBPROTOCOL
+from headrace.live.connections import Connections
+
+
+def open_connection(connections: Connections, request: Request[None, None, Any]) -> dict[str, str]:
+    """Store the connection; the answer's header chooses the subprotocol, which browsers insist on."""
+    connections.open(request.event["requestContext"]["connectionId"], request.caller)
+    return {"Sec-WebSocket-Protocol": SUBPROTOCOL}
+
+
+def close_connection(connections: Connections, request: Request[None, None, Any]) -> dict[str, str]:
+    """Delete the connection and its subscriptions. AWS calls this best effort, so rows also expire."""
+    connections.close(request.event["requestContext"]["connectionId"])
+    return {}

@@ -1,0 +1,209 @@
+"""The one wrapper around every route: who may ask, what is logged and counted, and how errors are answered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headrace.api.params import AnyBody, Params
+from headrace.api.router import ConnectionRouter, FrameRouter, HttpRouter, Reply, Request, Route
+from headrace.api.statistics import RequestTimes
+from headrace.core.errors import ConfigurationError, NotFound, StoreUnavailable
+from headrace.core.times import FixedClock
+from headrace.runtime.observability import LogThrottle, logger
+from tests.worlds.functions import FUNCTIONS, app
+from tests.worlds.senders import NOW
+
+CLOCK = FixedClock(NOW)
+EXPIRED = {"exp": "1"}
+
+
+class Number(Params):
+    number: int = 1
+
+
+@pytest.fixture(autouse=True)
+def log_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headrace.runtime.observability._quiet", LogThrottle())
+
+
+def http_event(key: str = "GET /x", **claims: str) -> dict[str, Any]:
+    claims = {"sub": "alice", "scope": "chat:read", "exp": "4102444800", **claims}
+    context = {"requestId": "r-7", "authorizer": {"jwt": {"claims": claims}}}
+    return {"routeKey": key, "requestContext": context, "body": "{}"}
+
+
+def frame_event(key: str, **claims: str) -> dict[str, Any]:
+    claims = {"sub": "alice", "scope": "chat:read", "exp": "4102444800", **claims}
+    context = {"requestId": "r-7", "routeKey": key, "connectionId": "c-1", "authorizer": claims}
+    return {"requestContext": context, "body": json.dumps({"action": key, "requestId": "q-1"})}
+
+
+def asked(route: Route, event: dict[str, Any] | None = None) -> tuple[int, Any]:
+    answer = HttpRouter({"GET /x": route}, lambda: "services", CLOCK)(event or http_event())
+    return answer["statusCode"], json.loads(answer["body"])
+
+
+def failing(error: Exception) -> Callable[..., Any]:
+    def function(_services: object, _request: object) -> dict[str, Any]:
+        raise error
+
+    return function
+
+
+def test_a_function_gets_its_services_its_caller_and_its_parameters() -> None:
+    def function(services: str, request: Request[None, Number, AnyBody]) -> dict[str, Any]:
+        return {"services": services, "caller": request.caller.subject, "number": request.query.number}
+
+    event = http_event() | {"queryStringParameters": {}}
+
+    assert asked(Route(function, query=Number, body=AnyBody), event) == (
+        200,
+        {"services": "services", "caller": "alice", "number": 1},
+    )
+
+
+def test_the_status_is_the_routes_unless_the_function_says_another() -> None:
+    assert asked(Route(lambda *_: {"a": 1}, status=201)) == (201, {"a": 1})
+    assert asked(Route(lambda *_: Reply(503, {"a": 1}), status=201)) == (503, {"a": 1})
+
+
+def test_a_parameter_that_the_model_does_not_have_is_named() -> None:
+    event = http_event() | {"queryStringParameters": {"colour": "red"}}
+
+    status, body = asked(Route(lambda *_: {}, query=Number), event)
+
+    detail = {"field": "colour", "message": "is not a parameter of this route", "got": "red", "allowed": "number"}
+    assert (status, body["error"]["details"]) == (400, [detail])
+
+
+def test_an_unknown_route_is_a_404_and_an_unknown_action_names_the_actions() -> None:
+    assert asked(Route(lambda *_: {}), http_event("GET /y"))[0] == 404
+
+    answer = FrameRouter({}, lambda: None, CLOCK, actions="wave, nod")(frame_event("dance"))
+
+    error = json.loads(answer["body"])["error"]
+    assert error["details"][0] == {
+        "field": "action",
+        "message": "is not an action",
+        "got": "dance",
+        "allowed": "wave, nod",
+    }
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_route_refuses_who_has_no_token_an_old_one_or_no_scope(function: str) -> None:
+    for key, route in getattr(app(function), "ROUTES", {}).items():
+        if route.scopes is None:
+            continue
+        if " " in key:
+            answer = HttpRouter({key: route}, lambda: None, CLOCK)
+            nobody = http_event(key) | {"requestContext": {"requestId": "r"}}
+            statuses = [answer(each)["statusCode"] for each in (nobody, http_event(key, **EXPIRED))]
+            refused = json.loads(answer(http_event(key, scope="none:at-all"))["body"])["error"]["code"]
+        else:
+            router = ConnectionRouter if key.startswith("$") else FrameRouter
+            answer = router({key: route}, lambda: None, CLOCK)
+            codes = [json.loads(answer(frame_event(key, **each))["body"])["error"]["code"] for each in (EXPIRED,)]
+            assert codes == ["token_expired"]
+            statuses = [401, 401]
+            refused = json.loads(answer(frame_event(key, scope="none:at-all")).get("body", "{}")).get("error", {})
+            refused = refused.get("code") if route.scopes else "forbidden"
+
+        assert statuses == [401, 401], key
+        assert not route.scopes or refused == "forbidden", key
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_route_says_what_it_needs(function: str) -> None:
+    for key, route in getattr(app(function), "ROUTES", {}).items():
+        if " " in key:
+            assert route.answer is not None, key
+            assert ("{" in key) <= (route.path is not None or route.body is AnyBody), key
+            assert route.scopes is None or route.scopes, key
+
+
+@pytest.mark.parametrize(
+    ("router", "event"),
+    [(HttpRouter, http_event()), (ConnectionRouter, frame_event("GET /x")), (FrameRouter, frame_event("GET /x"))],
+    ids=["http", "connection", "frame"],
+)
+def test_every_log_line_of_a_request_has_its_correlation_id(
+    router: type[HttpRouter], event: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Operators' routes, ``$connect`` and ``$disconnect`` once had none."""
+    logger.set_correlation_id(None)
+
+    router({"GET /x": Route(failing(StoreUnavailable("no table")))}, lambda: None, CLOCK)(event)
+
+    assert logger.get_correlation_id() == "r-7"
+    assert "GET /x failed: no table" in caplog.text
+
+
+def test_a_missing_setting_is_logged_counted_and_not_answered(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The write paths once answered that it was logged, and did neither."""
+
+    def services() -> Any:
+        raise ConfigurationError("the variable RETRY_QUEUE_URL is missing")
+
+    for router, event in ((HttpRouter, http_event()), (FrameRouter, frame_event("GET /x"))):
+        answer = router({"GET /x": Route(lambda *_: {})}, services, CLOCK)(event)
+        error = json.loads(answer["body"])["error"]
+        assert error["code"] == "internal"
+        assert "RETRY_QUEUE_URL" not in json.dumps(error)
+
+    assert "RETRY_QUEUE_URL" in caplog.text
+    assert capsys.readouterr().out.replace(" ", "").count('"Unexpected":[1.0]') == 2
+
+
+def test_an_unexpected_error_is_counted_and_its_text_stays_private(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, body = asked(Route(failing(KeyError("a private text"))))
+
+    logged = "".join(str(vars(record)) for record in caplog.records)
+    assert (status, body["error"]["code"]) == (500, "internal")
+    assert "private" not in json.dumps(body) + logged
+    assert "test_router.py" in logged
+    assert '"Unexpected":[1.0]' in capsys.readouterr().out.replace(" ", "")
+
+
+def test_an_unavailable_table_is_a_503_and_the_log_names_the_route(caplog: pytest.LogCaptureFixture) -> None:
+    """A copied wrapper once said "a page could not be read" for a read mark."""
+    status, body = asked(Route(failing(StoreUnavailable("the table is out of reach"))))
+
+    assert (status, body["error"]["code"]) == (503, "unavailable")
+    assert body["error"]["retryAfter"] > 0
+    assert "GET /x failed: the table is out of reach" in caplog.text
+
+
+def test_a_users_own_error_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    assert asked(Route(failing(NotFound("no such room"))))[0] == 404
+    assert caplog.text == ""
+
+
+def test_every_request_is_timed_under_its_route_also_when_it_fails() -> None:
+    class Times(RequestTimes):
+        def __init__(self) -> None:
+            self.seen: list[str] = []
+
+        def add(self, route: str, seconds: float) -> None:
+            self.seen.append(route)
+
+    times = Times()
+    router = HttpRouter(
+        {"GET /x": Route(lambda *_: {}), "GET /y": Route(failing(KeyError()))},
+        lambda: None,
+        CLOCK,
+        request_times=lambda: times,
+    )
+
+    for key in ("GET /x", "GET /y", "GET /z"):
+        router(http_event(key))
+
+    assert times.seen == ["GET /x", "GET /y", "GET /z"]
