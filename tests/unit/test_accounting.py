@@ -15,7 +15,7 @@ from headrace.retry_lane.base import Handover
 from headrace.streams import CHAT
 from tests.unit.lanes import Lanes
 from tests.unit.senders import NOW, caller, message, sender
-from tests.unit.stack import ROOT
+from tests.unit.template_stack import ROOT
 
 
 class Books:

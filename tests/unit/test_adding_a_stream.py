@@ -43,7 +43,7 @@ from headrace.streams.fields import incoming, stamped
 from headrace.times import FixedClock
 from tests.unit.lanes import rabbit_event, received_event
 from tests.unit.slopes import event
-from tests.unit.stack import ROOT
+from tests.unit.template_stack import ROOT
 
 NOW = "2025-11-21T10:00:00.000000Z"
 

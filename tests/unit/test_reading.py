@@ -11,7 +11,7 @@ from headrace import reading
 from headrace.errors import ConfigurationError, StoreUnavailable
 from headrace.observe import Quiet
 from tests.unit.lanes import http_event
-from tests.unit.stack import Stack
+from tests.unit.template_stack import TemplateStack
 
 
 @pytest.fixture(autouse=True)
@@ -55,9 +55,11 @@ def test_what_nobody_expected_is_answered_and_counted_but_its_text_is_told_to_no
     assert '"Unexpected":[1.0]' in capsys.readouterr().out.replace(" ", "")
 
 
-def test_what_nobody_expected_raises_the_alarm_of_the_apis(stack: Stack) -> None:
-    shared = stack.resources["ReadRoom"]["Properties"]["Environment"]["Variables"]
-    metrics = [each.get("MetricStat", {}) for each in stack.resources["ApiErrorsAlarm"]["Properties"]["Metrics"]]
+def test_what_nobody_expected_raises_the_alarm_of_the_apis(template_stack: TemplateStack) -> None:
+    shared = template_stack.resources["ReadRoom"]["Properties"]["Environment"]["Variables"]
+    metrics = [
+        each.get("MetricStat", {}) for each in template_stack.resources["ApiErrorsAlarm"]["Properties"]["Metrics"]
+    ]
 
     assert {
         "Namespace": shared["POWERTOOLS_METRICS_NAMESPACE"],

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from localstage.template.document import parse
-from tests.unit.stack import ROOT, TEMPLATE, Stack
+from tests.unit.template_stack import ROOT, TEMPLATE, TemplateStack
 
 WITHOUT_A_CACHE = {"ManageDeadLetters"}
 """Outside the VPC, and so without a way to the cache; ``docs/ski.md`` says that its routes are missing."""
 
 
-def test_every_function_with_http_routes_counts_their_times_unless_it_cannot_reach_the_cache(stack: Stack) -> None:
+def test_http_functions_that_reach_the_cache_count_their_times(
+    template_stack: TemplateStack,
+) -> None:
     written = parse(TEMPLATE.read_text(), TEMPLATE)["Resources"]
     with_routes = {
         name
-        for name in stack.folders
+        for name in template_stack.folders
         if any(event["Type"] == "HttpApi" for event in written[name]["Properties"].get("Events", {}).values())
     }
 
     timed = {
         name
         for name in with_routes
-        if "@timed\ndef handler(" in (ROOT / "functions" / stack.folders[name] / "app.py").read_text()
+        if "@timed\ndef handler(" in (ROOT / "functions" / template_stack.folders[name] / "app.py").read_text()
     }
 
     assert timed == with_routes - WITHOUT_A_CACHE
     for name in timed:
-        assert "VpcConfig" in stack.resources[name]["Properties"]
-        assert stack.variables(name) >= {"CACHE_ENDPOINT", "CACHE_TLS"}
+        assert "VpcConfig" in template_stack.resources[name]["Properties"]
+        assert template_stack.variables(name) >= {"CACHE_ENDPOINT", "CACHE_TLS"}

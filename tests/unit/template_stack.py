@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
 
 
-class Stack:
+class TemplateStack:
     """Resources by logical id, after AWS's own translation."""
 
     def __init__(self, state_dir: Path) -> None:
