@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,6 @@ _RUN = {
 # Without these something that the template promises would be missing, so the user is told at once.
 _MISSED = {
     "AWS::ApiGateway::RestApi",
-    "AWS::CloudFormation::Stack",
     "AWS::DynamoDB::GlobalTable",
     "AWS::ElastiCache::ReplicationGroup",
     "AWS::Kinesis::Stream",
@@ -55,6 +55,8 @@ _MISSED = {
     "AWS::SNS::Topic",
     "AWS::StepFunctions::StateMachine",
 }
+_NESTED = "AWS::CloudFormation::Stack"
+_TYPE = re.compile(r"""\bType["']?:\s*["']?((?:AWS|Custom)::[A-Za-z0-9:]+)""")
 
 
 def load(
@@ -88,7 +90,7 @@ def load(
     stack = Stack(translated.document, resolver)
     _check_names(translated.document, resolver, stack)
     model = _read(stack, translated, template.parent, state_dir)
-    _tell_what_is_left_out(stack)
+    _tell_what_is_left_out(stack, translated.document, template.parent)
     return model
 
 
@@ -134,13 +136,32 @@ def _outputs(document: dict[str, Any], resolver: Resolver) -> dict[str, str]:
     return found
 
 
-def _tell_what_is_left_out(stack: Stack) -> None:
+def _tell_what_is_left_out(stack: Stack, document: dict[str, Any], root: Path) -> None:
     left_out: dict[str, list[str]] = {}
+    missed: dict[str, list[str]] = {}
     for logical_id, type_ in stack.types.items():
-        if type_ not in _RUN and not type_.startswith("Custom::"):
-            left_out.setdefault(type_, []).append(logical_id)
-    for type_ in sorted(left_out):
-        if type_ in _MISSED:
-            log.warning("%s is not run: the local stage has no %s", ", ".join(left_out[type_]), type_)
-    plain = sorted(type_ for type_ in left_out if type_ not in _MISSED)
-    log.debug("resource types that the local stage does not run: %s", ", ".join(plain) or "none")
+        if type_ in _RUN or type_.startswith("Custom::"):
+            continue
+        is_missed = type_ in _MISSED
+        if type_ == _NESTED:
+            is_missed = _is_missed_nested(document["Resources"][logical_id], root)
+        (missed if is_missed else left_out).setdefault(type_, []).append(logical_id)
+    for type_ in sorted(missed):
+        log.warning("%s is not run: the local stage has no %s", ", ".join(missed[type_]), type_)
+    log.debug("resource types that the local stage does not run: %s", ", ".join(sorted(left_out)) or "none")
+
+
+def _is_missed_nested(resource: dict[str, Any], root: Path) -> bool:
+    """Whether a nested stack has anything that a stage would run, or its template is not a file of this project.
+
+    The file is searched for types, not parsed: a start with a kept translation imports no YAML.
+    """
+    url = (resource.get("Properties") or {}).get("TemplateURL")
+    if not isinstance(url, str):
+        return True
+    try:
+        text = (root / url).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return True
+    types = set(_TYPE.findall(text))
+    return any(one in _RUN | _MISSED or one.startswith(("AWS::Serverless::", "Custom::")) for one in types)

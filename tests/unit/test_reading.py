@@ -57,9 +57,7 @@ def test_what_nobody_expected_is_answered_and_counted_but_its_text_is_told_to_no
 
 def test_what_nobody_expected_raises_the_alarm_of_the_apis(template_stack: TemplateStack) -> None:
     shared = template_stack.resources["ReadRoom"]["Properties"]["Environment"]["Variables"]
-    metrics = [
-        each.get("MetricStat", {}) for each in template_stack.resources["ApiErrorsAlarm"]["Properties"]["Metrics"]
-    ]
+    metrics = [each.get("MetricStat", {}) for each in template_stack.alarms["ApiErrorsAlarm"]["Metrics"]]
 
     assert {
         "Namespace": shared["POWERTOOLS_METRICS_NAMESPACE"],

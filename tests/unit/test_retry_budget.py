@@ -51,7 +51,7 @@ def test_the_docs_state_the_computed_budget(page: str) -> None:
     assert f"an outage shorter than {budget.outage} leaves the dead lane empty" in " ".join(
         text.replace("**", "").split()
     )
-    assert f"{budget.probe_seconds:g} s (`BreakerProbeSeconds`)" in text
+    assert f"{budget.probe_seconds:g} s (`BREAKER_PROBE_SECONDS`)" in text
 
 
 def test_the_template_describes_the_computed_budget(template_stack: TemplateStack) -> None:

@@ -28,4 +28,4 @@ def test_http_functions_that_reach_the_cache_count_their_times(
     assert timed == with_routes - WITHOUT_A_CACHE
     for name in timed:
         assert "VpcConfig" in template_stack.resources[name]["Properties"]
-        assert template_stack.variables(name) >= {"CACHE_ENDPOINT", "CACHE_TLS"}
+        assert template_stack.variables(name) >= {"CACHE_ENDPOINT"}

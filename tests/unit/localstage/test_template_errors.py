@@ -94,6 +94,25 @@ def test_what_is_not_run_is_listed_once_and_what_is_missed_is_a_warning(project,
 
 
 @pytest.mark.parametrize(
+    ("nested", "warns"),
+    [
+        ("Resources: {Depth: {Type: AWS::CloudWatch::Alarm}}", False),
+        ("Resources:\n  More:\n    Type: AWS::SQS::Queue\n", True),
+        ('{"Resources": {"More": {"Type": "AWS::Serverless::Function"}}}', True),
+        (None, True),
+    ],
+)
+def test_a_nested_stack_with_something_to_run_is_a_warning(project, caplog, nested, warns):
+    if nested is not None:
+        (project.folder / "nested.yaml").write_text(nested)
+    with caplog.at_level(logging.WARNING, "localstage.template"):
+        project.load("Nested: {Type: AWS::CloudFormation::Stack, Properties: {TemplateURL: nested.yaml}}")
+
+    warning = "Nested is not run: the local stage has no AWS::CloudFormation::Stack"
+    assert caplog.messages == ([warning] if warns else [])
+
+
+@pytest.mark.parametrize(
     ("resource", "complaint"),
     [
         (

@@ -1,5 +1,6 @@
 """What each function may do."""
 
+import json
 from collections import Counter
 
 import pytest
@@ -7,8 +8,8 @@ import pytest
 from headrace.streams import ADS
 from tests.unit.template_stack import TemplateStack, as_list
 
-# EC2 takes no narrower resource for network interfaces; the mappings' endpoints must name every resource, says AWS.
-MAY_NAME_EVERY_RESOURCE = {"InVpcPolicy", "LambdaEndpoint", "StsEndpoint"}
+# EC2 takes no narrower resource for network interfaces. AWS documents that these endpoints must name every resource.
+MAY_NAME_EVERY_RESOURCE = {"MappingPolicy", "LambdaEndpoint", "StsEndpoint"}
 
 
 def test_only_operators_routes_take_from_the_dead_letter_queue(template_stack: TemplateStack) -> None:
@@ -30,12 +31,39 @@ def test_every_function_has_a_role_of_its_own(template_stack: TemplateStack) -> 
     roles = Counter(template_stack.role_of(function) for function in template_stack.folders)
 
     assert set(roles.values()) == {1}
-    managed = [
-        one.get("ManagedPolicyArns", [])
-        for name, one in template_stack.of_type("AWS::IAM::Role").items()
-        if name in roles
-    ]
-    assert {str(arn) for arns in managed for arn in arns} == {str({"Ref": "InVpcPolicy"})}
+
+
+def test_a_function_writes_to_its_own_log_group_and_no_other(template_stack: TemplateStack) -> None:
+    """SAM's roles may write to every log group: each function's own policy denies the others."""
+    for function in template_stack.folders:
+        group = template_stack.resources[function]["Properties"]["LoggingConfig"]["LogGroup"]["Ref"]
+        arn = json.dumps({"Fn::GetAtt": [group, "Arn"]})
+        logs = {one for one in template_stack.permissions(function) if one.action.startswith("logs:")}
+
+        assert logs == {(action, arn, "null") for action in ("logs:CreateLogStream", "logs:PutLogEvents")}
+
+
+def test_only_lambda_itself_may_manage_network_interfaces(template_stack: TemplateStack) -> None:
+    for function in template_stack.folders:
+        wide = {one.action for one in template_stack.permissions(function) if one.resource == '"*"'}
+        in_vpc = "VpcConfig" in template_stack.resources[function]["Properties"]
+        (denial,) = template_stack.denials(function)
+
+        assert bool(wide) == (in_vpc or function == "PushLive")
+        assert all(action.startswith("ec2:") for action in wide)
+        assert (denial["Action"], denial["Resource"]) == ("ec2:*", "*")
+        assert denial["Condition"].keys() == {"ArnLike"}
+        assert denial["Condition"]["ArnLike"].keys() == {"lambda:SourceFunctionArn"}
+
+
+def test_only_functions_with_mappings_on_the_broker_may_look_at_the_vpc(template_stack: TemplateStack) -> None:
+    may = {
+        function
+        for function in template_stack.folders
+        if any(one.action == "ec2:DescribeVpcs" for one in template_stack.permissions(function))
+    }
+
+    assert may == {"PersistEvents", "PushLive"}
 
 
 def test_only_code_that_publishes_or_polls_may_read_the_brokers_password(template_stack: TemplateStack) -> None:

@@ -11,10 +11,16 @@ def test_every_persist_queue_and_every_live_queue_has_one_mapping(template_stack
     mappings = template_stack.of_type("AWS::Lambda::EventSourceMapping").values()
     queues = Counter(queue for one in mappings for queue in one.get("Queues", []))
 
-    count = int(template_stack.parameters["PersistQueues"]["Default"])
+    count = template_stack.parameters["PersistQueuesInUse"]["MaxValue"]
     assert queues == dict.fromkeys([*(f"persist.{number}" for number in range(count)), *live_queues()], 1)
-    assert template_stack.parameters["PersistQueues"]["AllowedValues"] == [str(count)]
-    assert template_stack.parameters["PersistQueuesInUse"]["MaxValue"] == count
+
+
+def test_every_persist_queue_is_declared_probed_and_shown(template_stack: TemplateStack) -> None:
+    count = str(template_stack.parameters["PersistQueuesInUse"]["MaxValue"])
+
+    assert template_stack.resources["Topology"]["Properties"]["PersistQueues"] == count
+    for function in ("DeclareTopology", "SendProbes", "ReadStatus", "ReturnParked"):
+        assert template_stack.value_of(function, "PERSIST_QUEUES") == count
 
 
 def test_no_mapping_on_the_broker_relies_on_what_lambda_does_not_do_there(template_stack: TemplateStack) -> None:
@@ -70,7 +76,7 @@ def test_persist_events_ends_before_a_mapping_on_the_broker_must(template_stack:
 def test_no_burst_elsewhere_takes_environments_from_persisting(template_stack: TemplateStack) -> None:
     reserved = template_stack.resources["PersistEvents"]["Properties"]["ReservedConcurrentExecutions"]
 
-    mappings = int(template_stack.parameters["PersistQueues"]["Default"])
+    mappings = template_stack.parameters["PersistQueuesInUse"]["MaxValue"]
     assert reserved >= mappings + template_stack.parameters["RetryMaxConcurrency"]["MaxValue"]
 
 

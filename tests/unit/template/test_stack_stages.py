@@ -4,6 +4,7 @@ import tomllib
 
 import pytest
 
+from faults.template import PARAMETERS as FAULT_PARAMETERS
 from headrace.keys import live_queues
 from localstage.template import parameters
 from tests.unit.template_stack import ROOT, TemplateStack
@@ -42,9 +43,10 @@ def test_a_stage_opens_no_more_connections_than_one_broker_node_takes(
         template_stack.resources[name]["Properties"]["ReservedConcurrentExecutions"]
         for name in ("DeclareTopology", "SendProbes", "ReadStatus", "ReturnParked")
     )
-    mappings = int(values["PersistQueues"]) + len(live_queues())
+    persist_queues = int(template_stack.value_of("DeclareTopology", "PERSIST_QUEUES"))
+    mappings = persist_queues + len(live_queues())
     # persist_events publishes live copies: from the mappings' environments, and from those of the retry lane.
-    persisting = int(values["PersistQueues"]) + int(values["RetryMaxConcurrency"])
+    persisting = persist_queues + int(values["RetryMaxConcurrency"])
     assert publishers + mappings + persisting + own <= limit
 
 
@@ -57,3 +59,21 @@ def test_the_page_about_the_template_has_every_parameter_with_its_default(templa
         if f"| `{name}` | {default} |" not in page:
             missing.append(name)
     assert missing == []
+
+
+def test_the_page_about_the_template_has_every_shared_constant(template_stack: TemplateStack) -> None:
+    page = (ROOT / "docs" / "template.md").read_text()
+
+    constants = {name: value for name, value in template_stack.shared_variables.items() if isinstance(value, int)}
+    assert len(constants) == 7
+    assert [name for name, value in constants.items() if f"| `{name}` | `{value}` |" not in page] == []
+
+
+def test_every_parameter_is_set_by_a_stage_or_belongs_to_an_account(template_stack: TemplateStack) -> None:
+    """A value that no stage sets is a constant. The retry queue's pauses are set by the stages of ``faults/``."""
+    sections = tomllib.loads((ROOT / "samconfig.toml").read_text())
+    stages = [name for name in sections if name != "version"]
+    set_by_stages = {name for stage in stages for name in parameters.from_samconfig(ROOT / "samconfig.toml", stage)}
+
+    of_the_account = {"AlarmTopicArn", "ApiGatewayLogsRole", "JwtAudience", "JwtIssuer"}
+    assert template_stack.parameters.keys() == set_by_stages | of_the_account | FAULT_PARAMETERS.keys()
