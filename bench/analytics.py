@@ -43,11 +43,11 @@ class Environment:
     """One environment of read_analytics, and the clock and cache that all of them share."""
 
     def __init__(self, clock: Any, cache_port: int) -> None:
-        from headrace.analytics.scan import Scanner
-        from headrace.analytics.service import Analytics
-        from headrace.cache import RedisCache, connect
-        from headrace.readers.columns_dynamodb import DynamoColumns, columns_client
-        from headrace.settings import CacheSettings
+        from headrace.analytics.scanner import Scanner
+        from headrace.analytics.windows import Analytics
+        from headrace.runtime.settings import CacheSettings
+        from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
+        from headrace.storage.redis import RedisCache, connect
 
         settings = CacheSettings(cache_endpoint=f"127.0.0.1:{cache_port}", cache_tls=False)
         # Patient: other work on this machine must not turn a hit into a miss.
@@ -57,7 +57,8 @@ class Environment:
 
     def ask(self, start: int, end: int) -> tuple[float, float, dict[str, Any]]:
         """Milliseconds, read units, and the answer."""
-        from headrace import analysing, times
+        from headrace import analysing
+        from headrace.core import times
 
         analysing.analytics = lambda: self.analytics
         claims = {"sub": "bench", "scope": "analytics:read", "exp": "4102444800"}
@@ -78,7 +79,7 @@ class Stand:
     """The table, the cache and the clock."""
 
     def __init__(self, port: int, cache_port: int) -> None:
-        from headrace.times import FixedClock
+        from headrace.core.times import FixedClock
 
         self.port = port
         self.cache_port = cache_port
@@ -92,12 +93,12 @@ class Stand:
         """As it is when nobody has asked for a while."""
         from redis import Redis
 
-        from headrace import keys
+        from headrace.analytics import generations
 
         cache = Redis(port=self.cache_port)
         cache.flushall()
-        for number in range(keys.SLOT_GROUPS):
-            cache.set(keys.slot_group(number), "0")
+        for number in range(generations.SLOT_GROUPS):
+            cache.set(generations.slot_group(number), "0")
         cache.close()
 
     def cache_bytes(self) -> int:
@@ -109,7 +110,7 @@ class Stand:
 
     def straight(self, start: int, end: int) -> tuple[float, float, int]:
         """Milliseconds, read units and the total, the straight way."""
-        from headrace import keys, times
+        from headrace.core import keys, times
 
         # boto3's own retries: busy with parsing, it finds that the emulator has closed what it kept open.
         database = boto3.client("dynamodb", config=Config(max_pool_connections=SHARDS))

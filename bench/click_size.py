@@ -16,18 +16,18 @@ HASH = "Zm9vYmFyYmF6cXV4"
 
 def stamped(clicks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Clicks of a trusted producer as they travel, each with the hash of an address; all have a ``clickedAt``."""
-    from headrace.streams.ads import ADS
-    from headrace.streams.base import Sender
-    from headrace.times import parse_iso
+    from headrace.core.sender import SenderContext
+    from headrace.core.times import parse_iso
+    from headrace.streams.ads.stream import ADS
 
-    sender = Sender("ad-server", "ad-server", True, parse_iso(_accepted_at(clicks)))
+    sender = SenderContext("ad-server", "ad-server", True, parse_iso(_accepted_at(clicks)))
     bare = [{name: value for name, value in each.items() if name != "address"} for each in clicks]
     return [{**ADS.accept(each, sender).event, "h": HASH} for each in bare]
 
 
 def bytes_on_the_broker(clicks: Sequence[Mapping[str, Any]]) -> int:
     """Bytes of the body that receive_http publishes for one request with ``clicks``."""
-    from headrace.envelope import Envelope
+    from headrace.core.envelope import Envelope
 
     return len(Envelope("ads", CORRELATION_ID, _accepted_at(clicks), stamped(clicks)).encode())
 

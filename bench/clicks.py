@@ -41,9 +41,9 @@ def events(first: int, count: int) -> list[dict[str, Any]]:
 
 def rows(first: int, count: int) -> list[Item]:
     """The rows of clicks."""
-    from headrace.settings import TableSettings
-    from headrace.streams.ads import ADS
-    from headrace.times import parse_iso
+    from headrace.core.stream import TableSettings
+    from headrace.core.times import parse_iso
+    from headrace.streams.ads.stream import ADS
 
     table = TableSettings(table="AdClicks", retention_days=90)
     return [ADS.item(event, parse_iso(START), table) for event in events(first, count)]
@@ -59,7 +59,7 @@ def sizes() -> None:
 
 def make_table(port: int) -> None:
     """The table of the stream, with its indexes."""
-    from headrace.streams.ads import ADS
+    from headrace.streams.ads.stream import ADS
 
     def schema(partition: str, sort: str) -> list[dict[str, str]]:
         return [{"AttributeName": partition, "KeyType": "HASH"}, {"AttributeName": sort, "KeyType": "RANGE"}]
@@ -83,9 +83,9 @@ def make_table(port: int) -> None:
 
 def writing(port: int, rounds: int, count: int, parallel: int) -> None:
     """Measure the three ways in turn, and print them."""
-    from headrace.store.base import Table
-    from headrace.store.dynamodb import DynamoStore
-    from headrace.streams.ads import ADS
+    from headrace.storage.dynamodb.batch_writer import DynamoStore
+    from headrace.storage.ports import Table
+    from headrace.streams.ads.stream import ADS
 
     os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = f"http://127.0.0.1:{port}"
     make_table(port)

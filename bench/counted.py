@@ -19,7 +19,7 @@ HOUR_START = 1_763_716_020_000_000
 
 def messages(start: int, micros: int, count: int, seed: int) -> Iterator[dict[str, Any]]:
     """``count`` messages, evenly over ``micros``."""
-    from headrace import keys, times
+    from headrace.core import keys, times
 
     chance = random.Random(seed)
     tag = keys.sender_tag("bench")
@@ -68,7 +68,7 @@ def make_table(database: Any) -> None:
 
 def fill(rows: Iterator[dict[str, Any]]) -> int:
     """Write them; how many there were."""
-    from headrace.store.dynamodb import DynamoStore
+    from headrace.storage.dynamodb.batch_writer import DynamoStore
 
     store = DynamoStore(8, 60)
     count, batch = 0, []
@@ -84,7 +84,7 @@ def fill(rows: Iterator[dict[str, Any]]) -> int:
 
 
 def _put(store: Any, batch: list[dict[str, Any]]) -> None:
-    from headrace.store.base import Table
+    from headrace.storage.ports import Table
 
     failed = [each for each in store.put_many(Table(TABLE, ("roomId", "timestampSk")), batch) if each]
     if failed:

@@ -55,20 +55,20 @@ class Pages:
     """Ways to the pages of the rooms, bare and ours."""
 
     def __init__(self, port: int, cache_port: int) -> None:
-        from headrace.aws import client as lean
-        from headrace.cache import RedisCache, connect
-        from headrace.cursors import CursorSigner
-        from headrace.history import History
-        from headrace.newest_pages import NewestPages
-        from headrace.readers.dynamodb import DynamoReader
-        from headrace.settings import CacheSettings
-        from headrace.times import SystemClock
+        from headrace.api.paging.cursors import CursorSigner
+        from headrace.core.times import SystemClock
+        from headrace.runtime.aws import client as lean
+        from headrace.runtime.settings import CacheSettings
+        from headrace.storage.dynamodb.range_reader import DynamoReader
+        from headrace.storage.redis import RedisCache, connect
+        from headrace.streams.chat.history import History
+        from headrace.streams.chat.newest_page_cache import NewestPageCache
 
         self._database = client("dynamodb", port)
         settings = CacheSettings(cache_endpoint=f"127.0.0.1:{cache_port}", cache_tls=False)
         # Patient: other work on this machine must not turn a hit into a miss.
         self._cache = RedisCache(lambda: connect(settings, 5.0))
-        self._newest = NewestPages(self._cache, SystemClock())
+        self._newest = NewestPageCache(self._cache, SystemClock())
         self._histories = {
             kind: History(
                 DynamoReader(lean("dynamodb")), CursorSigner(CURSOR_KEY), TABLE, SystemClock(), access, self._newest
@@ -91,7 +91,7 @@ class Pages:
 
     def ours(self, kind: str, size: int, query: dict[str, str]) -> Call:
         """The whole of read_room for one request."""
-        from headrace.page_requests import parse_page_request, path_id
+        from headrace.api.paging.request import parse_page_request, path_id
         from headrace.reading import answer_page
 
         claims = {"sub": "alice", "username": "Alice", "scope": "chat:read", "exp": "4102444800"}
@@ -114,7 +114,7 @@ class Pages:
 
     def written_to(self, size: int) -> Call:
         """Take the newest page out of the cache, as whoever stores a message does."""
-        from headrace.keys import newest_page
+        from headrace.core.keys import newest_page
 
         return lambda: self._cache.delete_many([newest_page(f"room-{size}")])
 

@@ -16,14 +16,14 @@ STEP = 250_000
 
 
 def moment(number: int) -> str:
-    from headrace import times
+    from headrace.core import times
 
     return times.iso(START + number * STEP)
 
 
 def message(room: str, number: int) -> dict[str, Any]:
     """Message ``number`` of a room, as persist_events stores it."""
-    from headrace import keys
+    from headrace.core import keys
 
     message_id = f"0199{number:028x}"
     tag = keys.sender_tag(f"user-{number % 50}")
@@ -43,8 +43,8 @@ def message(room: str, number: int) -> dict[str, Any]:
 
 def fill(port: int, sizes: list[int]) -> None:
     """Make the tables, the rooms and the caller's stays; write the messages."""
-    from headrace.store.base import Table
-    from headrace.store.dynamodb import DynamoStore
+    from headrace.storage.dynamodb.batch_writer import DynamoStore
+    from headrace.storage.ports import Table
 
     database = client("dynamodb", port)
     for name, *key in ((TABLE, "roomId", "timestampSk"), (ROOMS, "roomId"), (MEMBERSHIPS, "userId", "roomId")):
@@ -70,12 +70,12 @@ class Rights:
     """The same rooms as open ones, and as rooms of members: one table of rooms would have to choose."""
 
     def __init__(self, sizes: list[int]) -> None:
-        from headrace import keys
-        from headrace.access import RoomAccess
-        from headrace.aws import client as lean
-        from headrace.memberships import Change
-        from headrace.memberships_dynamodb import DynamoMemberships
-        from headrace.rooms import DynamoRooms, RememberedRooms, Room
+        from headrace.core import keys
+        from headrace.runtime.aws import client as lean
+        from headrace.streams.chat.access import RoomAccess
+        from headrace.streams.chat.memberships import Change
+        from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
+        from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms, Room
 
         dynamodb = lean("dynamodb")
         memberships = DynamoMemberships(dynamodb, MEMBERSHIPS)

@@ -145,24 +145,24 @@ def posts(websocket_url: str, connections: list[str], frame: bytes) -> tuple[flo
     """Seconds of this thread's CPU per post: boto3's, and push_live's way."""
     from botocore.credentials import ReadOnlyCredentials
 
-    from headrace.push.api_gateway import ApiGatewayCourier
-    from headrace.push.base import Send
-    from headrace.push.kept import KeptConnections
-    from headrace.push.lane import Target as Api
-    from headrace.push.signing import Signer
-    from headrace.times import SystemClock
+    from headrace.core.times import SystemClock
+    from headrace.live.push.api_gateway import ApiGatewayPusher
+    from headrace.live.push.connection_pool import ConnectionPool
+    from headrace.live.push.http_connection import Target as Api
+    from headrace.live.push.port import Push
+    from headrace.live.push.sigv4 import Signer
 
     url = websocket_url.replace("ws://", "http://")
     usual = boto3.client("apigatewaymanagementapi", endpoint_url=url, **CREDENTIALS)
     keys = ReadOnlyCredentials(ACCOUNT, "local", None)
-    courier = ApiGatewayCourier(Signer(url, "us-east-1", lambda: keys, SystemClock()), KeptConnections(Api(url)))
+    courier = ApiGatewayPusher(Signer(url, "us-east-1", lambda: keys, SystemClock()), ConnectionPool(Api(url)))
     spent: tuple[list[float], list[float]] = ([], [])
     for number in range(max(2, POSTS // len(connections)) + 1):
         began = time.thread_time()
         for connection in connections:
             usual.post_to_connection(ConnectionId=connection, Data=frame)
         between = time.thread_time()
-        verdicts = courier.deliver([Send(connection, [frame]) for connection in connections], 30)
+        verdicts = courier.deliver([Push(connection, [frame]) for connection in connections], 30)
         ended = time.thread_time()
         if set(verdicts) != {"sent"}:
             raise SystemExit(f"not all frames were taken: {verdicts}")

@@ -32,7 +32,7 @@ Write = Callable[[list[Item]], None]
 
 def messages(first: int, count: int) -> list[Item]:
     """Chat messages as plain values, as both sides take them."""
-    from headrace.items import from_wire
+    from headrace.core.items import from_wire
 
     return [from_wire(chat_item(number)) for number in range(first, first + count)]
 
@@ -53,11 +53,11 @@ def batch_writer(url: str) -> Write:
 
 def store(url: str, parallel: int) -> Write:
     """The store of persist_events, behind its breaker."""
-    from headrace.breaker import Unwatched
-    from headrace.settings import BreakerSettings
-    from headrace.store.base import Table
-    from headrace.store.dynamodb import DynamoStore
-    from headrace.store.guarded import GuardedStore
+    from headrace.runtime.breaker import Unwatched
+    from headrace.runtime.settings import BreakerSettings
+    from headrace.storage.breaker import GuardedStore
+    from headrace.storage.dynamodb.batch_writer import DynamoStore
+    from headrace.storage.ports import Table
 
     os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = url
     guarded = GuardedStore(DynamoStore(parallel), BreakerSettings(), Unwatched())

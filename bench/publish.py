@@ -168,12 +168,12 @@ def measure(endpoints: Endpoints, rounds: int, calls: int) -> list[tuple[float, 
 
 def refused(calls: int) -> float:
     """Seconds of one publish while the breaker is open, with nothing listening where the broker should be."""
-    from headrace.breaker import Unwatched
-    from headrace.broker.base import Outgoing
-    from headrace.broker.guarded import GuardedPublisher
-    from headrace.broker.rabbitmq import RabbitPublisher
-    from headrace.secrets import MemorySecrets
-    from headrace.settings import BreakerSettings, BrokerSettings
+    from headrace.queues.breaker import GuardedPublisher
+    from headrace.queues.ports import Outgoing
+    from headrace.queues.rabbitmq.publisher import RabbitPublisher
+    from headrace.runtime.breaker import Unwatched
+    from headrace.runtime.secrets import MemorySecrets
+    from headrace.runtime.settings import BreakerSettings, BrokerSettings
 
     settings = BrokerSettings(broker_endpoints=("amqp://127.0.0.1:1",), broker_secret_arn="arn")
     secrets = MemorySecrets({"arn": '{"username": "u", "password": "p"}'})
@@ -186,12 +186,12 @@ def refused(calls: int) -> float:
 
 def admitted(endpoints: Endpoints, calls: int) -> tuple[float, float]:
     """Seconds that a request spends on the rate limit, and seconds of telling the cache beside one."""
-    from headrace.auth import Caller
-    from headrace.cache import RedisCache
-    from headrace.observe import Meter
-    from headrace.rate_sums import RedisRateSums
-    from headrace.settings import CacheSettings, RateSettings
-    from headrace.throttle import Throttle
+    from headrace.core.caller import Caller
+    from headrace.ingest.rate_limiter import Throttle
+    from headrace.ingest.shared_counts import RedisRateSums
+    from headrace.runtime.observability import Meter
+    from headrace.runtime.settings import CacheSettings, RateSettings
+    from headrace.storage.redis import RedisCache
 
     cache = CacheSettings(cache_endpoint=f"{endpoints.redis_host}:{endpoints.redis_port}", cache_tls=False)
     throttle = Throttle(RateSettings(event_rate=100_000), RedisRateSums(RedisCache.of(cache)))

@@ -23,8 +23,8 @@ ROOMS, SHARDS = 20, 8
 def slot_costs() -> None:
     """Print the table."""
     from headrace.analytics.aggregate import Aggregate
-    from headrace.analytics.coding import decode, encode
-    from headrace.analytics.tally import Tally
+    from headrace.analytics.codec import decode, encode
+    from headrace.analytics.counter import IdCounter
 
     chance = random.Random(3)
     print(
@@ -34,7 +34,7 @@ def slot_costs() -> None:
     for users in (100, 10_000, 100_000, 1_000_000):
         counts = {str(uuid.UUID(int=chance.getrandbits(128))): 1 + chance.randrange(9) for _ in range(users)}
         rooms = {f"room-{number}": users // ROOMS for number in range(ROOMS)}
-        whole = Aggregate((Tally(dict(counts)), Tally(rooms)), sum(counts.values()), "f" * 27, "l" * 27)
+        whole = Aggregate((IdCounter(dict(counts)), IdCounter(rooms)), sum(counts.values()), "f" * 27, "l" * 27)
         packed = encode(whole, SHARDS)
         as_json = zlib.compress(json.dumps([counts, rooms]).encode(), 1)
         tracemalloc.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from headrace import retry_budget
+from headrace.persist import retry_schedule
 from localstage.template import parameters
 from localstage.template.document import parse
 
@@ -40,22 +40,22 @@ class Budget:
     @property
     def pauses(self) -> str:
         """The pauses between the tries, as a sum."""
-        return " + ".join(str(pause) for pause in retry_budget.pauses(self.first_pause)) + " s"
+        return " + ".join(str(pause) for pause in retry_schedule.pauses(self.first_pause)) + " s"
 
     @property
     def total(self) -> str:
         """The budget, in seconds and minutes: from a record's first try to its last."""
-        return _said(retry_budget.budget_seconds(self.first_pause))
+        return _said(retry_schedule.budget_seconds(self.first_pause))
 
     @property
     def outage(self) -> str:
         """The outage that leaves the dead lane empty: the last try must not meet a breaker that is still open."""
-        return _said(retry_budget.outage_seconds(self.first_pause, self.probe_seconds))
+        return _said(retry_schedule.outage_seconds(self.first_pause, self.probe_seconds))
 
     def lines(self) -> list[str]:
         """The budget for people."""
         return [
-            f"tries          {retry_budget.RECEIVES}, then SQS moves the record to the dead lane",
+            f"tries          {retry_schedule.RECEIVES}, then SQS moves the record to the dead lane",
             f"pauses         {self.pauses}",
             f"retry budget   {self.total}, from the first try to the last",
             f"breaker        may go on refusing for {self.probe_seconds:g} s when the outage is over",

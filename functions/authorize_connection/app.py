@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from headrace.authorizing import decide
-from headrace.settings import AuthorizerSettings
-from headrace.tokens import TokenVerifier
+from headrace.api.authorizer import decide
+from headrace.api.tokens import TokenVerifier
+from headrace.runtime.settings import AuthorizerSettings
 
 
 @functools.cache

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace import answers
+from headrace.api import responses
+from headrace.api.statistics import timed
 from headrace.checks import health
-from headrace.latencies import timed
 
 
 @timed
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Answer 200 while both can be done, else 503; the body says which part is away."""
     status, body = health().answer()
-    return answers.http(status, body)
+    return responses.http(status, body)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace import answers
-from headrace.errors import HeadraceError
-from headrace.observe import report
+from headrace.api import responses
+from headrace.core.errors import HeadraceError
 from headrace.reading import connections
+from headrace.runtime.observability import report
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
@@ -16,5 +16,5 @@ def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
         connections().close(event["requestContext"]["connectionId"])
     except HeadraceError as error:
         report(type(error).__name__, "a connection's rows were left to expire")
-        return answers.http_error(error)
+        return responses.http_error(error)
     return {"statusCode": 200}

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.dead_routes import DeadRoutes
 from headrace.managing import dead_routes
+from headrace.operations.dead_letter_routes import DeadLetterRoutes
 
 ROUTES = {
-    "GET /dead-letters": DeadRoutes.list,
-    "POST /dead-letters/redrive": DeadRoutes.redrive,
-    "POST /dead-letters/discard": DeadRoutes.discard,
+    "GET /dead-letters": DeadLetterRoutes.list,
+    "POST /dead-letters/redrive": DeadLetterRoutes.redrive,
+    "POST /dead-letters/discard": DeadLetterRoutes.discard,
 }
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Answer the request; one that is refused is an answer too."""
-    return dead_routes().answer(event, ROUTES.get(event["routeKey"], DeadRoutes.unknown))
+    return dead_routes().answer(event, ROUTES.get(event["routeKey"], DeadLetterRoutes.unknown))

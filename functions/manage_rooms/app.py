@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.api.statistics import timed
 from headrace.keeping import room_routes
-from headrace.latencies import timed
-from headrace.room_routes import RoomRoutes
+from headrace.streams.chat.routes import RoomRoutes
 
 ROUTES = {
     "PUT /rooms/{roomId}": RoomRoutes.create,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace import answers
-from headrace.auth import caller_from_frame
-from headrace.errors import HeadraceError
-from headrace.observe import report
+from headrace.api import responses
+from headrace.api.auth import caller_from_frame
+from headrace.api.tokens import SUBPROTOCOL
+from headrace.core.errors import HeadraceError
 from headrace.reading import connections
-from headrace.tokens import SUBPROTOCOL
+from headrace.runtime.observability import report
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
@@ -18,5 +18,5 @@ def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
         connections().open(event["requestContext"]["connectionId"], caller_from_frame(event))
     except HeadraceError as error:
         report(type(error).__name__, "a connection was refused", level="error")
-        return answers.http_error(error)
+        return responses.http_error(error)
     return {"statusCode": 200, "headers": {"Sec-WebSocket-Protocol": SUBPROTOCOL}}

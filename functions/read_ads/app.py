@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.ads.asking import answer_ads
-from headrace.ads.routes import AdsRoutes
-from headrace.latencies import timed
+from headrace.api.statistics import timed
+from headrace.streams.ads.routes import AdsRoutes
 
 ROUTES = {
     "GET /ads/{adId}/clicks": AdsRoutes.ad_clicks,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.analysing import answer_analytics
-from headrace.latencies import timed
+from headrace.api.statistics import timed
 
 
 @timed

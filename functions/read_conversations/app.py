@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.api.statistics import timed
 from headrace.conversing import list_rooms, mark_read, unknown
-from headrace.latencies import timed
 from headrace.reading import answer_body
 
 ROUTES = {"GET /users/{userId}/rooms": list_rooms, "PUT /rooms/{roomId}/read": mark_read}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.room_frames import RoomFrames
 from headrace.room_reading import room_frames
+from headrace.streams.chat.room_frames import RoomFrames
 
 ACTIONS = {"subscribe": RoomFrames.subscribe, "unsubscribe": RoomFrames.unsubscribe, "history": RoomFrames.history}
 

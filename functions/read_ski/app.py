@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.latencies import timed
+from headrace.api.statistics import timed
 from headrace.ski.asking import ski_routes
-from headrace.ski.routes import SkiRoutes
+from headrace.streams.ski.routes import SkiRoutes
 
 ROUTES = {
     "GET /skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}": SkiRoutes.day_vertical,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.latencies import timed
+from headrace.api.statistics import timed
 from headrace.operating import answer_status
 
 

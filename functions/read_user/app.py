@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.auth import Caller
-from headrace.latencies import timed
-from headrace.page_requests import parse_page_request, path_id
-from headrace.pages import Page
+from headrace.api.paging.page import Page
+from headrace.api.paging.request import parse_page_request, path_id
+from headrace.api.statistics import timed
+from headrace.core.caller import Caller
 from headrace.reading import answer_page, user_history
 
 

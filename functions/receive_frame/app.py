@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.frames import Frames
+from headrace.streams.chat.frames import Frames
 from headrace.writing import frames
 
 ACTIONS = {"sendMessage": Frames.send_message, "sendBatch": Frames.send_batch, "ping": Frames.ping}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.http_writes import HttpWrites, batch, single
-from headrace.latencies import timed
-from headrace.streams.ads import ADS
-from headrace.streams.chat import CHAT
-from headrace.streams.ski import SKI
+from headrace.api.statistics import timed
+from headrace.ingest.routes import HttpWrites, batch, single
+from headrace.streams.ads.stream import ADS
+from headrace.streams.chat.stream import CHAT
+from headrace.streams.ski.stream import SKI
 from headrace.writing import http_writes
 
 ROUTES = {

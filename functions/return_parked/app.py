@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.latencies import timed
-from headrace.parked_routes import ParkedRoutes
+from headrace.api.statistics import timed
+from headrace.operations.parked_routes import ParkedRoutes
 from headrace.parking import parked_routes
 
 ROUTES = {"GET /parked": ParkedRoutes.depth, "POST /parked/return": ParkedRoutes.bring_back}

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from emulators import Emulators, function_environment
 from moto.server import ThreadedMotoServer
-from played_store import Play, Played
-from rabbit import Rabbit
-from redis_node import RedisNode
+
+from tests.contract.emulators import Emulators, function_environment
+from tests.contract.rabbit import Rabbit
+from tests.contract.redis_node import RedisNode
+from tests.contract.storage.played_store import Play, Played
 
 
 @pytest.fixture(scope="session")

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 from pika import BlockingConnection, URLParameters
 
-from headrace.broker.base import Outcome, Outgoing
-from headrace.keys import persist_queue, persist_queues
-from headrace.secrets import MemorySecrets
-from headrace.settings import TopologySettings
-from headrace.topology import declare
+from headrace.queues.names import persist_queue, persist_queues
+from headrace.queues.ports import Outcome, Outgoing
+from headrace.queues.rabbitmq.topology import declare
+from headrace.runtime.secrets import MemorySecrets
+from headrace.runtime.settings import TopologySettings
 
 SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server"
 QUEUES = 4

@@ -8,11 +8,10 @@ import subprocess
 import time
 from pathlib import Path
 
-from rabbit import free_port
-
-from headrace.settings import CacheSettings
+from headrace.runtime.settings import CacheSettings
 from localstage.services import install
 from localstage.services.redis import SLOTS, command
+from tests.contract.rabbit import free_port
 
 
 class RedisNode:

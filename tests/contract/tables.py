@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from headrace.aws import client
-from headrace.items import Item, from_wire
-from headrace.store.base import Table
+from headrace.core.items import Item, from_wire
+from headrace.runtime.aws import client
+from headrace.storage.ports import Table
 
 TABLE = Table("Messages", ("roomId", "timestampSk"))
 INDEX = ("userId", "timestampSk")

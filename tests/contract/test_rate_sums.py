@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 
 import pytest
-from redis_node import RedisNode
 
-from headrace.auth import Caller
-from headrace.cache import RedisCache, connect
-from headrace.errors import CacheUnavailable
-from headrace.keys import rate_key
-from headrace.observe import Meter
-from headrace.rate import STEP_SECONDS, WINDOW_SECONDS, Limit
-from headrace.rate_sums import MemoryRateSums, RateSums, RedisRateSums, Told
-from headrace.settings import RateSettings
-from headrace.throttle import Throttle
+from headrace.core.caller import Caller
+from headrace.core.errors import CacheUnavailable
+from headrace.core.keys import rate_key
+from headrace.ingest.rate_limiter import Throttle
+from headrace.ingest.shared_counts import MemoryRateSums, RateSums, RedisRateSums, Told
+from headrace.ingest.sliding_window import STEP_SECONDS, WINDOW_SECONDS, Limit
+from headrace.runtime.observability import Meter
+from headrace.runtime.settings import RateSettings
+from headrace.storage.redis import RedisCache, connect
+from tests.contract.redis_node import RedisNode
 
 LIMIT = Limit(10, 50)
 KEY = rate_key("alice", trusted=False)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headrace import times
+from headrace.core import times
 from tests.e2e.clients import Client, unique, until
 from tests.e2e.conftest import RunningStage
 

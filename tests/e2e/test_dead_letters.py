@@ -14,7 +14,7 @@ import pika
 import pytest
 
 from faults.poison import Poison, make
-from headrace.envelope import Envelope
+from headrace.core.envelope import Envelope
 from localstage.template.attributes import ACCOUNT
 from tests.e2e.clients import Client, now, unique, until
 from tests.e2e.conftest import ROOT, RunningStage

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headrace.keys import persist_queues
+from headrace.queues.names import persist_queues
 from tests.contract.rabbit import Rabbit
 from tests.contract.relay import Relay
 from tests.e2e.clients import WRITER, Client, unique, until

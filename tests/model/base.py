@@ -7,15 +7,15 @@ from collections.abc import Iterable
 
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
-from headrace.auth import Caller
-from headrace.errors import PoisonRecord
-from headrace.keys import persist_queue
-from headrace.records import rows_of, sqs_body
+from headrace.core.caller import Caller
+from headrace.core.errors import PoisonRecord
+from headrace.persist.records import rows_of, sqs_body
+from headrace.queues.names import persist_queue
 from tests.model.ledger import SECOND, EventKey, Ledger, events_in, key_of, poison_in
 from tests.model.poison import POISON
 from tests.model.senders import Draft
 from tests.model.world import BREAKERS, PAUSES, QUEUES, Delivery, World, sqs_record
-from tests.unit.senders import TABLE
+from tests.worlds.senders import TABLE
 
 BUDGET = sum(PAUSES) * SECOND
 """The retry budget, in microseconds."""

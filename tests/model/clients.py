@@ -8,13 +8,14 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from headrace import keys, times
-from headrace.accept import Result
-from headrace.auth import Caller
-from headrace.errors import InvalidEvent, RetryLaneUnavailable
-from headrace.observe import Meter
+from headrace.core import times
+from headrace.core.caller import Caller
+from headrace.core.errors import InvalidEvent, RetryLaneUnavailable
+from headrace.core.sender import SenderContext
+from headrace.ingest.acceptor import Result
+from headrace.queues import names
+from headrace.runtime.observability import Meter
 from headrace.streams import CHAT
-from headrace.streams.base import Sender
 from tests.model.base import KILLERS, RECEIVES, Base
 from tests.model.ledger import EventKey
 from tests.model.poison import POISON, POISON_EVENTS, envelope
@@ -22,7 +23,7 @@ from tests.model.process import When
 from tests.model.senders import CALLERS, Draft, callers, complete_drafts, drafts
 from tests.model.world import DELIVERY_LIMIT, QUEUES
 
-queues = st.sampled_from(keys.persist_queues(QUEUES))
+queues = st.sampled_from(names.persist_queues(QUEUES))
 calls = st.integers(1, 6)
 when = st.sampled_from(["before", "halfway", "after"])
 places = st.sampled_from(["queue", "retry lane"])
@@ -123,7 +124,7 @@ class Clients(Base):
         for draft in drafts:
             self.ledger.attempt(draft.key(by), draft.content(by), self.now)
             self.ledger.accepted.add(draft.key(by))
-        sender = Sender(by.subject, by.username, False, self.now)
+        sender = SenderContext(by.subject, by.username, False, self.now)
         return [CHAT.accept(draft.raw(), sender).event for draft in drafts]
 
     def _marker(self) -> str:

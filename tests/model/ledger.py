@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from headrace.items import Item
-from tests.unit.senders import TABLE
+from headrace.core.items import Item
+from tests.worlds.senders import TABLE
 
 SECOND = 1_000_000
 RETENTION = TABLE.retention_days * 24 * 3600

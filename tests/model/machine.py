@@ -13,8 +13,7 @@ from contextlib import suppress
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from headrace.dead_lane.letters import STORABLE
-from headrace.errors import (
+from headrace.core.errors import (
     BrokerUnavailable,
     ConnectionLost,
     DeadLaneUnavailable,
@@ -23,6 +22,7 @@ from headrace.errors import (
     PublishReturned,
     PublishUnconfirmed,
 )
+from headrace.operations.dead_letter import STORABLE
 from tests.model.base import RECEIVES
 from tests.model.clients import Clients, calls, queues, when
 from tests.model.ledger import events_in

@@ -9,11 +9,10 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 
-from headrace.cache import MemoryCache
-from headrace.items import Item
-from headrace.store.base import Failure, Key, Table
-from headrace.store.memory import MemoryStore
-from headrace.times import SECOND, Clock, parse_iso
+from headrace.core.items import Item
+from headrace.core.times import SECOND, Clock, parse_iso
+from headrace.storage.memory import MemoryCache, MemoryStore
+from headrace.storage.ports import Failure, Key, Table
 from tests.model.ledger import EventKey, key_of
 
 SETTLE = 10

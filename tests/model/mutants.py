@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from headrace import keys, persist, persist_retry, retry_budget, times
-from headrace.accept import Acceptor
-from headrace.broker.memory import MemoryPublisher
-from headrace.dead_letters import DeadLetters
-from headrace.errors import PoisonRecord
-from headrace.persist import Persister
-from headrace.persist_retry import RetryBatch
-from headrace.retry_lane.base import Postponement
-from headrace.retry_lane.memory import MemoryRetryLane
-from headrace.store.guarded import GuardedStore
-from headrace.streams import chat
+from headrace.core import keys, times
+from headrace.core.errors import PoisonRecord
+from headrace.ingest.acceptor import Acceptor
+from headrace.operations.dead_letters import DeadLetters
+from headrace.persist import persister, retry_batch, retry_schedule
+from headrace.persist.persister import Persister
+from headrace.persist.retry_batch import RetryBatch
+from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
+from headrace.queues.ports import VisibilityChange
+from headrace.storage.breaker import GuardedStore
+from headrace.streams.chat import stream as chat
 from tests.model.world import World
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
@@ -72,7 +72,7 @@ def unprocessed_items_are_dropped(patch: pytest.MonkeyPatch) -> None:
 def marked_before_the_work_is_done(patch: pytest.MonkeyPatch) -> None:
     """Fault 2: an id counts as processed before it is stored, so that the retry is dropped as a duplicate."""
     start = World.start
-    rows_of = persist.records.rows_of
+    rows_of = persister.records.rows_of
 
     def start_with_marks(self: World) -> None:
         start(self)
@@ -84,7 +84,7 @@ def marked_before_the_work_is_done(patch: pytest.MonkeyPatch) -> None:
             marks.add(body)
             return type(record)(record.stream, record.envelope, new)
 
-        patch.setattr(persist.records, "rows_of", mark)
+        patch.setattr(persister.records, "rows_of", mark)
 
     patch.setattr(World, "start", start_with_marks)
 
@@ -170,7 +170,7 @@ def the_function_raises_for_a_bad_record(patch: pytest.MonkeyPatch) -> None:
     """One bad record gives the whole batch back, again and again."""
 
     def raise_it(self: Persister, raw: Mapping[str, Any], meter: Any) -> Any:
-        return persist.records.rows_of(persist.records.rabbit_body(raw), self._tables)
+        return persister.records.rows_of(persister.records.rabbit_body(raw), self._tables)
 
     patch.setattr(Persister, "_read", raise_it)
 
@@ -178,7 +178,7 @@ def the_function_raises_for_a_bad_record(patch: pytest.MonkeyPatch) -> None:
 @found_as(r"held up|dead after|not stored")
 def one_bad_event_holds_up_its_envelope(patch: pytest.MonkeyPatch) -> None:
     """A record with any poison in it is handed on whole."""
-    rows_of = persist.records.rows_of
+    rows_of = persister.records.rows_of
 
     def all_or_nothing(body: bytes, tables: Any) -> Any:
         record = rows_of(body, tables)
@@ -187,7 +187,7 @@ def one_bad_event_holds_up_its_envelope(patch: pytest.MonkeyPatch) -> None:
                 raise row.poison
         return record
 
-    patch.setattr(persist.records, "rows_of", all_or_nothing)
+    patch.setattr(persister.records, "rows_of", all_or_nothing)
 
 
 @found_as(r"lost|poison is not dead")
@@ -205,16 +205,18 @@ def every_record_of_the_retry_lane_counts_as_done(patch: pytest.MonkeyPatch) -> 
 @found_as(r"dead after .* of outage")
 def no_pauses_between_tries(patch: pytest.MonkeyPatch) -> None:
     """Five tries are over in a second: any outage kills."""
-    patch.setattr(retry_budget, "pause_after", lambda _received, _first: 0)
+    patch.setattr(retry_schedule, "pause_after", lambda _received, _first: 0)
 
 
 @found_as(r"poison is not dead at once|poison was waited for")
 def poison_waits_like_any_other(patch: pytest.MonkeyPatch) -> None:
     """It takes as long as an outage may take to reach the dead lane."""
 
-    def waiting(self: RetryBatch, index: int) -> Postponement:
-        received = persist_retry.retry_order.received(self.raws[index])
-        return Postponement(self.raws[index]["receiptHandle"], retry_budget.pause_after(received, self.first_pause))
+    def waiting(self: RetryBatch, index: int) -> VisibilityChange:
+        received = retry_batch.received(self.raws[index])
+        return VisibilityChange(
+            self.raws[index]["receiptHandle"], retry_schedule.pause_after(received, self.first_pause)
+        )
 
     patch.setattr(RetryBatch, "_postponement", waiting)
 
@@ -222,7 +224,7 @@ def poison_waits_like_any_other(patch: pytest.MonkeyPatch) -> None:
 @found_as(r"dead after 0 s of outage")
 def a_killer_takes_its_neighbours_along(patch: pytest.MonkeyPatch) -> None:
     """The whole batch of the retry lane is stored at once."""
-    patch.setattr(persist_retry.retry_order, "groups", lambda raws: [list(range(len(raws)))])
+    patch.setattr(retry_batch, "groups", lambda raws: [list(range(len(raws)))])
 
 
 @found_as(r"dead after 0 s of outage")
@@ -262,7 +264,7 @@ def expiry_is_counted_from_the_last_write(patch: pytest.MonkeyPatch) -> None:
 
     def start_with_clock(self: World) -> None:
         start(self)
-        patch.setattr(persist.records.times, "micros_of", lambda _accepted_at: self.clock.now())
+        patch.setattr(persister.records.times, "micros_of", lambda _accepted_at: self.clock.now())
 
     patch.setattr(World, "start", start_with_clock)
 

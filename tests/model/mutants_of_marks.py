@@ -7,22 +7,23 @@ from typing import Any
 
 import pytest
 
-from headrace.analytics import late
-from headrace.errors import FollowUpUnavailable, StoreUnavailable
-from headrace.persist import Persister
-from headrace.persist_retry import RetryBatch
-from headrace.persist_rows import RowWriter
+from headrace.analytics import late_events
+from headrace.analytics import late_events as late
+from headrace.core.errors import FollowUpUnavailable, StoreUnavailable
+from headrace.persist.persister import Persister
+from headrace.persist.retry_batch import RetryBatch
+from headrace.persist.row_writer import RowWriter
 from tests.model.mutants import Mutant
 
 
 def late_events_swallow_the_failure(patch: pytest.MonkeyPatch) -> None:
     """The cache does not take the mark, and nobody is told."""
-    stored = late.LateEvents.stored
+    stored = late_events.LateEvents.stored
 
-    def best_effort(self: late.LateEvents, *arguments: Any) -> Sequence[None]:
+    def best_effort(self: late_events.LateEvents, *arguments: Any) -> Sequence[None]:
         return [None for _ in stored(self, *arguments)]
 
-    patch.setattr(late.LateEvents, "stored", best_effort)
+    patch.setattr(late_events.LateEvents, "stored", best_effort)
 
 
 def slots_are_marked_before_the_row_is_stored(patch: pytest.MonkeyPatch) -> None:
@@ -54,7 +55,7 @@ def what_comes_again_is_stored_and_no_more(patch: pytest.MonkeyPatch) -> None:
 
 def only_the_minute_is_marked(patch: pytest.MonkeyPatch) -> None:
     """The hour and the day, merged from minutes before, keep lacking the event."""
-    patch.setattr(late, "STEPS", late.STEPS[:1])
+    patch.setattr(late, "STEPS", late_events.STEPS[:1])
 
 
 def a_cache_that_is_away_counts_as_a_table_that_is_away(patch: pytest.MonkeyPatch) -> None:

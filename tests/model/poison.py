@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tests.unit.senders import NOW
+from tests.worlds.senders import NOW
 
 NOT_BASE64 = b"%%%"
 """What begins so is given to the function as it is, in place of base64."""

@@ -6,18 +6,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace import keys, times
-from headrace.access import RoomAccess
-from headrace.auth import Caller
-from headrace.cache import MemoryCache
-from headrace.cursors import CursorSigner
-from headrace.history import History
-from headrace.memberships import Change, MemoryMemberships
-from headrace.newest_pages import AGE_SECONDS, ForgetNewestPages, NewestPages
-from headrace.readers.memory import MemoryReader
-from headrace.rooms import MemoryRooms, RememberedRooms, Room
-from headrace.streams.chat import CHAT
-from headrace.times import FixedClock
+from headrace.api.paging.cursors import CursorSigner
+from headrace.core import keys, times
+from headrace.core.caller import Caller
+from headrace.core.times import FixedClock
+from headrace.storage.memory import MemoryCache, MemoryReader
+from headrace.streams.chat.access import RoomAccess
+from headrace.streams.chat.history import History
+from headrace.streams.chat.memberships import Change, MemoryMemberships
+from headrace.streams.chat.newest_page_cache import AGE_SECONDS, NewestPageCache, NewestPageHook
+from headrace.streams.chat.rooms import MemoryRooms, RememberedRooms, Room
+from headrace.streams.chat.stream import CHAT
 
 START = times.parse_iso("2025-11-21T10:00:00Z")
 USERS = ("alice", "bob", "carol")
@@ -81,7 +80,7 @@ class Platform:
                 rooms.create(Room(name, kind, "group", time_of(0), "alice"))  # type: ignore[arg-type]
         access = RoomAccess(RememberedRooms(rooms), self.memberships)
         reader = MemoryReader(lambda _: [said.row() for said in self.said])
-        newest = NewestPages(self.cache, self.clock)
+        newest = NewestPageCache(self.cache, self.clock)
         self.history = History(reader, CursorSigner(b"k" * 32), "messages", self.clock, access, newest)
 
     def store(self, said: Said, *, tells: bool) -> None:
@@ -89,7 +88,7 @@ class Platform:
         if said not in self.said:
             self.said.append(said)
         if tells:
-            ForgetNewestPages(self.cache).stored(CHAT, [said.row()])
+            NewestPageHook(self.cache).stored(CHAT, [said.row()])
 
     def move(self, kind: Any, user: str, tick: int, event_id: str) -> None:
         """Add a join or leave."""

@@ -13,7 +13,7 @@ from unittest.mock import patch
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from headrace import envelope, times
+from headrace.core import envelope, times
 from tests.model.machine import Model
 
 ASKED = int(os.environ.get("MODEL_EXAMPLES") or 0)

@@ -7,10 +7,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from headrace import times
-from headrace.auth import Caller
+from headrace.core import times
+from headrace.core.caller import Caller
 from tests.model.ledger import Content, EventKey, tag_of
-from tests.unit.senders import CLOCK, caller
+from tests.worlds.senders import CLOCK, caller
 
 TRUSTED = caller("importer", "events:write")
 CALLERS = [caller("alice"), caller("bob"), caller("mallory"), TRUSTED]

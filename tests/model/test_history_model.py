@@ -9,10 +9,10 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from headrace import keys, times
-from headrace.errors import Forbidden
-from headrace.history import PageRequest
-from headrace.keys import newest_page
+from headrace.core import keys, times
+from headrace.core.errors import Forbidden
+from headrace.core.keys import newest_page
+from headrace.streams.chat.history import PageRequest
 from tests.model.reading import IDS, ROOMS, START, USERS, Model, Platform, Said, around, one_way, time_of
 from tests.model.running import ASKED, run
 
@@ -257,7 +257,7 @@ class Reading(RuleBasedStateMachine):
 @pytest.fixture
 def short_kept_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rooms of a few messages fill what the cache keeps, as on AWS rooms of a few dozen do."""
-    for module in ("headrace.history", "headrace.paging"):
+    for module in ("headrace.streams.chat.history", "headrace.api.paging.pager"):
         monkeypatch.setattr(f"{module}.ROWS", 3)
 
 

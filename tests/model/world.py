@@ -8,30 +8,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from headrace import keys
-from headrace.accept import Acceptor
-from headrace.analytics.late import LateEvents
-from headrace.breaker import Unwatched
-from headrace.broker.base import Outgoing
-from headrace.broker.guarded import GuardedPublisher
-from headrace.broker.memory import Kept, MemoryPublisher
-from headrace.dead_lane.letters import Filter
-from headrace.dead_lane.memory import MemoryDeadLane
-from headrace.dead_letters import DeadLetters
-from headrace.errors import RetryLaneUnavailable
-from headrace.items import Item
-from headrace.observe import Meter
-from headrace.persist import Persister
-from headrace.retry_lane.base import Handover, to_text
-from headrace.retry_lane.memory import MemoryRetryLane, Message
-from headrace.settings import BreakerSettings
-from headrace.store.guarded import GuardedStore
-from headrace.times import SECOND, FixedClock
+from headrace.analytics.late_events import LateEvents
+from headrace.core.errors import RetryLaneUnavailable
+from headrace.core.items import Item
+from headrace.core.times import SECOND, FixedClock
+from headrace.ingest.acceptor import Acceptor
+from headrace.operations.dead_letter import Filter
+from headrace.operations.dead_letters import DeadLetters
+from headrace.persist.persister import Persister
+from headrace.queues import names
+from headrace.queues.breaker import GuardedPublisher
+from headrace.queues.memory import Kept, MemoryDeadLane, MemoryPublisher, MemoryRetryLane, Message
+from headrace.queues.ports import Outgoing, RetryRecord, to_text
+from headrace.runtime.breaker import Unwatched
+from headrace.runtime.observability import Meter
+from headrace.runtime.settings import BreakerSettings
+from headrace.storage.breaker import GuardedStore
 from tests.model.ledger import EventKey, key_of
 from tests.model.marks import SETTLE, ChangingStore, MarkedCache
 from tests.model.poison import NOT_BASE64
 from tests.model.process import Crash, Fuse, Mortal, When
-from tests.unit.senders import NOW, TABLE
+from tests.worlds.senders import NOW, TABLE
 
 QUEUES = 2
 DELIVERY_LIMIT = 2
@@ -60,7 +57,7 @@ class World:
 
     def __init__(self) -> None:
         self.clock = FixedClock(NOW)
-        self.broker = MemoryPublisher(keys.persist_queues(QUEUES), DELIVERY_LIMIT)
+        self.broker = MemoryPublisher(names.persist_queues(QUEUES), DELIVERY_LIMIT)
         self.lane = MemoryRetryLane(self.clock)
         self.cache = MarkedCache(self.clock)
         self.store = ChangingStore(self.cache.owe)
@@ -206,7 +203,7 @@ class World:
         if queue:
             self.broker.keep(Outgoing(queue, body, "foreign"))
         else:
-            self.lane.queue.send(Handover(body))
+            self.lane.queue.send(RetryRecord(body))
 
     def heal(self) -> None:
         """Everything works again."""

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.rate import Gauge, Limit
+from headrace.ingest.sliding_window import Gauge, Limit
 from headrace_client import Lost, Refused, Sender, Tempo
 from headrace_client.pace import LONGEST_ADVICE, Pace
-from tests.unit.senders import message
+from tests.worlds.senders import message
 
 LATER = {"error": {"code": "rate_limited", "message": "later", "retryAfter": 3}}
 NEVER = {"error": {"code": "invalid_event", "message": "never"}}

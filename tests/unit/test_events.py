@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from headrace.envelope import decode
-from headrace.settings import TableSettings
-from headrace.streams.chat import CHAT
+from headrace.core.envelope import decode
+from headrace.core.stream import TableSettings
+from headrace.streams.chat.stream import CHAT
 from tests.unit.template_stack import ROOT, TemplateStack
 
 EVENTS = sorted((ROOT / "events").glob("*.json"))

@@ -15,12 +15,12 @@ LAYER = ROOT / "layers" / "headrace" / "headrace"
 FUNCTIONS = sorted((ROOT / "functions").glob("*/app.py"))
 ADAPTERS = {"boto3", "botocore", "pika", "redis"}
 ADAPTER_MODULES = {
-    "aws",
-    "cache",
+    "runtime.aws",
+    "storage.redis",
     "checks",
     "dead_lane.sqs",
-    "secrets",
-    "tokens",
+    "runtime.secrets",
+    "api.tokens",
     "topology",
     "broker.cast",
     "broker.depths",
@@ -29,8 +29,8 @@ ADAPTER_MODULES = {
     "broker.parked",
     "broker.pika_errors",
     "broker.rabbitmq",
-    "readers.dynamodb",
-    "store.dynamodb",
+    "storage.dynamodb.range_reader",
+    "storage.dynamodb.batch_writer",
     "retry_lane.sqs",
 }
 
@@ -80,7 +80,7 @@ def test_only_adapters_know_what_is_behind_a_seam() -> None:
 def test_only_settings_reads_the_environment() -> None:
     reading = {name for name, path in MODULES.items() if "os.environ" in path.read_text().split('"""', 2)[-1]}
 
-    assert reading <= {"headrace.settings"}
+    assert reading <= {"headrace.runtime.settings"}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.rate import STEP_SECONDS, WINDOW_SECONDS, Gauge, Limit
+from headrace.ingest.sliding_window import STEP_SECONDS, WINDOW_SECONDS, Gauge, Limit
 
 LIMITS = st.builds(Limit, st.integers(1, 50), st.integers(1, 95))
 # Whole milliseconds, so that sums of pauses are about what they say.

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.accept import Acceptor
-from headrace.errors import CacheUnavailable, RateLimited
-from headrace.frames import Frames
-from headrace.http_writes import HttpWrites, batch, single
-from headrace.observe import Meter
-from headrace.rate import STEP_SECONDS, WINDOW_SECONDS
-from headrace.rate_sums import Known, MemoryRateSums, Told
-from headrace.settings import RateSettings
+from headrace.core.errors import CacheUnavailable, RateLimited
+from headrace.ingest.acceptor import Acceptor
+from headrace.ingest.rate_limiter import EVERY_SECONDS, Throttle
+from headrace.ingest.routes import HttpWrites, batch, single
+from headrace.ingest.shared_counts import Known, MemoryRateSums, Told
+from headrace.ingest.sliding_window import STEP_SECONDS, WINDOW_SECONDS
+from headrace.runtime.observability import Meter
+from headrace.runtime.settings import RateSettings
 from headrace.streams import CHAT
-from headrace.throttle import EVERY_SECONDS, Throttle
-from tests.unit.lanes import QUEUES, Lanes, frame_event, http_event
-from tests.unit.senders import CLOCK, NOW, caller, message
+from headrace.streams.chat.frames import Frames
+from tests.worlds.senders import CLOCK, NOW, caller, message
+from tests.worlds.write_path import QUEUES, Lanes, frame_event, http_event
 
 SETTINGS = RateSettings(event_rate=10, trusted_event_rate=0, event_rate_off_percent=50)
 MOST = 50

@@ -6,19 +6,20 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace import answers
 from headrace.analytics.requests import WindowRequest, parse_request
-from headrace.analytics.scan import Deadline, Scanner
-from headrace.analytics.service import Analytics
-from headrace.auth import Caller, caller_from_http
-from headrace.cache import RedisCache
-from headrace.errors import HeadraceError
-from headrace.observe import Meter, correlate, report, report_unexpected
-from headrace.readers.columns_dynamodb import DynamoColumns, columns_client
-from headrace.settings import AnalyticsSettings, TableSettings
-from headrace.streams.base import Stream
-from headrace.streams.chat import CHAT
-from headrace.times import SystemClock
+from headrace.analytics.scanner import Deadline, Scanner
+from headrace.analytics.windows import Analytics
+from headrace.api import responses
+from headrace.api.auth import caller_from_http
+from headrace.core.caller import Caller
+from headrace.core.errors import HeadraceError
+from headrace.core.stream import Stream
+from headrace.core.times import SystemClock
+from headrace.runtime.observability import Meter, correlate, report, report_unexpected
+from headrace.runtime.settings import AnalyticsSettings, table_settings
+from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
+from headrace.storage.redis import RedisCache
+from headrace.streams.chat.stream import CHAT
 
 MARGIN_SECONDS = 4.0
 """What is left of an invocation's time when nothing more is read: to keep what was read, and to answer."""
@@ -47,7 +48,7 @@ def analytics() -> Analytics:
 
 def analytics_of(stream: Stream, settings: AnalyticsSettings) -> Analytics:
     """The analytics of a stream's events."""
-    table = TableSettings.of(stream.table_setting, stream.retention_setting)
+    table = table_settings(stream)
     clock = SystemClock()
     reader = DynamoColumns(columns_client(settings.analytics_parallel_reads))
     scanner = Scanner(reader, table.table, table.time_read_shards, clock, settings.analytics_parallel_reads)
@@ -67,14 +68,14 @@ def answer_analytics(event: Mapping[str, Any], remaining: float) -> dict[str, An
             body = answer(analytics(), caller, request, Deadline(remaining - MARGIN_SECONDS))
         finally:
             meter.measure("AnalyticsReadUnits", analytics().units - before)
-        return answers.http(200, body)
+        return responses.http(200, body)
     except HeadraceError as error:
-        answered = answers.http_error(error)
+        answered = responses.http_error(error)
         if answered["statusCode"] >= 500:
             report(type(error).__name__, f"analytics could not be answered: {error.message}", level="error")
         return answered
     except Exception as error:  # noqa: BLE001 - reported, and answered as an error
         report_unexpected(error)
-        return answers.http_error(error)
+        return responses.http_error(error)
     finally:
         meter.flush()

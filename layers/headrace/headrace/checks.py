@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 
-from headrace import cache
-from headrace.aws import client
-from headrace.health import CHECK_SECONDS, Health, any_port_open
-from headrace.settings import HealthSettings
+from headrace.operations.health import CHECK_SECONDS, Health, any_port_open
+from headrace.runtime.aws import client
+from headrace.runtime.settings import HealthSettings
+from headrace.storage import redis
 
 
 @functools.cache
@@ -16,7 +16,7 @@ def health() -> Health:
     settings = HealthSettings.read()
     table = client("dynamodb", timeout=CHECK_SECONDS, attempts=1)
     queue = client("sqs", timeout=CHECK_SECONDS, attempts=1)
-    cached = cache.connect(settings, CHECK_SECONDS / 2)
+    cached = redis.connect(settings, CHECK_SECONDS / 2)
     return Health(
         {
             "broker": lambda: any_port_open(settings.broker_endpoints),

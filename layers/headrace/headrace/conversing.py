@@ -6,27 +6,27 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.auth import Caller
-from headrace.aws import client
-from headrace.bodies import http_body
-from headrace.conversations import AT_ONCE, DEFAULT_LIMIT, LIMIT, Conversations
-from headrace.cursors import CursorSigner
-from headrace.errors import NotFound
-from headrace.memberships_dynamodb import DynamoMemberships
-from headrace.page_requests import parse_list_request, path_id
-from headrace.readers.dynamodb import DynamoReader
-from headrace.room_activity import DynamoRoomActivity
-from headrace.secrets import ManagedSecrets
-from headrace.settings import ReadSettings, RoomSettings, TableSettings
-from headrace.streams.chat import CHAT
-from headrace.times import SystemClock
+from headrace.api.bodies import http_body
+from headrace.api.paging.cursors import CursorSigner
+from headrace.api.paging.request import parse_list_request, path_id
+from headrace.core.caller import Caller
+from headrace.core.errors import NotFound
+from headrace.core.times import SystemClock
+from headrace.runtime.aws import client
+from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.settings import ReadSettings, RoomSettings, table_settings
+from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.streams.chat.activity import DynamoRoomActivity
+from headrace.streams.chat.conversations import AT_ONCE, DEFAULT_LIMIT, LIMIT, Conversations
+from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
+from headrace.streams.chat.stream import CHAT
 
 
 @functools.cache
 def conversations() -> Conversations:
     """Users' lists of rooms, and their read marks."""
     rooms = RoomSettings.read()
-    table = TableSettings.of(CHAT.table_setting, CHAT.retention_setting)
+    table = table_settings(CHAT)
     key = ManagedSecrets().text(ReadSettings.read().cursor_secret_arn).encode()
     dynamodb = client("dynamodb", connections=2 * AT_ONCE)
     return Conversations(

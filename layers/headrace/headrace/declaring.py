@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headrace import custom_resource
-from headrace.errors import ConfigurationError
-from headrace.observe import Meter, logger
-from headrace.secrets import ManagedSecrets
-from headrace.settings import TopologySettings
-from headrace.topology import declare
+from headrace.core.errors import ConfigurationError
+from headrace.operations import custom_resource
+from headrace.queues.rabbitmq.topology import declare
+from headrace.runtime.observability import Meter, logger
+from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.settings import TopologySettings
 
 PHYSICAL_ID = "headrace-topology"
 STARTING_SECONDS = 60.0
@@ -21,8 +21,8 @@ def declare_for(event: Mapping[str, Any]) -> dict[str, Any]:
     """Declare, and answer in the form that ``event`` asks for: what was declared, and what stands differently.
 
     Raises:
-        headrace.errors.HeadraceError: the broker could not be reached, or refuses a queue that must be there (never
-            for a custom resource: it is answered).
+        headrace.core.errors.HeadraceError: the broker could not be reached, or refuses a required queue. A custom
+            resource gets an answer instead.
     """
     if custom_resource.is_request(event):
         return custom_resource.answer(event, PHYSICAL_ID, lambda: _declare(STARTING_SECONDS))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 
-from headrace.cursors import CursorSigner
+from headrace.api.paging.cursors import CursorSigner
+from headrace.core.times import SystemClock
 from headrace.reading import connections
 from headrace.rights import access, memberships, rooms
-from headrace.room_keeper import RoomKeeper
-from headrace.room_members import RoomMembers
-from headrace.room_routes import RoomRoutes
-from headrace.room_stories import RoomStories
-from headrace.secrets import ManagedSecrets
-from headrace.settings import ReadSettings
-from headrace.times import SystemClock
+from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.settings import ReadSettings
+from headrace.streams.chat.join_messages import JoinMessages
+from headrace.streams.chat.room_members import RoomMembers
+from headrace.streams.chat.room_service import RoomService
+from headrace.streams.chat.routes import RoomRoutes
 from headrace.writing import acceptor
 
 
@@ -23,5 +23,5 @@ def room_routes() -> RoomRoutes:
     settings = ReadSettings.read()
     clock = SystemClock()
     signer = CursorSigner(ManagedSecrets().text(settings.cursor_secret_arn).encode())
-    keeper = RoomKeeper(rooms(), memberships(), connections(), RoomStories(acceptor({}), clock), clock)
+    keeper = RoomService(rooms(), memberships(), connections(), JoinMessages(acceptor({}), clock), clock)
     return RoomRoutes(keeper, RoomMembers(access(), rooms(), memberships(), signer), clock, settings.scope_prefix)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import functools
 
-from headrace.dead_lane.sqs import SqsDeadLane
-from headrace.dead_letters import DeadLetters
-from headrace.dead_routes import DeadRoutes
-from headrace.retry_lane.sqs import SqsRetryLane
-from headrace.settings import DeadLetterSettings, TableSettings
-from headrace.streams import STREAMS
-from headrace.times import SystemClock
+from headrace.core.times import SystemClock
+from headrace.operations.dead_letter_routes import DeadLetterRoutes
+from headrace.operations.dead_letters import DeadLetters
+from headrace.queues.sqs.dead_letter_queue import SqsDeadLane
+from headrace.queues.sqs.retry_queue import SqsRetryLane
+from headrace.runtime.settings import DeadLetterSettings, table_settings
+from headrace.streams.registry import STREAMS
 
 
 @functools.cache
-def dead_routes() -> DeadRoutes:
+def dead_routes() -> DeadLetterRoutes:
     """Answers requests about dead letters."""
     settings = DeadLetterSettings.read()
     clock = SystemClock()
     letters = DeadLetters(
         SqsDeadLane(settings.dead_letter_queue_url),
         SqsRetryLane(settings.retry_queue_url),
-        {name: TableSettings.of(each.table_setting, each.retention_setting) for name, each in STREAMS.items()},
+        {name: table_settings(each) for name, each in STREAMS.items()},
         clock,
     )
-    return DeadRoutes(letters, clock, settings.scope_prefix)
+    return DeadLetterRoutes(letters, clock, settings.scope_prefix)

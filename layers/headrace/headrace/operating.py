@@ -7,19 +7,21 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from headrace import answers, keys
-from headrace.auth import OPS, caller_from_http
-from headrace.aws import client
-from headrace.breaker_board import read_board
-from headrace.broker.depths import queue_depths
-from headrace.errors import HeadraceError
-from headrace.observe import report, report_unexpected
+from headrace.api import responses
+from headrace.api.auth import caller_from_http
+from headrace.core.caller import OPS
+from headrace.core.errors import HeadraceError
+from headrace.core.times import SystemClock
+from headrace.operations.breaker_status import read_breaker_status
+from headrace.operations.status import Status, StatusProbes
 from headrace.probing import probe_reader
-from headrace.retry_lane.depth import queue_counts
-from headrace.secrets import ManagedSecrets
-from headrace.settings import StatusSettings
-from headrace.status import Asks, Status
-from headrace.times import SystemClock
+from headrace.queues import names
+from headrace.queues.rabbitmq.depths import queue_depths
+from headrace.queues.sqs.retry_queue import queue_counts
+from headrace.runtime.aws import client
+from headrace.runtime.observability import report, report_unexpected
+from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.settings import StatusSettings
 
 CALL_SECONDS = 1.0
 """For one call to AWS or one connection to the broker: less than what a whole answer may take."""
@@ -31,15 +33,15 @@ def status() -> Status:
     settings = StatusSettings.read()
     secrets = ManagedSecrets(lambda: client("secretsmanager", timeout=CALL_SECONDS, attempts=1))
     sqs = client("sqs", timeout=CALL_SECONDS, attempts=1)
-    queues = keys.persist_queues(settings.persist_queues)
+    queues = names.persist_queues(settings.persist_queues)
     probes = probe_reader()
     readers = ThreadPoolExecutor(len(queues), "probes")
     return Status(
-        Asks(
-            queues=lambda: queue_depths(settings, secrets, [*queues, keys.PARKED_QUEUE], CALL_SECONDS),
+        StatusProbes(
+            queues=lambda: queue_depths(settings, secrets, [*queues, names.PARKED_QUEUE], CALL_SECONDS),
             retry=lambda: queue_counts(sqs, settings.retry_queue_url),
             dead=lambda: queue_counts(sqs, settings.dead_letter_queue_url),
-            breakers=read_board,
+            breakers=read_breaker_status,
             probes=lambda: dict(zip(queues, readers.map(probes.newest, queues), strict=True)),
         ),
         SystemClock(),
@@ -51,12 +53,12 @@ def answer_status(event: Mapping[str, Any]) -> dict[str, Any]:
     try:
         caller = caller_from_http(event, StatusSettings.read().scope_prefix)
         caller.require(OPS, now=SystemClock().now())
-        return answers.http(200, status().body())
+        return responses.http(200, status().body())
     except HeadraceError as error:
-        answer = answers.http_error(error)
+        answer = responses.http_error(error)
         if answer["statusCode"] >= 500:
             report(type(error).__name__, f"the status could not be told: {error.message}", level="error")
         return answer
     except Exception as error:  # noqa: BLE001 - reported, and answered as an error
         report_unexpected(error)
-        return answers.http_error(error)
+        return responses.http_error(error)

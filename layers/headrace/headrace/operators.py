@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace import answers
-from headrace.auth import OPS, caller_from_http
-from headrace.errors import HeadraceError
-from headrace.observe import Meter, report, report_unexpected
-from headrace.times import Clock
+from headrace.api import responses
+from headrace.api.auth import caller_from_http
+from headrace.core.caller import OPS
+from headrace.core.errors import HeadraceError
+from headrace.core.times import Clock
+from headrace.runtime.observability import Meter, report, report_unexpected
 
 
 class OperatorRoutes:
@@ -26,14 +27,14 @@ class OperatorRoutes:
         meter = Meter()
         try:
             caller_from_http(event, self._scope_prefix).require(OPS, now=self._clock.now())
-            return answers.http(200, route(self, event, meter))
+            return responses.http(200, route(self, event, meter))
         except HeadraceError as error:
-            answer = answers.http_error(error)
+            answer = responses.http_error(error)
             if answer["statusCode"] >= 500:
                 report(type(error).__name__, f"{self.complaint}: {error.message}", level="error")
             return answer
         except Exception as error:  # noqa: BLE001 - reported, and answered as an error
             report_unexpected(error)
-            return answers.http_error(error)
+            return responses.http_error(error)
         finally:
             meter.flush()

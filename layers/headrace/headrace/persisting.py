@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import functools
 
-from headrace.analytics.late import LateEvents
-from headrace.aws import client
-from headrace.breaker_board import BreakerBoard
-from headrace.cache import Cache, RedisCache
-from headrace.last_activity import AT_ONCE, LastActivity
+from headrace.analytics.late_events import LateEvents
+from headrace.core.times import SystemClock
 from headrace.listening import live_listener
-from headrace.newest_pages import ForgetNewestPages
-from headrace.persist import Persister
-from headrace.retry_lane.sqs import SqsRetryLane
+from headrace.operations.breaker_status import BreakerStatus
+from headrace.persist.persister import Persister
+from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.rights import memberships, rooms
-from headrace.room_activity import DynamoRoomActivity
-from headrace.settings import (
+from headrace.runtime.aws import client
+from headrace.runtime.settings import (
     CacheSettings,
     EnvironmentSettings,
     PersistSettings,
     RoomSettings,
     SettleSettings,
-    TableSettings,
+    table_settings,
 )
-from headrace.store.checked import CheckedStore
-from headrace.store.dynamodb import DynamoStore
-from headrace.store.guarded import GuardedStore
-from headrace.streams import STREAMS, StreamListeners
-from headrace.times import SystemClock
+from headrace.storage.breaker import GuardedStore
+from headrace.storage.cache import Cache
+from headrace.storage.dynamodb.batch_writer import DynamoStore
+from headrace.storage.redis import RedisCache
+from headrace.streams.chat.activity import UPDATES_AT_ONCE, ActivityHook, DynamoRoomActivity
+from headrace.streams.chat.newest_page_cache import NewestPageHook
+from headrace.streams.chat.write_rights import CheckedStore
+from headrace.streams.registry import STREAMS, StreamListeners
 
 
 @functools.cache
@@ -36,16 +36,16 @@ def persister() -> Persister:
     settings = PersistSettings.read()
     cache = RedisCache.of(CacheSettings.read())
     store = DynamoStore(settings.persist_parallel_writes, settings.persist_retry_seconds)
-    guarded = GuardedStore(store, settings, BreakerBoard(EnvironmentSettings.read()))
+    guarded = GuardedStore(store, settings, BreakerStatus(EnvironmentSettings.read()))
     return Persister(
         CheckedStore(guarded, rooms(), memberships()),
         SqsRetryLane(settings.retry_queue_url),
-        {name: TableSettings.of(each.table_setting, each.retention_setting) for name, each in STREAMS.items()},
+        {name: table_settings(each) for name, each in STREAMS.items()},
         SystemClock(),
         settings.retry_first_pause_seconds,
         settings.retry_visibility_seconds,
         # Last, since what it could not do comes again: no live copy waits for that.
-        after=(StreamListeners(), ForgetNewestPages(cache), live_listener(cache), late_events(cache), last_activity()),
+        after=(StreamListeners(), NewestPageHook(cache), live_listener(cache), late_events(cache), last_activity()),
     )
 
 
@@ -54,7 +54,7 @@ def late_events(cache: Cache) -> LateEvents:
     return LateEvents(cache, SystemClock(), SettleSettings.read().analytics_settle_seconds)
 
 
-def last_activity() -> LastActivity:
+def last_activity() -> ActivityHook:
     """Keeps when something was last said in each room."""
-    dynamodb = client("dynamodb", attempts=1, connections=AT_ONCE)
-    return LastActivity(DynamoRoomActivity(dynamodb, RoomSettings.read().rooms_table), rooms(), SystemClock())
+    dynamodb = client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE)
+    return ActivityHook(DynamoRoomActivity(dynamodb, RoomSettings.read().rooms_table), rooms(), SystemClock())

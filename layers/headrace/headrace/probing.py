@@ -7,22 +7,23 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from headrace import keys, times
-from headrace.aws import client
-from headrace.broker.rabbitmq import RabbitPublisher
-from headrace.probes import Prober, ProbeReader
-from headrace.readers.dynamodb import DynamoReader
-from headrace.secrets import ManagedSecrets
-from headrace.settings import BrokerSettings, TableSettings
+from headrace.core import times
+from headrace.core.times import SystemClock
+from headrace.operations.probes import Prober, ProbeReader
+from headrace.queues import names
+from headrace.queues.rabbitmq.publisher import RabbitPublisher
+from headrace.runtime.aws import client
+from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.settings import BrokerSettings, table_settings
+from headrace.storage.dynamodb.range_reader import DynamoReader
 from headrace.streams.probe import PROBE
-from headrace.times import SystemClock
 
 READ_SECONDS = 1.0
 
 
 def probe_reader() -> ProbeReader:
     """Reads the probes that were stored; a read that gets no answer is given up after a second."""
-    table = TableSettings.of(PROBE.table_setting, PROBE.retention_setting).table
+    table = table_settings(PROBE).table
     return ProbeReader(DynamoReader(client("dynamodb", timeout=READ_SECONDS, attempts=1)), table)
 
 
@@ -31,7 +32,7 @@ def prober() -> Prober:
     """Sends and checks probes. No breaker stands before its publisher: a probe is to find out."""
     settings = BrokerSettings.read()
     publisher = RabbitPublisher(settings, ManagedSecrets())
-    return Prober(publisher, probe_reader(), keys.persist_queues(settings.persist_queues), SystemClock())
+    return Prober(publisher, probe_reader(), names.persist_queues(settings.persist_queues), SystemClock())
 
 
 def send_for(event: Mapping[str, Any], correlation_id: str) -> dict[str, Any]:

@@ -6,23 +6,25 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace import answers
-from headrace.auth import Caller, caller_from_http
-from headrace.aws import client
-from headrace.cache import RedisCache
-from headrace.connections import Connections, DynamoConnections
-from headrace.cursors import CursorSigner
-from headrace.errors import HeadraceError
-from headrace.history import History
-from headrace.newest_pages import NewestPages
-from headrace.observe import correlate, report, report_unexpected
-from headrace.pages import Page
-from headrace.readers.dynamodb import DynamoReader
+from headrace.api import responses
+from headrace.api.auth import caller_from_http
+from headrace.api.paging.cursors import CursorSigner
+from headrace.api.paging.page import Page
+from headrace.core.caller import Caller
+from headrace.core.errors import HeadraceError
+from headrace.core.times import SystemClock
+from headrace.live.connections import Connections
+from headrace.live.connections_dynamodb import DynamoConnections
 from headrace.rights import access
-from headrace.secrets import ManagedSecrets
-from headrace.settings import CacheSettings, ConnectionSettings, ReadSettings, TableSettings
-from headrace.streams.chat import CHAT
-from headrace.times import SystemClock
+from headrace.runtime.aws import client
+from headrace.runtime.observability import correlate, report, report_unexpected
+from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.settings import CacheSettings, ConnectionSettings, ReadSettings, table_settings
+from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.storage.redis import RedisCache
+from headrace.streams.chat.history import History
+from headrace.streams.chat.newest_page_cache import NewestPageCache
+from headrace.streams.chat.stream import CHAT
 
 ReadPage = Callable[[Caller, Mapping[str, Any]], Page]
 ReadBody = Callable[[Caller, Mapping[str, Any]], Mapping[str, Any] | str]
@@ -31,7 +33,7 @@ ReadBody = Callable[[Caller, Mapping[str, Any]], Mapping[str, Any] | str]
 @functools.cache
 def room_history() -> History:
     """The history of rooms, whose newest pages the cache holds."""
-    return _history(NewestPages(RedisCache.of(CacheSettings.read()), SystemClock()))
+    return _history(NewestPageCache(RedisCache.of(CacheSettings.read()), SystemClock()))
 
 
 @functools.cache
@@ -40,8 +42,8 @@ def user_history() -> History:
     return _history(None)
 
 
-def _history(newest: NewestPages | None) -> History:
-    table = TableSettings.of(CHAT.table_setting, CHAT.retention_setting)
+def _history(newest: NewestPageCache | None) -> History:
+    table = table_settings(CHAT)
     key = ManagedSecrets().text(ReadSettings.read().cursor_secret_arn).encode()
     reader = DynamoReader(client("dynamodb"))
     return History(reader, CursorSigner(key), table.table, SystemClock(), access(), newest)
@@ -69,12 +71,12 @@ def answer_body(event: Mapping[str, Any], read: ReadBody) -> dict[str, Any]:
     correlate(event)
     try:
         caller = caller_from_http(event, scope_prefix())
-        return answers.http(200, read(caller, event))
+        return responses.http(200, read(caller, event))
     except HeadraceError as error:
-        answer = answers.http_error(error)
+        answer = responses.http_error(error)
         if answer["statusCode"] >= 500:
             report(type(error).__name__, f"a page could not be read: {error.message}", level="error")
         return answer
     except Exception as error:  # noqa: BLE001 - reported, and answered as an error
         report_unexpected(error)
-        return answers.http_error(error)
+        return responses.http_error(error)

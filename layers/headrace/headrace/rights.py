@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from headrace.access import RoomAccess
-from headrace.aws import client
-from headrace.gates import RoomGate
-from headrace.memberships_dynamodb import DynamoMemberships
-from headrace.rooms import DynamoRooms, RememberedRooms
-from headrace.settings import RoomSettings
+from headrace.runtime.aws import client
+from headrace.runtime.settings import RoomSettings
+from headrace.streams.chat.access import RoomAccess
+from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
+from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms
+from headrace.streams.chat.write_rights import RoomGate
 
 
 @functools.cache

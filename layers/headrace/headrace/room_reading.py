@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import functools
 
-from headrace.aws import client
+from headrace.core.times import SystemClock
 from headrace.listening import audience
-from headrace.readers.dynamodb import DynamoReader
 from headrace.reading import connections, room_history, scope_prefix
 from headrace.rights import access
-from headrace.room_frames import RoomFrames
-from headrace.settings import TableSettings
-from headrace.streams.chat import CHAT
-from headrace.times import SystemClock
+from headrace.runtime.aws import client
+from headrace.runtime.settings import table_settings
+from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.streams.chat.room_frames import RoomFrames
+from headrace.streams.chat.stream import CHAT
 
 
 @functools.cache
 def room_frames() -> RoomFrames:
     """Answers frames about rooms."""
-    table = TableSettings.of(CHAT.table_setting, CHAT.retention_setting).table
+    table = table_settings(CHAT).table
     reader = DynamoReader(client("dynamodb"))
     return RoomFrames(connections(), audience(), access(), room_history(), reader, table, SystemClock(), scope_prefix())

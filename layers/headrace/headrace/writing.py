@@ -5,23 +5,23 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from headrace.accept import Acceptor
-from headrace.breaker_board import BreakerBoard
-from headrace.broker.guarded import GuardedPublisher
-from headrace.broker.rabbitmq import RabbitPublisher
-from headrace.cache import RedisCache
-from headrace.frames import Frames
-from headrace.gates import Gate
-from headrace.http_writes import HttpWrites
-from headrace.rate_sums import RedisRateSums
-from headrace.retry_lane.sqs import SqsRetryLane
+from headrace.core.times import SystemClock
+from headrace.ingest.acceptor import Acceptor
+from headrace.ingest.gate import Gate
+from headrace.ingest.rate_limiter import UNLIMITED, Admission, Throttle
+from headrace.ingest.routes import HttpWrites
+from headrace.ingest.shared_counts import RedisRateSums
+from headrace.operations.breaker_status import BreakerStatus
+from headrace.queues.breaker import GuardedPublisher
+from headrace.queues.rabbitmq.publisher import RabbitPublisher
+from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.rights import gate
-from headrace.secrets import ManagedSecrets
-from headrace.settings import CacheSettings, EnvironmentSettings, RateSettings, WriteSettings
-from headrace.streams import stream_gates
-from headrace.streams.chat import CHAT
-from headrace.throttle import UNLIMITED, Admission, Throttle
-from headrace.times import SystemClock
+from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.settings import CacheSettings, EnvironmentSettings, RateSettings, WriteSettings
+from headrace.storage.redis import RedisCache
+from headrace.streams.chat.frames import Frames
+from headrace.streams.chat.stream import CHAT
+from headrace.streams.registry import stream_gates
 
 
 @functools.cache
@@ -48,7 +48,7 @@ def throttle() -> Admission:
 def acceptor(gates: Mapping[str, Gate], throttle: Admission = UNLIMITED) -> Acceptor:
     """Accepts events, those of a stream in ``gates`` only with a right, and as many as ``throttle`` lets pass."""
     settings = WriteSettings.read()
-    board = BreakerBoard(EnvironmentSettings.read())
+    board = BreakerStatus(EnvironmentSettings.read())
     publisher = GuardedPublisher(RabbitPublisher(settings, ManagedSecrets()), settings, board)
     return Acceptor(
         publisher, SqsRetryLane(settings.retry_queue_url), settings.persist_queues, SystemClock(), gates, throttle

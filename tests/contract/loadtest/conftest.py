@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fake_stage import FakeStage
+from tests.contract.loadtest.fake_stage import FakeStage
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import WSMsgType, web
-from fake_rooms import FakeRooms
+
+from tests.contract.loadtest.fake_rooms import FakeRooms
 
 Row = dict[str, Any]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from fake_stage import FakeStage
 
 from loadtest.checker import Checker
 from loadtest.client import (
@@ -21,6 +20,7 @@ from loadtest.client import (
 from loadtest.events import ChatEvent
 from loadtest.sending import ATTEMPTS, Sender
 from loadtest.target import Target, running_stage
+from tests.contract.loadtest.fake_stage import FakeStage
 
 
 def events(count: int) -> list[ChatEvent]:

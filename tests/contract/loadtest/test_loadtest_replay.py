@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fake_stage import FakeStage
 
 from loadtest import readback, replay, target
+from tests.contract.loadtest.fake_stage import FakeStage
 
 LINE = re.compile(
     r"accepted=(?P<accepted>\d+) stored=(?P<stored>\d+) lost=(?P<lost>\d+) unexpected=(?P<unexpected>\d+) "

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fake_stage import FakeStage
 
 from loadtest import demo, load, stage_process
 from loadtest.stage_process import StageFailed, StageProcess
 from loadtest.target import ROOT, running_stage
+from tests.contract.loadtest.fake_stage import FakeStage
 
 STAGE = """
 import json, os, signal, sys, time

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pika
 import pytest
-from local_services import MotoServer, RabbitServer
+
+from tests.contract.localstage.local_services import MotoServer, RabbitServer
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from gateway_fakes import FakeFunctions, http_model, running
 
 from localstage.model import Cors, HttpRoute
+from tests.contract.localstage.gateway_fakes import FakeFunctions, http_model, running
 
 SITE = "https://chat.example"
 CORS = Cors(

@@ -11,10 +11,10 @@ from typing import Any
 
 import aiohttp
 import pytest
-from gateway_fakes import FakeFunctions, Raises, eventually, running, websocket_model
 
 from localstage.gateway import Gateway
 from localstage.model import Throttle, WebSocketRoute
+from tests.contract.localstage.gateway_fakes import FakeFunctions, Raises, eventually, running, websocket_model
 
 SUBPROTOCOL = "route.request.header.Sec-WebSocket-Protocol"
 TOKEN = "a.secret.token"

@@ -10,7 +10,11 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from gateway_fakes import (
+
+from localstage.errors import PortTaken
+from localstage.gateway import Gateway
+from localstage.model import HttpRoute, StageModel, Throttle
+from tests.contract.localstage.gateway_fakes import (
     FakeFunctions,
     Serve,
     echoing_functions,  # noqa: F401 - a fixture
@@ -18,10 +22,6 @@ from gateway_fakes import (
     running,
     serving,  # noqa: F401 - a fixture
 )
-
-from localstage.errors import PortTaken
-from localstage.gateway import Gateway
-from localstage.model import HttpRoute, StageModel, Throttle
 
 
 @pytest.mark.parametrize(

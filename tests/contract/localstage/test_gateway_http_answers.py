@@ -6,16 +6,16 @@ import asyncio
 from typing import Any
 
 import pytest
-from gateway_fakes import (
+
+from localstage.errors import StageError
+from localstage.model import HttpRoute
+from tests.contract.localstage.gateway_fakes import (
     FakeFunctions,
     Raises,
     Serve,
     echoing_functions,  # noqa: F401 - a fixture
     serving,  # noqa: F401 - a fixture
 )
-
-from localstage.errors import StageError
-from localstage.model import HttpRoute
 
 
 @pytest.mark.parametrize(

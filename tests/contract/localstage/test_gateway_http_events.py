@@ -10,7 +10,9 @@ import aiohttp
 import pytest
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 from aws_lambda_powertools.utilities.parser.models import APIGatewayProxyEventV2Model
-from gateway_fakes import (
+
+from localstage.model import HttpRoute
+from tests.contract.localstage.gateway_fakes import (
     FakeFunctions,
     Serve,
     echoing_functions,  # noqa: F401 - a fixture
@@ -18,8 +20,6 @@ from gateway_fakes import (
     running,
     serving,  # noqa: F401 - a fixture
 )
-
-from localstage.model import HttpRoute
 
 
 async def test_the_event_is_payload_format_2(functions: FakeFunctions, serve: Serve) -> None:

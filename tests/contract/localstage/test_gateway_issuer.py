@@ -12,11 +12,11 @@ from typing import Any
 import aiohttp
 import jwt
 import pytest
-from gateway_fakes import with_key
 
 from localstage.errors import NotRunning, PortTaken, ServiceError
 from localstage.gateway import Issuer
 from localstage.gateway.issuer import CLIENT_ID
+from tests.contract.localstage.gateway_fakes import with_key
 
 
 @pytest.fixture

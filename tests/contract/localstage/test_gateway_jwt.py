@@ -12,11 +12,11 @@ import aiohttp
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
-from gateway_fakes import AUDIENCE, FakeFunctions, http_model, running, with_key
 
 from localstage.errors import TemplateError
 from localstage.gateway import Gateway, Issuer
 from localstage.model import HttpRoute, JwtAuthorizer
+from tests.contract.localstage.gateway_fakes import AUDIENCE, FakeFunctions, http_model, running, with_key
 
 STRANGER = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 SECRET = "a shared secret that is long enough for any HMAC"

@@ -14,10 +14,10 @@ import pytest
 from aiohttp import WSMsgType
 from botocore.config import Config
 from botocore.exceptions import ClientError
-from gateway_fakes import FakeFunctions, eventually, running, websocket_model
 
 from localstage.gateway import Gateway, websocket_connection
 from localstage.model import WebSocketRoute
+from tests.contract.localstage.gateway_fakes import FakeFunctions, eventually, running, websocket_model
 
 ROUTES = (WebSocketRoute("$connect", "Open", False), WebSocketRoute("$disconnect", "Close", False))
 

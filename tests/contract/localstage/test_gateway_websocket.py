@@ -16,7 +16,12 @@ from aws_lambda_powertools.utilities.parser.models import (
     APIGatewayWebSocketDisconnectEventModel,
     APIGatewayWebSocketMessageEventModel,
 )
-from gateway_fakes import (
+
+from localstage.errors import TemplateError
+from localstage.gateway import Gateway
+from localstage.gateway.websocket_connection import Limits
+from localstage.model import Throttle, WebSocketRoute
+from tests.contract.localstage.gateway_fakes import (
     ALL,
     CONNECT,
     DEFAULT,
@@ -30,11 +35,6 @@ from gateway_fakes import (
     running,
     websocket_model,
 )
-
-from localstage.errors import TemplateError
-from localstage.gateway import Gateway
-from localstage.gateway.websocket_connection import Limits
-from localstage.model import Throttle, WebSocketRoute
 
 
 async def test_the_events_of_a_connection_have_awss_shape(functions: FakeFunctions, tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 from aiohttp import WSMsgType
-from gateway_fakes import (
+
+from localstage.gateway.websocket_connection import Limits
+from tests.contract.localstage.gateway_fakes import (
     ALL,
     FakeFunctions,
     Serve,
@@ -18,8 +20,6 @@ from gateway_fakes import (
     running,
     websocket_model,
 )
-
-from localstage.gateway.websocket_connection import Limits
 
 
 @pytest.mark.parametrize("limits", [Limits(idle=0.1), Limits(total=0.1)])

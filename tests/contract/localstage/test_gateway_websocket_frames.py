@@ -9,7 +9,8 @@ import aiohttp
 import pytest
 import uvloop
 from aiohttp import WSMsgType
-from gateway_fakes import (
+
+from tests.contract.localstage.gateway_fakes import (
     ALL,
     FakeFunctions,
     Serve,

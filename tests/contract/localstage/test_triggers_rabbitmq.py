@@ -11,7 +11,9 @@ import pytest
 import uvloop
 from aws_lambda_powertools.utilities.data_classes.rabbit_mq_event import RabbitMQEvent
 from pika.adapters.blocking_connection import BlockingChannel
-from trigger_fakes import (
+
+from localstage.invoking import Invocation
+from tests.contract.localstage.trigger_fakes import (
     BROKER_ARN,
     OK,
     Call,
@@ -23,8 +25,6 @@ from trigger_fakes import (
     rabbitmq_triggers,  # noqa: F401 - a fixture
     ready,
 )
-
-from localstage.invoking import Invocation
 
 
 async def test_records_arrive_in_order_in_batches_of_at_most_the_batch_size(channel, queue, functions, make_trigger):

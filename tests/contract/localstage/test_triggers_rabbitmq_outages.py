@@ -7,8 +7,12 @@ import logging
 import uuid
 
 import pika
-from local_services import RabbitServer
-from trigger_fakes import (
+
+from localstage.invoking import Invocation
+from localstage.model import RabbitMqMapping
+from localstage.triggers.rabbitmq import RabbitMqTrigger
+from tests.contract.localstage.local_services import RabbitServer
+from tests.contract.localstage.trigger_fakes import (
     BROKER_ARN,
     OK,
     Call,
@@ -19,10 +23,6 @@ from trigger_fakes import (
     rabbitmq_queue,  # noqa: F401 - a fixture
     rabbitmq_triggers,  # noqa: F401 - a fixture
 )
-
-from localstage.invoking import Invocation
-from localstage.model import RabbitMqMapping
-from localstage.triggers.rabbitmq import RabbitMqTrigger
 
 
 async def test_a_queue_that_is_declared_later_is_picked_up(channel, functions, make_trigger, caplog):

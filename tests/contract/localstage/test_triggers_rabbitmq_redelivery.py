@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from trigger_fakes import (
+from localstage.errors import StageError
+from localstage.invoking import Invocation
+from localstage.model import RabbitMqMapping
+from localstage.triggers.rabbitmq import RabbitMqTrigger
+from tests.contract.localstage.trigger_fakes import (
     BROKER_ARN,
     FAILED,
     OK,
@@ -18,11 +22,6 @@ from trigger_fakes import (
     rabbitmq_triggers,  # noqa: F401 - a fixture
     ready,
 )
-
-from localstage.errors import StageError
-from localstage.invoking import Invocation
-from localstage.model import RabbitMqMapping
-from localstage.triggers.rabbitmq import RabbitMqTrigger
 
 
 async def test_a_batch_is_acknowledged_only_after_the_function_succeeded(channel, queue, functions, make_trigger):

@@ -7,8 +7,12 @@ import logging
 from pathlib import Path
 
 from aws_lambda_powertools.utilities.data_classes import SQSEvent
-from local_services import MotoServer
-from trigger_fakes import (
+
+from localstage.invoking import Invocation
+from localstage.triggers import queue_arn
+from localstage.triggers.sqs_queue import make_client
+from tests.contract.localstage.local_services import MotoServer
+from tests.contract.localstage.trigger_fakes import (
     CREDENTIALS,
     OK,
     Call,
@@ -22,10 +26,6 @@ from trigger_fakes import (
     sqs_queue,  # noqa: F401 - a fixture
     sqs_triggers,  # noqa: F401 - a fixture
 )
-
-from localstage.invoking import Invocation
-from localstage.triggers import queue_arn
-from localstage.triggers.sqs_queue import make_client
 
 
 async def test_a_message_reaches_the_function_in_the_shape_that_lambda_gives_it(sqs, queue, functions, make_trigger):

@@ -7,7 +7,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from trigger_fakes import (
+from localstage.errors import StageError
+from localstage.invoking import Invocation
+from tests.contract.localstage.trigger_fakes import (
     FAILED,
     OK,
     Call,
@@ -22,9 +24,6 @@ from trigger_fakes import (
     sqs_queue,  # noqa: F401 - a fixture
     sqs_triggers,  # noqa: F401 - a fixture
 )
-
-from localstage.errors import StageError
-from localstage.invoking import Invocation
 
 
 async def test_after_an_error_all_messages_return_by_their_visibility_timeout(sqs, functions, make_trigger):

@@ -10,12 +10,12 @@ from typing import Any
 import pika
 import pytest
 from pika.adapters.blocking_connection import BlockingChannel
-from trigger_fakes import FakeFunctions, eventually
 
 from localstage.errors import TemplateError
 from localstage.model import Broker, Queue, RabbitMqMapping, Schedule, SqsMapping, StageModel
 from localstage.triggers import Triggers
 from localstage.triggers.sqs_queue import make_client
+from tests.contract.localstage.trigger_fakes import FakeFunctions, eventually
 
 CREDENTIALS = ("local", "local")
 

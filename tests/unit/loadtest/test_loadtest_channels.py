@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.memberships import fold
+from headrace.streams.chat.memberships import fold
 from loadtest.channels import GOES_ON, Channel, channel_of
 from loadtest.client import LoadTestError
 from loadtest.irc import read_log

@@ -1,10 +1,10 @@
 import logging
 
 import pytest
-from template_stage import FUNCTION, LIVE, Project
 
 from localstage.errors import TemplateError
 from localstage.model import Cors, Throttle
+from tests.unit.localstage.template_stage import FUNCTION, LIVE, Project
 
 HTTP_API = """
 Api:

@@ -2,11 +2,11 @@ import logging
 import re
 
 import pytest
-from template_stage import FUNCTION, LIVE, Project
 
 from localstage.errors import StageError, TemplateError
 from localstage.template import Attributes, load
 from localstage.template.keeping import keep
+from tests.unit.localstage.template_stage import FUNCTION, LIVE, Project
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from template_stage import LIVE, Project
 
 from localstage.errors import TemplateError
 from localstage.template import Attributes, load
+from tests.unit.localstage.template_stage import LIVE, Project
 
 SECRET = """
 Keys:

@@ -1,7 +1,7 @@
 import pytest
-from template_stage import Project
 
 from localstage.errors import TemplateError
+from tests.unit.localstage.template_stage import Project
 
 HEAD = """
     Parameters:

@@ -1,9 +1,9 @@
 import logging
 
 import pytest
-from template_stage import FUNCTION, Project
 
 from localstage.errors import TemplateError
+from tests.unit.localstage.template_stage import FUNCTION, Project
 
 RESOURCES = """
 Keys: {Type: AWS::SecretsManager::Secret, Properties: {SecretString: '{"username": "ann", "password": "s3cret"}'}}

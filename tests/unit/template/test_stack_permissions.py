@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from headrace.streams import ADS
+from headrace.streams.ads.stream import ADS
 from tests.unit.template_stack import TemplateStack, as_list
 
 # EC2 takes no narrower resource for network interfaces. AWS documents that these endpoints must name every resource.

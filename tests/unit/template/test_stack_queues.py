@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from headrace import retry_budget
-from headrace.keys import live_queues
+from headrace.persist import retry_schedule
+from headrace.queues.names import live_queues
 from tests.unit.template_stack import TemplateStack, as_list
 
 
@@ -52,7 +52,7 @@ def test_only_sqs_itself_moves_records_to_the_dead_letter_queue(template_stack: 
 def test_a_record_is_tried_as_often_as_the_retry_budget_counts_before_it_is_dead(template_stack: TemplateStack) -> None:
     assert (
         template_stack.resources["RetryQueue"]["Properties"]["RedrivePolicy"]["maxReceiveCount"]
-        == retry_budget.RECEIVES
+        == retry_schedule.RECEIVES
     )
 
 

@@ -5,7 +5,7 @@ import tomllib
 import pytest
 
 from faults.template import PARAMETERS as FAULT_PARAMETERS
-from headrace.keys import live_queues
+from headrace.queues.names import live_queues
 from localstage.template import parameters
 from tests.unit.template_stack import ROOT, TemplateStack
 

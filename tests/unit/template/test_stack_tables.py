@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from headrace.streams import ADS, CHAT, SKI
-from headrace.streams.base import Stream
+from headrace.core.stream import Stream
+from headrace.streams.ads.stream import ADS
+from headrace.streams.chat.stream import CHAT
+from headrace.streams.ski.stream import SKI
 from tests.unit.template_stack import TemplateStack
 
 

@@ -6,25 +6,25 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.ads.history import ClickHistory
-from headrace.ads.routes import AdsRoutes, Route
 from headrace.analysing import MARGIN_SECONDS, analytics_of
-from headrace.analytics.scan import Deadline
-from headrace.aws import client
-from headrace.cursors import CursorSigner
-from headrace.readers.dynamodb import DynamoReader
+from headrace.analytics.scanner import Deadline
+from headrace.api.paging.cursors import CursorSigner
+from headrace.core.times import SystemClock
 from headrace.reading import answer_body
-from headrace.secrets import ManagedSecrets
-from headrace.settings import AdsSettings, TableSettings
-from headrace.streams.ads import ADS
-from headrace.times import SystemClock
+from headrace.runtime.aws import client
+from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.settings import AdsSettings, table_settings
+from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.streams.ads.history import ClickHistory
+from headrace.streams.ads.routes import AdsRoutes, Route
+from headrace.streams.ads.stream import ADS
 
 
 @functools.cache
 def ads_routes() -> AdsRoutes:
     """Answers requests about clicks."""
     settings = AdsSettings.read()
-    table = TableSettings.of(ADS.table_setting, ADS.retention_setting).table
+    table = table_settings(ADS).table
     cursors = CursorSigner(ManagedSecrets().text(settings.cursor_secret_arn).encode())
     history = ClickHistory(DynamoReader(client("dynamodb")), cursors, table, SystemClock())
     return AdsRoutes(history, analytics_of(ADS, settings))

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from headrace.analytics.steps import HOUR, MINUTE, Slot
-from headrace.analytics.tally import Tally
-from headrace.readers.columns import Columns
-from headrace.times import micros_of
+from headrace.analytics.counter import IdCounter
+from headrace.analytics.time_slots import HOUR, MINUTE, Slot
+from headrace.core.times import micros_of
+from headrace.storage.ports import Columns
 
 TIME_LENGTH = 27
 MINUTE_LENGTH = 16
@@ -30,7 +30,7 @@ class Aggregate:
     ``expires`` is when the first of its rows expires (epoch seconds, 0: never): from then on it counts too many.
     """
 
-    tallies: tuple[Tally, ...]
+    tallies: tuple[IdCounter, ...]
     total: int = 0
     first: str = ""
     last: str = ""
@@ -40,7 +40,7 @@ class Aggregate:
     @classmethod
     def nothing(cls, tallies: int) -> Aggregate:
         """Of no events."""
-        return cls(tuple(Tally() for _ in range(tallies)))
+        return cls(tuple(IdCounter() for _ in range(tallies)))
 
     def merge(self, other: Aggregate) -> None:
         """Add what ``other`` knows of another stretch of time; ``other`` stays as it is."""
@@ -78,7 +78,7 @@ class _Minute:
     expires: int = 0
 
 
-class Minutes:
+class MinuteCounter:
     """Rows, counted minute by minute as they are read; ``attributes`` are the user's and then each group's.
 
     Rows that have expired at ``now`` (epoch seconds), but are not yet deleted, do not count: no history shows them.
@@ -107,7 +107,7 @@ class Minutes:
         found = {}
         for text, minute in self._minutes.items():
             start = micros_of(f"{text}:00.000000Z") // 1_000_000
-            tallies = tuple(Tally(dict(counter)) for counter in minute.counters)
+            tallies = tuple(IdCounter(dict(counter)) for counter in minute.counters)
             found[start] = Aggregate(tallies, minute.total, minute.first, minute.last, minute.expires)
             found[start].mark(Slot(start, MINUTE))
         return found

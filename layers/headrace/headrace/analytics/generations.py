@@ -1,27 +1,44 @@
-"""Whether an aggregate of a slot may still be believed, and whether a new one may be kept.
-
-Every slot has a *generation* in the cache: a random token, made by whoever reads the slot first. An aggregate carries
-the token that was there before its rows were read, and counts only while that is still there. Who stores a late event
-puts ``CHANGED`` in its place for the settling time (:mod:`headrace.analytics.late`). So
-
-- a late event ends every aggregate of its slots, whatever it was narrowed to;
-- an aggregate whose reading raced with the event carries a token that never comes back;
-- while ``CHANGED`` is there the index may still lack the event, and nothing is kept;
-- a generation that the cache lost validates nothing: the next token is another one.
-
-A cache that was emptied has forgotten which slots changed a moment ago. So each group of slots (which are lost
-together) has a mark of when it was made, and nothing is kept until that is older than the settling time.
-"""
+"""Cache keys of analytics slots."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterable, Sequence
 
-from headrace import keys, times
-from headrace.analytics.steps import DAY, HOUR, MINUTE, TEN_MINUTES, Slot
-from headrace.cache import Cache
-from headrace.times import Clock
+from headrace.analytics.time_slots import DAY, HOUR, MINUTE, TEN_MINUTES, Slot
+from headrace.core import times
+from headrace.core.times import Clock
+from headrace.storage.cache import Cache
+
+SLOT_GROUPS = 16
+"""Groups of slots that are lost together: keys of one group lie in one slot of a cluster, so on one node."""
+
+
+def slot_group(number: int) -> str:
+    """The cache key of what tells how long the cache has remembered the generations of one group of slots."""
+    return f"{{slots.{number}}}:since"
+
+
+def slot_group_of(stream: str, step: int, start: int) -> int:
+    """The group of a slot."""
+    return zlib.crc32(f"{stream}:{step}:{start}".encode()) % SLOT_GROUPS
+
+
+def slot_generation(stream: str, step: int, start: int) -> str:
+    """The cache key of a slot's generation: every aggregate of that slot, narrowed or not, belongs to one."""
+    return f"{{slots.{slot_group_of(stream, step, start)}}}:generation:{stream}:{step}:{start}"
+
+
+def slot_aggregate(stream: str, step: int, start: int, narrowed: Iterable[tuple[str, str]] = ()) -> str:
+    """The cache key of a slot's aggregate, of all rows or of those ``narrowed`` to values of attributes."""
+    return f"slot:{stream}:{step}:{start}" + "".join(f"#{name}#{value}" for name, value in narrowed)
+
+
+def slot_builder(stream: str, start: int, narrowed: Iterable[tuple[str, str]] = ()) -> str:
+    """The cache key of the lock of whoever reads the minutes of the hour from ``start``."""
+    return f"slot-builder:{stream}:{start}" + "".join(f"#{name}#{value}" for name, value in narrowed)
+
 
 CHANGED = b"!"
 TOKEN_BYTES = 12
@@ -51,7 +68,7 @@ class Generations:
 
     def key(self, slot: Slot) -> str:
         """The cache key of a slot's generation."""
-        return keys.slot_generation(self._stream, slot.step, slot.start)
+        return slot_generation(self._stream, slot.step, slot.start)
 
     def begin(self, slots: Sequence[Slot], known: Sequence[bytes | None]) -> list[bytes | None]:
         """A token for each of ``slots``, with which what is read from now on may be kept; ``None`` where not.
@@ -73,12 +90,12 @@ class Generations:
         return [self._usable(slot, found[slot], settled) for slot in slots]
 
     def _usable(self, slot: Slot, token: bytes | None, settled: set[int]) -> bytes | None:
-        group = keys.slot_group_of(self._stream, slot.step, slot.start)
+        group = slot_group_of(self._stream, slot.step, slot.start)
         return token if token != CHANGED and group in settled else None
 
     def _settled_groups(self) -> set[int]:
         """The groups that the cache has remembered for the settling time."""
-        names = [keys.slot_group(number) for number in range(keys.SLOT_GROUPS)]
+        names = [slot_group(number) for number in range(SLOT_GROUPS)]
         found = self._cache.get_many(names)
         now = self._clock.now()
         missing = [name for name, since in zip(names, found, strict=True) if since is None]

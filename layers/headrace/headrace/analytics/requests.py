@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from headrace import times
 from headrace.analytics.scope import Scope
-from headrace.analytics.steps import DAY, HOUR, MINUTE, Span
-from headrace.errors import FieldError, InvalidRequest, shown
-from headrace.keys import ID_FORM, normalize_id
-from headrace.streams.base import SlotDimensions, Stream
+from headrace.analytics.time_slots import DAY, HOUR, MINUTE, Span
+from headrace.core import times
+from headrace.core.errors import FieldError, InvalidRequest, echo
+from headrace.core.keys import ID_FORM, normalize_id
+from headrace.core.stream import AnalyticsDimensions, Stream
 
 DEFAULT_TOP, TOP_LIMIT = 10, 10_000
 SERIES_STEPS = (MINUTE, HOUR, DAY)
@@ -40,7 +40,7 @@ class _Query:
     def __init__(self, given: Mapping[str, str], allowed: tuple[str, ...]) -> None:
         self._given = given
         self.wrong = [
-            FieldError(str(shown(name)), "is not a parameter of this route", shown(given[name]), ", ".join(allowed))
+            FieldError(str(echo(name)), "is not a parameter of this route", echo(given[name]), ", ".join(allowed))
             for name in given
             if name not in allowed
         ]
@@ -62,7 +62,7 @@ class _Query:
 
     def refuse(self, name: str, message: str, form: str) -> None:
         """Refuse the parameter."""
-        self.wrong.append(FieldError(name, message, shown(self._given.get(name)), form))
+        self.wrong.append(FieldError(name, message, echo(self._given.get(name)), form))
 
     def check(self) -> None:
         """Pass if nothing was refused."""
@@ -96,7 +96,7 @@ def parse_request(
     return WindowRequest(scope, window, top or DEFAULT_TOP, step or MINUTE)
 
 
-def _narrowing(dimensions: SlotDimensions | None) -> tuple[str, ...]:
+def _narrowing(dimensions: AnalyticsDimensions | None) -> tuple[str, ...]:
     return () if dimensions is None else (*dimensions.groups, dimensions.user)
 
 

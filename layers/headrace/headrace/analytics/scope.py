@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headrace import keys, times
-from headrace.analytics.steps import Span
-from headrace.readers.columns import ColumnQuery
-from headrace.streams.base import SlotDimensions, Stream
+from headrace.analytics.time_slots import Span
+from headrace.core import keys, times
+from headrace.core.stream import AnalyticsDimensions, Stream
+from headrace.storage.ports import ColumnQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Scope:
     narrowed: tuple[tuple[str, str], ...] = ()
 
     @property
-    def dimensions(self) -> SlotDimensions:
+    def dimensions(self) -> AnalyticsDimensions:
         """What the stream's slots count by.
 
         Raises:

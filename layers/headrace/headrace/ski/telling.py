@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import functools
 
-from headrace.aws import client
-from headrace.cache import RedisCache
-from headrace.settings import CacheSettings, ResortSettings
-from headrace.ski.day_counts_redis import RedisDayCounts
-from headrace.ski.gate import SeasonGate
-from headrace.ski.listener import RideListener
-from headrace.ski.resorts_dynamodb import DynamoResorts
-from headrace.times import SystemClock
+from headrace.core.times import SystemClock
+from headrace.runtime.aws import client
+from headrace.runtime.settings import CacheSettings, ResortSettings
+from headrace.storage.redis import RedisCache
+from headrace.streams.ski.day_counts_redis import RedisDayCounts
+from headrace.streams.ski.gate import SeasonGate
+from headrace.streams.ski.hook import RideHook
+from headrace.streams.ski.resorts_dynamodb import DynamoResorts
 
 
 @functools.cache
-def listener() -> RideListener:
+def listener() -> RideHook:
     """Tells the counts of rides that are stored."""
     resorts = DynamoResorts(client("dynamodb"), ResortSettings.read().resorts_table)
-    return RideListener(RedisDayCounts(RedisCache.of(CacheSettings.read())), resorts, SystemClock())
+    return RideHook(RedisDayCounts(RedisCache.of(CacheSettings.read())), resorts, SystemClock())
 
 
 @functools.cache

@@ -12,14 +12,15 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from headrace import keys, times
-from headrace.auth import OPS
-from headrace.errors import InvalidEvent
-from headrace.items import Item
-from headrace.settings import TableSettings
-from headrace.streams.base import CanonicalTime, EventModel, Id, Sender, Stamped, Stream
-from headrace.streams.chat import CHAT
-from headrace.streams.fields import stamped
+from headrace.core import keys, times
+from headrace.core.caller import OPS
+from headrace.core.errors import InvalidEvent
+from headrace.core.fields import CanonicalTime, EventModel, Id
+from headrace.core.items import Item
+from headrace.core.sender import SenderContext
+from headrace.core.stream import Stream, TableSettings, ValidatedEvent
+from headrace.core.validation import stamped
+from headrace.streams.chat.stream import CHAT
 
 KEPT = times.DAY
 EVENT_ID = "probe"
@@ -47,7 +48,7 @@ def probe(queue: str, minute: str) -> dict[str, Any]:
     return {"queue": queue, "minute": minute}
 
 
-def accept(_raw: object, _sender: Sender) -> Stamped:
+def accept(_raw: object, _sender: SenderContext) -> ValidatedEvent:
     """Nobody sends probes but the stage itself.
 
     Raises:

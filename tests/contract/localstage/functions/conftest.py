@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from functions_harness import Stage
 
 from localstage.functions import Built, build
+from tests.contract.localstage.functions.functions_harness import Stage
 
 ROOT = Path(__file__).resolve().parents[4]
 

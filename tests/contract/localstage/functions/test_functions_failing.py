@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from functions_harness import ECHO, Stage, ask, error_of, state_of, until
 
 from localstage.errors import StageError
+from tests.contract.localstage.functions.functions_harness import ECHO, Stage, ask, error_of, state_of, until
 
 ROOT = Path(__file__).resolve().parents[4]
 

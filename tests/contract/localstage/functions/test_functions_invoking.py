@@ -7,9 +7,18 @@ import json
 import sys
 
 import pytest
-from functions_harness import ECHO, PID, SLEEP, Stage, ask, error_of, state_of, until
 
 from localstage.errors import StageError
+from tests.contract.localstage.functions.functions_harness import (
+    ECHO,
+    PID,
+    SLEEP,
+    Stage,
+    ask,
+    error_of,
+    state_of,
+    until,
+)
 
 
 async def test_an_event_comes_back_as_the_function_answered_it(stage: Stage) -> None:

@@ -7,12 +7,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from functions_harness import Stage, ask
 
 from localstage.errors import StageError
 from localstage.functions import build
 from localstage.functions.settings import bytecode_file
 from localstage.model import Layer
+from tests.contract.localstage.functions.functions_harness import Stage, ask
 
 
 def wheel(folder: Path, version: str) -> str:

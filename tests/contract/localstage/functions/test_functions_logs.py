@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from functions_harness import ECHO, Stage, ask
-
 from localstage.functions.logs import FunctionLog
+from tests.contract.localstage.functions.functions_harness import ECHO, Stage, ask
 
 
 async def test_the_log_has_lambdas_lines_around_what_the_function_printed(stage: Stage) -> None:

@@ -8,11 +8,11 @@ import logging
 from pathlib import Path
 
 import pytest
-from functions_harness import ECHO, PID, Stage, ask, error_of, state_of, until
 
 from localstage.errors import StageError
 from localstage.functions import FunctionPool
 from localstage.model import Layer
+from tests.contract.localstage.functions.functions_harness import ECHO, PID, Stage, ask, error_of, state_of, until
 
 
 async def reloaded(pool: FunctionPool, id: str = "Fn") -> None:

@@ -1,5 +1,6 @@
 import pytest
-from provision_harness import Emulator
+
+from tests.contract.localstage.template.provision_harness import Emulator
 
 
 @pytest.fixture

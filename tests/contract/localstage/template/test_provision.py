@@ -3,10 +3,10 @@ import socket
 from dataclasses import replace
 
 import pytest
-from provision_harness import stage
 
 from localstage.errors import ServiceError, TemplateError
 from localstage.template.provision import provision
+from tests.contract.localstage.template.provision_harness import stage
 
 
 async def test_everything_is_made_and_a_second_start_changes_nothing(emulator):

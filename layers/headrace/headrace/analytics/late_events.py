@@ -1,0 +1,67 @@
+"""Late events: their minute had ended when they were stored, so an aggregate that lacks them may be in the cache.
+
+persist_events hears of every stored row here, and marks what a late one changes. While the cache is away it cannot:
+then just that event comes again through the retry lane, is stored once more (which changes nothing) and marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from headrace.analytics import generations
+from headrace.analytics.aggregate import MINUTE_LENGTH
+from headrace.analytics.generations import CHANGED, SKEW_SECONDS
+from headrace.analytics.time_slots import STEPS, Slot
+from headrace.core import times
+from headrace.core.errors import CacheUnavailable, FollowUpUnavailable
+from headrace.core.items import Item
+from headrace.core.stream import Stream
+from headrace.core.times import Clock
+from headrace.runtime.observability import report
+from headrace.storage.cache import Cache
+
+
+class LateEvents:
+    """A hook that ends the generations of the slots that late events belong to."""
+
+    def __init__(self, cache: Cache, clock: Clock, settle: float) -> None:
+        self._cache = cache
+        self._clock = clock
+        # Whoever began to read before the mark was there may need as long again to see the row.
+        self._seconds = settle + 2 * SKEW_SECONDS
+
+    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[FollowUpUnavailable | None]:
+        """One outcome per item: a failure for each late one while the cache does not take the marks."""
+        if stream.slot_dimensions is None:
+            return [None] * len(items)
+        # A minute that ends while the clocks disagree counts as ended: a mark too many costs little.
+        now = self._clock.now() + SKEW_SECONDS * times.SECOND
+        current = times.iso(now)[:MINUTE_LENGTH]
+        minutes = [str(item[stream.slot_dimensions.time])[:MINUTE_LENGTH] for item in items]
+        late = {minute for minute in minutes if minute < current}
+        if not late:
+            return [None] * len(items)
+        changed = {slot for minute in late for slot in _slots(minute, now // times.SECOND)}
+        try:
+            self._cache.set_many(
+                {
+                    generations.slot_generation(stream.name, step, start): (CHANGED, self._seconds)
+                    for start, step in changed
+                }
+            )
+        except CacheUnavailable as error:
+            report("late events", f"late events wait for the cache: {error.message}")
+            return [_NOT_MARKED if minute in late else None for minute in minutes]
+        return [None] * len(items)
+
+
+_NOT_MARKED = FollowUpUnavailable("the event is stored, but the cache cannot be told that its minute has changed")
+
+
+def _slots(minute: str, now: int) -> Iterator[Slot]:
+    """The slots that hold ``minute`` and have ended: of the others nobody keeps anything yet."""
+    at = times.micros_of(f"{minute}:00.000000Z") // times.SECOND
+    for step in STEPS:
+        slot = Slot(at - at % step, step)
+        if slot.end <= now:
+            yield slot

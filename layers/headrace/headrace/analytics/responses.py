@@ -1,0 +1,126 @@
+"""Answers about windows, from aggregates: every one says as of when it is, and how exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from headrace.analytics.aggregate import Aggregate
+from headrace.analytics.hyperloglog import STANDARD_ERROR
+from headrace.analytics.requests import WindowRequest
+from headrace.analytics.time_slots import Slot, Span
+from headrace.core import times
+
+_EXACT = {"exact": True}
+
+
+def frame(request: WindowRequest, now: int, settle: float) -> dict[str, Any]:
+    """What every answer begins with: the window as asked, and what may be missing from it."""
+    as_of = times.iso(max(0, now - round(settle * times.SECOND)))
+    return {
+        "window": {
+            "from": times.iso(request.window.start),
+            "to": times.iso(request.window.end),
+            **dict(request.scope.narrowed),
+        },
+        "asOf": as_of,
+        "missing": {"storedAfter": as_of, "note": f"what was stored in the last {settle:g} s may not be counted yet"},
+    }
+
+
+def window_body(request: WindowRequest, found: Aggregate) -> dict[str, Any]:
+    """Totals, rates, unique users, and who and where most of it was."""
+    users, *groups = found.tallies
+    user, *group_names = request.scope.attributes
+    seconds = (request.window.end - request.window.start) / times.SECOND
+    return {
+        "totalMessages": found.total,
+        "messagesPerSecond": {"window": _rate(found.total, seconds), "active": _rate(found.total, _active(found))},
+        "active": {"from": found.first, "to": found.last} if found.total else None,
+        "uniqueUsers": users.unique(),
+        "topUsers": [{user: name, "messages": count} for name, count in users.top(request.top)],
+        **{
+            f"top{_plural(name)}": [{name: key, "messages": count} for key, count in tally.top(request.top)]
+            for name, tally in zip(group_names, groups, strict=True)
+        },
+        "accuracy": accuracy(request, found),
+    }
+
+
+def accuracy(request: WindowRequest, found: Aggregate) -> dict[str, Any]:
+    """``{"exact": true}``, or which numbers are not, and by how much."""
+    if all(tally.exact for tally in found.tallies):
+        return _EXACT
+    body: dict[str, Any] = {"exact": False}
+    for name, tally in zip(request.scope.attributes, found.tallies, strict=True):
+        if not tally.exact:
+            body[name] = {"uniqueWithin": round(STANDARD_ERROR, 4), "countsTooLowByAtMost": tally.error}
+    return body
+
+
+def series_points(request: WindowRequest, parts: Iterable[tuple[Slot, Aggregate]]) -> list[dict[str, Any]]:
+    """One point per step of the window, empty ones too; ``parts`` are in the order of time."""
+    step = request.step
+    known: dict[int, tuple[int, int]] = {}
+    short: dict[int, Aggregate] = {}
+    for slot, found in parts:
+        if slot.step > step:
+            known.update(found.points[step])
+            continue
+        start = slot.start - slot.start % step
+        if start not in short:
+            short[start] = Aggregate.nothing(len(found.tallies))
+            known.update(_counted(short, but=start))
+        short[start].merge(found)
+    known.update(_counted(short))
+    return [
+        {"from": times.iso(max(start * times.SECOND, request.window.start)), "messages": total, "uniqueUsers": users}
+        for start in _starts(request.window, step)
+        for total, users in [known.get(start, (0, 0))]
+    ]
+
+
+def by_step(request: WindowRequest, parts: Iterable[tuple[Slot, Aggregate]]) -> Iterator[tuple[int, Aggregate]]:
+    """Each step of the window, empty ones too: its start (microseconds) and all that is known of it.
+
+    ``parts`` are in the order of time, and none is longer than a step.
+    """
+    step = request.step
+    ahead = iter(parts)
+    part = next(ahead, None)
+    for start in _starts(request.window, step):
+        found = Aggregate.nothing(len(request.scope.attributes))
+        while part is not None and part[0].start < start + step:
+            found.merge(part[1])
+            part = next(ahead, None)
+        yield max(start * times.SECOND, request.window.start), found
+
+
+def _counted(short: dict[int, Aggregate], but: int | None = None) -> dict[int, tuple[int, int]]:
+    """The points of the steps that are complete, which are let go."""
+    done = {start: (found.total, found.tallies[0].unique()) for start, found in short.items() if start != but}
+    for start in done:
+        del short[start]
+    return done
+
+
+def _starts(window: Span, step: int) -> Sequence[int]:
+    first = window.start // times.SECOND
+    return range(first - first % step, -(-window.end // times.SECOND), step)
+
+
+def _active(found: Aggregate) -> float:
+    """Seconds from the first event to the last; at least one, since a single event has no span."""
+    if not found.total:
+        return 1.0
+    return max(1.0, (times.micros_of(found.last) - times.micros_of(found.first)) / times.SECOND)
+
+
+def _rate(total: int, seconds: float) -> float:
+    return round(total / seconds, 6)
+
+
+def _plural(attribute: str) -> str:
+    """``roomId`` as ``Rooms``."""
+    name = attribute.removesuffix("Id")
+    return f"{name[0].upper()}{name[1:]}s"

@@ -1,0 +1,106 @@
+"""Rows of a stretch of time, counted by minute: all partitions at once, each paged to its end, in bounded parallel."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+
+from headrace.analytics.aggregate import Aggregate, MinuteCounter
+from headrace.analytics.scope import Scope
+from headrace.analytics.time_slots import Span
+from headrace.core import times
+from headrace.core.errors import StoreThrottled
+from headrace.core.times import Clock
+from headrace.storage.ports import ColumnQuery, ColumnReader
+
+Found = dict[int, Aggregate]
+"""What there was, by the start of the minute (epoch seconds)."""
+
+
+class Deadline:
+    """A moment after which nothing more is begun."""
+
+    def __init__(self, seconds: float, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._at = monotonic() + seconds
+        self._monotonic = monotonic
+
+    def check(self) -> None:
+        """Pass before the moment.
+
+        Raises:
+            StoreThrottled: it has come.
+        """
+        if self._monotonic() >= self._at:
+            raise StoreThrottled(
+                "the window holds more than can be read at once; what was read is kept, so ask again", retry_after=1
+            )
+
+
+class Scanner:
+    """Reads through ``reader``, ``parallel`` pages at once. ``units`` sums the read units of all scans."""
+
+    def __init__(self, reader: ColumnReader, table: str, read_shards: int, clock: Clock, parallel: int = 8) -> None:
+        self._reader = reader
+        self._table = table
+        self._clock = clock
+        self._pool = ThreadPoolExecutor(parallel, "scan")
+        self.read_shards = read_shards
+        self.units = 0.0
+
+    def start(self, scope: Scope, spans: Sequence[Span], deadline: Deadline) -> Reading:
+        """Begin to read what there was in each of ``spans``."""
+        now = self._clock.now() // times.SECOND
+        counted = [MinuteCounter(scope.attributes, now, dict(scope.narrowed)) for _ in spans]
+        stop = threading.Event()
+        lock = threading.Lock()
+
+        def read(minutes: MinuteCounter, query: ColumnQuery) -> None:
+            while not stop.is_set():
+                deadline.check()
+                page = self._reader.read(query)
+                with lock:
+                    self.units += page.units
+                    minutes.add(page)
+                if page.more is None:
+                    return
+                query = replace(query, start=page.more)
+
+        reading = [
+            self._pool.submit(read, minutes, query)
+            for minutes, span in zip(counted, spans, strict=True)
+            for query in scope.queries(self._table, self.read_shards, span)
+        ]
+        return Reading(counted, reading, stop)
+
+
+class Reading:
+    """What is being read, one part for each span."""
+
+    def __init__(
+        self, counted: Sequence[MinuteCounter], reading: Sequence[Future[None]], stop: threading.Event
+    ) -> None:
+        self._counted = counted
+        self._reading = reading
+        self._stop = stop
+
+    def result(self) -> list[Found]:
+        """What there was, once all of it is read.
+
+        Raises:
+            StoreUnavailable: the table did not answer, or the deadline came.
+        """
+        done, _ = wait(self._reading, return_when=FIRST_EXCEPTION)
+        self.end()
+        for each in done:
+            each.result()
+        return [minutes.aggregates() for minutes in self._counted]
+
+    def end(self) -> None:
+        """Read no further page, and wait for those on their way."""
+        self._stop.set()
+        for each in self._reading:
+            each.cancel()
+        wait(self._reading)

@@ -1,0 +1,68 @@
+"""The steps of time that slots have, and how a window is made of them. Steps and starts are whole seconds, UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from headrace.core import times
+
+MINUTE, TEN_MINUTES, HOUR, DAY = 60, 600, 3600, 86400
+STEPS = (MINUTE, TEN_MINUTES, HOUR, DAY)
+"""Each divides the next."""
+
+_BELOW = {TEN_MINUTES: MINUTE, HOUR: TEN_MINUTES, DAY: HOUR}
+
+
+class Slot(NamedTuple):
+    """``step`` seconds from ``start``, a multiple of ``step``."""
+
+    start: int
+    step: int
+
+    @property
+    def end(self) -> int:
+        """The second after its last."""
+        return self.start + self.step
+
+    def parts(self) -> list[Slot]:
+        """The slots of the next shorter step that it is made of; a minute has none."""
+        below = _BELOW.get(self.step)
+        return [] if below is None else [Slot(start, below) for start in range(self.start, self.end, below)]
+
+
+class Span(NamedTuple):
+    """Times from ``start`` (inclusive) to ``end`` (exclusive), in microseconds."""
+
+    start: int
+    end: int
+
+
+class Pieces(NamedTuple):
+    """What a window is made of, in the order of time: what comes before the slots, the slots, and what comes after."""
+
+    before: Span | None
+    slots: list[Slot]
+    after: Span | None
+
+
+def pieces(window: Span, closed_until: int, longest: int = DAY) -> Pieces:
+    """``window`` as the fewest slots that end by ``closed_until`` (seconds), and what is left at its edges.
+
+    No slot is longer than ``longest``.
+    """
+    first = -(-window.start // times.MINUTE) * MINUTE
+    last = min(window.end // times.MINUTE * MINUTE, closed_until // MINUTE * MINUTE)
+    if last <= first:
+        return Pieces(window, [], None)
+    start, end = first * times.SECOND, last * times.SECOND
+    before = Span(window.start, start) if window.start < start else None
+    return Pieces(before, list(_fewest(first, last, longest)), Span(end, window.end) if end < window.end else None)
+
+
+def _fewest(start: int, end: int, longest: int) -> Iterator[Slot]:
+    while start < end:
+        fits = (step for step in reversed(STEPS) if start % step == 0 and start + step <= end)
+        step = next(step for step in fits if step <= longest)
+        yield Slot(start, step)
+        start += step

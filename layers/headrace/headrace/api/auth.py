@@ -1,0 +1,64 @@
+"""Who calls, and what their token lets them do.
+
+API Gateway has checked the token's signature before a function runs (HTTP: JWT authorizer; WebSocket: the Lambda
+authorizer on ``$connect``). A connection outlives its token, so the expiry is checked again on every frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from headrace.core.caller import Caller
+from headrace.core.errors import Unauthorized
+from headrace.core.keys import normalize_id
+
+
+def caller_from_claims(claims: Mapping[str, Any], prefix: str = "") -> Caller:
+    """The caller that a verified access token's claims name; values may be texts, as API Gateway passes them.
+
+    Scopes without ``prefix`` belong to other applications and are left out.
+
+    Raises:
+        Unauthorized: ``sub`` or ``exp`` is missing or unusable.
+    """
+    try:
+        subject = normalize_id(str(claims["sub"]))
+        expires_at = int(float(claims["exp"]))
+    except (KeyError, ValueError, TypeError, OverflowError):
+        raise Unauthorized("the token names no usable subject or expiry") from None
+    scopes = str(claims.get("scope") or "").split()
+    username = str(claims.get("username") or subject)[:128].encode("utf-8", "replace").decode()
+    return Caller(
+        subject=subject,
+        username=username,
+        scopes=frozenset(scope.removeprefix(prefix) for scope in scopes if scope.startswith(prefix)),
+        expires_at=expires_at,
+    )
+
+
+def caller_from_http(event: Mapping[str, Any], prefix: str = "") -> Caller:
+    """The caller of an HTTP API event (payload 2.0) behind a JWT authorizer, with its address.
+
+    Raises:
+        Unauthorized: no authorizer stood before this route, or the token names nobody.
+    """
+    try:
+        claims = event["requestContext"]["authorizer"]["jwt"]["claims"]
+    except (KeyError, TypeError):
+        raise Unauthorized("this route needs a token") from None
+    address = event["requestContext"].get("http", {}).get("sourceIp") or ""
+    return replace(caller_from_claims(claims, prefix), address=address)
+
+
+def caller_from_frame(event: Mapping[str, Any], prefix: str = "") -> Caller:
+    """The caller of a WebSocket event, from the context that the authorizer gave to the connection.
+
+    Raises:
+        Unauthorized: the connection carries no context.
+    """
+    context = event["requestContext"].get("authorizer")
+    if not context:
+        raise Unauthorized("this connection has no token")
+    return caller_from_claims(context, prefix)

@@ -1,0 +1,193 @@
+"""The pages of one query: where they start, what is on them, and the cursors to the pages on both sides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.api.paging.cursors import CursorSigner, Query
+from headrace.api.paging.page import ROWS, CachedPage, Page, cut, encoded
+from headrace.api.paging.range_walk import ReadBudget, Sees, Span, ranges, read_page
+from headrace.api.paging.request import PageRequest
+from headrace.core import keys
+from headrace.core.errors import FieldError, InvalidRequest, echo
+from headrace.storage.ports import RangeQuery, RangeReader, Rows
+
+BEFORE, AFTER, AROUND = "before", "after", "around"
+ANYWHERE = "-"
+"""Stands for the room in a position that no message of an index has."""
+
+Position = Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Pager:
+    """Pages over ``spans`` of the partition that ``rows`` names.
+
+    ``position`` are the attributes that say where a row stands among them; the sort key is the first. ``shows`` is the
+    item of a row, as JSON.
+    """
+
+    reader: RangeReader
+    cursors: CursorSigner
+    query: Query
+    rows: RangeQuery
+    spans: Sequence[Span]
+    position: tuple[str, ...]
+    effort: ReadBudget
+    now: int
+    sees: Sees | None = None
+    shows: Callable[[Mapping[str, Any]], str] = encoded
+
+    def page(self, request: PageRequest) -> Page:
+        """The page that ``request`` asks for.
+
+        Raises:
+            InvalidRequest: a place that is no position in this query; StoreUnavailable.
+        """
+        if request.around is not None:
+            return self._around(self._middle(request.around), request)
+        newest_first = request.after is None
+        field, given = (BEFORE, request.before) if newest_first else (AFTER, request.after)
+        place = self._place(field, given) if given is not None else None
+        return self._one_way(self._found(place, newest_first, request.limit), newest_first, request, place)
+
+    def newest(self, request: PageRequest) -> tuple[Page, CachedPage | None]:
+        """The newest page; and the partition's newest messages as they may be kept, if they are known now.
+
+        Where the spans leave something out they are known only within the newest span, if that is open to what is
+        said now.
+        """
+        found = self._found(None, True, ROWS + 1)
+        items = [self.shows(row) for row in found.items]
+        newest = None
+        if len(items) > ROWS:
+            last = self.spans[-1]
+            if last.upper is None and _holds(last, found.items[-1][self.position[0]]):
+                newest = CachedPage(items, is_complete=False)
+        elif found.more is None and self.spans == [Span(None, None)]:
+            newest = CachedPage(items, is_complete=True)
+        if len(items) > request.limit:
+            found = Rows(found.items[: request.limit], found.items[request.limit - 1])
+        return self._one_way(found, True, request, None, items), newest
+
+    def kept(self, newest: CachedPage, request: PageRequest) -> Page | None:
+        """The newest page out of what was kept, unless only the table can tell it."""
+        items, beyond = newest.items[: request.limit], newest.items[request.limit :]
+        if not beyond and not newest.is_complete:
+            return None
+        if not items:
+            return Page((), None, None, False)
+        # The first item that is not on the page must be seen too, to say that there is more.
+        first, last = _key(items[0]), _key(beyond[0] if beyond else items[-1])
+        if not any(_holds(span, first) and _holds(span, last) for span in self.spans):
+            return None
+        count = cut(items, request.max_bytes)
+        has_more = bool(beyond) or count < len(items)
+        older = self._sign(BEFORE, (_key(items[count - 1]),)) if has_more else None
+        return Page(items[:count], older, self._sign(AFTER, (first,)), has_more)
+
+    def _found(self, place: Position | None, newest_first: bool, limit: int) -> Rows:
+        return read_page(self.reader, self._ranges(place, newest_first), limit, self.now, self.effort, self.sees)
+
+    def _ranges(self, place: Position | None, newest_first: bool) -> Iterator[RangeQuery]:
+        started = dict(zip(self.position, place, strict=True)) if place else None
+        return ranges(self.rows, self.spans, started, newest_first)
+
+    def _one_way(
+        self,
+        found: Rows,
+        newest_first: bool,
+        request: PageRequest,
+        place: Position | None,
+        encoded_items: Sequence[str] = (),
+    ) -> Page:
+        """A page of what a walk in one direction found.
+
+        The way back is open wherever there are items; the way ahead only while there is more, except towards newer
+        messages: those may still come, so ``previous`` always leads on from the newest one seen.
+        """
+        items = list(encoded_items[: len(found.items)]) or [self.shows(row) for row in found.items]
+        count = cut(items, request.max_bytes)
+        if count < len(items):
+            items, found = items[:count], Rows(found.items[:count], found.items[count - 1])
+        ahead_at = self._position_of(found.more) if found.more is not None else None
+        if newest_first:
+            older = self._sign(BEFORE, ahead_at) if ahead_at else None
+            newer = self._sign(AFTER, self._position_of(found.items[0])) if items else None
+            return Page(items, older, newer, ahead_at is not None)
+        older = self._sign(BEFORE, self._position_of(found.items[0])) if items else None
+        on = ahead_at or (self._position_of(found.items[-1]) if items else place)
+        return Page(items[::-1], older, self._sign(AFTER, on) if on else None, ahead_at is not None)
+
+    def _around(self, middle: Position, request: PageRequest) -> Page:
+        """A page of both sides of ``middle``, half of each where there is enough; ``has_more`` is of both sides."""
+        older = self._found(middle, True, request.limit)
+        newer = self._found(middle, False, request.limit)
+        after = min(len(newer.items), request.limit // 2)
+        before = min(len(older.items), request.limit - after)
+        after = min(len(newer.items), request.limit - before)
+        down, up = (
+            [self.shows(row) for row in rows.items[:count]] for rows, count in ((older, before), (newer, after))
+        )
+        before, after = cut(down, request.max_bytes // 2), cut(up, request.max_bytes // 2)
+        items = [*up[:after][::-1], *down[:before]]
+        older_at = older.items[before - 1] if before < len(older.items) else older.more
+        newer_at: Mapping[str, Any] | None = newer.more if after == len(newer.items) else None
+        more = older_at is not None or newer_at is not None or after < len(newer.items)
+        top = newer.items[after - 1] if after else (older.items[0] if before else None)
+        on = newer_at or top
+        return Page(
+            items,
+            self._sign(BEFORE, self._position_of(older_at)) if older_at is not None else None,
+            self._sign(AFTER, self._position_of(on) if on is not None else middle),
+            more,
+        )
+
+    def _place(self, field: str, given: str) -> Position:
+        """Where a walk starts: after the cursor's position, or after the message that a key names."""
+        if keys.SEPARATOR not in given:
+            return self.cursors.verify(given, self.query, field, parts=len(self.position))
+        key = _message_key(field, given)
+        if key.sender_tag is not None and len(self.position) == 1:
+            return (keys.timestamp_sk(key.timestamp, key.message_id, key.sender_tag),)
+        at = keys.before_message if field == BEFORE else keys.after_message
+        return self._beside(at(key.timestamp, key.message_id))
+
+    def _middle(self, given: str) -> Position:
+        """The position just after what ``around`` names."""
+        if keys.SEPARATOR in given:
+            key = _message_key(AROUND, given)
+            return self._beside(keys.after_message(key.timestamp, key.message_id))
+        place = self.cursors.verify(given, self.query, AROUND, parts=len(self.position), directions=(BEFORE, AFTER))
+        return (keys.after_position(place[0]), *place[1:])
+
+    def _beside(self, sort_key: str) -> Position:
+        """The position at ``sort_key``, which is no message's own."""
+        return (sort_key, *[ANYWHERE] * (len(self.position) - 1))
+
+    def _position_of(self, row: Mapping[str, Any]) -> Position:
+        return [row[name] for name in self.position]
+
+    def _sign(self, direction: str, position: Position) -> str:
+        return self.cursors.sign(self.query, direction, position)
+
+
+def _message_key(field: str, given: str) -> keys.MessageKey:
+    try:
+        return keys.parse_message_key(given)
+    except ValueError:
+        allowed = f"a cursor, or {keys.MESSAGE_KEY_FORM}"
+        detail = FieldError(field, "is not a message key", echo(given), allowed)
+        raise InvalidRequest(f"{field} names no message", details=[detail]) from None
+
+
+def _key(item: str) -> str:
+    key: str = json.loads(item)["key"]
+    return key
+
+
+def _holds(span: Span, key: str) -> bool:
+    return (span.lower is None or span.lower <= key) and (span.upper is None or key < span.upper)

@@ -1,0 +1,126 @@
+"""Walks: filling a page from ranges of one partition, in order, however many ranges it takes.
+
+A position is a text in the order of the sort keys, such as a sort key: a walk goes on strictly after it (or strictly
+before it, towards older rows). It need not be the key of a row that is there.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headrace.core.intervals import Interval
+from headrace.core.keys import time_bound
+from headrace.storage.ports import RangeQuery, RangeReader, Rows
+
+AT_ONCE = 8
+"""Ranges that are read at the same time, once it shows that the first ones hold little."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Sort keys from ``lower`` (inclusive) to ``upper`` (no key equals it); ``None``: no bound."""
+
+    lower: str | None
+    upper: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBudget:
+    """When a walk stops though its page is not full: after ``reads`` of rows that were not shown, of ``rows`` each."""
+
+    reads: int
+    rows: int
+
+
+def spans_of(intervals: Iterable[Interval] | None, start: str | None, end: str | None) -> list[Span]:
+    """What lies both in ``intervals`` (``None``: all time) and in [``start``, ``end``), oldest first, none touching."""
+    stays: list[tuple[str | None, str | None]]
+    stays = [(None, None)] if intervals is None else [(each.joined_at, each.left_at) for each in intervals]
+    spans: list[Span] = []
+    for joined_at, left_at in stays:
+        lower = max((bound for bound in (joined_at, start) if bound is not None), default=None)
+        upper = min((bound for bound in (left_at, end) if bound is not None), default=None)
+        if lower is not None and upper is not None and lower >= upper:
+            continue
+        span = Span(time_bound(lower) if lower else None, time_bound(upper) if upper else None)
+        if spans and spans[-1].upper == span.lower and span.lower is not None:
+            spans[-1] = Span(spans[-1].lower, span.upper)
+        else:
+            spans.append(span)
+    return spans
+
+
+def ahead(spans: Sequence[Span], position: str | None, newest_first: bool) -> list[tuple[Span, str | None]]:
+    """The spans that a walk from ``position`` still meets, in its order, each with the position to start after."""
+    found: list[tuple[Span, str | None]] = []
+    for span in reversed(spans) if newest_first else spans:
+        after_lower = position is None or span.lower is None or position > span.lower
+        before_upper = position is None or span.upper is None or position < span.upper
+        if not (after_lower if newest_first else before_upper):
+            continue
+        # DynamoDB refuses a start outside of the range; a walk that has not come to the span yet needs none.
+        found.append((span, position if after_lower and before_upper else None))
+    return found
+
+
+def ranges(
+    rows: RangeQuery, spans: Sequence[Span], place: Mapping[str, str] | None, newest_first: bool
+) -> Iterator[RangeQuery]:
+    """``rows`` over each span that a walk still meets; ``place`` is the position to start after, by attribute."""
+    position = place[rows.sort_attribute] if place is not None else None
+    for span, started in ahead(spans, position, newest_first):
+        start = None
+        if started is not None and place is not None:
+            start = {rows.partition_attribute: rows.partition, **place}
+        yield replace(rows, lower=span.lower, upper=span.upper, start=start, newest_first=newest_first)
+
+
+Sees = Callable[[Mapping[str, Any]], bool | None]
+"""Whether a row may be shown; ``None``: it cannot be told any more, stop before it."""
+
+
+def read_page(
+    reader: RangeReader,
+    queries: Iterable[RangeQuery],
+    limit: int,
+    now: int,
+    effort: ReadBudget,
+    sees: Sees | None = None,
+) -> Rows:
+    """Up to ``limit`` rows of ``queries``, one after the other, without those that expired by ``now`` (seconds).
+
+    ``more`` is the key to go on after; it is ``None`` exactly if no further row is to be shown, unless the walk
+    stopped early: after ``effort``, or because ``sees`` told it to.
+    """
+    found: list[dict[str, Any]] = []
+    waiting = deque(queries)
+    width, stretch, skips = 1, 1, 0
+    last: Mapping[str, Any] | None = None
+    while waiting:
+        batch = [waiting.popleft() for _ in range(min(width, len(waiting)))]
+        size = min((limit + 1 - len(found)) * stretch, max(effort.rows, limit + 1))
+        width = min(2 * width, AT_ONCE)
+        for at, rows in enumerate(reader.read_many([replace(query, limit=size) for query in batch])):
+            for row in rows.items:
+                seen = row.get("expiresAt", now + 1) > now and (sees is None or sees(row))
+                if seen is None:
+                    return Rows(found, last)
+                last = row
+                if seen:
+                    found.append(row)
+                if len(found) > limit:
+                    return Rows(found[:limit], found[limit - 1])
+            if rows.more is not None:
+                skips += 1
+                if skips >= effort.reads:
+                    return Rows(found, rows.more)
+                rest = replace(batch[at], start=rows.more, unexpired_at=now)
+                waiting.extendleft(reversed([rest, *batch[at + 1 :]]))
+                width, stretch = 1, stretch * 4
+                break
+        else:
+            stretch = 1
+    return Rows(found, None)

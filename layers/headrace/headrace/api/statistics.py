@@ -1,0 +1,153 @@
+"""How long requests take: sums over all environments, in one hash of the cache, for ``GET /statistics``.
+
+An environment adds up what it saw and brings the sums to the cache at most once a second, in one round trip; a thread
+of its own does so, and a request waits for it 5 ms at most. Best effort: what an environment has not brought when it
+goes is not counted, and when the cache is emptied the sums begin anew (``since`` says when).
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, Protocol
+
+from headrace.core import times
+from headrace.core.errors import CacheUnavailable, ConfigurationError
+from headrace.core.times import Clock, SystemClock
+from headrace.runtime.observability import report
+from headrace.runtime.settings import CacheSettings
+from headrace.storage.redis import RedisCache
+
+KEY = "latencies"
+KEPT_SECONDS = 7 * 24 * 3600
+EVERY_SECONDS = 1.0
+WAIT_SECONDS = 0.005
+
+_SCRIPT = """
+redis.call('HSETNX', KEYS[1], 'since', ARGV[1])
+for at = 3, #ARGV, 4 do
+  local route = ARGV[at]
+  redis.call('HINCRBY', KEYS[1], 'n ' .. route, ARGV[at + 1])
+  redis.call('HINCRBY', KEYS[1], 's ' .. route, ARGV[at + 2])
+  local longest = redis.call('HGET', KEYS[1], 'm ' .. route)
+  if not longest or tonumber(longest) < tonumber(ARGV[at + 3]) then
+    redis.call('HSET', KEYS[1], 'm ' .. route, ARGV[at + 3])
+  end
+end
+redis.call('EXPIRE', KEYS[1], ARGV[2])
+return 1
+"""
+
+Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
+
+
+class Commands(Protocol):
+    """What :class:`headrace.storage.redis.RedisCache` does."""
+
+    def run(self, commands: list[tuple[Any, ...]]) -> list[Any]:
+        """The answers to ``commands``."""
+        ...
+
+
+class RouteTimes:
+    """Of one route: requests, microseconds in all, microseconds of the longest."""
+
+    __slots__ = ("count", "longest", "total")
+
+    def __init__(self) -> None:
+        self.count = self.total = self.longest = 0
+
+    def add(self, micros: int) -> None:
+        """Count one request."""
+        self.count += 1
+        self.total += micros
+        self.longest = max(self.longest, micros)
+
+
+class RequestTimes:
+    """The times of this environment's requests on their way to the cache, and everybody's as they are there."""
+
+    def __init__(
+        self, cache: Commands, clock: Clock | None = None, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._cache = cache
+        self._clock = clock or SystemClock()
+        self._monotonic = monotonic
+        self._sums: dict[str, RouteTimes] = {}
+        self._brought = float("-inf")
+        self._lock = threading.Lock()
+        self._pool: ThreadPoolExecutor | None = None
+        self._under_way: Future[None] | None = None
+
+    def add(self, route: str, seconds: float) -> None:
+        """Count a request of ``route`` that took ``seconds``."""
+        with self._lock:
+            self._sums.setdefault(route, RouteTimes()).add(round(seconds * 1_000_000))
+        now = self._monotonic()
+        if now - self._brought < EVERY_SECONDS or (self._under_way is not None and not self._under_way.done()):
+            return
+        self._brought = now
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(1, "latencies")
+        self._under_way = self._pool.submit(self._bring)
+        wait([self._under_way], WAIT_SECONDS)
+
+    def read(self) -> dict[str, Any]:
+        """``{"endpointStats": [{"URL", "operation", "mean", "max"}], "since"}``; times in milliseconds.
+
+        Raises:
+            CacheUnavailable: the cache does not say.
+        """
+        (found,) = self._cache.run([("HGETALL", KEY)])
+        pairs = found.items() if isinstance(found, dict) else zip(found[::2], found[1::2], strict=True)
+        fields = {name.decode(): value.decode() for name, value in pairs}
+        routes = sorted((name[2:] for name in fields if name.startswith("n ")), key=lambda each: each.split()[::-1])
+        return {"endpointStats": [_stats(route, fields) for route in routes], "since": fields.get("since")}
+
+    def _bring(self) -> None:
+        with self._lock:
+            sums, self._sums = self._sums, {}
+        arguments = [value for route, each in sums.items() for value in (route, each.count, each.total, each.longest)]
+        try:
+            self._cache.run([("EVAL", _SCRIPT, 1, KEY, times.iso(self._clock.now()), KEPT_SECONDS, *arguments)])
+        except CacheUnavailable as error:
+            report("latencies", f"the times of some requests are not counted: {error.message}")
+
+
+def _stats(route: str, fields: Mapping[str, str]) -> dict[str, Any]:
+    operation, url = route.split(" ", 1)
+    count, total, longest = (int(fields.get(f"{kind} {route}", 0)) for kind in "nsm")
+    return {
+        "URL": url,
+        "operation": operation,
+        "mean": round(total / max(count, 1) / 1000, 3),
+        "max": round(longest / 1000, 3),
+    }
+
+
+@functools.cache
+def request_times() -> RequestTimes | None:
+    """The times of this environment's requests; ``None`` where there is no cache."""
+    try:
+        return RequestTimes(RedisCache.of(CacheSettings.read()))
+    except ConfigurationError:
+        return None
+
+
+def timed(handler: Handler) -> Handler:
+    """``handler`` of an HTTP API's events, with its time counted under the event's route."""
+
+    @functools.wraps(handler)
+    def measured(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        began = time.perf_counter()
+        try:
+            return handler(event, context)
+        finally:
+            into = request_times()
+            if into is not None:
+                into.add(str(event.get("routeKey", "")), time.perf_counter() - began)
+
+    return measured

@@ -1,0 +1,123 @@
+"""What travels on the broker and through SQS: one or more events of one stream, as versioned JSON.
+
+``{"v": 1, "stream", "correlationId", "acceptedAt", "events": [...]}``, in ASCII: SQS refuses most control
+characters, and JSON escapes them all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.core.errors import FieldError, PoisonRecord, echo
+from headrace.core.times import is_canonical
+
+VERSION = 1
+MAX_EVENTS = 100
+MAX_BYTES = 256 * 1024
+_HEADER_BYTES = 4096
+
+_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """Events of one stream; ``accepted_at`` is a canonical time, ``events`` are stamped events as JSON objects."""
+
+    stream: str
+    correlation_id: str
+    accepted_at: str
+    events: Sequence[dict[str, Any]]
+
+    def encode(self) -> bytes:
+        """The body of a broker message or SQS message; ASCII only."""
+        return _wrap(self, [_encode(event) for event in self.events])
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedEnvelope:
+    """An encoded envelope, and which of the events it was packed from are in it."""
+
+    body: bytes
+    indexes: Sequence[int]
+
+
+def pack(envelope: Envelope) -> list[EncodedEnvelope]:
+    """``envelope`` as bodies of at most 100 events and 256 KB each, in order; one larger event has its own."""
+    packed: list[EncodedEnvelope] = []
+    part: list[str] = []
+    size = 0
+    for index, event in enumerate(envelope.events):
+        encoded = _encode(event)
+        if part and (len(part) == MAX_EVENTS or size + len(encoded) > MAX_BYTES - _HEADER_BYTES):
+            packed.append(EncodedEnvelope(_wrap(envelope, part), range(index - len(part), index)))
+            part, size = [], 0
+        part.append(encoded)
+        size += len(encoded) + 1
+    if part:
+        packed.append(
+            EncodedEnvelope(_wrap(envelope, part), range(len(envelope.events) - len(part), len(envelope.events)))
+        )
+    return packed
+
+
+def _wrap(envelope: Envelope, events: Sequence[str]) -> bytes:
+    head = {
+        "v": VERSION,
+        "stream": envelope.stream,
+        "correlationId": envelope.correlation_id,
+        "acceptedAt": envelope.accepted_at,
+    }
+    return f'{_encode(head)[:-1]},"events":[{",".join(events)}]}}'.encode()
+
+
+def decode(body: bytes | str) -> Envelope:
+    """The envelope in ``body``. Its events are only known to be objects: their stream validates them one by one.
+
+    Raises:
+        PoisonRecord: not_text, not_json, not_an_envelope, newer_version, missing_field or no_events.
+    """
+    content = _parse(body)
+    if not isinstance(content, dict):
+        raise PoisonRecord("not_an_envelope", "the body is JSON, but not an object")
+    version = content.get("v")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise PoisonRecord("not_an_envelope", "the envelope has no version")
+    if version > VERSION:
+        raise PoisonRecord("newer_version", f"the envelope is of version {echo(version)}, this code reads {VERSION}")
+    stream, accepted_at, events = _text(content, "stream"), _text(content, "acceptedAt"), content.get("events")
+    if not is_canonical(accepted_at):
+        raise PoisonRecord("invalid_event", details=[FieldError("acceptedAt", "not a time", echo(accepted_at))])
+    if events is None:
+        raise PoisonRecord("missing_field", details=[FieldError("events", "is missing")])
+    if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
+        raise PoisonRecord("not_an_envelope", "the envelope's events are not an array of objects")
+    if not events:
+        raise PoisonRecord("no_events")
+    return Envelope(stream, _text(content, "correlationId"), accepted_at, events)
+
+
+def _parse(body: bytes | str) -> Any:
+    try:
+        text = body.decode() if isinstance(body, bytes) else body
+    except UnicodeDecodeError:
+        raise PoisonRecord("not_text") from None
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise PoisonRecord("not_json") from None
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _text(content: dict[str, Any], field: str) -> str:
+    value = content.get(field)
+    if value is None:
+        raise PoisonRecord("missing_field", details=[FieldError(field, "is missing")])
+    if not isinstance(value, str):
+        raise PoisonRecord("not_an_envelope", f"the envelope's {field} is not a text")
+    return value

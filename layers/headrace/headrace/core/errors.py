@@ -1,0 +1,298 @@
+"""Every error that Headrace raises, and what becomes of each.
+
+HeadraceError
+├── UserError                    the caller can put it right; never reaches a queue
+│   ├── InvalidRequest           the frame, body or query as a whole is not usable
+│   │   └── InvalidCursor        forged, foreign or outdated cursor
+│   ├── InvalidEvent             one event breaks its stream's rules; its neighbours are not touched
+│   ├── TooLarge                 more bytes or more events than one request may carry
+│   ├── Unauthorized             no token, or one that cannot be trusted
+│   ├── TokenExpired             the token was good once
+│   ├── Forbidden                the token does not allow this
+│   ├── NotFound
+│   ├── Conflict                 something there already stands against it
+│   └── RateLimited
+├── Unavailable                  not the caller's fault; the same request may succeed later
+│   ├── BrokerUnavailable        not known to be kept by the broker
+│   │   ├── PublishReturned      confirmed, but routed to no queue
+│   │   ├── PublishNacked        refused by the broker
+│   │   ├── PublishUnconfirmed   no answer within the budget: it may be there or not
+│   │   ├── ConnectionLost       refused, cut or never opened
+│   │   └── PublisherBlocked     the broker takes nothing (memory or disk alarm)
+│   ├── StoreUnavailable
+│   │   └── StoreThrottled       not taken within the time given to retries
+│   ├── RetryLaneUnavailable
+│   ├── DeadLaneUnavailable
+│   ├── SecretsUnavailable
+│   ├── CacheUnavailable
+│   └── FollowUpUnavailable      stored, but what must follow from it is not done yet
+├── PoisonRecord                 a record that can never be stored; ``reason`` says why
+└── ConfigurationError           a setting is missing or not of its accepted form
+
+``TREATMENTS`` is the one table from these classes to what a caller and a record meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Lane = Literal["main", "retry", "dead"]
+
+GOT_LIMIT = 64
+"""Characters of an offending value that are sent back."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """What is wrong with one field: ``got`` is bounded by :func:`shown`, ``allowed`` says the accepted form."""
+
+    field: str
+    message: str
+    got: object = None
+    allowed: str | None = None
+
+    def to_body(self) -> dict[str, Any]:
+        """As it stands in an answer."""
+        body: dict[str, Any] = {"field": self.field, "message": self.message}
+        if self.got is not None:
+            body["got"] = self.got
+        if self.allowed is not None:
+            body["allowed"] = self.allowed
+        return body
+
+
+class HeadraceError(Exception):
+    """Base of all; ``message`` is one sentence that may be shown to the caller."""
+
+    def __init__(self, message: str = "", *, details: Iterable[FieldError] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = tuple(details)
+
+
+class UserError(HeadraceError):
+    """The caller can put it right."""
+
+
+class InvalidRequest(UserError):
+    """The frame, body or query as a whole is not usable."""
+
+
+class InvalidCursor(InvalidRequest):
+    """The cursor is forged, belongs to another query or caller, or is of an older form."""
+
+
+class InvalidEvent(UserError):
+    """One event breaks its stream's rules; ``details`` names each field."""
+
+
+class TooLarge(UserError):
+    """More bytes or more events than one request may carry."""
+
+
+class Unauthorized(UserError):
+    """No token, or one that cannot be trusted."""
+
+
+class TokenExpired(UserError):
+    """The token was good once."""
+
+
+class Forbidden(UserError):
+    """The token does not allow this."""
+
+
+class NotFound(UserError):
+    """There is no such thing."""
+
+
+class Conflict(UserError):
+    """Something that is there already stands against it: the same request cannot succeed later."""
+
+
+class RateLimited(UserError):
+    """Too many requests; the same one may succeed after ``retry_after`` seconds."""
+
+    def __init__(self, message: str = "", *, details: Iterable[FieldError] = (), retry_after: int = 1) -> None:
+        super().__init__(message, details=details)
+        self.retry_after = retry_after
+
+
+class Unavailable(HeadraceError):
+    """Something that Headrace needs is away; the same request may succeed after ``retry_after`` seconds."""
+
+    def __init__(self, message: str = "", *, details: Iterable[FieldError] = (), retry_after: int = 2) -> None:
+        super().__init__(message, details=details)
+        self.retry_after = retry_after
+
+
+class BrokerUnavailable(Unavailable):
+    """The event is not known to be kept by the broker."""
+
+
+class PublishReturned(BrokerUnavailable):
+    """Confirmed, but routed to no queue: it is kept nowhere."""
+
+
+class PublishNacked(BrokerUnavailable):
+    """The broker refused it."""
+
+
+class PublishUnconfirmed(BrokerUnavailable):
+    """No answer within the budget: the broker may have it or not."""
+
+
+class ConnectionLost(BrokerUnavailable):
+    """The connection was refused, cut or never opened."""
+
+
+class PublisherBlocked(BrokerUnavailable):
+    """The broker takes nothing from publishers now (memory or disk alarm)."""
+
+
+class StoreUnavailable(Unavailable):
+    """The table could not be reached, or refused for a reason that may pass."""
+
+
+class StoreThrottled(StoreUnavailable):
+    """Not taken within the time given to retries."""
+
+
+class RetryLaneUnavailable(Unavailable):
+    """The retry queue did not take it."""
+
+
+class DeadLaneUnavailable(Unavailable):
+    """The dead-letter queue did not answer."""
+
+
+class SecretsUnavailable(Unavailable):
+    """A secret could not be read."""
+
+
+class CacheUnavailable(Unavailable):
+    """The cache is away; answers come from the table."""
+
+
+class FollowUpUnavailable(Unavailable):
+    """The event is stored, but what must follow from it is not done: stored once more, it is tried again."""
+
+
+class PoisonRecord(HeadraceError):
+    """A record that can never be stored. ``reason`` is one of ``POISON_REASONS``."""
+
+    def __init__(self, reason: str, message: str = "", *, details: Iterable[FieldError] = ()) -> None:
+        super().__init__(message or reason, details=details)
+        self.reason = reason
+
+
+class ConfigurationError(HeadraceError):
+    """A setting is missing or not of its accepted form; the message names the variable and the form."""
+
+
+POISON_REASONS: dict[str, str] = {
+    "not_base64": "the record's data is not base64",
+    "not_text": "the body is not UTF-8",
+    "not_json": "the body is not JSON",
+    "not_an_envelope": "the body is JSON, but not an envelope",
+    "newer_version": "the envelope is of a newer version than this code reads",
+    "unknown_stream": "no stream of that name is declared",
+    "no_events": "the envelope holds no events",
+    "missing_field": "a field that its stream needs is missing",
+    "empty_key": "a field that becomes part of a key is empty",
+    "invalid_key": "a field that becomes part of a key holds what keys may not hold, or too much",
+    "invalid_number": "a number that the table cannot hold",
+    "invalid_event": "a field is not of its declared form",
+    "item_too_large": "the item is over 400 KB",
+    "refused_by_store": "the table refuses the item as invalid",
+    "not_allowed": "its sender was not in the room, which could not be checked when it was accepted",
+}
+"""Why a record can never be stored: code to one plain sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorMapping:
+    """What becomes of an error.
+
+    ``code`` stands in both protocols' error bodies (it is also the WebSocket code: frames have no status),
+    ``status`` is HTTP's, ``lane`` is where the event or record goes (``None``: nowhere, its sender is told),
+    ``retryable`` says whether the same thing may succeed later.
+    """
+
+    code: str
+    status: int
+    lane: Lane | None
+    retryable: bool
+
+
+ERROR_MAPPINGS: dict[type[BaseException], ErrorMapping] = {
+    HeadraceError: ErrorMapping("internal", 500, None, False),
+    UserError: ErrorMapping("invalid_request", 400, None, False),
+    InvalidRequest: ErrorMapping("invalid_request", 400, None, False),
+    InvalidCursor: ErrorMapping("invalid_cursor", 400, None, False),
+    InvalidEvent: ErrorMapping("invalid_event", 400, None, False),
+    TooLarge: ErrorMapping("too_large", 413, None, False),
+    Unauthorized: ErrorMapping("unauthorized", 401, None, False),
+    TokenExpired: ErrorMapping("token_expired", 401, None, False),
+    Forbidden: ErrorMapping("forbidden", 403, None, False),
+    NotFound: ErrorMapping("not_found", 404, None, False),
+    Conflict: ErrorMapping("conflict", 409, None, False),
+    RateLimited: ErrorMapping("rate_limited", 429, None, True),
+    Unavailable: ErrorMapping("unavailable", 503, "retry", True),
+    BrokerUnavailable: ErrorMapping("unavailable", 503, "retry", True),
+    PublishReturned: ErrorMapping("unavailable", 503, "retry", True),
+    PublishNacked: ErrorMapping("unavailable", 503, "retry", True),
+    PublishUnconfirmed: ErrorMapping("unavailable", 503, "retry", True),
+    ConnectionLost: ErrorMapping("unavailable", 503, "retry", True),
+    PublisherBlocked: ErrorMapping("unavailable", 503, "retry", True),
+    StoreUnavailable: ErrorMapping("unavailable", 503, "retry", True),
+    StoreThrottled: ErrorMapping("unavailable", 503, "retry", True),
+    RetryLaneUnavailable: ErrorMapping("unavailable", 503, None, True),
+    DeadLaneUnavailable: ErrorMapping("unavailable", 503, None, True),
+    SecretsUnavailable: ErrorMapping("unavailable", 503, "retry", True),
+    CacheUnavailable: ErrorMapping("unavailable", 503, None, True),
+    FollowUpUnavailable: ErrorMapping("unavailable", 503, "retry", True),
+    PoisonRecord: ErrorMapping("poison", 422, "dead", False),
+    ConfigurationError: ErrorMapping("internal", 500, None, False),
+}
+
+_UNKNOWN = ERROR_MAPPINGS[HeadraceError]
+_HIDDEN = "something went wrong on our side; it has been logged"
+
+
+def mapping_of(error: BaseException) -> ErrorMapping:
+    """What becomes of ``error``; one that is not Headrace's is ``internal``."""
+    return ERROR_MAPPINGS.get(type(error), _UNKNOWN)
+
+
+def to_body(error: BaseException) -> dict[str, Any]:
+    """The one error shape: ``{"code", "message", "details", "retryAfter"?}``.
+
+    An error that is the platform's own fault shows its code only, never its text.
+    """
+    known = mapping_of(error)
+    details = [detail.to_body() for detail in error.details] if isinstance(error, HeadraceError) else []
+    if known.status == 500 or not isinstance(error, HeadraceError):
+        return {"code": known.code, "message": _HIDDEN, "details": []}
+    body: dict[str, Any] = {"code": known.code, "message": error.message, "details": details}
+    if isinstance(error, Unavailable | RateLimited):
+        body["retryAfter"] = error.retry_after
+    return body
+
+
+def echo(value: object, limit: int = GOT_LIMIT) -> object:
+    """``value`` as it may be sent back: at most ``limit`` characters, and always encodable as UTF-8."""
+    if value is None or isinstance(value, bool | float):
+        return value
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**63 else "a number of more than 64 bits"
+    if isinstance(value, str):
+        text = value if len(value) <= limit else value[:limit] + "…"
+        return text.encode("utf-8", "replace").decode()
+    if isinstance(value, list | tuple):
+        return f"an array of {len(value)}"
+    if isinstance(value, dict):
+        return f"an object with {len(value)} fields"
+    return type(value).__name__

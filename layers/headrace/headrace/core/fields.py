@@ -1,0 +1,62 @@
+"""Field types that event models share: ids, texts, times, sender tags."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+from headrace.core import keys, times
+
+
+class EventModel(BaseModel):
+    """Base of event models: strict types, camelCase outside, unknown fields ignored.
+
+    A field's ``description`` is its accepted form, and is quoted when a value is refused.
+    """
+
+    model_config = ConfigDict(strict=True, extra="ignore", alias_generator=to_camel)
+
+
+def _id(value: str) -> str:
+    try:
+        return keys.normalize_id(value)
+    except ValueError as error:
+        raise PydanticCustomError("empty_key" if not value else "invalid_key", str(error)) from None
+
+
+def _unicode(value: str) -> str:
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise PydanticCustomError("string_unicode", "is not valid Unicode") from None
+    return value
+
+
+def _time(value: object) -> str:
+    try:
+        return times.parse(value)
+    except ValueError:
+        raise PydanticCustomError("time", "is not a time with a zone") from None
+
+
+def _canonical(value: str) -> str:
+    if not times.is_canonical(value):
+        raise PydanticCustomError("invalid_key", "is not a canonical time")
+    return value
+
+
+def _tag(value: str) -> str:
+    if not keys.is_sender_tag(value):
+        raise PydanticCustomError("invalid_key", "is not a sender tag")
+    return value
+
+
+Text = Annotated[str, AfterValidator(_unicode)]
+Id = Annotated[str, AfterValidator(_id)]
+Time = Annotated[str, BeforeValidator(_time)]
+CanonicalTime = Annotated[str, AfterValidator(_canonical)]
+SenderTag = Annotated[str, AfterValidator(_tag)]

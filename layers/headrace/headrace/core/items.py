@@ -1,0 +1,145 @@
+"""Rows as plain Python values, their form on DynamoDB's wire, and DynamoDB's limits on them.
+
+Values are ``str``, ``int``, ``Decimal``, ``bool``, ``None``, ``bytes``, ``list``, ``dict`` and sets of ``str``.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from headrace.core.errors import FieldError, PoisonRecord, echo
+from headrace.core.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES
+
+Item = dict[str, Any]
+
+ITEM_BYTES = 400 * 1024
+_NUMBER_DIGITS = 38
+_SURELY_SMALL = ITEM_BYTES // 8
+
+
+def to_wire(item: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """``item`` as DynamoDB JSON."""
+    return {name: {"S": value} if type(value) is str else _wire(value) for name, value in item.items()}
+
+
+def _wire(value: Any) -> dict[str, Any]:
+    match value:
+        case str():
+            return {"S": value}
+        case bool():
+            return {"BOOL": value}
+        case int() | Decimal():
+            return {"N": str(value)}
+        case None:
+            return {"NULL": True}
+        case bytes():
+            return {"B": base64.b64encode(value).decode()}
+        case list() | tuple():
+            return {"L": [_wire(part) for part in value]}
+        case dict():
+            return {"M": to_wire(value)}
+        case set() | frozenset():
+            return {"SS": sorted(value)}
+    raise TypeError(f"no attribute value for {type(value).__name__}")
+
+
+def from_wire(wire: Mapping[str, Mapping[str, Any]]) -> Item:
+    """The item in DynamoDB JSON; whole numbers are ``int``, others ``Decimal``."""
+    return {name: _value(value) for name, value in wire.items()}
+
+
+def _value(wire: Mapping[str, Any]) -> Any:
+    ((kind, value),) = wire.items()
+    match kind:
+        case "S" | "BOOL":
+            return value
+        case "N":
+            number = Decimal(value)
+            return int(number) if number == number.to_integral_value() else number
+        case "NULL":
+            return None
+        case "B":
+            return value if isinstance(value, bytes) else base64.b64decode(value)
+        case "L":
+            return [_value(part) for part in value]
+        case "M":
+            return from_wire(value)
+        case "SS":
+            return set(value)
+    raise TypeError(f"no Python value for attribute type {kind}")
+
+
+def check(item: Item, partition_key: str, sort_key: str | None = None) -> None:
+    """Pass if DynamoDB can take ``item``: its key, its numbers and its size.
+
+    Raises:
+        PoisonRecord: empty_key, invalid_key, invalid_number or item_too_large.
+    """
+    _check_key(item, partition_key, PARTITION_KEY_BYTES)
+    if sort_key is not None:
+        _check_key(item, sort_key, SORT_KEY_BYTES)
+    characters = 0
+    for name, value in item.items():
+        if type(value) is str:
+            characters += len(value)
+        else:
+            characters += 64 if type(value) is int and -(10**18) < value < 10**18 else _check_value(name, value)
+    # A character takes at most four bytes: only a large item needs its exact size.
+    if characters > _SURELY_SMALL and (size := size_of(item)) > ITEM_BYTES:
+        raise PoisonRecord("item_too_large", f"the item has {size} bytes, at most {ITEM_BYTES} are allowed")
+
+
+def _check_key(item: Item, name: str, limit: int) -> None:
+    value = item.get(name)
+    if value is None or value == "":
+        raise PoisonRecord("empty_key", details=[FieldError(name, "is empty")])
+    if isinstance(value, str) and len(value) * 4 > limit and len(value.encode()) > limit:
+        raise PoisonRecord("invalid_key", details=[FieldError(name, "is too long", echo(value), f"{limit} bytes")])
+
+
+def _check_value(name: str, value: Any) -> int:
+    """Check the numbers in ``value``; answers a count of characters that is large enough."""
+    match value:
+        case bool() | None:
+            return 1
+        case int() | Decimal() | float():
+            _check_number(name, Decimal(value))
+            return 64
+        case str() | bytes():
+            return len(value)
+        case dict():
+            return sum(len(key) + _check_value(name, part) for key, part in value.items())
+        case list() | tuple() | set() | frozenset():
+            return sum(_check_value(name, part) for part in value)
+    raise PoisonRecord("invalid_event", details=[FieldError(name, f"holds a {type(value).__name__}")])
+
+
+def _check_number(name: str, number: Decimal) -> None:
+    # Not normalize(): it rounds to the context's precision.
+    digits = "".join(map(str, number.as_tuple().digits)).strip("0")
+    if not number.is_finite() or len(digits) > _NUMBER_DIGITS or not -130 <= number.adjusted() <= 125:
+        allowed = f"at most {_NUMBER_DIGITS} digits, from 1E-130 to 9.9E+125"
+        raise PoisonRecord("invalid_number", details=[FieldError(name, "is no number a table can hold", None, allowed)])
+
+
+def size_of(item: Mapping[str, Any]) -> int:
+    """The size of ``item`` in bytes as DynamoDB counts it, rounded up where its rule is not exact."""
+    return sum(len(name.encode()) + _size(value) for name, value in item.items())
+
+
+def _size(value: Any) -> int:
+    match value:
+        case str():
+            return len(value.encode())
+        case bytes():
+            return len(value)
+        case bool() | None:
+            return 1
+        case dict():
+            return 3 + sum(1 + len(key.encode()) + _size(part) for key, part in value.items())
+        case list() | tuple() | set() | frozenset():
+            return 3 + sum(1 + _size(part) for part in value)
+    return 21

@@ -1,0 +1,250 @@
+"""Builds and parses every key; no other code joins strings into one.
+
+Parts of a key are joined by ``#``, which no id may contain. DynamoDB orders strings by their UTF-8 bytes, Python by
+code points: the two agree, so the order properties proved in the tests hold in the table.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import unicodedata
+from hashlib import blake2b, sha256
+from typing import NamedTuple
+
+from headrace.core.times import is_canonical, parse, parse_query
+
+SEPARATOR = "#"
+ID_LIMIT = 128
+PARTITION_KEY_BYTES = 2048
+SORT_KEY_BYTES = 1024
+SENDER_TAG_LENGTH = 12
+DERIVED_ID_LENGTH = 26
+TIME_LENGTH = 27
+ID_FORM = f"1 to {ID_LIMIT} characters of any script, without '#' and control characters"
+
+
+class TimestampSk(NamedTuple):
+    """The parts of a ``timestampSk``."""
+
+    timestamp: str
+    message_id: str
+    sender_tag: str
+
+
+def normalize_id(value: str) -> str:
+    """``value`` in NFC, if it may stand in a key (``ID_FORM``).
+
+    Raises:
+        ValueError: one sentence that says what is wrong.
+    """
+    if value.isascii():
+        if value.isprintable() and 0 < len(value) <= ID_LIMIT and SEPARATOR not in value:
+            return value
+    else:
+        # NFC shrinks what it composes at most fourfold; anything longer cannot end up within the limit.
+        if len(value) > 4 * ID_LIMIT:
+            raise ValueError(f"is longer than {ID_LIMIT} characters")
+        value = unicodedata.normalize("NFC", value)
+    if not value:
+        raise ValueError("is empty")
+    if len(value) > ID_LIMIT:
+        raise ValueError(f"is longer than {ID_LIMIT} characters")
+    if SEPARATOR in value:
+        raise ValueError("contains '#'")
+    if not value.isprintable() and any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
+        raise ValueError("contains a control character")
+    return value
+
+
+@functools.lru_cache(maxsize=1024)
+def sender_tag(subject: str) -> str:
+    """Who sent it, in 12 characters of base32: part of the key, so that nobody can overwrite another's event."""
+    return base64.b32encode(sha256(subject.encode()).digest()).decode()[:SENDER_TAG_LENGTH].lower()
+
+
+def rate_key(subject: str, *, trusted: bool) -> str:
+    """Where the cache keeps how much a sender sent lately, as a trusted producer or as a user."""
+    return f"rate:{'trusted' if trusted else 'user'}:{sender_tag(subject)}"
+
+
+def is_sender_tag(text: str) -> bool:
+    """Whether ``text`` has the form of a sender tag."""
+    return len(text) == SENDER_TAG_LENGTH and all(character in _TAG_ALPHABET for character in text)
+
+
+_TAG_ALPHABET = frozenset("abcdefghijklmnopqrstuvwxyz234567")
+
+
+def timestamp_sk(timestamp: str, message_id: str, tag: str) -> str:
+    """The sort key of an event: ordered by time, then id, then sender."""
+    return f"{timestamp}#{message_id}#{tag}"
+
+
+def parse_timestamp_sk(key: str) -> TimestampSk:
+    """The parts of a ``timestampSk``.
+
+    Raises:
+        ValueError: not such a key.
+    """
+    parts = key.split(SEPARATOR)
+    if len(parts) != 3 or not is_canonical(parts[0]) or not parts[1] or not is_sender_tag(parts[2]):
+        raise ValueError("not a timestampSk")
+    return TimestampSk(*parts)
+
+
+class MessageKey(NamedTuple):
+    """What a client calls a message by: an item's ``key``; or its time and id, which several senders may share."""
+
+    timestamp: str
+    message_id: str
+    sender_tag: str | None = None
+
+
+MESSAGE_KEY_FORM = "the key of an item, or timestamp#messageId"
+
+
+def parse_message_key(text: str) -> MessageKey:
+    """The parts of a message key; its time may be of any accepted form.
+
+    Raises:
+        ValueError: not of ``MESSAGE_KEY_FORM``.
+    """
+    timestamp, *rest = text.split(SEPARATOR)
+    if len(rest) not in (1, 2) or (len(rest) == 2 and not is_sender_tag(rest[1])):
+        raise ValueError(f"must be {MESSAGE_KEY_FORM}")
+    return MessageKey(parse_query(timestamp), normalize_id(rest[0]), *rest[1:])
+
+
+def before_message(timestamp: str, message_id: str) -> str:
+    """A position in a room or index just before every message of that time and id."""
+    return f"{timestamp}#{message_id}#"
+
+
+def after_message(timestamp: str, message_id: str) -> str:
+    """A position just after every message of that time and id: ``$`` follows ``#``."""
+    return f"{timestamp}#{message_id}$"
+
+
+def after_time(timestamp: str) -> str:
+    """A position just after every message of that time."""
+    return f"{timestamp}$"
+
+
+def parse_read_mark(value: object) -> str:
+    """The position after which messages are unread: ``value`` is a message key, or a time; what it names is read.
+
+    Raises:
+        ValueError: neither.
+    """
+    if not isinstance(value, str):
+        return after_time(parse(value))
+    if SEPARATOR not in value:
+        return after_time(parse_query(value))
+    key = parse_message_key(value)
+    if key.sender_tag is not None:
+        return timestamp_sk(key.timestamp, key.message_id, key.sender_tag)
+    return after_message(key.timestamp, key.message_id)
+
+
+def shown_read_mark(position: str) -> str:
+    """A read mark as clients give it."""
+    return position.removesuffix("$")
+
+
+def time_of(position: str) -> str:
+    """The canonical time that a position, or a sort key that begins with a time, stands at."""
+    return position[:TIME_LENGTH]
+
+
+def after_position(position: str) -> str:
+    """A position after ``position``, with no other sort key in between: none begins with another."""
+    return f"{position}#"
+
+
+def time_bound(timestamp: str) -> str:
+    """A bound on sort keys at ``timestamp``: below every event of that time, above every earlier one.
+
+    No event has exactly this key, so BETWEEN two bounds holds its start and not its end.
+    """
+    return timestamp
+
+
+def bucket_id(event_id: str, shards: int) -> str:
+    """The time shard of an event: the same at every replay. ``"003"`` of 0 to ``shards`` - 1.
+
+    Another hash than :func:`queue_name`'s: with the same one, a queue's batches would fall on a few shards only.
+    """
+    digest = blake2b(event_id.encode(), digest_size=8, person=b"bucketId").digest()
+    return shard_name(int.from_bytes(digest, "big") % shards)
+
+
+def shard_of(value: str, event_id: str, shards: int) -> str:
+    """The partition that a row of ``value`` lies in, where the rows of one value are spread over ``shards``."""
+    return f"{value}#{bucket_id(event_id, shards)}"
+
+
+def shards_of(value: str, shards: int) -> list[str]:
+    """All partitions of ``value``."""
+    return [f"{value}#{name}" for name in shard_names(shards)]
+
+
+def shard_name(number: int) -> str:
+    """The ``bucketId`` of shard ``number``."""
+    return f"{number:03d}"
+
+
+def shard_names(shards: int) -> list[str]:
+    """All ``bucketId`` values of an index with ``shards`` shards."""
+    return [shard_name(number) for number in range(shards)]
+
+
+def live_marker(room_id: str) -> str:
+    """The cache key under which stands whether anybody listens to a room."""
+    return f"live:{room_id}"
+
+
+def newest_page(room_id: str) -> str:
+    """The cache key of a room's newest messages."""
+    return f"newest:{room_id}"
+
+
+def connection_room(connection_id: str) -> str:
+    """The partition key of a connection's own row in Connections.
+
+    ``#`` keeps it apart from every room, and the id in it spreads the rows over partitions.
+    """
+    return f"#connection#{connection_id}"
+
+
+def probe_room(queue: str) -> str:
+    """The partition key of the probes of one persist queue: ``#`` keeps it apart from every room."""
+    return f"#probe#{queue}"
+
+
+def membership_event(timestamp: str, event_id: str) -> str:
+    """A join or leave as it stands in a membership's sets: ordered by time, then id."""
+    return f"{timestamp}#{event_id}"
+
+
+def parse_membership_event(member: str) -> tuple[str, str]:
+    """The time and id of a join or leave.
+
+    Raises:
+        ValueError: not such a member.
+    """
+    timestamp, _, event_id = member.partition(SEPARATOR)
+    if not is_canonical(timestamp) or not event_id or SEPARATOR in event_id:
+        raise ValueError("not a join or leave")
+    return timestamp, event_id
+
+
+def membership_event_id(kind: str, user_id: str, room_id: str, timestamp: str) -> str:
+    """The id of a join or leave that brings none: the same for the same user, room and time."""
+    return derived_id(kind, user_id, room_id, timestamp)
+
+
+def derived_id(*told: object) -> str:
+    """The id of an event that brings none: the same for the same ``told``, of which none holds ``#``."""
+    digest = sha256(SEPARATOR.join(map(str, told)).encode()).digest()
+    return base64.b32encode(digest).decode()[:DERIVED_ID_LENGTH].lower()

@@ -1,0 +1,101 @@
+"""Who sends an event, and the rules for its time and user that all streams share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from headrace.core import times
+from headrace.core.errors import FieldError, InvalidEvent, echo
+
+AHEAD_LIMIT = 5 * times.MINUTE
+AGE_LIMIT = times.DAY
+
+
+@dataclass(slots=True)
+class SenderContext:
+    """Who sends, and when: made once per request.
+
+    ``subject`` and ``username`` come from the token. A ``trusted`` one (scope events:write) may name the user and
+    send events of any age. ``now`` is the server's clock in microseconds, read once. ``address`` is the client's, for
+    streams that keep a keyed hash of it; it is in no ``repr``.
+    """
+
+    subject: str
+    username: str
+    trusted: bool
+    now: int
+    address: str = field(default="", repr=False)
+    _server_times: dict[str, str] = field(default_factory=dict)
+
+    def server_time(self, event_id: str | None) -> str:
+        """A time from the server's clock: a microsecond later for each event of a request, so that their order
+        lasts; the same for an id that comes twice, so that it stays one event."""
+        if event_id is not None and event_id in self._server_times:
+            return self._server_times[event_id]
+        chosen = times.iso(self.now + len(self._server_times))
+        self._server_times[event_id or f"#{len(self._server_times)}"] = chosen
+        return chosen
+
+
+def choose_time(
+    sender: SenderContext, id_field: str, event_id: str | None, timestamp: str | None, time_field: str = "timestamp"
+) -> str:
+    """The time of an event: the client's own, else the one inside a UUIDv7, else the server's clock.
+
+    The first two may be at most 5 minutes ahead, and at most 24 hours old unless the sender is trusted.
+
+    Raises:
+        InvalidEvent: outside of these bounds.
+    """
+    if timestamp is not None:
+        _check_bounds(sender, time_field, timestamp)
+        return timestamp
+    inside = times.uuid7_micros(event_id) if event_id is not None else None
+    if inside is None:
+        return sender.server_time(event_id)
+    try:
+        chosen = times.iso(inside)
+    except ValueError:
+        raise _outside(id_field, str(event_id), "holds a time that is no time", sender) from None
+    _check_bounds(sender, id_field, chosen)
+    return chosen
+
+
+def expires_at(timestamp: str, accepted_at: int, retention_days: int) -> int:
+    """The second in which the row of an event may go: ``retention_days`` after it was accepted, or up to a day later.
+
+    Counted from the end of the day in which it may be sent: so whoever sends it again changes nothing (P3). An event
+    that was older than that when it was accepted (replayed logs) is kept from then on, and is not born expired.
+    """
+    return (max(times.micros_of(timestamp) + AGE_LIMIT, accepted_at) + retention_days * times.DAY) // times.SECOND
+
+
+def _check_bounds(sender: SenderContext, field_name: str, timestamp: str) -> None:
+    if timestamp > times.iso(sender.now + AHEAD_LIMIT):
+        raise _outside(field_name, timestamp, "is too far ahead", sender)
+    if not sender.trusted and timestamp < times.iso(sender.now - AGE_LIMIT):
+        raise _outside(field_name, timestamp, "is too old", sender)
+
+
+def _outside(field_name: str, timestamp: str, message: str, sender: SenderContext) -> InvalidEvent:
+    age = "any age" if sender.trusted else "at most 24 hours old"
+    allowed = f"at most 5 minutes ahead and {age}; the server's time is {times.iso(sender.now)}"
+    return InvalidEvent(f"{field_name} {message}", details=[FieldError(field_name, message, timestamp, allowed)])
+
+
+def choose_user(sender: SenderContext, user_id: str | None, username: str | None) -> tuple[str, str]:
+    """The user id and username of an event: the token's, unless a trusted sender names others.
+
+    Raises:
+        InvalidEvent: an untrusted sender names somebody else.
+    """
+    if sender.trusted:
+        if user_id is None:
+            return sender.subject, username or sender.username
+        return user_id, username or user_id
+    allowed = "the token's own, unless it has the scope events:write"
+    for name, given, own in (("userId", user_id, sender.subject), ("username", username, sender.username)):
+        if given is not None and given != own:
+            detail = FieldError(name, "is not the token's", echo(given), allowed)
+            raise InvalidEvent(f"{name} is not the token's", details=[detail])
+    return sender.subject, sender.username

@@ -1,0 +1,77 @@
+"""Reading events as their models: what is wrong is told field by field, with what came and what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+from pydantic import BaseModel, ValidationError
+
+from headrace.core.errors import FieldError, InvalidEvent, PoisonRecord, echo
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def incoming(model: type[Model]) -> Callable[[object], Model]:
+    """What reads a client's event as ``model``, and raises an InvalidEvent that names each wrong field."""
+    return _reader(model, invalid_event)
+
+
+def stamped(model: type[Model]) -> Callable[[object], Model]:
+    """What reads an envelope's event as ``model``, and raises a PoisonRecord with the first wrong field's reason."""
+    return _reader(model, poison)
+
+
+def _reader(
+    model: type[Model], refusal: Callable[[type[BaseModel], ValidationError], Exception]
+) -> Callable[[object], Model]:
+    validate = model.__pydantic_validator__.validate_python
+
+    def read(event: object) -> Model:
+        try:
+            return cast(Model, validate(event))
+        except ValidationError as error:
+            raise refusal(model, error) from None
+
+    return read
+
+
+def invalid_event(model: type[BaseModel], error: ValidationError) -> InvalidEvent:
+    """``error`` as an InvalidEvent that names each field, what came and what is allowed."""
+    details = field_errors(model, error)
+    return InvalidEvent(f"{details[0].field} {details[0].message}", details=details)
+
+
+def poison(model: type[BaseModel], error: ValidationError) -> PoisonRecord:
+    """``error`` as a PoisonRecord; the first field decides the reason."""
+    kind = error.errors(include_url=False, include_input=False)[0]["type"]
+    reason = {"missing": "missing_field", "empty_key": "empty_key", "invalid_key": "invalid_key"}.get(kind)
+    details = field_errors(model, error)
+    return PoisonRecord(reason or "invalid_event", f"{details[0].field} {details[0].message}", details=details)
+
+
+_MESSAGES = {
+    "missing": "is missing",
+    "string_type": "is not a text",
+    "string_unicode": "is not valid Unicode",
+    "model_type": "is not an object",
+    "literal_error": "is not one of the allowed values",
+}
+
+
+def field_errors(model: type[BaseModel], error: ValidationError) -> list[FieldError]:
+    """Pydantic's errors as field errors; ``allowed`` is the field's description.
+
+    A PydanticCustomError may bring its own ``allowed`` in its context, and ``got: None`` where no value is to blame.
+    """
+    forms = {found.alias or name: found.description for name, found in model.model_fields.items()}
+    details = []
+    for problem in error.errors(include_url=False):
+        name = ".".join(str(part) for part in problem["loc"]) or "event"
+        context = problem.get("ctx", {})
+        is_absent = problem["type"] == "missing" or context.get("got", True) is None
+        message = _MESSAGES.get(problem["type"], problem["msg"])
+        allowed = forms.get(str(problem["loc"][0])) if problem["loc"] else "a JSON object"
+        got = None if is_absent else echo(problem["input"])
+        details.append(FieldError(name, message, got, context.get("allowed", allowed)))
+    return details

@@ -1,1 +1,0 @@
-"""The dead lane: ``base`` says what is promised, ``sqs`` and ``memory`` keep it."""

@@ -1,0 +1,183 @@
+"""Takes events in: validated and stamped one by one, published together, each with a result of its own.
+
+What the broker does not confirm goes to the retry lane under the same id. Only when that refuses too is an event
+refused as unavailable; its result carries the id and time that make sending it again harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from headrace.core import keys, times
+from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.envelope import EncodedEnvelope, Envelope, pack
+from headrace.core.errors import (
+    HeadraceError,
+    InvalidEvent,
+    Lane,
+    RetryLaneUnavailable,
+    Unavailable,
+    echo,
+    mapping_of,
+    to_body,
+)
+from headrace.core.sender import SenderContext
+from headrace.core.stream import Stream, ValidatedEvent
+from headrace.core.times import Clock
+from headrace.ingest.gate import Gate
+from headrace.ingest.rate_limiter import UNLIMITED, Admission
+from headrace.queues import names
+from headrace.queues.ports import Outgoing, Publisher, RetryLane, RetryRecord
+from headrace.runtime.observability import Meter, report
+
+Key = tuple[str, str]
+Outcome = tuple[Lane | None, HeadraceError | None]
+
+_NO_GATES: Mapping[str, Gate] = {}
+
+
+@dataclass(slots=True)
+class Result:
+    """What became of one event: the ``lane`` it is in, or the ``error`` that refused it.
+
+    ``receipt`` is its id, time and so on when they are known, else the id that was sent, if any.
+    """
+
+    receipt: Mapping[str, str]
+    lane: Lane | None = None
+    error: HeadraceError | None = None
+
+    def to_body(self) -> dict[str, Any]:
+        """As it stands among an answer's results."""
+        if self.error is not None:
+            return {**self.receipt, "error": to_body(self.error)}
+        return {**self.receipt, "lane": self.lane}
+
+
+class Acceptor:
+    """Accepts events of any stream: published to one of ``queues`` persist queues, or taken by the retry lane.
+
+    ``gates`` say, by stream name, what may be written; a stream without one takes what its scope allows. ``throttle``
+    says how much.
+    """
+
+    def __init__(
+        self,
+        publisher: Publisher,
+        retry_lane: RetryLane,
+        queues: int,
+        clock: Clock,
+        gates: Mapping[str, Gate] = _NO_GATES,
+        throttle: Admission = UNLIMITED,
+    ) -> None:
+        self._gates = gates
+        self._throttle = throttle
+        self._publisher = publisher
+        self._retry_lane = retry_lane
+        self._queues = queues
+        self._clock = clock
+
+    def accept(
+        self, stream: Stream, caller: Caller, raws: Sequence[object], correlation_id: str, meter: Meter
+    ) -> list[Result]:
+        """One result per event, in order. ``raws`` are events as clients send them; nothing invalid is published.
+
+        Raises:
+            TokenExpired: the caller's token is no longer good.
+            Forbidden: it has neither the stream's scope nor events:write.
+        """
+        now = self._clock.now()
+        caller.require(stream.write_scope, EVENTS_WRITE, now=now)
+        sender = SenderContext(caller.subject, caller.username, caller.has(EVENTS_WRITE), now, caller.address)
+        stamped, results = _validate(stream, sender, raws)
+        # Events with equal keys are one event: published once, and all of their results say what became of it.
+        unique = {each.key: each for each in stamped if each is not None}
+        # Before the gates, whose tables must not be asked by whoever sends too much.
+        passed, too_many = self._throttle.admit(caller, len(unique), meter) if unique else (0, None)
+        outcomes: dict[Key, Outcome] = dict.fromkeys(list(unique)[passed:], (None, too_many))
+        outcomes |= self._refused(stream, caller, dict(list(unique.items())[:passed]), now)
+        admitted = [each for key, each in unique.items() if key not in outcomes]
+        if admitted:
+            envelope = Envelope(stream.name, correlation_id, times.iso(now), [each.event for each in admitted])
+            carried = self._carry(envelope, admitted)
+            outcomes.update((each.key, outcome) for each, outcome in zip(admitted, carried, strict=True))
+        for index, each in enumerate(stamped):
+            if each is not None:
+                lane, error = outcomes[each.key]
+                results[index] = Result(each.receipt, lane, error)
+        _measure(stream, results, meter)
+        return results
+
+    def _refused(
+        self, stream: Stream, caller: Caller, events: Mapping[Key, ValidatedEvent], now: int
+    ) -> dict[Key, Outcome]:
+        """What the stream's gate does not let in, by key."""
+        gate = self._gates.get(stream.name)
+        if gate is None or not events:
+            return {}
+        errors = gate.admit(caller, list(events.values()), now)
+        return {key: (None, error) for key, error in zip(events, errors, strict=True) if error is not None}
+
+    def _carry(self, envelope: Envelope, events: Sequence[ValidatedEvent]) -> list[Outcome]:
+        """Bring the envelope's events into a lane: the lane or the error of each, in order."""
+        packed = pack(envelope)
+        outgoing = [
+            Outgoing(names.queue_name(events[part.indexes[0]].id, self._queues), part.body, envelope.correlation_id)
+            for part in packed
+        ]
+        failures = self._publisher.publish(outgoing)
+        refused = self._hand_over(
+            [(part, failure) for part, failure in zip(packed, failures, strict=True) if failure is not None]
+        )
+        outcomes: list[Outcome] = []
+        for part, failure in zip(packed, failures, strict=True):
+            error = refused.get(part.indexes[0]) if failure is not None else None
+            lane: Lane | None = None if error is not None else "main" if failure is None else "retry"
+            outcomes.extend([(lane, error)] * len(part.indexes))
+        return outcomes
+
+    def _hand_over(self, parts: Sequence[tuple[EncodedEnvelope, Unavailable]]) -> dict[int, RetryLaneUnavailable]:
+        """Hand unpublished parts to the retry lane; what it refused, by the index of a part's first event."""
+        if not parts:
+            return {}
+        for _, failure in parts:
+            report(type(failure).__name__, f"events go to the retry lane: {failure.message}")
+        handovers = [RetryRecord(part.body, {"reason": type(failure).__name__}) for part, failure in parts]
+        outcomes = self._retry_lane.send(handovers)
+        refused = {}
+        for (part, _), outcome in zip(parts, outcomes, strict=True):
+            if outcome is not None:
+                report("RetryLaneUnavailable", f"events are refused: {outcome.message}", level="error")
+                refused[part.indexes[0]] = RetryLaneUnavailable("the event could not be kept; send it again as it is")
+        return refused
+
+
+def _validate(
+    stream: Stream, sender: SenderContext, raws: Sequence[object]
+) -> tuple[list[ValidatedEvent | None], list[Result]]:
+    stamped: list[ValidatedEvent | None] = []
+    results: list[Result] = []
+    for raw in raws:
+        try:
+            stamped.append(stream.accept(raw, sender))
+            results.append(Result({}))
+        except InvalidEvent as error:
+            stamped.append(None)
+            results.append(Result(_sent_id(stream, raw), error=error))
+    return stamped, results
+
+
+def _sent_id(stream: Stream, raw: object) -> dict[str, str]:
+    """The id of a refused event, so that its sender can tell which it was."""
+    sent = raw.get(stream.id_field) if isinstance(raw, dict) else None
+    return {stream.id_field: cast(str, echo(sent, keys.ID_LIMIT))} if isinstance(sent, str) else {}
+
+
+def _measure(stream: Stream, results: Sequence[Result], meter: Meter) -> None:
+    for result in results:
+        if result.error is not None:
+            meter.count("Refused", stream=stream.name, code=mapping_of(result.error).code)
+        elif result.lane is not None:
+            meter.count("Accepted", stream=stream.name, lane=result.lane)

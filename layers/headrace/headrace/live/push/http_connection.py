@@ -1,0 +1,164 @@
+"""One kept HTTP connection that never blocks: a request goes out, the status of its answer comes back."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from selectors import EVENT_READ, EVENT_WRITE
+from typing import Any
+from urllib.parse import urlsplit
+
+HEAD_LIMIT = 64 * 1024
+CHUNK = 64 * 1024
+ADDRESS_SECONDS = 30.0
+"""How long a host's address is used without asking again."""
+
+
+class Target:
+    """A host to connect to; ``https`` verifies it. ``context`` is for tests."""
+
+    def __init__(self, url: str, context: ssl.SSLContext | None = None) -> None:
+        parts = urlsplit(url)
+        self._host = parts.hostname or ""
+        self._port = parts.port or (443 if parts.scheme == "https" else 80)
+        self._context = (context or ssl.create_default_context()) if parts.scheme == "https" else None
+        self._addresses: list[Any] = []
+        self._known_until = float("-inf")
+
+    def connect(self) -> socket.socket:
+        """A socket that is connecting.
+
+        Raises:
+            OSError: the host has no address, or refuses at once.
+        """
+        if time.monotonic() >= self._known_until:
+            self._addresses = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
+            self._known_until = time.monotonic() + ADDRESS_SECONDS
+        family, kind, protocol, _, address = self._addresses[0]
+        self._addresses.append(self._addresses.pop(0))
+        made = socket.socket(family, kind, protocol)
+        try:
+            made.setblocking(False)
+            # Without it the body of a request waits for the acknowledgement of its head: 40 ms.
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            made.connect_ex(address)
+        except OSError:
+            made.close()
+            raise
+        return made
+
+    def secure(self, connected: socket.socket) -> socket.socket:
+        """The socket with TLS around it, where the host is asked for with it; its handshake is still to come."""
+        if self._context is None:
+            return connected
+        return self._context.wrap_socket(connected, server_hostname=self._host, do_handshake_on_connect=False)
+
+
+class HttpConnection:
+    """A connection to ``target``. ``waits_for`` is what its socket has to be ready for before the next :meth:`step`."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._socket = target.connect()
+        self._connected = False
+        self._secured = False
+        self._out = memoryview(b"")
+        self._in = bytearray()
+        self.waits_for = EVENT_WRITE
+        self.used = False
+        """Whether it has carried an answer before: then its end may be news from before the request."""
+        self.keeps = True
+        """Whether it can carry another request."""
+
+    def fileno(self) -> int:
+        """The number of its socket, the same for its whole life."""
+        return self._socket.fileno()
+
+    def send(self, request: bytes) -> None:
+        """Put ``request`` on its way, as far as the socket takes it.
+
+        Raises:
+            OSError: the connection is gone.
+        """
+        self._out = memoryview(request)
+        self._in.clear()
+        if self._secured:
+            self.step(readable=False)
+
+    def step(self, *, readable: bool) -> int | None:
+        """Go on as far as possible without waiting; the status, once the whole answer is there.
+
+        Raises:
+            OSError: the connection is gone, or what came is not HTTP.
+        """
+        try:
+            if not self._secured:
+                self._open()
+            self.waits_for = EVENT_WRITE
+            while self._out:
+                self._out = self._out[self._socket.send(self._out) :]
+            self.waits_for = EVENT_READ
+            while readable:
+                chunk = self._socket.recv(CHUNK)
+                if not chunk:
+                    raise ConnectionResetError("closed by the other side")
+                self._in += chunk
+                status = self._status()
+                if status is not None:
+                    self.used = True
+                    return status
+        except ssl.SSLWantReadError:
+            self.waits_for = EVENT_READ
+        except ssl.SSLWantWriteError:
+            self.waits_for = EVENT_WRITE
+        except BlockingIOError:
+            pass
+        return None
+
+    def _open(self) -> None:
+        if not self._connected:
+            error = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            if error:
+                raise OSError(error, "cannot connect")
+            self._connected = True
+            self._socket = self._target.secure(self._socket)
+        if isinstance(self._socket, ssl.SSLSocket):
+            self._socket.do_handshake()
+        self._secured = True
+
+    def _status(self) -> int | None:
+        while True:
+            end = self._in.find(b"\r\n\r\n")
+            if end < 0:
+                if len(self._in) > HEAD_LIMIT:
+                    raise ConnectionAbortedError("an answer without an end")
+                return None
+            head = bytes(self._in[: end + 2]).lower()
+            if not head.startswith(b"http/1.") or not head[9:12].isdigit():
+                raise ConnectionAbortedError("not an HTTP answer")
+            status = int(head[9:12])
+            if status >= 200:
+                break
+            del self._in[: end + 4]  # 1xx: the answer is still to come
+        length = _content_length(head)
+        if length is not None and len(self._in) < end + 4 + length:
+            return None
+        framed = length is not None or status in (204, 304)
+        self.keeps = framed and b"\r\nconnection: close\r\n" not in head
+        return status
+
+    def close(self) -> None:
+        """Let the socket go."""
+        self._socket.close()
+
+
+def _content_length(head: bytes) -> int | None:
+    at = head.find(b"\r\ncontent-length:")
+    if at < 0:
+        return None
+    value = head[at + 17 : head.index(b"\r\n", at + 2)].strip()
+    if not value.isdigit():
+        raise ConnectionAbortedError("not an HTTP answer")
+    return int(value)

@@ -1,0 +1,100 @@
+"""Signs calls of @connections (Signature Version 4), at a tenth of what the general way costs.
+
+All calls of a second differ in the connection and the body only. What they share is computed once: the key of the day,
+the time, the hash of a body that goes to many. The tests compare every signature with botocore's own.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from headrace.core.times import SECOND, Clock
+
+ALGORITHM = "AWS4-HMAC-SHA256"
+SERVICE = "execute-api"
+
+
+def body_hash(body: bytes) -> str:
+    """The hash that a body is signed with."""
+    return sha256(body).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Second:
+    """What all signatures of one second share."""
+
+    at: int
+    key: bytes
+    scope: str
+    prefix: str
+    headers: str
+    lines: str
+    names: str
+
+
+class Signer:
+    """Makes the heads of POST requests to the connections of the API at ``url`` (``https://host/stage``).
+
+    ``credentials`` gives what botocore calls frozen credentials; it is asked once a second, for they may be renewed.
+    """
+
+    def __init__(self, url: str, region: str, credentials: Callable[[], Any], clock: Clock) -> None:
+        parts = urlsplit(url)
+        self._host = parts.netloc
+        self._path = parts.path.rstrip("/") + "/@connections/"
+        # A path is encoded as it is sent, and once more to be signed.
+        self._signed_path = quote(self._path, safe="/~")
+        self._region = region
+        self._credentials = credentials
+        self._clock = clock
+        self._second: _Second | None = None
+
+    def head(self, connection_id: str, hashed: str, length: int) -> bytes:
+        """The request up to its body, whose hash is ``hashed``."""
+        now = self._now()
+        sent = quote(connection_id, safe="-._~")
+        signed = quote(sent, safe="/~")
+        canonical = f"POST\n{self._signed_path}{signed}\n\n{now.lines}\n{now.names}\n{hashed}"
+        to_sign = f"{now.prefix}{sha256(canonical.encode()).hexdigest()}"
+        signature = hmac.new(now.key, to_sign.encode(), sha256).hexdigest()
+        return (
+            f"POST {self._path}{sent} HTTP/1.1\r\n{now.headers}Content-Length: {length}\r\n"
+            f"Authorization: {now.scope}, Signature={signature}\r\n\r\n"
+        ).encode()
+
+    def _now(self) -> _Second:
+        at = self._clock.now() // SECOND
+        if self._second is None or self._second.at != at:
+            self._second = self._prepare(at)
+        return self._second
+
+    def _prepare(self, at: int) -> _Second:
+        known = self._credentials()
+        stamp = datetime.fromtimestamp(at, UTC).strftime("%Y%m%dT%H%M%SZ")
+        scope = f"{stamp[:8]}/{self._region}/{SERVICE}/aws4_request"
+        headers = {"host": self._host, "x-amz-date": stamp}
+        if known.token:
+            headers["x-amz-security-token"] = known.token
+        names = ";".join(headers)
+        return _Second(
+            at=at,
+            key=_key(known.secret_key, stamp[:8], self._region),
+            scope=f"{ALGORITHM} Credential={known.access_key}/{scope}, SignedHeaders={names}",
+            prefix=f"{ALGORITHM}\n{stamp}\n{scope}\n",
+            headers="".join(f"{name}: {value}\r\n" for name, value in headers.items()),
+            lines="".join(f"{name}:{value}\n" for name, value in headers.items()),
+            names=names,
+        )
+
+
+def _key(secret: str, day: str, region: str) -> bytes:
+    key = f"AWS4{secret}".encode()
+    for part in (day, region, SERVICE, "aws4_request"):
+        key = hmac.new(key, part.encode(), sha256).digest()
+    return key

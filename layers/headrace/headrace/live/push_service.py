@@ -1,0 +1,166 @@
+"""Brings live copies to those who listen: one frame per connection and batch, all connections at once.
+
+Best effort: nothing here is given back to the queue, and nothing raises. A listener that was not reached is told with
+its next frame (``missed``), so that it closes the gap from history.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.core.errors import PoisonRecord, StoreUnavailable
+from headrace.live import frames
+from headrace.live.connections import Connections, Subscription
+from headrace.live.push.port import ConnectionPusher, Push, PushResult
+from headrace.queues.rabbitmq.event import rabbit_body
+from headrace.runtime.observability import Meter, report, report_unexpected
+
+BATCH_SECONDS = 5.0
+"""How long a batch may take: as long as its successors live in the queue."""
+FIRST_REST = 1.0
+LONGEST_REST = 30.0
+"""Seconds that a connection is left alone when it was late twice in a row, doubled each time it is late again: else it
+would be waited for with every batch."""
+REMEMBERED = 10_000
+LOOKS_AT_ONCE = 8
+
+Items = Mapping[str, Mapping[str, Any]]
+"""Items of a room by key."""
+Subscriber = tuple[str, str]
+"""A room and a connection."""
+
+
+@dataclass(slots=True)
+class _Late:
+    """How often in a row a connection was late, and until when it is left alone."""
+
+    times: int = 0
+    rests_until: float = float("-inf")
+
+
+class PushService:
+    """Pushes batches of live copies. Remembers across batches who is late and who missed something."""
+
+    def __init__(
+        self, connections: Connections, courier: ConnectionPusher, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._connections = connections
+        self._courier = courier
+        self._monotonic = monotonic
+        self._late: dict[str, _Late] = {}
+        self._missed: set[Subscriber] = set()
+        self._pool: ThreadPoolExecutor | None = None
+
+    def push(self, event: Mapping[str, Any]) -> None:
+        """Push the live copies of a RabbitMQ event. Never raises."""
+        meter = Meter()
+        try:
+            self._push(_rooms(event, meter), meter)
+        except Exception as error:  # noqa: BLE001 - a batch given back would only come again, later and useless
+            report_unexpected(error)
+        finally:
+            meter.flush()
+
+    def _push(self, rooms: Mapping[str, Items], meter: Meter) -> None:
+        sends: list[Push] = []
+        listeners: list[Subscriber] = []
+        for (room_id, items), subscriptions in zip(rooms.items(), self._listening(list(rooms), meter), strict=True):
+            for subscription, texts in self._addressed(room_id, items, subscriptions):
+                sends.append(Push(subscription.connection_id, texts))
+                listeners.append((room_id, subscription.connection_id))
+        verdicts = self._courier.deliver(sends, BATCH_SECONDS)
+        self._note(listeners, verdicts, meter)
+        self._forget(listener for listener, verdict in zip(listeners, verdicts, strict=True) if verdict == "gone")
+
+    def _listening(self, room_ids: Sequence[str], meter: Meter) -> list[list[Subscription]]:
+        def look(room_id: str) -> list[Subscription]:
+            try:
+                return self._connections.subscriptions(room_id)
+            except StoreUnavailable as error:
+                report("live push", f"messages are not pushed: {error.message}")
+                meter.count("LiveUnread")
+                return []
+
+        if len(room_ids) < 2:
+            return [look(room_id) for room_id in room_ids]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(LOOKS_AT_ONCE, "rooms")
+        return list(self._pool.map(look, room_ids))
+
+    def _addressed(
+        self, room_id: str, items: Items, subscriptions: Iterable[Subscription]
+    ) -> Iterable[tuple[Subscription, list[bytes]]]:
+        """Who gets which frames: only what was said since the listener may hear; most get the same bytes."""
+        now = self._monotonic()
+        earliest = min(item["timestamp"] for item in items.values())
+        made: dict[tuple[str | None, bool], list[bytes]] = {}
+        for subscription in subscriptions:
+            listener = (room_id, subscription.connection_id)
+            late = self._late.get(subscription.connection_id)
+            if late is not None and late.rests_until > now:
+                self._miss(listener)
+                continue
+            since = subscription.since if subscription.since is not None and subscription.since > earliest else None
+            key = (since, listener in self._missed)
+            if key not in made:
+                heard = [item for item in items.values() if since is None or item["timestamp"] >= since]
+                made[key] = frames.frames(room_id, heard, missed=key[1])
+            if made[key]:
+                yield subscription, made[key]
+
+    def _note(self, listeners: Sequence[Subscriber], verdicts: Sequence[PushResult], meter: Meter) -> None:
+        # Where most are late, it is not they who are slow.
+        is_slow_itself = verdicts.count("late") > max(1, len(verdicts) // 2)
+        for listener, verdict in zip(listeners, verdicts, strict=True):
+            meter.count("LivePushed", verdict=verdict)
+            if verdict in ("late", "refused"):
+                self._miss(listener)
+                if not is_slow_itself:
+                    self._rest(listener[1])
+            else:
+                self._missed.discard(listener)
+                self._late.pop(listener[1], None)
+
+    def _miss(self, listener: Subscriber) -> None:
+        if len(self._missed) >= REMEMBERED:
+            self._missed.clear()
+        self._missed.add(listener)
+
+    def _rest(self, connection_id: str) -> None:
+        if len(self._late) >= REMEMBERED:
+            self._late.clear()
+        late = self._late.setdefault(connection_id, _Late())
+        late.times += 1
+        if late.times > 1:
+            rest = min(LONGEST_REST, FIRST_REST * 2 ** min(late.times - 2, 16))
+            late.rests_until = self._monotonic() + rest
+
+    def _forget(self, gone: Iterable[Subscriber]) -> None:
+        rooms: dict[str, list[str]] = {}
+        for room_id, connection_id in gone:
+            rooms.setdefault(room_id, []).append(connection_id)
+        for room_id, connection_ids in rooms.items():
+            try:
+                self._connections.unsubscribe(room_id, connection_ids)
+            except StoreUnavailable as error:
+                report("live push", f"closed connections were left to expire: {error.message}")
+
+
+def _rooms(event: Mapping[str, Any], meter: Meter) -> dict[str, dict[str, dict[str, Any]]]:
+    """The items of all copies by room and key, in the order in which they came."""
+    rooms: dict[str, dict[str, dict[str, Any]]] = {}
+    for queue in event["rmqMessagesByQueue"].values():
+        for record in queue:
+            try:
+                room_id, items = frames.parse(rabbit_body(record))
+            except (PoisonRecord, ValueError):
+                meter.count("LiveUnreadable")
+                report("live push", "a live copy cannot be read")
+                continue
+            for item in items:
+                rooms.setdefault(room_id, {})[item["key"]] = item
+    return rooms

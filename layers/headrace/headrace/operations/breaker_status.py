@@ -1,0 +1,159 @@
+"""Where the breakers of every environment stand: small records in the cache, for ``GET /status``.
+
+Written when a breaker changes, and every 10 s while it is used and not closed. Best effort: a thread of its own writes,
+the request waits for it no longer than 50 ms (200 ms once), and nothing that goes wrong here is anybody else's trouble.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from headrace.core import times
+from headrace.core.errors import CacheUnavailable, ConfigurationError
+from headrace.core.times import Clock, SystemClock
+from headrace.runtime.breaker import CLOSED, OPEN, State
+from headrace.runtime.observability import Meter, report
+from headrace.runtime.settings import CacheSettings, EnvironmentSettings
+
+KEY = "breakers"
+"""A hash: a field for each breaker of each environment."""
+REFRESH_SECONDS = 10.0
+FRESH_SECONDS = 60
+"""A breaker that is used says every 10 s that it is not closed; one that was silent for longer refuses nobody."""
+KEPT_SECONDS = 900
+"""How long the board remembers."""
+WAIT_SECONDS = 0.05
+FIRST_WAIT_SECONDS = 0.2
+"""For the first record of an environment, which brings the cache's library along: importing that beforehand would cost
+every cold start what only an environment needs whose broker or table goes away."""
+CACHE_SECONDS = 0.2
+
+Connect = Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerRecord:
+    """One breaker of one environment: in ``state`` ``since`` then, as of ``at`` (ISO times).
+
+    ``environment`` is the name of its log stream.
+    """
+
+    breaker: str
+    function: str
+    environment: str
+    state: State
+    since: str
+    at: str
+
+    @property
+    def field(self) -> str:
+        """Its place on the board."""
+        return f"{self.environment} {self.breaker}"
+
+
+class BreakerStatus:
+    """A :class:`~headrace.runtime.breaker.Watcher` that writes what it sees on the board."""
+
+    def __init__(
+        self,
+        environment: EnvironmentSettings,
+        connect: Connect | None = None,
+        clock: Clock | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._function = environment.aws_lambda_function_name
+        self._environment = environment.aws_lambda_log_stream_name or uuid.uuid4().hex
+        self._connect = connect or cache_client
+        self._clock = clock or SystemClock()
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._written: dict[str, tuple[float, BreakerRecord]] = {}
+        self._pool: ThreadPoolExecutor | None = None
+
+    def seen(self, breaker: str, state: State) -> None:
+        """Write where ``breaker`` stands, if that is new or was said long ago."""
+        with self._lock:
+            record, is_change = self._record(breaker, state)
+            if record is None:
+                return
+            seconds = WAIT_SECONDS if self._pool else FIRST_WAIT_SECONDS
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(1, "breaker-board")
+            writing = self._pool.submit(self._write, record)
+        if is_change:
+            report(f"breaker {breaker} {state}", f"the breaker of the {breaker} is {state}")
+            if state == OPEN:
+                meter = Meter()
+                meter.count("BreakerOpened", breaker=breaker)
+                meter.flush()
+        # Where nothing runs between two invocations, a thread that nobody waits for would be frozen before it wrote.
+        wait([writing], seconds)
+
+    def _record(self, breaker: str, state: State) -> tuple[BreakerRecord | None, bool]:
+        now = self._monotonic()
+        written, last = self._written.get(breaker, (0.0, None))
+        is_change = last is None or last.state != state
+        if not is_change and now - written < REFRESH_SECONDS:
+            return None, False
+        at = times.iso(self._clock.now())
+        since = at if last is None or is_change else last.since
+        record = BreakerRecord(breaker, self._function, self._environment, state, since, at)
+        self._written[breaker] = (now, record)
+        return record, is_change
+
+    def _write(self, record: BreakerRecord) -> None:
+        try:
+            cache = self._connect()
+            try:
+                pipeline = cache.pipeline(transaction=False)
+                pipeline.hset(KEY, record.field, json.dumps(asdict(record)))
+                pipeline.expire(KEY, KEPT_SECONDS)
+                pipeline.execute()
+            finally:
+                cache.close()
+        except Exception as error:  # noqa: BLE001 - reported; the board is for looking at, and fails no request
+            report("breaker board", f"the cache does not take where a breaker stands: {type(error).__name__}")
+
+
+def read_breaker_status(connect: Connect | None = None, clock: Clock | None = None) -> list[BreakerRecord]:
+    """The breakers that are not closed and in use, and then those that closed in the last 15 minutes.
+
+    An environment whose breakers never opened says nothing; one that is idle or gone is left out after a minute.
+
+    Raises:
+        CacheUnavailable: the cache does not say.
+    """
+    try:
+        cache = (connect or cache_client)()
+        try:
+            fields = cache.hgetall(KEY)
+            records = {field: BreakerRecord(**json.loads(value)) for field, value in fields.items()}
+            now = (clock or SystemClock()).now()
+            fresh, oldest = (times.iso(now - seconds * 1_000_000) for seconds in (FRESH_SECONDS, KEPT_SECONDS))
+            gone = [
+                field for field, record in records.items() if record.at < (oldest if record.state == CLOSED else fresh)
+            ]
+            if gone:
+                cache.hdel(KEY, *gone)
+        finally:
+            cache.close()
+    except ConfigurationError:
+        raise
+    except Exception as error:
+        raise CacheUnavailable(f"the cache does not say: {type(error).__name__}") from error
+    kept = [record for field, record in records.items() if field not in gone]
+    return sorted(kept, key=lambda record: (record.state == CLOSED, record.breaker, record.environment))
+
+
+def cache_client() -> Any:
+    """A client of the cache for a record or two. Made where it is used: its library costs a cold start 124 ms."""
+    from headrace.storage.redis import connect
+
+    return connect(CacheSettings.read(), CACHE_SECONDS)

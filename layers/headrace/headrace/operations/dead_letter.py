@@ -1,0 +1,154 @@
+"""One dead record, examined: why it is dead (by persist's own validator), whose it is, and since when."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.core import times
+from headrace.core.errors import POISON_REASONS, PoisonRecord
+from headrace.core.stream import TableSettings
+from headrace.persist.records import Record, rows_of
+from headrace.persist.retry_schedule import RECEIVES
+from headrace.queues.ports import BASE64, ENCODING, ReceivedLetter, RetryRecord, from_text
+from headrace.streams.registry import STREAMS
+
+STORABLE = "storable"
+UNEXPECTED = "unexpected"
+REASONS = {
+    **POISON_REASONS,
+    STORABLE: "it would be stored now",
+    UNEXPECTED: "the validator itself fails on it",
+}
+"""Why a dead record is dead, as found now: code to one plain sentence."""
+
+UNKNOWN_STREAM = "unknown"
+SHOWN_CHARACTERS = 2000
+
+FIRST_FAILED = "firstFailedAt"
+REDRIVEN = "redrivenAt"
+ATTEMPTS = "attempts"
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A dead record and what is found when it is looked at now. ``stream`` is a declared one or ``unknown``."""
+
+    held: ReceivedLetter
+    reason: str
+    message: str
+    stream: str
+    events: int
+    envelope: Mapping[str, Any]
+
+    @property
+    def first_failed_at(self) -> str:
+        """When it failed for the first time, as far as known: else when it entered the retry lane."""
+        given = self.held.attributes.get(FIRST_FAILED, "")
+        return given if times.is_canonical(given) else times.iso(self.held.sent_at)
+
+    @property
+    def attempts(self) -> int:
+        """How often it was tried: the receives of the retry lane, and what was counted before."""
+        given = self.held.attributes.get(ATTEMPTS, "0")
+        return RECEIVES + (int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0)
+
+    def to_body(self, characters: int = SHOWN_CHARACTERS) -> dict[str, Any]:
+        """As it stands in an answer, with at most so many characters of its body."""
+        body: dict[str, Any] = {
+            "id": self.held.id,
+            "reason": self.reason,
+            "message": self.message,
+            "stream": self.stream,
+            "lane": self.held.attributes.get("lane", "retry"),
+            "attempts": self.attempts,
+            "received": self.held.received,
+            "firstFailedAt": self.first_failed_at,
+            "lastSentAt": times.iso(self.held.sent_at),
+            "events": self.events,
+            "body": self.held.body[:characters],
+            "bodyCharacters": len(self.held.body),
+        }
+        optional = {
+            "recordedReason": self.held.attributes.get("reason"),
+            "encoding": self.held.attributes.get(ENCODING),
+            REDRIVEN: self.held.attributes.get(REDRIVEN),
+            "correlationId": self.envelope.get("correlationId"),
+            "acceptedAt": self.envelope.get("acceptedAt"),
+        }
+        return body | {name: value for name, value in optional.items() if isinstance(value, str)}
+
+    def handover(self, redriven_at: str) -> RetryRecord:
+        """It once more for the retry lane: the same bytes, and what is known of its first failure."""
+        attributes = {name: value for name, value in self.held.attributes.items() if name != ENCODING}
+        attributes |= {
+            ATTEMPTS: str(self.attempts),
+            FIRST_FAILED: self.first_failed_at,
+            REDRIVEN: redriven_at,
+        }
+        encoding = self.held.attributes.get(ENCODING)
+        try:
+            return RetryRecord(from_text(self.held.body, encoding), attributes)
+        except PoisonRecord:
+            # It claims to be base64 and is not: it goes as it came, so that its reason stays the same.
+            return RetryRecord(self.held.body.encode(), {**attributes, ENCODING: BASE64})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which letters are meant; ``None`` does not restrict. ``since`` (included) and ``until`` (excluded) are canonical
+    times, compared with the first failure."""
+
+    id: str | None = None
+    reason: str | None = None
+    stream: str | None = None
+    since: str | None = None
+    until: str | None = None
+
+    def matches(self, letter: DeadLetter) -> bool:
+        """Whether ``letter`` is meant."""
+        return (
+            self.id in (None, letter.held.id)
+            and self.reason in (None, letter.reason)
+            and self.stream in (None, letter.stream)
+            and (self.since is None or self.since <= letter.first_failed_at)
+            and (self.until is None or letter.first_failed_at < self.until)
+        )
+
+
+def examine(held: ReceivedLetter, tables: Mapping[str, TableSettings]) -> DeadLetter:
+    """Run a dead record through the validator that persist_events uses. Never raises."""
+    envelope = _envelope(held)
+    events = envelope.get("events")
+    count = len(events) if isinstance(events, list) and events else 1
+    named = envelope.get("stream")
+    stream = named if isinstance(named, str) and named in STREAMS else UNKNOWN_STREAM
+    try:
+        record = rows_of(from_text(held.body, held.attributes.get(ENCODING)), tables)
+        found = _poison(record)
+    except PoisonRecord as error:
+        found = error
+    except Exception as error:  # noqa: BLE001 - whatever it is, the record can be seen and discarded
+        return DeadLetter(held, UNEXPECTED, f"{REASONS[UNEXPECTED]}: {type(error).__name__}", stream, count, envelope)
+    if found is None:
+        return DeadLetter(held, STORABLE, REASONS[STORABLE], stream, count, envelope)
+    return DeadLetter(held, found.reason, _sentence(found), stream, count, envelope)
+
+
+def _poison(record: Record) -> PoisonRecord | None:
+    return next((row.poison for row in record.rows if row.poison is not None), None)
+
+
+def _sentence(error: PoisonRecord) -> str:
+    return error.message if error.message != error.reason else REASONS[error.reason]
+
+
+def _envelope(held: ReceivedLetter) -> Mapping[str, Any]:
+    """The envelope as far as it can be read, for people; the validator has its own opinion."""
+    try:
+        content = json.loads(from_text(held.body, held.attributes.get(ENCODING)))
+    except (PoisonRecord, ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}

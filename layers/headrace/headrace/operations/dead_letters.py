@@ -1,0 +1,241 @@
+"""What can be done with dead letters: look at them, move them back to the retry lane, throw them away.
+
+SQS has no position in a queue, so everything works on what one receive after the other gives, for a bounded time.
+Whatever was received and stays is shown again at once at the end; if the process dies, a few seconds later.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from headrace.core import times
+from headrace.core.errors import DeadLaneUnavailable, InvalidRequest
+from headrace.core.stream import TableSettings
+from headrace.core.times import Clock
+from headrace.operations.dead_letter import REDRIVEN, DeadLetter, Filter, examine
+from headrace.queues.ports import RECEIVE_LIMIT, DeadLane, ReceivedLetter, RetryLane
+from headrace.runtime.observability import Meter, report
+
+LOOK_SECONDS = 4.0
+LOOK_HOLD = 6
+LOOK_LIMIT = 2000
+"""One look: this long, hiding what it saw for no longer than this, and at most so many letters."""
+
+SLICE_SECONDS = 15.0
+SLICE_HOLD = 60
+IDLE_SLICES = 2
+DISCARD_SECONDS = 10
+
+
+@dataclass(slots=True)
+class ScanResult:
+    """What was found: the letters that are meant, how many were looked at, and whether these were all."""
+
+    letters: list[DeadLetter] = field(default_factory=list)
+    scanned: int = 0
+    complete: bool = False
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """How many letters there are of each reason, most first."""
+        return dict(Counter(letter.reason for letter in self.letters).most_common())
+
+
+@dataclass(frozen=True, slots=True)
+class RedriveState:
+    """How far a redrive is: ``started_at`` marks its letters, so that one that dies again is not moved again.
+
+    ``idle`` counts the last slices that met none of its letters, only ever new ones.
+    """
+
+    started_at: str
+    wanted: Filter
+    rate: int
+    moved: int = 0
+    failed: int = 0
+    idle: int = 0
+    done: bool = False
+
+
+class DeadLetters:
+    """The dead lane of one stage; ``tables`` are by stream name."""
+
+    def __init__(
+        self,
+        lane: DeadLane,
+        retry_lane: RetryLane,
+        tables: Mapping[str, TableSettings],
+        clock: Clock,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._lane = lane
+        self._retry_lane = retry_lane
+        self._tables = tables
+        self._clock = clock
+        self._monotonic = monotonic
+        self._sleep = sleep
+
+    def look(self, wanted: Filter, limit: int = LOOK_LIMIT) -> ScanResult:
+        """The letters that are meant. Nothing is changed, and all are visible again when this returns.
+
+        Raises:
+            DeadLaneUnavailable: the queue is away.
+        """
+        look, scan = self._look(wanted, LOOK_HOLD, limit)
+        self._lane.release(scan.held)
+        return look
+
+    def start(self, wanted: Filter, rate: int) -> RedriveState:
+        """A redrive of the letters that are meant, at most ``rate`` a second."""
+        return RedriveState(times.iso(self._clock.now()), wanted, rate)
+
+    def redrive(self, progress: RedriveState, meter: Meter) -> RedriveState:
+        """Move letters to the retry lane for one slice of time; ``done`` when none is left to be met.
+
+        Each is sent first and deleted then: what is interrupted in between is there twice and stored once.
+
+        Raises:
+            DeadLaneUnavailable: the queue is away, and nothing was moved yet.
+        """
+        began = self._monotonic()
+        scan = self._scan(SLICE_HOLD, began + SLICE_SECONDS)
+        moved = failed = 0
+        for letters in scan:
+            meant = [letter for letter in letters if _is_meant(letter, progress)]
+            gone = self._move(meant, progress.started_at, meter)
+            scan.forget(gone)
+            moved += len(gone)
+            failed += len(meant) - len(gone)
+            if meant and not gone:
+                break
+            self._pace(began, moved, progress.rate, began + SLICE_SECONDS)
+        # A slice that met none of its letters leaves the others hidden, so that the next one meets the rest. While new
+        # ones arrive faster than they are read, no slice sees the end of the queue: two of them are then enough.
+        idle = 0 if moved or failed else progress.idle + 1
+        done = scan.complete or idle >= IDLE_SLICES
+        if moved or failed or done:
+            self._lane.release(scan.held)
+        return replace(progress, moved=progress.moved + moved, failed=failed, idle=idle, done=done)
+
+    def discard(self, wanted: Filter, rate: int, confirm: int | None, meter: Meter) -> tuple[ScanResult, int]:
+        """Throw away the letters that are meant, if they are ``confirm`` in number; what was found, and how many
+        are gone. At most so many as one slice takes are found, and exactly those are thrown away.
+
+        Raises:
+            InvalidRequest: they are another number; the message names it.
+            DeadLaneUnavailable: the queue is away.
+        """
+        look, scan = self._look(wanted, SLICE_HOLD, discard_limit(rate))
+        count = len(look.letters)
+        if confirm != count:
+            self._lane.release(scan.held)
+            raise InvalidRequest(f"{count} letters would be discarded; confirm must be {count}")
+        began = self._monotonic()
+        gone: set[str] = set()
+        for start in range(0, count, RECEIVE_LIMIT):
+            part = look.letters[start : start + RECEIVE_LIMIT]
+            gone |= self._delete(part, "Discarded", meter)
+            self._pace(began, start + len(part), rate, began + DISCARD_SECONDS)
+        scan.forget(gone)
+        self._lane.release(scan.held)
+        return look, len(gone)
+
+    def _look(self, wanted: Filter, hold: int, limit: int) -> tuple[ScanResult, _Scan]:
+        scan = self._scan(hold, self._monotonic() + LOOK_SECONDS)
+        look = ScanResult()
+        for letters in scan:
+            look.scanned += len(letters)
+            look.letters.extend(letter for letter in letters if wanted.matches(letter))
+            if len(look.letters) >= limit:
+                break
+        look.complete = scan.complete
+        del look.letters[limit:]
+        return look, scan
+
+    def _scan(self, hold: int, deadline: float) -> _Scan:
+        return _Scan(self._lane, hold, lambda: self._monotonic() < deadline, self._tables)
+
+    def _move(self, letters: Sequence[DeadLetter], redriven_at: str, meter: Meter) -> set[str]:
+        if not letters:
+            return set()
+        outcomes = self._retry_lane.send([letter.handover(redriven_at) for letter in letters])
+        sent = [letter for letter, outcome in zip(letters, outcomes, strict=True) if outcome is None]
+        for outcome in outcomes:
+            if outcome is not None:
+                report("RetryLaneUnavailable", f"dead letters stay where they are: {outcome.message}")
+        return self._delete(sent, "Redriven", meter)
+
+    def _delete(self, letters: Sequence[DeadLetter], counted_as: str, meter: Meter) -> set[str]:
+        gone = set()
+        for letter, deleted in zip(letters, self._lane.delete([each.held for each in letters]), strict=True):
+            if deleted:
+                gone.add(letter.held.id)
+                meter.count(counted_as, letter.events, stream=letter.stream)
+        return gone
+
+    def _pace(self, began: float, count: int, rate: int, deadline: float) -> None:
+        now = self._monotonic()
+        pause = min(began + count / rate, deadline) - now
+        if pause > 0:
+            self._sleep(pause)
+
+
+def _is_meant(letter: DeadLetter, progress: RedriveState) -> bool:
+    """Whether a redrive moves ``letter``: not what entered the retry lane since it began, by itself above all."""
+    sent_before = times.iso(letter.held.sent_at) <= progress.started_at
+    moved_before = letter.held.attributes.get(REDRIVEN, "") < progress.started_at
+    return sent_before and moved_before and progress.wanted.matches(letter)
+
+
+class _Scan:
+    """Letters, each once, until there is no other or the time is over.
+
+    ``held`` is what was received and not forgotten; ``complete`` tells whether all there is was received. When the
+    queue fails on the way, what was held is released.
+    """
+
+    def __init__(
+        self, lane: DeadLane, hold: int, in_time: Callable[[], bool], tables: Mapping[str, TableSettings]
+    ) -> None:
+        self._lane = lane
+        self._hold = hold
+        self._in_time = in_time
+        self._tables = tables
+        self._held: dict[str, ReceivedLetter] = {}
+        self.complete = False
+
+    @property
+    def held(self) -> list[ReceivedLetter]:
+        return list(self._held.values())
+
+    def forget(self, ids: set[str]) -> None:
+        for each in ids:
+            self._held.pop(each, None)
+
+    def __iter__(self) -> Iterator[list[DeadLetter]]:
+        seen: set[str] = set()
+        while self._in_time():
+            try:
+                received = self._lane.receive(self._hold)
+            except DeadLaneUnavailable as error:
+                self._lane.release(self.held)
+                if not seen:
+                    raise
+                report("DeadLaneUnavailable", error.message)
+                return
+            new = {each.id: each for each in received if each.id not in seen}
+            if not new:
+                self.complete = True
+                return
+            seen.update(new)
+            self._held.update(new)
+            yield [examine(each, self._tables) for each in new.values()]
+
+
+def discard_limit(rate: int) -> int:
+    """How many letters one discard takes at most."""
+    return min(LOOK_LIMIT, rate * DISCARD_SECONDS)

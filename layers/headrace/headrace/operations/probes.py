@@ -1,0 +1,171 @@
+"""Probes: one event per persist queue and minute, sent as every event is and read back from the table (P4).
+
+A probe's key is its queue and its minute, so nothing has to be remembered between two runs, and a run that is repeated
+changes no row. Each run asks for the probes of the minute before: what is not readable a minute after it was sent is
+missing. Then it sends those of its own minute, and watches for a short while how soon they are readable.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from aws_lambda_powertools.metrics import MetricUnit
+
+from headrace.core import keys, times
+from headrace.core.envelope import Envelope
+from headrace.core.errors import StoreUnavailable
+from headrace.core.times import Clock
+from headrace.queues.ports import Outgoing, Publisher
+from headrace.runtime.observability import Meter, report
+from headrace.storage.ports import RangeQuery, RangeReader
+from headrace.streams.probe import PROBE, probe
+
+WATCH_SECONDS = 10.0
+FIRST_WAIT = 0.02
+LONGEST_WAIT = 0.5
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run saw: queues whose former probe is missing, queues that took this one, seconds until it was read."""
+
+    minute: str
+    missing: list[str]
+    sent: list[str]
+    seconds: dict[str, float]
+
+
+class ProbeReader:
+    """Reads probes from the ``table`` of their stream, always consistently."""
+
+    def __init__(self, reader: RangeReader, table: str) -> None:
+        self._reader = reader
+        self._table = table
+
+    def is_readable(self, queue: str, minute: int) -> bool:
+        """Whether the probe of ``queue`` and ``minute`` (microseconds) is in the table.
+
+        Raises:
+            StoreUnavailable: the table did not answer.
+        """
+        after = times.iso(minute + times.MINUTE)
+        return bool(self._reader.read(self._query(queue, times.iso(minute), after)).items)
+
+    def newest(self, queue: str) -> str | None:
+        """The minute of the newest probe that came through ``queue``, as a canonical time.
+
+        Raises:
+            StoreUnavailable: the table did not answer.
+        """
+        items = self._reader.read(self._query(queue, None, None)).items
+        return str(items[0]["timestamp"]) if items else None
+
+    def _query(self, queue: str, lower: str | None, upper: str | None) -> RangeQuery:
+        return RangeQuery(
+            table=self._table,
+            partition_attribute=PROBE.partition_key,
+            partition=keys.probe_room(queue),
+            sort_attribute=PROBE.sort_key,
+            lower=None if lower is None else keys.time_bound(lower),
+            upper=None if upper is None else keys.time_bound(upper),
+            limit=1,
+            consistent=True,
+        )
+
+
+class Prober:
+    """Sends and checks the probes of ``queues``."""
+
+    def __init__(
+        self,
+        publisher: Publisher,
+        reader: ProbeReader,
+        queues: Sequence[str],
+        clock: Clock,
+        sleep: Callable[[float], None] = time.sleep,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._publisher = publisher
+        self._reader = reader
+        self._queues = queues
+        self._clock = clock
+        self._sleep = sleep
+        self._monotonic = monotonic
+        self._former_run: int | None = None
+
+    def run(self, at: int, correlation_id: str) -> Run:
+        """Check the minute before ``at`` (microseconds), then send and watch the probes of its own minute.
+
+        Counts ``ProbeMissing`` (queues without their former probe; 0 too, so that silence is a sign) and measures
+        ``ProbeSeconds`` of each probe that is seen within ``WATCH_SECONDS``.
+        """
+        meter = Meter()
+        minute = at - at % times.MINUTE
+        try:
+            missing = self._missing(minute - times.MINUTE)
+            meter.measure("ProbeMissing", len(missing))
+            if missing:
+                message = f"no probe of the minute before came through {', '.join(missing)}"
+                report("ProbeMissing", message, level="error")
+            started = self._monotonic()
+            sent = self._send(times.iso(minute), correlation_id)
+            meter.count("Accepted", len(sent), stream=PROBE.name, lane="main")
+            seconds = self._watch(sent, minute, started)
+            for queue, taken in seconds.items():
+                meter.measure("ProbeSeconds", taken, MetricUnit.Seconds, queue=queue)
+        finally:
+            self._former_run = minute
+            meter.flush()
+        return Run(times.iso(minute), missing, sent, seconds)
+
+    def _missing(self, minute: int) -> list[str]:
+        """The queues without a readable probe of ``minute``; none if, for all one can tell, nobody sent any.
+
+        That is so after a pause (a new stack, a stage that was down), when this environment did not run then either.
+        If all are missing although another one ran, that is said a minute later.
+        """
+        seen = {queue: self._seen(queue, minute) for queue in self._queues}
+        if self._former_run != minute and all(each is False for each in seen.values()):
+            return []
+        return [queue for queue, each in seen.items() if not each]
+
+    def _send(self, minute: str, correlation_id: str) -> list[str]:
+        """Publish one probe to each queue; the queues whose probe was confirmed.
+
+        What is not confirmed is not handed to the retry lane: a probe tells how the main lane is.
+        """
+        accepted_at = times.iso(self._clock.now())
+        messages = []
+        for queue in self._queues:
+            envelope = Envelope(PROBE.name, correlation_id, accepted_at, [probe(queue, minute)])
+            messages.append(Outgoing(queue, envelope.encode(), correlation_id))
+        sent = []
+        for queue, outcome in zip(self._queues, self._publisher.publish(messages), strict=True):
+            if outcome is None:
+                sent.append(queue)
+            else:
+                report(f"probe {type(outcome).__name__}", f"a probe was not taken: {outcome.message}", queue=queue)
+        return sent
+
+    def _watch(self, sent: Sequence[str], minute: int, started: float) -> dict[str, float]:
+        """How many seconds after ``started`` each probe was readable; one that takes too long is left out."""
+        seconds: dict[str, float] = {}
+        wait = FIRST_WAIT
+        while True:
+            for queue in sent:
+                if queue not in seconds and self._seen(queue, minute):
+                    seconds[queue] = self._monotonic() - started
+            if len(seconds) == len(sent) or self._monotonic() - started + wait > WATCH_SECONDS:
+                return seconds
+            self._sleep(wait)
+            wait = min(wait * 2, LONGEST_WAIT)
+
+    def _seen(self, queue: str, minute: int) -> bool | None:
+        """Whether the probe is there; ``None`` while the table cannot be read."""
+        try:
+            return self._reader.is_readable(queue, minute)
+        except StoreUnavailable as error:
+            report("probe StoreUnavailable", f"probes cannot be read: {error.message}")
+            return None

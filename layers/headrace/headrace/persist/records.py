@@ -1,0 +1,68 @@
+"""Records of both triggers as bytes, and bytes as rows to write: the one validator of what lies in a lane.
+
+Whoever looks at a record later (a dead letter, say) runs it through :func:`rows_of` again and gets the same reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.core import items, times
+from headrace.core.envelope import Envelope, decode
+from headrace.core.errors import PoisonRecord
+from headrace.core.items import Item
+from headrace.core.stream import Stream, TableSettings
+from headrace.queues.ports import ENCODING, from_text
+from headrace.streams.registry import stream_named
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One event of a record: its row, or why it can never have one."""
+
+    event: dict[str, Any]
+    item: Item | None
+    poison: PoisonRecord | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a record came to."""
+
+    stream: Stream
+    envelope: Envelope
+    rows: tuple[Row, ...]
+
+
+def sqs_body(record: Mapping[str, Any]) -> bytes:
+    """The bytes of an SQS record, as they were handed to the retry lane.
+
+    Raises:
+        PoisonRecord: not_base64.
+    """
+    encoding = record.get("messageAttributes", {}).get(ENCODING, {}).get("stringValue")
+    return from_text(str(record["body"]), encoding)
+
+
+def rows_of(body: bytes, tables: Mapping[str, TableSettings]) -> Record:
+    """The rows of the events in ``body``; ``tables`` are by stream name.
+
+    Raises:
+        PoisonRecord: the record as a whole can never be stored.
+    """
+    envelope = decode(body)
+    stream = stream_named(envelope.stream)
+    accepted_at = times.micros_of(envelope.accepted_at)
+    table = tables[stream.name]
+    return Record(stream, envelope, tuple(_row(stream, event, accepted_at, table) for event in envelope.events))
+
+
+def _row(stream: Stream, event: dict[str, Any], accepted_at: int, table: TableSettings) -> Row:
+    try:
+        item = stream.item(event, accepted_at, table)
+        items.check(item, stream.partition_key, stream.sort_key)
+    except PoisonRecord as error:
+        return Row(event, None, error)
+    return Row(event, item)

@@ -1,0 +1,96 @@
+"""Rows of either lane into their tables, and what follows from rows that are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from headrace.core.errors import FollowUpUnavailable, Lane, PoisonRecord, echo
+from headrace.core.items import Item
+from headrace.core.stream import Stream, TableSettings
+from headrace.persist.records import Record, Row
+from headrace.runtime.observability import Meter, report
+from headrace.storage.ports import Failure, Store, Table
+from headrace.streams.registry import STREAMS
+
+Reason = Failure | FollowUpUnavailable
+"""Why an event comes again: it is not stored, or what must follow from it is not done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """An event that comes again, the index of its record, and why."""
+
+    record: int
+    event: dict[str, Any]
+    reason: Reason
+
+
+class AfterStore(Protocol):
+    """What else follows from rows that are in the table now: a live copy, a fresher cache."""
+
+    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Reason | None]:
+        """One outcome per item, in order. Must not raise, and may be told of the same item again.
+
+        A failure sends the item's event through the retry lane, where it is stored and told again. So only what
+        answers depend on may fail; what is best effort reports its trouble itself and returns no failure.
+        """
+        ...
+
+
+class RowWriter:
+    """Writes the rows of records; ``tables`` are by stream name, ``after`` hears of every stored row in turn."""
+
+    def __init__(self, store: Store, tables: Mapping[str, TableSettings], after: Sequence[AfterStore]) -> None:
+        self._store = store
+        self._tables = tables
+        self._after = after
+
+    def write(self, parsed: Mapping[int, Record], lane: Lane, meter: Meter) -> list[Failed]:
+        """Store every row of all records, one call per stream; the events that are not stored."""
+        failed: list[Failed] = []
+        for name, stream in STREAMS.items():
+            rows = [(index, row) for index, record in parsed.items() if record.stream is stream for row in record.rows]
+            not_stored = self._write_stream(stream, rows)
+            meter.count("Stored", len(rows) - len(not_stored), stream=name, lane=lane)
+            failed.extend(not_stored)
+        for each in failed:
+            if isinstance(each.reason, PoisonRecord):
+                meter.count("Poison", lane=lane, reason=each.reason.reason)
+            elif isinstance(each.reason, FollowUpUnavailable):
+                meter.count("NotFollowedUp", stream=parsed[each.record].stream.name, lane=lane)
+            else:
+                meter.count("NotStored", stream=parsed[each.record].stream.name, lane=lane)
+                report(
+                    type(each.reason).__name__,
+                    f"events are not stored yet: {each.reason.message}",
+                    correlation_id=echo(parsed[each.record].envelope.correlation_id),
+                )
+        return failed
+
+    def _write_stream(self, stream: Stream, rows: Sequence[tuple[int, Row]]) -> list[Failed]:
+        failed = [Failed(index, row.event, row.poison) for index, row in rows if row.poison is not None]
+        good = [(index, row.event, row.item) for index, row in rows if row.item is not None]
+        if good:
+            key = (stream.partition_key, stream.sort_key)
+            table = Table(self._tables[stream.name].table, key, stream.keeps_first)
+            outcomes = self._tell(stream, good, self._store.put_many(table, [item for _, _, item in good]))
+            for (index, event, _), reason in zip(good, outcomes, strict=True):
+                if reason is not None:
+                    failed.append(Failed(index, event, reason))
+        return failed
+
+    def _tell(
+        self, stream: Stream, rows: Sequence[tuple[int, dict[str, Any], Item]], outcomes: Sequence[Failure | None]
+    ) -> Sequence[Reason | None]:
+        """``outcomes`` with what went wrong after storing."""
+        reasons: list[Reason | None] = list(outcomes)
+        for listener in self._after:
+            stored = [at for at, reason in enumerate(reasons) if reason is None]
+            if not stored:
+                break
+            heard = listener.stored(stream, [rows[at][2] for at in stored])
+            for at, reason in zip(stored, heard, strict=True):
+                reasons[at] = reason
+        return reasons

@@ -1,1 +1,0 @@
-"""Sending frames to connections from outside of their own frames: ``base`` says what is promised."""

@@ -1,0 +1,46 @@
+"""A publisher behind a circuit breaker: while the broker is away, a publish is refused in microseconds.
+
+A publish counts as failed when the broker answered for none of its messages: the connection was lost or refused, no
+confirm came in time, or publishers are blocked. A message that was returned or nacked *is* an answer: a deleted or full
+queue sends its own events to the retry lane, and takes nothing from the other queues. The probe is a request's publish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from interlock.protocols import Clock
+
+from headrace.core.errors import BrokerUnavailable, ConnectionLost, PublisherBlocked, PublishUnconfirmed
+from headrace.queues.ports import Outcome, Outgoing, Publisher
+from headrace.runtime.breaker import Breaker, Watcher
+from headrace.runtime.settings import BreakerSettings
+
+NAME = "broker"
+UNAVAILABLE = (ConnectionLost, PublisherBlocked, PublishUnconfirmed)
+
+
+class GuardedPublisher:
+    """A :class:`~headrace.queues.ports.Publisher` that asks ``publisher`` only while its breaker lets it."""
+
+    def __init__(
+        self, publisher: Publisher, settings: BreakerSettings, watcher: Watcher, clock: Clock | None = None
+    ) -> None:
+        self._publisher = publisher
+        self.breaker: Breaker[list[Outcome]] = Breaker(NAME, settings, is_unavailable, watcher, clock)
+
+    def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
+        """One outcome per message, in order; all of them ``BrokerUnavailable`` while the breaker is open."""
+        if not messages:
+            return []
+        outcomes = self.breaker.call(lambda: self._publisher.publish(messages))
+        return [BrokerUnavailable("the broker was away a moment ago")] * len(messages) if outcomes is None else outcomes
+
+    def close(self) -> None:
+        """Let the connection go; the next publish opens another."""
+        self._publisher.close()
+
+
+def is_unavailable(outcomes: Sequence[Outcome]) -> bool:
+    """Whether the broker answered for none of the messages."""
+    return all(isinstance(outcome, UNAVAILABLE) for outcome in outcomes)

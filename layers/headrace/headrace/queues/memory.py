@@ -1,0 +1,282 @@
+"""Queues in memory, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from headrace.core.errors import (
+    BrokerUnavailable,
+    ConnectionLost,
+    DeadLaneUnavailable,
+    PublishReturned,
+    PublishUnconfirmed,
+    RetryLaneUnavailable,
+)
+from headrace.core.times import SECOND, Clock, FixedClock
+from headrace.queues.ports import (
+    RECEIVE_LIMIT,
+    Outcome,
+    Outgoing,
+    ReceivedLetter,
+    RetryRecord,
+    VisibilityChange,
+    to_text,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept(Outgoing):
+    """A message in a queue, and how often it came back."""
+
+    returns: int = 0
+
+
+class MemoryPublisher:
+    """Queues as lists. ``down``: nothing is kept. ``silent``: kept, but never confirmed.
+
+    ``deliver`` plays the mapping, which has one batch of a queue in flight. What comes back more often than
+    ``delivery_limit`` is in ``parked``.
+    """
+
+    def __init__(self, queues: Iterable[str] = (), delivery_limit: int = 20) -> None:
+        self.queues: dict[str, list[Kept]] = {queue: [] for queue in queues}
+        self.in_flight: dict[str, list[Kept]] = {}
+        self.parked: list[Kept] = []
+        self.delivery_limit = delivery_limit
+        self.down = False
+        self.silent = False
+        self._failures: list[tuple[BrokerUnavailable, bool]] = []
+
+    def fail_next(self, *errors: BrokerUnavailable, kept: bool = False) -> None:
+        """Give these outcomes to the next messages, one each; ``kept`` says whether they are in their queue."""
+        self._failures.extend((error, kept) for error in errors)
+
+    def recover(self) -> None:
+        """Work again, and forget the failures to come."""
+        self.down = self.silent = False
+        self._failures.clear()
+
+    def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
+        """One outcome per message, in order."""
+        return [self._publish(message) for message in messages]
+
+    def _publish(self, message: Outgoing) -> Outcome:
+        outcome, kept = self._failures.pop(0) if self._failures else (None, True)
+        if not kept:
+            return outcome
+        if self.down:
+            return ConnectionLost("the broker is away")
+        if message.routing_key not in self.queues:
+            return PublishReturned("the broker routed it to no queue")
+        self.keep(message)
+        return outcome or (PublishUnconfirmed("the broker did not answer in time") if self.silent else None)
+
+    def keep(self, message: Outgoing) -> None:
+        """Put ``message`` into its queue."""
+        kept = Kept(message.routing_key, message.body, message.correlation_id)
+        self.queues[message.routing_key].append(kept)
+
+    def deliver(self, queue: str, limit: int) -> list[Kept]:
+        """The next messages of ``queue``, in flight until they are settled or given back."""
+        if self.down or queue in self.in_flight:
+            return []
+        batch, self.queues[queue] = self.queues[queue][:limit], self.queues[queue][limit:]
+        self.in_flight[queue] = batch
+        return batch
+
+    def settle(self, queue: str) -> None:
+        """Forget what is in flight: its consumer acknowledged it."""
+        self.in_flight.pop(queue, None)
+
+    def give_back(self, queue: str) -> None:
+        """Put back what is in flight, or park it."""
+        for message in self.in_flight.pop(queue, ()):
+            home = self.parked if message.returns >= self.delivery_limit else self.queues[queue]
+            home.append(replace(message, returns=message.returns + 1))
+
+    def bodies(self) -> list[bytes]:
+        """Every body in the queues, queue by queue."""
+        return [message.body for queue in self.queues.values() for message in queue]
+
+    def close(self) -> None:
+        """Nothing to let go."""
+
+
+@dataclass(slots=True)
+class Message:
+    """A record in a queue; each receive gives it another ``receipt``. ``sent_at`` is when it was sent, not moved."""
+
+    id: str
+    record: RetryRecord
+    sent_at: int = 0
+    received: int = 0
+    visible_at: int = 0
+    receipt: str = ""
+
+
+class MemoryQueue:
+    """Messages in order of arrival, hidden for a while by each receive. ``away``: nothing is taken or given."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.messages: list[Message] = []
+        self.away = False
+        self._clock = clock
+        self._serial = count(1)
+
+    def put(self, message: Message) -> None:
+        """Keep ``message``, visible at once."""
+        message.visible_at, message.receipt = 0, ""
+        self.messages.append(message)
+
+    def send(self, record: RetryRecord) -> Message:
+        """Keep ``record`` as a new message."""
+        self.put(message := Message(f"message-{next(self._serial)}", record, self._clock.now()))
+        return message
+
+    def visible(self) -> list[Message]:
+        """What a receive may give now."""
+        now = self._clock.now()
+        return [] if self.away else [message for message in self.messages if message.visible_at <= now]
+
+    def receive(self, limit: int, seconds: int) -> list[Message]:
+        """At most ``limit`` visible messages, hidden for ``seconds``."""
+        received = self.visible()[:limit]
+        for message in received:
+            message.received += 1
+            message.receipt = f"{message.id}/{next(self._serial)}"
+            message.visible_at = self._clock.now() + seconds * SECOND
+        return received
+
+    def hide(self, receipt: str, seconds: int) -> None:
+        """Show the message of ``receipt`` again after ``seconds``; an outdated one changes nothing."""
+        for message in self._of(receipt):
+            message.visible_at = self._clock.now() + seconds * SECOND
+
+    def delete(self, receipt: str) -> None:
+        """Forget the message of ``receipt``; an outdated one changes nothing."""
+        for message in self._of(receipt):
+            self.messages.remove(message)
+
+    def _of(self, receipt: str) -> list[Message]:
+        return [] if self.away else [message for message in self.messages if receipt and message.receipt == receipt]
+
+
+class MemoryRetryLane:
+    """``queue`` holds what was taken, ``dead`` what was received ``receives`` times. ``down``: both are away."""
+
+    def __init__(self, clock: Clock | None = None, visibility: int = 360, receives: int = 5) -> None:
+        clock = clock or FixedClock(0)
+        self.queue = MemoryQueue(clock)
+        self.dead = MemoryQueue(clock)
+        self.postponed: list[VisibilityChange] = []
+        self.visibility = visibility
+        self._receives = receives
+        self._refusals = 0
+
+    @property
+    def records(self) -> list[RetryRecord]:
+        """Everything in the queue, hidden or not."""
+        return [message.record for message in self.queue.messages]
+
+    @property
+    def down(self) -> bool:
+        """Whether SQS is away."""
+        return self.queue.away
+
+    @down.setter
+    def down(self, down: bool) -> None:
+        self.queue.away = self.dead.away = down
+
+    def refuse_next(self, count: int) -> None:
+        """Refuse the next ``count`` records."""
+        self._refusals += count
+
+    def recover(self) -> None:
+        """Work again, and forget the refusals to come."""
+        self.down = False
+        self._refusals = 0
+
+    def send(self, records: Sequence[RetryRecord]) -> list[RetryLaneUnavailable | None]:
+        """One outcome per record, in order."""
+        return [self._send(record) for record in records]
+
+    def _send(self, record: RetryRecord) -> RetryLaneUnavailable | None:
+        if self._refusals:
+            self._refusals -= 1
+            return RetryLaneUnavailable("the retry queue refused it")
+        if self.down:
+            return RetryLaneUnavailable("the retry queue is away")
+        self.queue.send(record)
+        return None
+
+    def receive(self, limit: int = 10) -> list[Message]:
+        """The next records for the function; what was received too often goes to the dead lane instead."""
+        for message in self.queue.visible():
+            if message.received >= self._receives:
+                self.queue.messages.remove(message)
+                self.dead.put(message)
+        return self.queue.receive(limit, self.visibility)
+
+    def postpone(self, postponements: Sequence[VisibilityChange]) -> None:
+        """Change when records are seen again; also remembered."""
+        self.postponed.extend(postponements)
+        for each in postponements:
+            self.queue.hide(each.receipt, each.seconds)
+
+    def delete(self, receipts: Sequence[str]) -> None:
+        """Forget received records."""
+        for receipt in receipts:
+            self.queue.delete(receipt)
+
+
+class MemoryDeadLane:
+    """A :class:`~headrace.queues.ports.DeadLane` on a :class:`MemoryRetryLane`'s ``dead``.
+
+    ``undeletable``: nothing can be taken away, as when the process is killed before it does.
+    """
+
+    def __init__(self, dead: MemoryQueue) -> None:
+        self.queue = dead
+        self.undeletable = False
+
+    def receive(self, hold: int) -> list[ReceivedLetter]:
+        """At most ten records, hidden for ``hold`` seconds."""
+        if self.queue.away:
+            raise DeadLaneUnavailable("the dead-letter queue is away")
+        held = []
+        for message in self.queue.receive(RECEIVE_LIMIT, hold):
+            body, attributes = to_text(message.record)
+            held.append(
+                ReceivedLetter(message.id, message.receipt, body, attributes, message.sent_at, message.received)
+            )
+        return held
+
+    def release(self, held: Sequence[ReceivedLetter]) -> None:
+        """Show them again at once."""
+        for each in held:
+            self.queue.hide(each.receipt, 0)
+
+    def delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
+        """Take them away for good."""
+        if self.undeletable or self.queue.away:
+            return [False] * len(held)
+        for each in held:
+            self.queue.delete(each.receipt)
+        return [True] * len(held)
+
+
+class MemoryLivePublisher:
+    """A :class:`LivePublisher` in memory, for tests: ``sent`` are the messages. ``down``: nothing is taken."""
+
+    def __init__(self) -> None:
+        self.sent: list[Outgoing] = []
+        self.down = False
+
+    def publish(self, messages: Sequence[Outgoing]) -> BrokerUnavailable | None:
+        """Keep ``messages``."""
+        if self.down:
+            return ConnectionLost("the broker is away")
+        self.sent.extend(messages)
+        return None

@@ -1,0 +1,174 @@
+"""What the platform needs of its queues: publish to the broker, keep records for a retry, hold dead letters."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from headrace.core.errors import BrokerUnavailable, PoisonRecord, RetryLaneUnavailable
+
+Outcome = BrokerUnavailable | None
+"""``None``: confirmed by the broker as persistent and routed to a queue. Else what went wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """One message: ``routing_key`` is the queue's name, ``body`` at most 256 KB."""
+
+    routing_key: str
+    body: bytes
+    correlation_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueDepth:
+    """A queue's ``ready`` messages (delivered and unsettled ones are not among them), and its ``consumers``."""
+
+    ready: int
+    consumers: int
+
+
+class Publisher(Protocol):
+    """Publishes to the exchange ``headrace.events``."""
+
+    def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
+        """One outcome per message, in order, within the publish budget.
+
+        Never raises for what the broker or the network does. A message with an outcome other than ``None`` may be
+        in its queue all the same (its confirm was lost): whoever hands it on must keep its id.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let the connection go; the next publish opens another."""
+        ...
+
+
+MESSAGE_BYTES = 1024 * 1024
+"""What one SQS message, and one batch of them, may hold: body and attributes."""
+
+ENCODING = "encoding"
+BASE64 = "base64"
+
+_REFUSED_BY_SQS = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class RetryRecord:
+    """One record for the retry lane: any bytes, and attributes for whoever looks at it later."""
+
+    body: bytes
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class VisibilityChange:
+    """A received record to be seen again after ``seconds`` (0: at once)."""
+
+    receipt: str
+    seconds: int
+
+
+class RetryLane(Protocol):
+    """Takes records that are to be tried again, and gives them back later."""
+
+    def send(self, records: Sequence[RetryRecord]) -> list[RetryLaneUnavailable | None]:
+        """One outcome per record, in order: ``None`` when it is kept. Never raises for what the queue does."""
+        ...
+
+    def postpone(self, postponements: Sequence[VisibilityChange]) -> None:
+        """Change when records are seen again, as far as possible: what fails keeps the queue's own time."""
+        ...
+
+    def delete(self, receipts: Sequence[str]) -> None:
+        """Take received records that are stored out of the queue, as far as possible: what fails may come again."""
+        ...
+
+
+def to_text(record: RetryRecord) -> tuple[str, dict[str, str]]:
+    """The body and attributes as SQS takes them: bytes that it would refuse travel as base64, marked so.
+
+    A record that is marked already goes as it is: what claims to be base64 and is not stays recognizable.
+    """
+    try:
+        text = record.body.decode()
+    except UnicodeDecodeError:
+        text = None
+    if not text or _REFUSED_BY_SQS.search(text):
+        return base64.b64encode(record.body).decode() or "=", {**record.attributes, ENCODING: BASE64}
+    return text, dict(record.attributes)
+
+
+def message_bytes(body: str, attributes: Mapping[str, str]) -> int:
+    """What SQS counts of a message; an attribute's type, ``String``, counts too."""
+    return len(body.encode()) + sum(len(name) + len(value.encode()) + 6 for name, value in attributes.items())
+
+
+def fits(record: RetryRecord) -> bool:
+    """Whether SQS can ever take ``record``."""
+    return message_bytes(*to_text(record)) <= MESSAGE_BYTES
+
+
+def from_text(body: str, encoding: str | None) -> bytes:
+    """The bytes that :func:`to_text` was given.
+
+    Raises:
+        PoisonRecord: not_base64.
+    """
+    if encoding != BASE64:
+        return body.encode("utf-8", "surrogatepass")
+    try:
+        return b"" if body == "=" else base64.b64decode(body, validate=True)
+    except (binascii.Error, ValueError):
+        raise PoisonRecord("not_base64") from None
+
+
+RECEIVE_LIMIT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedLetter:
+    """A dead record that was received and is hidden for a while.
+
+    ``sent_at`` is when it last entered the retry lane, in microseconds; ``received`` counts every receive since then,
+    looks at the dead lane included.
+    """
+
+    id: str
+    receipt: str
+    body: str
+    attributes: Mapping[str, str]
+    sent_at: int
+    received: int
+
+
+class DeadLane(Protocol):
+    """Gives dead records out, and takes them back or away."""
+
+    def receive(self, hold: int) -> list[ReceivedLetter]:
+        """At most ten records, hidden for ``hold`` seconds. None: there is no other now.
+
+        Raises:
+            DeadLaneUnavailable: the queue is away.
+        """
+        ...
+
+    def release(self, held: Sequence[ReceivedLetter]) -> None:
+        """Show them again at once, as far as possible: what fails is hidden no longer than it was received for."""
+        ...
+
+    def delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
+        """Take them away for good; whether each is known to be gone, in order. Never raises for what the queue does."""
+        ...
+
+
+class LivePublisher(Protocol):
+    """Publishes to the exchange ``headrace.live``."""
+
+    def publish(self, messages: Sequence[Outgoing]) -> BrokerUnavailable | None:
+        """``None`` when ``messages`` are on their way; that they arrive is not known. Never raises."""
+        ...

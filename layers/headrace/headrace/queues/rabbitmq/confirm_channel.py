@@ -1,0 +1,192 @@
+"""One connection to RabbitMQ with one channel in confirm mode, driven only while somebody waits for it.
+
+Between two invocations nothing runs: Lambda freezes the environment. So the connection is turned
+(``broker/turned.py``) inside :meth:`Link.publish` and :meth:`Link.notice` alone, and what happened meanwhile shows
+there.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+from pika import BasicProperties, DeliveryMode
+from pika.connection import Parameters
+from pika.exceptions import AMQPConnectionError
+from pika.spec import Basic
+
+from headrace.core.errors import BrokerUnavailable, PublisherBlocked, PublishNacked, PublishReturned, PublishUnconfirmed
+from headrace.queues.names import PERSIST_EXCHANGE
+from headrace.queues.ports import Outcome, Outgoing
+from headrace.queues.rabbitmq.connection import BlockingSocketConnection
+from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error
+
+# pika tells every failed attempt at length; each of them is an outcome here, reported once and bounded.
+logging.getLogger("pika").setLevel(logging.CRITICAL)
+
+WINDOW = 100
+"""Messages of one publish that may await their confirm at the same time."""
+
+
+class ConfirmChannel:
+    """See the module. Use :meth:`open`; when it is no longer ``trusted``, :meth:`drop` it."""
+
+    def __init__(self) -> None:
+        self._connection: Any = None
+        self._channel: Any = None
+        self._error: BaseException | None = None
+        self._ready = False
+        self._blocked = False
+        self._tag = 0
+        self._first_tag = 1
+        self._outcomes: list[Outcome] = []
+        self._unsettled: set[int] = set()
+
+    @classmethod
+    def open(cls, endpoints: Sequence[Parameters], deadline: float) -> Self:
+        """A link to the first of ``endpoints`` that answers; they share the time until ``deadline`` (monotonic).
+
+        Raises:
+            pika's exceptions (``PIKA_ERRORS``), so that the caller can tell refused credentials; the last endpoint's.
+        """
+        failure: BaseException = NoAnswerInTime()
+        for left, endpoint in zip(range(len(endpoints), 0, -1), endpoints, strict=True):
+            now = time.monotonic()
+            link = cls()
+            try:
+                link._connect(endpoint, now + (deadline - now) / left)
+            except PIKA_ERRORS as error:
+                failure = error
+                link.drop()
+            else:
+                return link
+        raise failure
+
+    def _connect(self, endpoint: Parameters, deadline: float) -> None:
+        self._connection = BlockingSocketConnection(endpoint, deadline, self._on_open, self._on_closed)
+        self._turn_until(lambda: self._ready or self._error is not None, deadline)
+        if not self._ready:
+            raise self._error or NoAnswerInTime()
+
+    def _on_open(self, connection: Any) -> None:
+        connection.add_on_connection_blocked_callback(self._on_blocked)
+        connection.add_on_connection_unblocked_callback(self._on_unblocked)
+        self._channel = connection.channel(on_open_callback=self._on_channel)
+
+    def _on_channel(self, channel: Any) -> None:
+        channel.add_on_close_callback(self._on_closed)
+        channel.add_on_return_callback(self._on_returned)
+        channel.confirm_delivery(self._on_settled, callback=self._on_confirming)
+
+    def _on_confirming(self, _frame: Any) -> None:
+        self._ready = True
+
+    def _on_closed(self, _closed: Any, reason: BaseException) -> None:
+        self._error = self._error or reason
+
+    def _on_blocked(self, *_: Any) -> None:
+        self._blocked = True
+
+    def _on_unblocked(self, *_: Any) -> None:
+        self._blocked = False
+
+    def notice(self) -> bool:
+        """Take in what happened since the last use; whether the link can still be used."""
+        try:
+            self._connection.receive(time.monotonic())
+            # A publish on a blocked link sends nothing, and the broker hangs up on whoever sends no heartbeats.
+            self._connection.send()
+        except PIKA_ERRORS as error:
+            self._error = error
+        return self._error is None
+
+    def publish(self, messages: Sequence[Outgoing], deadline: float) -> list[Outcome]:
+        """Publish all of ``messages`` and wait for their confirms until ``deadline``; one outcome each, in order."""
+        if self._blocked:
+            return [_blocked() for _ in messages]
+        self._outcomes = [None] * len(messages)
+        self._unsettled = set(range(len(messages)))
+        self._first_tag = self._tag + 1
+        try:
+            for message in messages:
+                if self._outstanding >= WINDOW:
+                    self._turn_until(lambda: self._stopped or self._outstanding < WINDOW, deadline)
+                if self._stopped or time.monotonic() >= deadline:
+                    break
+                self._send(message)
+            self._turn_until(lambda: self._stopped or not self._unsettled, deadline)
+        except PIKA_ERRORS as error:
+            self._error = self._error or error
+        for index in self._unsettled:
+            self._outcomes[index] = self._why_unsettled()
+        return self._outcomes
+
+    @property
+    def _outstanding(self) -> int:
+        not_sent = len(self._outcomes) - (self._tag + 1 - self._first_tag)
+        return len(self._unsettled) - not_sent
+
+    @property
+    def _stopped(self) -> bool:
+        return self._error is not None or self._blocked
+
+    def _send(self, message: Outgoing) -> None:
+        self._tag += 1
+        self._channel.basic_publish(
+            PERSIST_EXCHANGE,
+            message.routing_key,
+            message.body,
+            BasicProperties(
+                content_type="application/json",
+                delivery_mode=DeliveryMode.Persistent.value,
+                correlation_id=message.correlation_id,
+                message_id=str(self._tag),
+            ),
+            mandatory=True,
+        )
+
+    def _on_returned(self, _channel: Any, _method: Any, properties: Any, _body: bytes) -> None:
+        index = int(properties.message_id) - self._first_tag
+        if index in self._unsettled:
+            self._outcomes[index] = PublishReturned("the broker routed it to no queue")
+
+    def _on_settled(self, frame: Any) -> None:
+        # A late confirm of an earlier publish has an index below 0, and settles nothing here.
+        method = frame.method
+        last = method.delivery_tag - self._first_tag
+        settled = {index for index in self._unsettled if index <= last} if method.multiple else {last} & self._unsettled
+        self._unsettled -= settled
+        if isinstance(method, Basic.Nack):
+            for index in settled:
+                self._outcomes[index] = PublishNacked("the broker refused it")
+
+    def _why_unsettled(self) -> BrokerUnavailable:
+        if self._error is not None:
+            return broker_error(self._error)
+        return _blocked() if self._blocked else PublishUnconfirmed("the broker did not answer in time")
+
+    @property
+    def trusted(self) -> bool:
+        """Whether it may be used again: open, and either all confirms came or the broker said that it is blocked."""
+        return self._error is None and (self._blocked or not self._unsettled)
+
+    def drop(self) -> None:
+        """Let the connection go at once."""
+        if self._connection is not None:
+            self._connection.let_go()
+
+    def _turn_until(self, done: Callable[[], bool], deadline: float) -> None:
+        self._connection.send()
+        while not done() and time.monotonic() < deadline:
+            self._connection.receive(deadline)
+            self._connection.send()
+
+
+class NoAnswerInTime(AMQPConnectionError):
+    """No endpoint answered within the budget."""
+
+
+def _blocked() -> PublisherBlocked:
+    return PublisherBlocked("the broker takes nothing now")

@@ -1,0 +1,206 @@
+"""pika's connection on one socket that is read and written only while somebody turns it: two system calls a publish.
+
+pika's own adapters bring an I/O loop that never stops. Here nothing may run between two invocations, and one publish
+and its confirm are all that a request waits for. pika does the protocol, as for any adapter: see ``Connection``'s
+``_adapter_*`` methods, which its documentation asks an adapter to write.
+"""
+
+from __future__ import annotations
+
+import math
+import select
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from pika.connection import Connection, Parameters
+from pika.exceptions import StreamLostError
+
+CHUNK = 65_536
+_BUSY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+
+
+class Timer:
+    """A callback that is due at ``at`` (monotonic)."""
+
+    __slots__ = ("at", "callback")
+
+    def __init__(self, at: float, callback: Callable[[], object]) -> None:
+        self.at = at
+        self.callback = callback
+
+
+class BlockingSocketConnection(Connection):
+    """Opened to ``endpoint`` until ``deadline`` (monotonic); ``on_open`` and ``on_closed`` are called in a turn.
+
+    Raises:
+        OSError: nobody answers there before ``deadline``, or it speaks no TLS when it should.
+    """
+
+    def __init__(
+        self,
+        endpoint: Parameters,
+        deadline: float,
+        on_open: Callable[[Any], object],
+        on_closed: Callable[[Any, BaseException], object],
+    ) -> None:
+        self._timers: list[Timer] = []
+        self._out = bytearray()
+        self._ended = False
+        super().__init__(endpoint, on_open, on_closed, on_closed, internal_connection_workflow=False)
+        self._socket = open_socket(endpoint, deadline)
+        self._poll = select.poll()
+        self._wanted = select.POLLIN
+        self._poll.register(self._socket, self._wanted)
+        self._on_stream_connected()  # type: ignore[attr-defined]
+
+    @property
+    def unsent(self) -> int:
+        """Bytes written that the socket has not taken yet."""
+        return len(self._out)
+
+    def send(self) -> None:
+        """Send what is written, as far as the socket takes it at once."""
+        try:
+            while self._out:
+                sent = self._socket.send(self._out)
+                del self._out[:sent]
+        except _BUSY:
+            return
+        except OSError as error:
+            self._lose(StreamLostError(f"Stream connection lost: {error!r}"))
+
+    def receive(self, deadline: float) -> None:
+        """Wait until ``deadline`` (monotonic) for an answer, or for room to send; take it in, and do what is due."""
+        if self.is_closed:
+            return
+        try:
+            if self._ready(deadline):
+                self._take_in()
+        except OSError as error:
+            self._lose(StreamLostError(f"Stream connection lost: {error!r}"))
+        now = time.monotonic()
+        for timer in [each for each in self._timers if each.at <= now]:
+            if timer in self._timers:  # an earlier one may have taken it back
+                self._adapter_remove_timeout(timer)
+                timer.callback()
+        if self._ended:
+            self.send()
+            self._lose(None)
+
+    def let_go(self) -> None:
+        """Close the socket without a farewell, which a dead peer would never answer."""
+        self._timers.clear()
+        self._out.clear()
+        self._socket.close()
+
+    def _ready(self, deadline: float) -> bool:
+        """Whether the socket has something to read, before ``deadline`` or the next timer."""
+        wanted = select.POLLIN | select.POLLOUT if self._out else select.POLLIN
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self._poll.modify(self._socket, wanted)
+        until = min([deadline, *(timer.at for timer in self._timers)])
+        events = self._poll.poll(max(0, math.ceil((until - time.monotonic()) * 1000)))
+        return any(event & ~select.POLLOUT for _, event in events)
+
+    def _take_in(self) -> None:
+        more = True
+        while more and not self._ended:
+            try:
+                data = self._socket.recv(CHUNK)
+            except _BUSY:
+                return
+            if not data:
+                self._lose(StreamLostError("Transport indicated EOF"))
+                return
+            self._on_data_available(data)  # type: ignore[attr-defined]
+            # What TLS has read and not handed out yet, no poll would tell.
+            more = isinstance(self._socket, ssl.SSLSocket) and self._socket.pending() > 0
+
+    def _lose(self, error: Exception | None) -> None:
+        """The end; ``None``: pika knows why."""
+        if self.is_closed:
+            return
+        self._ended = False
+        self.let_go()
+        self._on_stream_terminated(error)  # type: ignore[attr-defined]
+
+    def _output_marshaled_frames(self, marshaled_frames: Sequence[bytes]) -> None:
+        """Write a message's frames (method, header, body) in one go."""
+        super()._output_marshaled_frames([b"".join(marshaled_frames)])  # type: ignore[misc]
+
+    def _adapter_emit_data(self, data: bytes) -> None:
+        self._out += data
+
+    def _adapter_call_later(self, delay: float, callback: Callable[[], object]) -> Timer:
+        timer = Timer(time.monotonic() + delay, callback)
+        self._timers.append(timer)
+        return timer
+
+    def _adapter_remove_timeout(self, timeout_id: object) -> None:
+        self._timers = [timer for timer in self._timers if timer is not timeout_id]
+
+    def _adapter_add_callback_threadsafe(self, callback: Callable[..., object]) -> None:
+        self._adapter_call_later(0, callback)
+
+    def _adapter_connect_stream(self) -> None:
+        """Nothing: the socket is open before pika speaks."""
+
+    def _adapter_disconnect_stream(self) -> None:
+        # Not here: pika is in the middle of a frame, and the answer to a close is not sent yet.
+        self._ended = True
+
+
+def open_socket(endpoint: Parameters, deadline: float) -> socket.socket:
+    """A socket that does not block, connected to the first address of ``endpoint`` that answers.
+
+    Raises:
+        OSError: none does before ``deadline`` (monotonic); the last address's.
+    """
+    failure: OSError = TimeoutError("no address answered in time")
+    addresses = _resolve(str(endpoint.host), int(endpoint.port), deadline)
+    for left, (family, kind, protocol, _, address) in zip(range(len(addresses), 0, -1), addresses, strict=True):
+        try:
+            plain = socket.socket(family, kind, protocol)
+        except OSError as error:  # a machine that speaks no IPv6, say
+            failure = error
+            continue
+        try:
+            plain.settimeout(max(0.001, (deadline - time.monotonic()) / left))
+            plain.connect(address)
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            spoken = _with_tls(plain, endpoint, deadline)
+        except OSError as error:
+            plain.close()
+            failure = error
+        else:
+            spoken.setblocking(False)
+            return spoken
+    raise failure
+
+
+def _with_tls(plain: socket.socket, endpoint: Parameters, deadline: float) -> socket.socket:
+    tls = endpoint.ssl_options
+    if tls is None:
+        return plain
+    plain.settimeout(max(0.001, deadline - time.monotonic()))
+    return tls.context.wrap_socket(plain, server_hostname=tls.server_hostname or str(endpoint.host))
+
+
+def _resolve(host: str, port: int, deadline: float) -> list[Any]:
+    """The addresses of ``host``. A resolver has no timeout of its own: a thread waits for it, not the request."""
+    found: Future[list[Any]] = Future()
+
+    def ask() -> None:
+        try:
+            found.set_result(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError) as error:
+            found.set_exception(error if isinstance(error, OSError) else OSError(str(error)))
+
+    threading.Thread(target=ask, name="resolve", daemon=True).start()
+    return found.result(max(0.0, deadline - time.monotonic()))

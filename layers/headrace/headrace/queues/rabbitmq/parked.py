@@ -1,0 +1,173 @@
+"""Brings back what the broker parked: messages whose whole batch came back too often.
+
+One by one: a message leaves ``parked`` only when its copy is confirmed where it goes to. What is cut in between is
+there twice, and stored once.
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from pika import BasicProperties, BlockingConnection, DeliveryMode
+from pika.adapters.blocking_connection import BlockingChannel
+from pika.exceptions import ChannelClosedByBroker, NackError, UnroutableError
+
+from headrace.core import times
+from headrace.core.errors import Lane
+from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queue, persist_queues
+from headrace.queues.ports import RetryLane, RetryRecord
+from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error
+from headrace.queues.rabbitmq.publisher import parameters
+from headrace.runtime.secrets import Secrets, credentials
+from headrace.runtime.settings import BrokerSettings
+
+T = TypeVar("T")
+
+HEARTBEAT = 2
+CONNECT_SECONDS = 3.0
+BLOCKED_SECONDS = 5.0
+
+DEATHS = "x-death"
+_BROKERS_OWN = (DEATHS, "x-delivery-count", "x-first-death-exchange", "x-first-death-queue", "x-first-death-reason")
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """``returned`` messages are back in a lane, ``left`` are parked still; ``failure`` says why it stopped early."""
+
+    returned: int
+    left: int
+    failure: str = ""
+
+
+class ParkingQueue:
+    """The queue ``parked`` of one broker."""
+
+    def __init__(self, settings: BrokerSettings, secrets: Secrets, retry_lane: RetryLane) -> None:
+        self._settings = settings
+        self._secrets = secrets
+        self._retry_lane = retry_lane
+
+    def depth(self) -> int:
+        """How many messages are parked.
+
+        Raises:
+            BrokerUnavailable: the broker is away, or has no such queue.
+            SecretsUnavailable: the credentials could not be read.
+        """
+        return self._visit(_depth)
+
+    def bring_back(self, lane: Lane, limit: int, rate: float, seconds: float) -> Returned:
+        """Bring back at most ``limit`` messages, ``rate`` a second, for ``seconds``; those parked meanwhile stay.
+
+        ``main``: each to the persist queue that it came from. ``retry``: to the retry lane, which touches suspicious
+        records one at a time.
+
+        Raises:
+            BrokerUnavailable: the broker is away, or has no such queue.
+            SecretsUnavailable: the credentials could not be read.
+        """
+        deadline = time.monotonic() + seconds
+        give = self._publish if lane == "main" else self._hand_over
+
+        def work(channel: BlockingChannel) -> Returned:
+            channel.confirm_delivery()
+            count = min(limit, _depth(channel))
+            for number in range(count):
+                failure = self._bring_one(channel, give)
+                if failure is not None:
+                    return Returned(number, _depth(channel), failure)
+                if time.monotonic() + 1 / rate > deadline:
+                    return Returned(number + 1, _depth(channel))
+                time.sleep(1 / rate)
+            return Returned(count, _depth(channel))
+
+        return self._visit(work)
+
+    def _bring_one(self, channel: BlockingChannel, give: _Give) -> str | None:
+        method, properties, body = channel.basic_get(PARKED_QUEUE)
+        if method is None or method.delivery_tag is None or body is None:
+            return "another took what was parked"
+        failure = give(channel, properties, body)
+        if failure is None:
+            channel.basic_ack(method.delivery_tag)
+        else:
+            channel.basic_nack(method.delivery_tag, requeue=True)
+        return failure
+
+    def _publish(self, channel: BlockingChannel, properties: Any, body: bytes) -> str | None:
+        queue = origin_queue(properties.headers or {}, body, self._settings.persist_queues)
+        try:
+            channel.basic_publish(PERSIST_EXCHANGE, queue, body, _as_new(properties), mandatory=True)
+        except UnroutableError:
+            return f"nothing takes messages for {queue}"
+        except NackError:
+            return f"{queue} takes no messages now"
+        return None
+
+    def _hand_over(self, _channel: BlockingChannel, properties: Any, body: bytes) -> str | None:
+        attributes = {"reason": "parked", "lane": "main", "attempts": "1"}
+        parked_at = _parked_at(properties.headers or {})
+        if parked_at is not None:
+            attributes["firstFailedAt"] = parked_at
+        (outcome,) = self._retry_lane.send([RetryRecord(body, attributes)])
+        return None if outcome is None else outcome.message
+
+    def _visit(self, work: Callable[[BlockingChannel], T]) -> T:
+        known = credentials(self._secrets, self._settings.broker_secret_arn, fresh=True)
+        endpoints = [parameters(url, known, CONNECT_SECONDS, HEARTBEAT) for url in self._settings.broker_endpoints]
+        for endpoint in endpoints:
+            endpoint.blocked_connection_timeout = BLOCKED_SECONDS
+        try:
+            connection = BlockingConnection(endpoints)
+            try:
+                return work(connection.channel())
+            finally:
+                if connection.is_open:
+                    connection.close()
+        except (*PIKA_ERRORS, ChannelClosedByBroker) as error:
+            raise broker_error(error) from error
+
+
+_Give = Callable[[BlockingChannel, Any, bytes], str | None]
+"""Gives a message to a lane: ``None`` when it is kept there, else why not."""
+
+
+def origin_queue(headers: Mapping[str, Any], body: bytes, queues: int) -> str:
+    """The persist queue a parked message came from; one that is no more, or unknown, gives way to a hash."""
+    known = persist_queues(queues)
+    for death in headers.get(DEATHS) or ():
+        for name in (death.get("queue"), *(death.get("routing-keys") or ())):
+            if name in known:
+                return str(name)
+    return persist_queue(zlib.crc32(body) % queues)
+
+
+def _depth(channel: BlockingChannel) -> int:
+    return int(channel.queue_declare(PARKED_QUEUE, passive=True).method.message_count)
+
+
+def _as_new(properties: Any) -> BasicProperties:
+    """The message's own properties, without what the broker noted of its earlier life."""
+    headers = {name: value for name, value in (properties.headers or {}).items() if name not in _BROKERS_OWN}
+    return BasicProperties(
+        content_type=properties.content_type,
+        delivery_mode=DeliveryMode.Persistent.value,
+        correlation_id=properties.correlation_id,
+        message_id=properties.message_id,
+        headers=headers or None,
+    )
+
+
+def _parked_at(headers: Mapping[str, Any]) -> str | None:
+    """When the broker parked it, as a canonical time."""
+    for death in headers.get(DEATHS) or ():
+        parked_at = death.get("time")
+        if isinstance(parked_at, datetime):
+            return times.iso(int(parked_at.timestamp()) * 1_000_000)
+    return None

@@ -1,0 +1,78 @@
+"""The dead lane on SQS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from headrace.core.errors import DeadLaneUnavailable
+from headrace.queues.ports import RECEIVE_LIMIT, ReceivedLetter
+from headrace.runtime.aws import AWS_ERRORS, client, error_code
+
+LONG_POLL = 1
+"""A poll that waits asks every server of the queue; one that does not may find nothing although there is something."""
+
+
+class SqsDeadLane:
+    """A :class:`~headrace.queues.ports.DeadLane` on the queue ``url``."""
+
+    def __init__(self, url: str, make_client: Callable[[], Any] = lambda: client("sqs", timeout=5.0)) -> None:
+        self._url = url
+        self._client = make_client()
+
+    def receive(self, hold: int) -> list[ReceivedLetter]:
+        """At most ten records, hidden for ``hold`` seconds."""
+        try:
+            answer = self._client.receive_message(
+                QueueUrl=self._url,
+                MaxNumberOfMessages=RECEIVE_LIMIT,
+                VisibilityTimeout=hold,
+                WaitTimeSeconds=LONG_POLL,
+                MessageAttributeNames=["All"],
+                MessageSystemAttributeNames=["SentTimestamp", "ApproximateReceiveCount"],
+            )
+        except AWS_ERRORS as error:
+            raise DeadLaneUnavailable(f"the dead-letter queue is away: {error_code(error)}") from error
+        return [_received(message) for message in answer.get("Messages", ())]
+
+    def release(self, held: Sequence[ReceivedLetter]) -> None:
+        """Show them again at once, as far as possible."""
+        for start in range(0, len(held), RECEIVE_LIMIT):
+            entries = [
+                {"Id": str(index), "ReceiptHandle": each.receipt, "VisibilityTimeout": 0}
+                for index, each in enumerate(held[start : start + RECEIVE_LIMIT])
+            ]
+            try:
+                self._client.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
+            except AWS_ERRORS:
+                # They show by themselves, when the time is over that they were received for.
+                continue
+
+    def delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
+        """Take them away for good; whether each is known to be gone."""
+        gone: list[bool] = []
+        for start in range(0, len(held), RECEIVE_LIMIT):
+            gone += self._delete(held[start : start + RECEIVE_LIMIT])
+        return gone
+
+    def _delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
+        entries = [{"Id": str(index), "ReceiptHandle": each.receipt} for index, each in enumerate(held)]
+        try:
+            answer = self._client.delete_message_batch(QueueUrl=self._url, Entries=entries)
+        except AWS_ERRORS:
+            return [False] * len(held)
+        done = {entry["Id"] for entry in answer.get("Successful", ())}
+        return [entry["Id"] in done for entry in entries]
+
+
+def _received(message: Mapping[str, Any]) -> ReceivedLetter:
+    system = message.get("Attributes", {})
+    given = message.get("MessageAttributes", {})
+    return ReceivedLetter(
+        message["MessageId"],
+        message["ReceiptHandle"],
+        message["Body"],
+        {name: value["StringValue"] for name, value in given.items() if "StringValue" in value},
+        int(system.get("SentTimestamp", 0)) * 1000,
+        int(system.get("ApproximateReceiveCount", 1)),
+    )

@@ -1,1 +1,0 @@
-"""The retry lane: ``base`` says what is promised, ``sqs`` and ``memory`` keep it."""

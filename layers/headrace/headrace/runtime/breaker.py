@@ -1,0 +1,98 @@
+"""A circuit breaker: what is away costs microseconds, until one real call finds that it is back.
+
+Closed, it lets every call through and remembers how the last ``window`` ended. When more than ``failure_percent`` of
+them failed it opens, and refuses every call for ``probe_seconds``; then it lets exactly one through (half open), which
+closes it or opens it again. A new environment may open after a third of the window. Nothing here waits for anything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Generic, Literal, Protocol, TypeVar
+
+from interlock import CircuitBreaker, CircuitOpenError, Config
+from interlock.protocols import Clock
+
+from headrace.runtime.settings import BreakerSettings
+
+T = TypeVar("T")
+State = Literal["closed", "open", "half_open"]
+
+CLOSED: State = "closed"
+OPEN: State = "open"
+
+
+class Watcher(Protocol):
+    """Is told where breakers stand."""
+
+    def seen(self, breaker: str, state: State) -> None:
+        """Called after each call of a breaker that is not closed, and once when it has closed. Never raises."""
+        ...
+
+
+class Unwatched:
+    """A watcher that does not care."""
+
+    def seen(self, breaker: str, state: State) -> None:
+        """Do nothing."""
+
+
+class Breaker(Generic[T]):
+    """A breaker around calls that answer a ``T``; ``is_failure`` judges the answers. Safe for threads.
+
+    A call that raises is a failure too, and the exception passes through.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: BreakerSettings,
+        is_failure: Callable[[T], bool],
+        watcher: Watcher,
+        clock: Clock | None = None,
+    ) -> None:
+        self.name = name
+        self._breaker = CircuitBreaker(name=name, config=_config(settings), classifier=_Judge(is_failure), clock=clock)
+        self._watcher = watcher
+        self._last_seen: State = CLOSED
+
+    @property
+    def state(self) -> State:
+        """Where it stands. Once its time is over, ``open`` lasts until the next call."""
+        return self._breaker.state.value  # type: ignore[return-value]  # the others are set by hand only
+
+    def call(self, attempt: Callable[[], T]) -> T | None:
+        """What ``attempt`` answers; ``None`` when it was not called, because the breaker is open."""
+        try:
+            return self._breaker.call_sync(attempt)
+        except CircuitOpenError:
+            return None
+        finally:
+            state = self.state
+            if state != CLOSED or self._last_seen != CLOSED:
+                self._last_seen = state
+                self._watcher.seen(self.name, state)
+
+
+class _Judge(Generic[T]):
+    def __init__(self, is_failure: Callable[[T], bool]) -> None:
+        self._is_failure = is_failure
+
+    def is_failure(self, *, result: object, exception: Exception | None) -> bool:
+        return exception is not None or self._is_failure(result)  # type: ignore[arg-type]  # what attempt answered
+
+
+def _config(settings: BreakerSettings) -> Config:
+    window = settings.breaker_window
+    return Config(
+        # The library opens at the threshold, the parameter says above it.
+        failure_rate_threshold=math.nextafter(settings.breaker_failure_percent / 100, 1.0),
+        window_size=window,
+        minimum_number_of_calls=min(window, max(2, window // 3)),
+        wait_duration_in_open=settings.breaker_probe_seconds,
+        permitted_calls_in_half_open=1,
+        max_concurrent_probes=1,
+        # Calls have budgets of their own; a slow one that succeeds is a success.
+        slow_call_duration_threshold=math.inf,
+    )

@@ -1,0 +1,51 @@
+"""A store behind circuit breakers, one per table: while a table is away, a put is refused in microseconds.
+
+A put counts as failed when the table answered for none of its items. A throttled item is no failure: the table is
+there, and what it does not take in time goes on one by one; opening would send what it still takes into the retry lane
+too. Nor is an item that the table refuses as invalid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from interlock.protocols import Clock
+
+from headrace.core.errors import StoreThrottled, StoreUnavailable
+from headrace.core.items import Item
+from headrace.runtime.breaker import Breaker, Watcher
+from headrace.runtime.settings import BreakerSettings
+from headrace.storage.ports import Failure, Store, Table
+
+TableBreaker = Breaker[list[Failure | None]]
+
+
+class GuardedStore:
+    """A :class:`~headrace.storage.ports.Store` that asks ``store`` only while the table's breaker lets it."""
+
+    def __init__(self, store: Store, settings: BreakerSettings, watcher: Watcher, clock: Clock | None = None) -> None:
+        self._store = store
+        self._settings = settings
+        self._watcher = watcher
+        self._clock = clock
+        self._breakers: dict[str, TableBreaker] = {}
+
+    def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
+        """One outcome per item, in order; all of them ``StoreUnavailable`` while the table's breaker is open."""
+        if not items:
+            return []
+        outcomes = self.breaker(table.name).call(lambda: self._store.put_many(table, items))
+        return [StoreUnavailable("the table was away a moment ago")] * len(items) if outcomes is None else outcomes
+
+    def breaker(self, table: str) -> TableBreaker:
+        """The breaker of one table."""
+        known = self._breakers.get(table)
+        if known is None:
+            made: TableBreaker = Breaker(f"table {table}", self._settings, is_away, self._watcher, self._clock)
+            known = self._breakers.setdefault(table, made)
+        return known
+
+
+def is_away(outcomes: Sequence[Failure | None]) -> bool:
+    """Whether the table answered for none of the items."""
+    return all(isinstance(each, StoreUnavailable) and not isinstance(each, StoreThrottled) for each in outcomes)

@@ -1,0 +1,184 @@
+"""Stores and caches in memory, for tests."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from headrace.core.errors import CacheUnavailable, PoisonRecord, StoreThrottled, StoreUnavailable
+from headrace.core.items import Item, check
+from headrace.core.times import Clock, SystemClock
+from headrace.storage.cache import milliseconds
+from headrace.storage.ports import EXPIRES, ColumnQuery, Columns, Failure, Key, RangeQuery, Rows, Table, one_of_each
+
+
+class MemoryStore:
+    """``tables`` maps a name to rows by key. ``down``: nothing is stored. ``throttled`` picks rows not taken."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, dict[Key, Item]] = defaultdict(dict)
+        self.down = False
+        self.throttled: Callable[[Item], bool] = lambda _item: False
+        self.writes = 0
+
+    def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
+        """One outcome per item, in order."""
+        rows, keys = one_of_each(table, items)
+        outcomes = {key: self._put(table, key, row) for key, row in rows.items()}
+        return [outcomes[key] for key in keys]
+
+    def _put(self, table: Table, key: Key, row: Item) -> Failure | None:
+        if self.down:
+            return StoreUnavailable("the table is away")
+        if self.throttled(row):
+            return StoreThrottled("the table takes less than it is given")
+        try:
+            check(row, *table.key)
+        except PoisonRecord as error:
+            return PoisonRecord("refused_by_store", error.message)
+        if not (table.keeps_first and key in self.tables[table.name]):
+            self.tables[table.name][key] = row
+            self.writes += 1
+        return None
+
+    def rows(self, table: str) -> list[Item]:
+        """All rows of a table, in key order."""
+        return [row for _, row in sorted(self.tables[table].items(), key=lambda pair: pair[0])]
+
+
+class MemoryReader:
+    """Reads what ``rows(table)`` gives; indexes need no upkeep, and never lag.
+
+    ``keys`` are the table's own key attributes; an index's order is its sort attribute, then these.
+    """
+
+    def __init__(
+        self, rows: Callable[[str], Iterable[dict[str, Any]]], keys: tuple[str, str] = ("roomId", "timestampSk")
+    ) -> None:
+        self._rows = rows
+        self._keys = keys
+
+    def read(self, query: RangeQuery) -> Rows:
+        """Up to ``query.limit`` rows."""
+
+        def order(row: Any) -> tuple[str, ...]:
+            return (row[query.sort_attribute], *(row[key] for key in self._keys))
+
+        found = sorted(
+            (
+                row
+                for row in self._rows(query.table)
+                if row.get(query.partition_attribute) == query.partition
+                and (query.lower is None or row[query.sort_attribute] >= query.lower)
+                and (query.upper is None or row[query.sort_attribute] < query.upper)
+            ),
+            key=order,
+            reverse=query.newest_first,
+        )
+        if query.start is not None:
+            start = order(query.start)
+            found = [row for row in found if (order(row) < start if query.newest_first else order(row) > start)]
+        page = found[: query.limit]
+        names = {query.partition_attribute, query.sort_attribute, *self._keys}
+        more = {name: page[-1][name] for name in names} if len(found) > len(page) and page else None
+        at = query.unexpired_at
+        alive = [row for row in page if at is None or row.get("expiresAt", at + 1) > at]
+        return Rows([{name: row[name] for name in query.attributes or row if name in row} for row in alive], more)
+
+    def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
+        """What :meth:`read` gives for each."""
+        return [self.read(query) for query in queries]
+
+
+class MemoryColumns:
+    """Reads what ``rows(table, index)`` gives now, ``page`` rows at a time.
+
+    ``reads`` counts pages; ``failing`` is raised instead of reading.
+    """
+
+    def __init__(self, rows: Callable[[str, str | None], Iterable[dict[str, Any]]], page: int = 1000) -> None:
+        self._rows = rows
+        self._page = page
+        self.reads = 0
+        self.failing: Exception | None = None
+
+    def read(self, query: ColumnQuery) -> Columns:
+        """The next page."""
+        if self.failing is not None:
+            raise self.failing
+        self.reads += 1
+        after = query.start["after"] if query.start is not None else ("",)
+        found = sorted(
+            ((row[query.sort_attribute], row[query.partition_attribute], str(sorted(row.items()))), row)
+            for row in self._rows(query.table, query.index)
+            if row.get(query.partition_attribute) == query.partition
+            and query.lower <= row[query.sort_attribute] < query.upper
+        )
+        found = [(order, row) for order, row in found if order > after]
+        page = [row for _, row in found[: self._page]]
+        return Columns(
+            [row[query.sort_attribute] for row in page],
+            {name: [row[name] for row in page] for name in query.attributes},
+            [row.get(EXPIRES, 0) for row in page],
+            {"after": found[self._page - 1][0]} if len(found) > self._page else None,
+            0.5,
+        )
+
+
+class MemoryCache:
+    """A :class:`Cache` in memory, for tests. ``down``: it is away. ``calls`` counts round trips."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.down = False
+        self.calls = 0
+        self._clock = clock or SystemClock()
+        self._entries: dict[str, tuple[bytes, int]] = {}
+
+    def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
+        """One value per key, in order."""
+        self._call()
+        return [self._get(key) for key in keys]
+
+    def set(self, key: str, value: bytes, seconds: float, *, only_new: bool = False) -> bool:
+        """Keep ``value``."""
+        self._call()
+        if only_new and self._get(key) is not None:
+            return False
+        self._entries[key] = (value, self._clock.now() + milliseconds(seconds) * 1000)
+        return True
+
+    def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
+        """Keep each value."""
+        self._call()
+        for key, (value, seconds) in entries.items():
+            self._entries[key] = (value, self._clock.now() + milliseconds(seconds) * 1000)
+
+    def add_many(self, entries: Mapping[str, tuple[bytes, float]]) -> list[bool]:
+        """Keep each value where there is none."""
+        self._call()
+        added = []
+        for key, (value, seconds) in entries.items():
+            added.append(self._get(key) is None)
+            if added[-1]:
+                self._entries[key] = (value, self._clock.now() + milliseconds(seconds) * 1000)
+        return added
+
+    def delete_many(self, keys: Sequence[str]) -> None:
+        """Forget what is under ``keys``."""
+        self._call()
+        for key in keys:
+            self._entries.pop(key, None)
+
+    def clear(self) -> None:
+        """Lose everything, as a cache may."""
+        self._entries.clear()
+
+    def _call(self) -> None:
+        if self.down:
+            raise CacheUnavailable("the cache is away")
+        self.calls += 1
+
+    def _get(self, key: str) -> bytes | None:
+        value, expires = self._entries.get(key, (None, 0))
+        return value if expires > self._clock.now() else None

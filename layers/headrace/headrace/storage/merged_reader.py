@@ -1,0 +1,69 @@
+"""Rows of one value that an index spreads over several partitions, read as if they lay in one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from headrace.storage.ports import RangeQuery, RangeReader, Rows
+
+Partitions = Callable[[str], Sequence[str]]
+StartKey = Callable[[str], Mapping[str, str]]
+
+
+class MergedReader:
+    """A :class:`~headrace.readers.RangeReader` over ``partitions(value)`` of the value that a query names.
+
+    Sort keys are unique. So a position is a sort key alone, which ``start_key`` completes to the attributes of a key;
+    a query's ``start``, and the ``more`` of what is found, need hold no more than it. All partitions are asked at once,
+    each for as many rows as the query wants: none knows how many of them come first.
+    """
+
+    def __init__(self, reader: RangeReader, partitions: Partitions, start_key: StartKey) -> None:
+        self._reader = reader
+        self._partitions = partitions
+        self._start_key = start_key
+
+    def read(self, query: RangeQuery) -> Rows:
+        """Up to ``query.limit`` rows of all partitions, in order."""
+        return self.read_many([query])[0]
+
+    def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
+        """What :meth:`read` gives for each."""
+        parts = [self._parts(query) for query in queries]
+        found = iter(self._reader.read_many([part for each in parts for part in each]))
+        return [merged(query, [next(found) for _ in each]) for query, each in zip(queries, parts, strict=True)]
+
+    def _parts(self, query: RangeQuery) -> list[RangeQuery]:
+        place = self._start_key(query.start[query.sort_attribute]) if query.start is not None else None
+        return [
+            replace(
+                query,
+                partition=partition,
+                start={query.partition_attribute: partition, **place} if place is not None else None,
+            )
+            for partition in self._partitions(query.partition)
+        ]
+
+
+def merged(query: RangeQuery, parts: Sequence[Rows]) -> Rows:
+    """The first rows of all ``parts``, as far as every part is known.
+
+    A part that has more is known up to where it stopped: what others have beyond that place is left for the next read.
+    """
+    name, newest_first = query.sort_attribute, query.newest_first
+
+    def key(row: Mapping[str, Any]) -> str:
+        return str(row[name])
+
+    stops = [part.more for part in parts if part.more is not None]
+    nearest = (max if newest_first else min)(stops, key=key) if stops else None
+    rows = sorted((row for part in parts for row in part.items), key=key, reverse=newest_first)
+    if nearest is not None:
+        bound = key(nearest)
+        rows = [row for row in rows if (key(row) >= bound if newest_first else key(row) <= bound)]
+    if len(rows) > query.limit:
+        rows = rows[: query.limit]
+        nearest = rows[-1]
+    return Rows(rows, {name: key(nearest)} if nearest is not None else None)

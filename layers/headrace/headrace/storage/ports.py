@@ -1,0 +1,163 @@
+"""What the platform needs of a store: writes of whole batches, ranges of a partition, columns of many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any, Protocol
+
+from headrace.core.errors import PoisonRecord, StoreUnavailable
+from headrace.core.items import Item
+
+Failure = StoreUnavailable | PoisonRecord
+Key = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table's name and the names of its key's attributes.
+
+    With ``keeps_first`` a row that is there stays as it is: what is put under its key counts as stored.
+    """
+
+    name: str
+    key: tuple[str, ...]
+    keeps_first: bool = False
+
+    def key_of(self, item: Item) -> Key:
+        """The key of ``item``."""
+        return tuple(item[name] for name in self.key)
+
+
+class Store(Protocol):
+    """Puts rows. Putting the same row again changes nothing."""
+
+    def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
+        """One outcome per item, in order: ``None`` when its row is stored.
+
+        Items with equal keys are one row: the last of them is written (the first, where the table keeps that), and all
+        of them have its outcome. Throttled
+        items are tried again for a bounded time. A PoisonRecord is an item that the table itself refuses. Never
+        raises for what the table or the network does.
+        """
+        ...
+
+
+def one_of_each(table: Table, items: Sequence[Item]) -> tuple[dict[Key, Item], list[Key]]:
+    """The rows that ``items`` come to (the last of equal keys, or the first), and the key of every item."""
+    keys = [table.key_of(item) for item in items]
+    pairs = zip(keys, items, strict=True)
+    return dict(reversed(list(pairs)) if table.keeps_first else pairs), keys
+
+
+@dataclass(frozen=True, slots=True)
+class RangeQuery:
+    """Rows of one partition of a table, or of its ``index``, in the order of ``sort_attribute``.
+
+    ``lower`` is inclusive, ``upper`` exclusive: no sort key equals an upper bound (``keys.time_bound``).
+    ``start`` is the key after which to go on: all key attributes of table and index; it lies within the bounds, but
+    need not be the key of a row. ``limit`` counts rows read; of these, rows whose ``expiresAt`` (epoch seconds) is not
+    above ``unexpired_at`` are left out. A row comes with its ``attributes`` only, unless none are named.
+    """
+
+    table: str
+    partition_attribute: str
+    partition: str
+    sort_attribute: str
+    index: str | None = None
+    lower: str | None = None
+    upper: str | None = None
+    start: Mapping[str, str] | None = None
+    newest_first: bool = True
+    limit: int = 20
+    consistent: bool = False
+    unexpired_at: int | None = None
+    attributes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """``items`` in the order asked for; ``more`` is the key to go on after, ``None`` at the end of the range."""
+
+    items: list[dict[str, Any]]
+    more: Mapping[str, str] | None
+
+
+class RangeReader(Protocol):
+    """Reads ranges."""
+
+    def read(self, query: RangeQuery) -> Rows:
+        """Up to ``query.limit`` rows.
+
+        Raises:
+            headrace.core.errors.StoreUnavailable: the table did not answer in time.
+        """
+        ...
+
+    def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
+        """What :meth:`read` gives for each of ``queries``, in order; they are read at the same time.
+
+        Raises:
+            headrace.core.errors.StoreUnavailable: the table did not answer one of them in time.
+        """
+        ...
+
+
+EXPIRES = "expiresAt"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnQuery:
+    """Rows of one partition of a table, or of its ``index``, in the order of ``sort_attribute``.
+
+    ``lower`` is inclusive, ``upper`` exclusive: no sort key equals an upper bound (``keys.time_bound``).
+    ``start`` is the key after which to go on. ``attributes`` hold texts.
+    """
+
+    table: str
+    index: str | None
+    partition_attribute: str
+    partition: str
+    sort_attribute: str
+    lower: str
+    upper: str
+    attributes: tuple[str, ...]
+    start: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """One page: the sort ``keys`` in order, the ``values`` of each attribute beside them, and when each row expires.
+
+    ``expires`` is in epoch seconds, 0 for never. ``more`` is the key to go on after, ``None`` at the end; ``units``
+    are the read units that it cost.
+    """
+
+    keys: list[str]
+    values: dict[str, list[str]]
+    expires: list[int]
+    more: Mapping[str, Any] | None
+    units: float
+
+    def only(self, keep: Sequence[bool]) -> Columns:
+        """The rows at which ``keep`` is true."""
+        return Columns(
+            list(compress(self.keys, keep)),
+            {name: list(compress(column, keep)) for name, column in self.values.items()},
+            list(compress(self.expires, keep)),
+            self.more,
+            self.units,
+        )
+
+
+class ColumnReader(Protocol):
+    """Reads pages of columns."""
+
+    def read(self, query: ColumnQuery) -> Columns:
+        """The next page, as many rows as the table gives at once.
+
+        Raises:
+            headrace.core.errors.StoreUnavailable: the table did not answer in time.
+        """
+        ...

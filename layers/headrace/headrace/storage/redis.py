@@ -1,0 +1,134 @@
+"""The cache in Redis or Valkey, alone or as a cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from headrace.core.errors import CacheUnavailable
+from headrace.runtime.settings import CacheSettings
+from headrace.storage.cache import Command, milliseconds
+
+if TYPE_CHECKING:
+    from redis import Redis
+    from redis.cluster import RedisCluster
+
+AWAY_SECONDS = 5.0
+CALL_SECONDS = 0.1
+"""For a connection, and again for an answer."""
+
+
+class RedisCache:
+    """A :class:`Cache` in Redis or Valkey: one round trip per call, however many keys.
+
+    Commands go one key each through a pipeline, so that no two keys need be in one slot of a cluster. ElastiCache
+    Serverless answers a plain client from its one endpoint; should an endpoint point elsewhere (MOVED) instead, a
+    cluster client takes over, which costs more per call.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], Redis],
+        connect_cluster: Callable[[], RedisCluster] | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._connect: Callable[[], Redis | RedisCluster] = connect
+        self._connect_cluster = connect_cluster
+        self._monotonic = monotonic
+        self._client: Redis | RedisCluster | None = None
+        self._away_until = float("-inf")
+
+    @classmethod
+    def of(cls, settings: CacheSettings) -> RedisCache:
+        """The cache that ``settings`` name; it connects, and imports the client's library, on first use."""
+        return cls(lambda: connect(settings, CALL_SECONDS), lambda: connect_cluster(settings, CALL_SECONDS))
+
+    def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
+        """One value per key, in order."""
+        return self.run([("GET", key) for key in keys])
+
+    def set(self, key: str, value: bytes, seconds: float, *, only_new: bool = False) -> bool:
+        """Keep ``value``."""
+        command: Command = ("SET", key, value, "PX", milliseconds(seconds))
+        return self.run([(*command, "NX") if only_new else command])[0] is not None
+
+    def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
+        """Keep each value."""
+        self.run([("SET", key, value, "PX", milliseconds(seconds)) for key, (value, seconds) in entries.items()])
+
+    def add_many(self, entries: Mapping[str, tuple[bytes, float]]) -> list[bool]:
+        """Keep each value where there is none."""
+        answers = self.run(
+            [("SET", key, value, "PX", milliseconds(seconds), "NX") for key, (value, seconds) in entries.items()]
+        )
+        return [answer is not None for answer in answers]
+
+    def delete_many(self, keys: Sequence[str]) -> None:
+        """Forget what is under ``keys``."""
+        self.run([("DEL", key) for key in keys])
+
+    def run(self, commands: Sequence[Command]) -> list[Any]:
+        """The answers to ``commands``, each on one key, sent together.
+
+        Raises:
+            CacheUnavailable: no answer in time, now or less than 5 s ago.
+        """
+        if not commands:
+            return []
+        if self._monotonic() < self._away_until:
+            raise CacheUnavailable("the cache is away")
+        try:
+            return self._run(commands)
+        except Exception as error:
+            self._away_until = self._monotonic() + AWAY_SECONDS
+            raise CacheUnavailable(f"the cache does not answer: {type(error).__name__}") from error
+
+    def _run(self, commands: Sequence[Command]) -> list[Any]:
+        from redis.exceptions import MovedError
+
+        try:
+            return self._send(commands)
+        except MovedError:
+            if self._connect_cluster is None or self._connect is self._connect_cluster:
+                raise
+            self._connect, self._client = self._connect_cluster, None
+            return self._send(commands)
+
+    def _send(self, commands: Sequence[Command]) -> list[Any]:
+        if self._client is None:
+            self._client = self._connect()
+        pipeline = self._client.pipeline(transaction=False)
+        for command in commands:
+            pipeline.execute_command(*command)
+        return list(pipeline.execute())
+
+
+def _options(settings: CacheSettings, seconds: float) -> dict[str, Any]:
+    from redis.backoff import NoBackoff
+    from redis.retry import Retry
+
+    host, _, port = settings.cache_endpoint.rpartition(":")
+    # The library's own retries would take seconds when the cache is away (design, fault 17).
+    return {
+        "host": host,
+        "port": int(port),
+        "ssl": settings.cache_tls,
+        "socket_timeout": seconds,
+        "socket_connect_timeout": seconds,
+        "retry": Retry(NoBackoff(), 0),
+    }
+
+
+def connect(settings: CacheSettings, seconds: float) -> Redis:
+    """A client that gives up after ``seconds``, once for the connection and once for the answer."""
+    from redis import Redis
+
+    return Redis(**_options(settings, seconds))
+
+
+def connect_cluster(settings: CacheSettings, seconds: float) -> RedisCluster:
+    """The same for a cluster whose nodes answer for themselves."""
+    from redis.cluster import RedisCluster
+
+    return RedisCluster(**_options(settings, seconds))

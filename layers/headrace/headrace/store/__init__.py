@@ -1,1 +1,0 @@
-"""Writing rows: ``base`` says what is promised, ``dynamodb`` and ``memory`` keep it."""

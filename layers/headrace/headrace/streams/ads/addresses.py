@@ -1,0 +1,70 @@
+"""Clients' addresses as keyed hashes: equal ones can be told, and without the key none can be found out.
+
+There are only four thousand million IPv4 addresses, so a hash without a key would be no secret: whoever has the rows
+could try them all.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hmac
+import ipaddress
+import time
+from collections.abc import Callable
+
+from headrace.core.errors import SecretsUnavailable
+from headrace.runtime.observability import report
+from headrace.runtime.secrets import ManagedSecrets, Secrets
+from headrace.runtime.settings import AddressSettings
+
+HASH_BYTES = 12
+HASH_LENGTH = 16
+AWAY_SECONDS = 10.0
+"""How long the key is not asked for after it could not be read."""
+
+
+def canonical(address: str) -> str:
+    """One text for one address: an IPv4 address inside an IPv6 one is itself.
+
+    Raises:
+        ValueError: not an address.
+    """
+    known = ipaddress.ip_address(address)
+    mapped = known.ipv4_mapped if isinstance(known, ipaddress.IPv6Address) else None
+    return str(mapped or known)
+
+
+class AddressHasher:
+    """Hashes with the key in the secret ``arn``, read once per environment."""
+
+    def __init__(self, secrets: Secrets, arn: str, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._secrets = secrets
+        self._arn = arn
+        self._monotonic = monotonic
+        self._away_until = float("-inf")
+
+    def hashed(self, address: str) -> str | None:
+        """``address`` as 16 characters of base64url; ``None`` if it is none, or while the key cannot be read.
+
+        That a click is kept matters more than where it came from: never the address itself is kept instead.
+        """
+        try:
+            told = canonical(address)
+        except ValueError:
+            return None
+        if self._monotonic() < self._away_until:
+            return None
+        try:
+            key = self._secrets.text(self._arn).encode()
+        except SecretsUnavailable as error:
+            self._away_until = self._monotonic() + AWAY_SECONDS
+            report("address key", f"clicks are kept without their address: {error.message}")
+            return None
+        return base64.urlsafe_b64encode(hmac.digest(key, told.encode(), "sha256")[:HASH_BYTES]).decode()
+
+
+@functools.cache
+def hasher() -> AddressHasher:
+    """Hashes for the function that receives clicks."""
+    return AddressHasher(ManagedSecrets(), AddressSettings.read().address_secret_arn)

@@ -1,0 +1,73 @@
+"""History of clicks: pages of an ad's, and of a user's, newest first, in (time, id) order.
+
+The same pages as those of chat, with the same cursors and parameters. They are read from indexes, which may lag behind
+the table by some milliseconds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.api.paging.cursors import CursorSigner, Query
+from headrace.api.paging.page import Page
+from headrace.api.paging.pager import Pager
+from headrace.api.paging.range_walk import ReadBudget, spans_of
+from headrace.api.paging.request import PageRequest
+from headrace.core import times
+from headrace.core.caller import ANALYTICS_READ, CHAT_READ, Caller
+from headrace.core.stream import Index
+from headrace.storage.merged_reader import MergedReader
+from headrace.storage.ports import RangeQuery, RangeReader
+from headrace.streams.ads.keys import shown_key, start_key
+from headrace.streams.ads.stream import AD_INDEX, USER_INDEX
+
+ITEM_FIELDS = ("adId", "userId", "adType")
+EFFORT = ReadBudget(reads=64, rows=1000)
+"""Reads that a page may spend on expired rows which are not deleted yet; ``has_more`` is exact unless it needs more."""
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+
+
+def encoded(row: Mapping[str, Any]) -> str:
+    """The item that a row shows, as JSON on one line; the hash of the address is in no item."""
+    return _encode({**shown_key(row), **{name: row[name] for name in ITEM_FIELDS}})
+
+
+class ClickHistory:
+    """Answers pages of clicks for one caller at a time; clicks whose ``expiresAt`` has passed are never shown."""
+
+    def __init__(self, reader: RangeReader, cursors: CursorSigner, table: str, clock: times.Clock) -> None:
+        self._reader = reader
+        self._cursors = cursors
+        self._table = table
+        self._clock = clock
+
+    def ad(self, caller: Caller, ad_id: str, request: PageRequest) -> Page:
+        """A page of the clicks on one ad; ``has_more`` is exact.
+
+        Raises:
+            Forbidden, TokenExpired: the caller may not read; InvalidRequest; StoreUnavailable.
+        """
+        caller.require(ANALYTICS_READ, now=self._clock.now())
+        return self._page(caller, AD_INDEX, ad_id, request)
+
+    def user(self, caller: Caller, user_id: str, request: PageRequest) -> Page:
+        """A page of one user's clicks: their own for ``chat:read``, anybody's for ``analytics:read``.
+
+        Raises:
+            Forbidden, TokenExpired: the caller may not read; InvalidRequest; StoreUnavailable.
+        """
+        scopes = (CHAT_READ, ANALYTICS_READ) if user_id == caller.subject else (ANALYTICS_READ,)
+        caller.require(*scopes, now=self._clock.now())
+        return self._page(caller, USER_INDEX, user_id, request)
+
+    def _page(self, caller: Caller, index: Index, value: str, request: PageRequest) -> Page:
+        query = Query(f"clicks.{index.name}", value, caller.subject, request.start, request.end)
+        rows = RangeQuery(self._table, index.partition_key, value, index.sort_key, index=index.name)
+        spans = spans_of(None, request.start, request.end)
+        reader = MergedReader(self._reader, index.partitions, start_key)
+        now = self._clock.now() // times.SECOND
+        paging = Pager(reader, self._cursors, query, rows, spans, (index.sort_key,), EFFORT, now, shows=encoded)
+        return paging.page(request)

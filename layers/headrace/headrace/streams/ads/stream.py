@@ -1,0 +1,199 @@
+"""The stream ``ads``: clicks on ads."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from headrace.core import keys, times
+from headrace.core.caller import CHAT_WRITE
+from headrace.core.errors import FieldError, InvalidEvent
+from headrace.core.fields import EventModel, Id, SenderTag, Text, Time
+from headrace.core.items import Item
+from headrace.core.sender import SenderContext, choose_time, choose_user, expires_at
+from headrace.core.stream import AnalyticsDimensions, Index, Shards, Stream, TableSettings, ValidatedEvent
+from headrace.core.validation import incoming, stamped
+from headrace.streams.ads.keys import derived_click_id, event_id
+
+ID_FIELD = "clickId"
+ONCE_DAYS = 7
+"""A click's id counts once for at least so long: its row is kept for that, whatever the retention says."""
+
+AD_ID_FORM = f"{keys.ID_FORM}, without spaces"
+AD_TYPE_FORM = "1 to 32 letters, digits, '.', '_' or '-'"
+ADDRESS_FORM = "an IPv4 or IPv6 address; only with the scope events:write"
+_TIMES = "microseconds since the epoch, of the years 1970 to 9999"
+_LAST_TIME = times.micros_of("9999-12-31T23:59:59.999999Z")
+_TYPE = re.compile(r"[A-Za-z0-9._-]{1,32}")
+
+AD_INDEX = Index(
+    name="AdIndex", partition_key="adShardId", sort_key="timestampSk", of="adId", shards=Shards(write=4, read=4)
+)
+TIME_INDEX = Index(
+    name="TimeIndex", partition_key="bucketId", sort_key="timestampSk", sharded=True, shards=Shards(write=8, read=8)
+)
+USER_INDEX = Index(name="UserIndex", partition_key="userId", sort_key="timestampSk")
+"""Each shard takes 1000 clicks a second: of one ad in ``AD_INDEX``, of all together in ``TIME_INDEX``. Grow ``read``
+first, and never shrink it below a ``write`` that stored clicks were written with."""
+
+
+def ad_id(value: str) -> str:
+    """``value`` in NFC, if it may name an ad (``AD_ID_FORM``).
+
+    Raises:
+        ValueError: one phrase that says what is wrong.
+    """
+    value = keys.normalize_id(value)
+    if any(character.isspace() for character in value):
+        raise ValueError("contains a space")
+    return value
+
+
+def _ad_id(value: str) -> str:
+    try:
+        return ad_id(value)
+    except ValueError as error:
+        raise PydanticCustomError("empty_key" if not value else "invalid_key", str(error)) from None
+
+
+def _ad_type(value: str) -> str:
+    if not _TYPE.fullmatch(value):
+        raise PydanticCustomError("invalid_key", "is not a type of ads")
+    return value
+
+
+def _address(value: str) -> str:
+    # Not at the top: only what receives clicks hashes addresses.
+    from headrace.streams.ads.addresses import canonical
+
+    try:
+        return canonical(value)
+    except ValueError:
+        raise PydanticCustomError("address", "is not an address") from None
+
+
+AdId = Annotated[str, AfterValidator(_ad_id)]
+AdType = Annotated[str, AfterValidator(_ad_type)]
+
+
+class IncomingClick(EventModel):
+    """A click as a client sends it."""
+
+    ad_id: AdId = Field(description=AD_ID_FORM)
+    user_id: Id | None = Field(default=None, description=keys.ID_FORM)
+    ad_type: AdType = Field(description=AD_TYPE_FORM)
+    clicked_at: Time = Field(description=times.ACCEPTED_FORM)
+    click_id: Id | None = Field(default=None, description=keys.ID_FORM)
+    address: Annotated[Text, AfterValidator(_address)] | None = Field(default=None, description=ADDRESS_FORM)
+
+
+class StampedClick(EventModel):
+    """A click as it travels in an envelope; names of one letter, since there are many of them."""
+
+    ad_id: AdId = Field(alias="a", description=AD_ID_FORM)
+    user_id: Id = Field(alias="u", description=keys.ID_FORM)
+    ad_type: AdType = Field(alias="t", description=AD_TYPE_FORM)
+    clicked_at: int = Field(alias="c", ge=0, le=_LAST_TIME, description=_TIMES)
+    click_id: Id = Field(alias="i", description=keys.ID_FORM)
+    address_hash: Text | None = Field(default=None, alias="h", max_length=16, description="16 characters of base64url")
+    sender: SenderTag = Field(alias="s", description="12 characters of base32")
+
+
+_incoming = incoming(IncomingClick)
+_stamped = stamped(StampedClick)
+
+
+def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
+    """A client's click, validated and stamped; of its address there is only the hash.
+
+    Raises:
+        InvalidEvent: names each field, what came and what is allowed.
+    """
+    click = _incoming(raw)
+    clicked_at = choose_time(sender, ID_FIELD, click.click_id, click.clicked_at, "clickedAt")
+    user_id = _user_id(click, sender)
+    click_id = click.click_id or derived_click_id(click.ad_id, user_id, click.ad_type, clicked_at)
+    tag = keys.sender_tag(sender.subject)
+    event: dict[str, Any] = {
+        "a": click.ad_id,
+        "u": user_id,
+        "t": click.ad_type,
+        "c": times.micros_of(clicked_at),
+        "i": click_id,
+        "s": tag,
+    }
+    if (hashed := _address_hash(click, sender)) is not None:
+        event["h"] = hashed
+    receipt = {"adId": click.ad_id, ID_FIELD: click_id, "clickedAt": clicked_at}
+    key = (click.ad_id, keys.timestamp_sk(clicked_at, click_id, tag))
+    return ValidatedEvent(event, event_id(click_id, tag), key, receipt)
+
+
+def _user_id(click: IncomingClick, sender: SenderContext) -> str:
+    """Who clicked: a trusted producer says it, anybody else is it."""
+    if sender.trusted and click.user_id is None:
+        detail = FieldError("userId", "is missing", None, f"{keys.ID_FORM}: who clicked")
+        raise InvalidEvent("userId is missing", details=[detail])
+    return choose_user(sender, click.user_id, None)[0]
+
+
+def _address_hash(click: IncomingClick, sender: SenderContext) -> str | None:
+    """The hash of where the click came from: a producer's own address says nothing of that."""
+    if click.address is not None and not sender.trusted:
+        detail = FieldError("address", "is not the client's to say", None, ADDRESS_FORM)
+        raise InvalidEvent("address is not the client's to say", details=[detail])
+    address = click.address if sender.trusted else sender.address
+    if not address:
+        return None
+    from headrace.streams.ads.addresses import hasher
+
+    return hasher().hashed(address)
+
+
+def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
+    """The row of a stamped click; it is kept for ``table.retention_days``, if that is not 0, and at least 7 days.
+
+    Raises:
+        PoisonRecord: missing_field, empty_key, invalid_key or invalid_event.
+    """
+    click = _stamped(event)
+    clicked_at = times.iso(click.clicked_at)
+    whole = event_id(click.click_id, click.sender)
+    row: Item = {
+        "clickId": click.click_id,
+        "sender": click.sender,
+        "timestampSk": keys.timestamp_sk(clicked_at, click.click_id, click.sender),
+        "adId": click.ad_id,
+        "userId": click.user_id,
+        "adType": click.ad_type,
+        "adShardId": keys.shard_of(click.ad_id, whole, _write_shards(AD_INDEX)),
+        "bucketId": keys.bucket_id(whole, _write_shards(TIME_INDEX)),
+    }
+    if click.address_hash is not None:
+        row["addressHash"] = click.address_hash
+    if table.retention_days:
+        row["expiresAt"] = expires_at(clicked_at, accepted_at, max(table.retention_days, ONCE_DAYS))
+    return row
+
+
+def _write_shards(index: Index) -> int:
+    return index.shards.write if index.shards is not None else 1
+
+
+ADS = Stream(
+    name="ads",
+    id_field=ID_FIELD,
+    write_scope=CHAT_WRITE,
+    accept=accept,
+    item=item,
+    table_setting="AD_CLICKS_TABLE",
+    retention_setting="ADS_RETENTION_DAYS",
+    partition_key="clickId",
+    sort_key="sender",
+    indexes=(AD_INDEX, USER_INDEX, TIME_INDEX),
+    slot_dimensions=AnalyticsDimensions(user="userId", groups=("adType", "adId")),
+    keeps_first=True,
+)

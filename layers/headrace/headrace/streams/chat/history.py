@@ -1,0 +1,147 @@
+"""History: pages of a room's messages, and of a user's, newest first, in (time, id) order.
+
+A page says ``items``, ``next``, ``previous`` and ``hasMore``. ``next`` goes into ``before`` and leads to older
+messages, ``previous`` into ``after`` and leads to newer ones. ``hasMore`` speaks of the direction that was walked (of
+both, around a message). Fewer items than ``limit`` does not mean the end; ``hasMore`` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headrace.api.paging.cursors import CursorSigner, Query
+from headrace.api.paging.page import ITEM_FIELDS, ROWS, Page
+from headrace.api.paging.pager import Pager
+from headrace.api.paging.range_walk import ReadBudget, spans_of
+from headrace.api.paging.request import PageRequest, parse_page_request, path_id
+from headrace.core import times
+from headrace.core.caller import CHAT_READ, Caller
+from headrace.storage.ports import RangeQuery, RangeReader, Rows
+from headrace.streams.chat.access import Access, ReadScope
+from headrace.streams.chat.newest_page_cache import NewestPageCache
+
+__all__ = ["ITEM_FIELDS", "History", "PageRequest", "parse_page_request", "path_id"]
+
+ROOM_EFFORT = ReadBudget(reads=64, rows=4000)
+"""Reads that a page may spend on expired rows which are not deleted yet. All but the first few pass over 1 MB each, so
+``hasMore`` is exact unless there are some 60 MB of them in a row."""
+USER_EFFORT = ReadBudget(reads=6, rows=500)
+ROOMS_PER_PAGE = 50
+"""Rooms whose reach one page of somebody else's words may ask for."""
+
+
+class History:
+    """Answers pages of history for one caller at a time.
+
+    ``table`` is the messages' table; rows whose ``expiresAt`` has passed are never shown. Without ``newest`` every page
+    comes from the table.
+    """
+
+    def __init__(
+        self,
+        reader: RangeReader,
+        cursors: CursorSigner,
+        table: str,
+        clock: times.Clock,
+        access: Access,
+        newest: NewestPageCache | None = None,
+    ) -> None:
+        self._reader = reader
+        self._cursors = cursors
+        self._table = table
+        self._clock = clock
+        self._access = access
+        self._newest = newest
+
+    def room_page(self, caller: Caller, room_id: str, request: PageRequest) -> dict[str, Any]:
+        """:meth:`room` as plain values."""
+        return self.room(caller, room_id, request).body()
+
+    def user_page(self, caller: Caller, user_id: str, request: PageRequest) -> dict[str, Any]:
+        """:meth:`user` as plain values."""
+        return self.user(caller, user_id, request).body()
+
+    def room(self, caller: Caller, room_id: str, request: PageRequest) -> Page:
+        """A page of one room, as far as the caller's intervals reach.
+
+        What was stored before the read began is in it, since the read is consistent; but the newest page may come from
+        the cache, and be 2 s old. ``has_more`` is exact.
+
+        Raises:
+            Forbidden, TokenExpired: the caller may not read; InvalidRequest; StoreUnavailable.
+        """
+        now = self._clock.now()
+        caller.require(CHAT_READ, now=now)
+        reach = self._access.reach(caller, room_id)
+        query = Query("room", room_id, caller.subject, request.start, request.end)
+        rows = RangeQuery(self._table, "roomId", room_id, "timestampSk", consistent=True)
+        spans = spans_of(reach.intervals, request.start, request.end)
+        paging = Pager(
+            self._reader, self._cursors, query, rows, spans, ("timestampSk",), ROOM_EFFORT, now // times.SECOND
+        )
+        if self._newest is None or not request.is_newest or request.limit > ROWS:
+            return paging.page(request)
+        kept, is_wanted = self._newest.find(room_id)
+        if kept is not None and (page := paging.kept(kept, request)) is not None:
+            return page
+        if not is_wanted:
+            return paging.page(request)
+        page, newest = paging.newest(request)
+        if newest is not None:
+            self._newest.keep(room_id, newest, now)
+        return page
+
+    def user(self, caller: Caller, user_id: str, request: PageRequest) -> Page:
+        """A page of what one user said, in all rooms: all of it for that user, for others what they may read now.
+
+        The work is bounded: ``has_more`` is also true when the page stopped early. The index may lag by some ms.
+
+        Raises:
+            Forbidden, TokenExpired: the caller may not read; InvalidRequest; StoreUnavailable.
+        """
+        now = self._clock.now()
+        caller.require(CHAT_READ, now=now)
+        query = Query("user", user_id, caller.subject, request.start, request.end)
+        rows = RangeQuery(self._table, "userId", user_id, "timestampSk", index="UserIndex")
+        spans = spans_of(None, request.start, request.end)
+        sight = None if user_id == caller.subject else _RoomAccessFilter(self._reader, self._access, caller)
+        reader, sees = (sight, sight.sees) if sight is not None else (self._reader, None)
+        position, seconds = ("timestampSk", "roomId"), now // times.SECOND
+        paging = Pager(reader, self._cursors, query, rows, spans, position, USER_EFFORT, seconds, sees)
+        return paging.page(request)
+
+
+class _RoomAccessFilter:
+    """Reads rows of somebody else's words, and tells which of them ``caller`` may see.
+
+    Each room is asked for once, all those of one read together.
+    """
+
+    def __init__(self, reader: RangeReader, access: Access, caller: Caller) -> None:
+        self._reader = reader
+        self._access = access
+        self._caller = caller
+        self._reaches: dict[str, ReadScope | None] = {}
+
+    def read(self, query: RangeQuery) -> Rows:
+        """Rows, whose rooms have been asked for."""
+        return self.read_many([query])[0]
+
+    def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
+        """The same for several ranges."""
+        answers = self._reader.read_many(queries)
+        rooms = dict.fromkeys(row["roomId"] for rows in answers for row in rows.items)
+        unknown = [room_id for room_id in rooms if room_id not in self._reaches]
+        if asked := unknown[: ROOMS_PER_PAGE - len(self._reaches)]:
+            self._reaches |= self._access.reaches(self._caller, asked)
+        return answers
+
+    def sees(self, row: Mapping[str, Any]) -> bool | None:
+        """Whether the row may be shown; ``None`` where its room could not be asked for any more."""
+        if row["roomId"] not in self._reaches:
+            return None
+        reach = self._reaches[row["roomId"]]
+        if reach is None or reach.intervals is None:
+            return reach is not None
+        return any(interval.covers(row["timestamp"]) for interval in reach.intervals)

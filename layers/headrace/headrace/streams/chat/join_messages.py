@@ -1,0 +1,64 @@
+"""What a room's history tells of comings and goings: JOIN and LEAVE messages, published like any message."""
+
+from __future__ import annotations
+
+from headrace.core import times
+from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.errors import Unavailable
+from headrace.core.keys import normalize_id
+from headrace.core.times import Clock
+from headrace.ingest.acceptor import Acceptor
+from headrace.runtime.observability import Meter, report
+from headrace.streams.chat.memberships import EventKind, Membership
+from headrace.streams.chat.stream import CHAT
+
+REPEAT = 5 * times.MINUTE
+"""How long a repeated request publishes its message once more: the first try may have ended between the two writes."""
+
+_NEVER = 253_402_300_799
+_TELLER = Caller("#memberships", "memberships", frozenset({EVENTS_WRITE}), _NEVER)
+"""Who sends them: no token has this subject, so nobody writes over them, and a repeated one is the same row."""
+
+
+class JoinMessages:
+    """Tells of joins and leaves through ``acceptor``."""
+
+    def __init__(self, acceptor: Acceptor, clock: Clock) -> None:
+        self._acceptor = acceptor
+        self._clock = clock
+
+    def tell(
+        self, membership: Membership, kind: EventKind, timestamp: str, correlation_id: str, meter: Meter, *, old: bool
+    ) -> None:
+        """Publish the message of the join or leave at ``timestamp``, unless it is over ``REPEAT`` ago and not ``old``.
+
+        Time and id are those of the join or leave, so that telling it twice is one message.
+
+        Raises:
+            Unavailable: neither lane took it; the membership is in force, and the same request heals the history.
+        """
+        event_id = membership.event_at(kind, timestamp)
+        if event_id is None or (not old and times.micros_of(timestamp) < self._clock.now() - REPEAT):
+            return
+        message = {
+            "roomId": membership.room_id,
+            "messageId": event_id,
+            "timestamp": timestamp,
+            "messageType": kind.upper(),
+            "message": "",
+            "userId": membership.user_id,
+            "username": shown_name(membership),
+        }
+        (result,) = self._acceptor.accept(CHAT, _TELLER, [message], correlation_id, meter)
+        if isinstance(result.error, Unavailable):
+            raise result.error
+        if result.error is not None:
+            report("UntoldMembership", f"a {kind} is in force, but not in the history: {result.error.message}")
+
+
+def shown_name(membership: Membership) -> str:
+    """The name that others see: the user's own, as far as it is known and can be a name in a message."""
+    try:
+        return normalize_id(membership.username or membership.user_id)
+    except ValueError:
+        return membership.user_id

@@ -1,0 +1,224 @@
+"""Rooms: what kind they are. A room never changes its kind, form, creator or time, so whoever knows it may remember it.
+
+A room is created by a PUT, or as an open one by its first message. One conditional put decides between two creators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from headrace.core.errors import StoreUnavailable
+from headrace.core.items import from_wire, to_wire
+from headrace.storage.dynamodb.client import ConditionFailed, batch_get, call
+
+RoomKind = Literal["open", "members"]
+Form = Literal["direct", "group"]
+
+OPEN: RoomKind = "open"
+MEMBERS: RoomKind = "members"
+DIRECT: Form = "direct"
+GROUP: Form = "group"
+DIRECT_SEATS = 2
+REMEMBERED = 10_000
+"""Rooms that one environment remembers: some megabytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A room; ``created_at`` is a canonical time, ``created_by`` the user id of its owner."""
+
+    room_id: str
+    kind: RoomKind
+    form: Form
+    created_at: str
+    created_by: str
+
+    def to_body(self) -> dict[str, Any]:
+        """As it stands in an answer, and in its row."""
+        return {
+            "roomId": self.room_id,
+            "kind": self.kind,
+            "form": self.form,
+            "createdAt": self.created_at,
+            "createdBy": self.created_by,
+        }
+
+
+class Rooms(Protocol):
+    """Keeps rooms. Every method may raise :class:`~headrace.core.errors.StoreUnavailable`."""
+
+    def get(self, room_id: str) -> Room | None:
+        """The room, if there is one."""
+        ...
+
+    def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
+        """The same for several; what could not be read now is left out."""
+        ...
+
+    def create(self, room: Room) -> Room:
+        """The room there is from now on: ``room``, or the one that was there before."""
+        ...
+
+    def take_seat(self, room_id: str, user_id: str) -> bool:
+        """Whether ``user_id`` has one of the two seats of a direct room, now or from before."""
+        ...
+
+
+class DynamoRooms:
+    """:class:`Rooms` in DynamoDB; every read is consistent."""
+
+    def __init__(self, client: Any, table: str) -> None:
+        self._client = client
+        self._table = table
+
+    def get(self, room_id: str) -> Room | None:
+        """The room, if there is one."""
+        key = {"roomId": {"S": room_id}}
+        answer = call(self._client, "get_item", TableName=self._table, Key=key, ConsistentRead=True)
+        return _room(answer["Item"]) if "Item" in answer else None
+
+    def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
+        """Several rooms."""
+        found: dict[str, Room | None] = {}
+        keys = [{"roomId": {"S": room_id}} for room_id in dict.fromkeys(room_ids)]
+        for asked, rows, left in batch_get(self._client, self._table, keys):
+            found |= {key["roomId"]["S"]: None for key in asked}
+            found |= {row["roomId"]["S"]: _room(row) for row in rows}
+            for key in left:
+                del found[key["roomId"]["S"]]
+        return found
+
+    def create(self, room: Room) -> Room:
+        """The room there is from now on."""
+        condition = "attribute_not_exists(roomId)"
+        try:
+            call(
+                self._client,
+                "put_item",
+                TableName=self._table,
+                Item=to_wire(room.to_body()),
+                ConditionExpression=condition,
+            )
+        except ConditionFailed:
+            there = self.get(room.room_id)
+            if there is None:
+                raise StoreUnavailable("the room cannot be read right now; try again shortly") from None
+            return there
+        return room
+
+    def take_seat(self, room_id: str, user_id: str) -> bool:
+        """Whether ``user_id`` has a seat."""
+        try:
+            call(
+                self._client,
+                "update_item",
+                TableName=self._table,
+                Key={"roomId": {"S": room_id}},
+                UpdateExpression="ADD seats :user",
+                ConditionExpression="attribute_not_exists(seats) OR size(seats) < :seats OR contains(seats, :one)",
+                ExpressionAttributeValues={
+                    ":user": {"SS": [user_id]},
+                    ":one": {"S": user_id},
+                    ":seats": {"N": str(DIRECT_SEATS)},
+                },
+            )
+        except ConditionFailed:
+            return False
+        return True
+
+
+def _room(row: dict[str, Any]) -> Room:
+    return room_of(from_wire(row))
+
+
+def room_of(plain: dict[str, Any]) -> Room:
+    """The room that a row of Rooms holds."""
+    return Room(plain["roomId"], plain["kind"], plain["form"], plain["createdAt"], plain["createdBy"])
+
+
+class MemoryRooms:
+    """Rooms in memory, for tests: ``rows`` by id. ``down``: nothing answers."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Room] = {}
+        self.seats: dict[str, set[str]] = {}
+        self.down = False
+        self.reads = 0
+
+    def get(self, room_id: str) -> Room | None:
+        """The room, if there is one."""
+        self._asked()
+        return self.rows.get(room_id)
+
+    def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
+        """Several rooms."""
+        self._asked()
+        return {room_id: self.rows.get(room_id) for room_id in room_ids}
+
+    def create(self, room: Room) -> Room:
+        """The room there is from now on."""
+        self._asked()
+        return self.rows.setdefault(room.room_id, room)
+
+    def take_seat(self, room_id: str, user_id: str) -> bool:
+        """Whether ``user_id`` has a seat."""
+        self._asked()
+        seats = self.seats.setdefault(room_id, set())
+        if user_id not in seats and len(seats) >= DIRECT_SEATS:
+            return False
+        seats.add(user_id)
+        return True
+
+    def _asked(self) -> None:
+        self.reads += 1
+        if self.down:
+            raise StoreUnavailable("rooms are away")
+
+
+class RememberedRooms:
+    """:class:`Rooms` that remember every room they have seen, up to ``limit``; one that is not there yet, never."""
+
+    def __init__(self, rooms: Rooms, limit: int = REMEMBERED) -> None:
+        self._rooms = rooms
+        self._limit = limit
+        self._known: dict[str, Room] = {}
+
+    def known(self, room_id: str) -> Room | None:
+        """The room, if it is remembered: asks nobody."""
+        return self._known.get(room_id)
+
+    def get(self, room_id: str) -> Room | None:
+        """The room, if there is one."""
+        known = self._known.get(room_id)
+        if known is None and (known := self._rooms.get(room_id)) is not None:
+            self._remember(known)
+        return known
+
+    def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
+        """Several rooms."""
+        found: dict[str, Room | None] = {each: self._known[each] for each in room_ids if each in self._known}
+        unknown = [each for each in room_ids if each not in found]
+        if unknown:
+            asked = self._rooms.get_many(unknown)
+            for room in asked.values():
+                if room is not None:
+                    self._remember(room)
+            found |= asked
+        return found
+
+    def create(self, room: Room) -> Room:
+        """The room there is from now on."""
+        there = self._rooms.create(room)
+        self._remember(there)
+        return there
+
+    def take_seat(self, room_id: str, user_id: str) -> bool:
+        """Whether ``user_id`` has a seat."""
+        return self._rooms.take_seat(room_id, user_id)
+
+    def _remember(self, room: Room) -> None:
+        while len(self._known) >= self._limit:
+            self._known.pop(next(iter(self._known)))
+        self._known[room.room_id] = room

@@ -1,0 +1,133 @@
+"""The stream ``chat``: messages in rooms."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from headrace.core import keys, times
+from headrace.core.caller import CHAT_WRITE
+from headrace.core.errors import FieldError, InvalidEvent
+from headrace.core.fields import CanonicalTime, EventModel, Id, SenderTag, Text, Time
+from headrace.core.items import Item
+from headrace.core.sender import SenderContext, choose_time, choose_user, expires_at
+from headrace.core.stream import AnalyticsDimensions, Index, Stream, TableSettings, ValidatedEvent
+from headrace.core.validation import incoming, stamped
+
+TEXT_BYTES = 4096
+TEXT = "TEXT"
+
+UNCHECKED = "uncheckedAt"
+"""The mark of a message whose sender's right could not be checked when it was accepted: the time of that."""
+ID_FIELD = "messageId"
+
+MessageType = Literal["TEXT", "JOIN", "LEAVE"]
+_TYPES = "one of TEXT, JOIN, LEAVE"
+_CLIENTS_TYPES = "TEXT; JOIN and LEAVE come from joining and leaving, or with the scope events:write"
+
+
+def _bounded(value: str) -> str:
+    if len(value) * 4 > TEXT_BYTES and len(value.encode()) > TEXT_BYTES:
+        raise PydanticCustomError("too_long", "is longer than 4096 bytes")
+    return value
+
+
+class IncomingMessage(EventModel):
+    """A message as a client sends it."""
+
+    room_id: Id = Field(description=keys.ID_FORM)
+    message: Annotated[Text, AfterValidator(_bounded)] = Field(description="a text of at most 4096 bytes in UTF-8")
+    message_id: Id | None = Field(default=None, description=keys.ID_FORM)
+    timestamp: Time | None = Field(default=None, description=times.ACCEPTED_FORM)
+    message_type: MessageType = Field(default="TEXT", description=_CLIENTS_TYPES)
+    user_id: Id | None = Field(default=None, description=keys.ID_FORM)
+    username: Id | None = Field(default=None, description=keys.ID_FORM)
+
+
+class StampedMessage(EventModel):
+    """A message as it travels in an envelope."""
+
+    room_id: Id = Field(description=keys.ID_FORM)
+    message_id: Id = Field(description=keys.ID_FORM)
+    timestamp: CanonicalTime = Field(description="a canonical UTC time with six digits")
+    user_id: Id = Field(description=keys.ID_FORM)
+    username: Text = Field(description="a text")
+    message: Text = Field(description="a text")
+    message_type: MessageType = Field(description=_TYPES)
+    sender: SenderTag = Field(description="12 characters of base32")
+    unchecked_at: CanonicalTime | None = Field(default=None, description="a canonical UTC time with six digits")
+
+
+_incoming = incoming(IncomingMessage)
+_stamped = stamped(StampedMessage)
+
+
+def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
+    """A client's message, validated and stamped.
+
+    Raises:
+        InvalidEvent: names each field, what came and what is allowed.
+    """
+    message = _incoming(raw)
+    if message.message_type != TEXT and not sender.trusted:
+        detail = FieldError("messageType", "is not one that clients send", message.message_type, _CLIENTS_TYPES)
+        raise InvalidEvent("messageType is not one that clients send", details=[detail])
+    timestamp = choose_time(sender, ID_FIELD, message.message_id, message.timestamp)
+    message_id = message.message_id or times.new_message_id(sender.now)
+    user_id, username = choose_user(sender, message.user_id, message.username)
+    tag = keys.sender_tag(sender.subject)
+    receipt = {"roomId": message.room_id, "messageId": message_id, "timestamp": timestamp}
+    event = {
+        **receipt,
+        "userId": user_id,
+        "username": username,
+        "message": message.message,
+        "messageType": message.message_type,
+        "sender": tag,
+    }
+    return ValidatedEvent(event, message_id, (message.room_id, keys.timestamp_sk(timestamp, message_id, tag)), receipt)
+
+
+def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
+    """The row of a stamped message; it is kept for ``table.retention_days``, if that is not 0.
+
+    Raises:
+        PoisonRecord: missing_field, empty_key, invalid_key or invalid_event.
+    """
+    message = _stamped(event)
+    row: Item = {
+        "roomId": message.room_id,
+        "timestampSk": keys.timestamp_sk(message.timestamp, message.message_id, message.sender),
+        "userId": message.user_id,
+        "username": message.username,
+        "message": message.message,
+        "messageType": message.message_type,
+        "messageId": message.message_id,
+        "timestamp": message.timestamp,
+        "bucketId": keys.bucket_id(message.message_id, table.time_write_shards),
+    }
+    if message.unchecked_at is not None:
+        row[UNCHECKED] = message.unchecked_at
+    if table.retention_days:
+        row["expiresAt"] = expires_at(message.timestamp, accepted_at, table.retention_days)
+    return row
+
+
+CHAT = Stream(
+    name="chat",
+    id_field=ID_FIELD,
+    write_scope=CHAT_WRITE,
+    accept=accept,
+    item=item,
+    table_setting="CHAT_MESSAGES_TABLE",
+    retention_setting="CHAT_RETENTION_DAYS",
+    partition_key="roomId",
+    sort_key="timestampSk",
+    indexes=(
+        Index(name="UserIndex", partition_key="userId", sort_key="timestampSk"),
+        Index(name="TimeIndex", partition_key="bucketId", sort_key="timestampSk", sharded=True),
+    ),
+    slot_dimensions=AnalyticsDimensions(user="userId", groups=("roomId",)),
+)

@@ -1,0 +1,175 @@
+"""Who may write to a room: checked before a message is accepted, or before it is stored."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from headrace.core import times
+from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.errors import FieldError, Forbidden, PoisonRecord, StoreThrottled, StoreUnavailable
+from headrace.core.intervals import Interval
+from headrace.core.items import Item
+from headrace.core.stream import ValidatedEvent
+from headrace.core.times import SECOND, micros_of
+from headrace.runtime.observability import report
+from headrace.storage.ports import Failure, Store, Table
+from headrace.streams.chat.access import not_in_room, was_said_outside
+from headrace.streams.chat.memberships import Memberships, Pair
+from headrace.streams.chat.rooms import GROUP, MEMBERS, OPEN, RememberedRooms, Room, Rooms
+from headrace.streams.chat.stream import UNCHECKED
+
+AWAY_SECONDS = 5.0
+"""How long the tables are not asked after they did not answer."""
+
+CHECK_SECONDS = 0.5
+"""After so long no further question is asked in a request; what is left is checked before it is stored."""
+
+
+Stays = tuple[Interval, ...]
+
+EVERYBODYS: Stays = (Interval("", None),)
+"""The right to a room that is open: as if one had always been in it."""
+
+
+class RoomGate:
+    """Lets into open rooms everybody, into ``members`` rooms who is in them, and creates a room by its first message.
+
+    Rooms that are remembered as open cost a look into a dict; each other room one consistent read per request.
+    """
+
+    def __init__(
+        self, rooms: RememberedRooms, memberships: Memberships, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._rooms = rooms
+        self._memberships = memberships
+        self._monotonic = monotonic
+        self._away_until = 0.0
+
+    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[Forbidden | None]:
+        """Why each event is refused, in order."""
+        trusted = caller.has(EVENTS_WRITE)
+        asked = [each for each in dict.fromkeys(event.event["roomId"] for event in events) if self._asks(each, trusted)]
+        if not asked:
+            return [None] * len(events)
+        at = times.iso(now)
+        rights = self._rights(caller, asked, trusted, at)
+        outcomes: list[Forbidden | None] = []
+        for each in events:
+            room_id = each.event["roomId"]
+            stays = rights.get(room_id, EVERYBODYS)
+            if stays is None:
+                each.event[UNCHECKED] = at
+            outcomes.append(None if stays is None or stays is EVERYBODYS else refusal(stays, each.event))
+        return outcomes
+
+    def _asks(self, room_id: str, trusted: bool) -> bool:
+        room = self._rooms.known(room_id)
+        return room is None or (room.kind == MEMBERS and not trusted)
+
+    def _rights(self, caller: Caller, room_ids: Sequence[str], trusted: bool, at: str) -> dict[str, Stays | None]:
+        """When ``caller`` was in each room, or ``EVERYBODYS``; ``None``: it cannot be told now."""
+        # A trusted sender may write anywhere; its rooms are asked for only to create those that are missing.
+        rights: dict[str, Stays | None] = dict.fromkeys(room_ids, EVERYBODYS if trusted else None)
+        deadline = self._monotonic() + CHECK_SECONDS
+        if self._monotonic() < self._away_until:
+            return rights
+        try:
+            members = []
+            for room_id, found in self._rooms.get_many(room_ids).items():
+                room = found
+                if room is None and self._monotonic() < deadline:
+                    room = self._rooms.create(Room(room_id, OPEN, GROUP, at, caller.subject))
+                if room is not None and room.kind == OPEN:
+                    rights[room_id] = EVERYBODYS
+                elif room is not None and not trusted:
+                    members.append((caller.subject, room_id))
+            if members and self._monotonic() < deadline:
+                for (_, room_id), membership in self._memberships.get_many(members).items():
+                    rights[room_id] = membership.intervals
+        except StoreUnavailable as error:
+            if not isinstance(error, StoreThrottled):
+                self._away_until = self._monotonic() + AWAY_SECONDS
+            report(type(error).__name__, f"rights are checked before storing: {error.message}")
+        return rights
+
+
+def refusal(stays: Stays, event: Mapping[str, Any]) -> Forbidden | None:
+    """Why an event may not be written now by whose ``stays`` in its room these are."""
+    if not stays or stays[-1].left_at is not None:
+        return not_in_room(event["roomId"])
+    if was_said_outside(stays, event["timestamp"]):
+        allowed = "a time at which you were in this room"
+        detail = FieldError("timestamp", "is of a time at which you were not in this room", event["timestamp"], allowed)
+        return Forbidden("timestamp is of a time at which you were not in this room", details=[detail])
+    return None
+
+
+CLOCK_SKEW = SECOND
+"""How far the clock that told a join may be ahead of the one that told the acceptance."""
+
+
+class CheckedStore:
+    """A :class:`~headrace.storage.ports.Store` that gives ``store`` only what its sender may write."""
+
+    def __init__(self, store: Store, rooms: Rooms, memberships: Memberships) -> None:
+        self._store = store
+        self._rooms = rooms
+        self._memberships = memberships
+
+    def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
+        """One outcome per item, in order. The mark is taken off, so that no row and no listener sees it."""
+        marked = {index: item.pop(UNCHECKED) for index, item in enumerate(items) if UNCHECKED in item}
+        if not marked:
+            return self._store.put_many(table, items)
+        refused = self._refused([(index, items[index], at) for index, at in marked.items()])
+        allowed = [index for index in range(len(items)) if index not in refused]
+        stored = self._store.put_many(table, [items[index] for index in allowed]) if allowed else []
+        outcomes: dict[int, Failure | None] = dict(zip(allowed, stored, strict=True))
+        outcomes.update(refused)
+        return [outcomes[index] for index in range(len(items))]
+
+    def _refused(self, marked: Sequence[tuple[int, Item, str]]) -> dict[int, Failure]:
+        """Why some of them are not stored, by index."""
+        try:
+            rooms = self._rooms_of(marked)
+            pairs = [_pair(item) for _, item, _ in marked if _is_members(rooms.get(item["roomId"]))]
+            memberships = self._memberships.get_many(list(dict.fromkeys(pairs))) if pairs else {}
+        except StoreUnavailable as error:
+            return {index: error for index, _, _ in marked}
+        refused: dict[int, Failure] = {}
+        for index, item, at in marked:
+            room, membership = rooms.get(item["roomId"]), memberships.get(_pair(item))
+            if room is None or (_is_members(room) and membership is None):
+                refused[index] = StoreUnavailable("the sender's right cannot be checked right now")
+            elif membership is not None and not may_store(membership.intervals, at, item["timestamp"]):
+                refused[index] = PoisonRecord("not_allowed")
+        return refused
+
+    def _rooms_of(self, marked: Sequence[tuple[int, Item, str]]) -> dict[str, Room | None]:
+        """The rooms as far as they can be read; one that is missing is created, as by any first message."""
+        rooms = self._rooms.get_many(list(dict.fromkeys(item["roomId"] for _, item, _ in marked)))
+        for _, item, at in marked:
+            room_id = item["roomId"]
+            if room_id in rooms and rooms[room_id] is None:
+                rooms[room_id] = self._rooms.create(Room(room_id, OPEN, GROUP, at, item["userId"]))
+        return rooms
+
+
+def _pair(item: Item) -> Pair:
+    return item["userId"], item["roomId"]
+
+
+def _is_members(room: Room | None) -> bool:
+    return room is not None and room.kind == MEMBERS
+
+
+def may_store(stays: Sequence[Interval], at: str, timestamp: str) -> bool:
+    """Whether a message that was accepted at ``at`` and carries ``timestamp`` may be stored.
+
+    Some stay covers ``at``, or begins within ``CLOCK_SKEW`` after it, and ``timestamp`` is not outside them all.
+    """
+    latest = micros_of(at) + CLOCK_SKEW
+    was_in = any(stay.covers(at) or (at <= stay.joined_at and micros_of(stay.joined_at) <= latest) for stay in stays)
+    return was_in and not was_said_outside(stays, timestamp)

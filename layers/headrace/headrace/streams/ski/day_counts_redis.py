@@ -1,0 +1,122 @@
+"""Counts of a resort's day in Redis or Valkey: one hash per day, changed by scripts that touch that one key.
+
+Fields: ``g`` generation, ``t`` since, ``s`` stage, ``u`` until, ``c`` when somebody was at it, ``n`` skiers; ``l`` +
+lift and ``h`` + hour hold counts; ``r`` + mark and ``k`` + skier are there for what was counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from headrace.streams.ski.day_counts import HOURS, MINUTES, CountedRide, Counts, State
+from headrace.streams.ski.keys import ResortDay, day_counts
+
+RIDES_PER_SCRIPT = 500
+
+_HOUR_FIELDS = [f"h{hour}" for hour in range(HOURS)]
+
+_BEGIN = """
+local found = redis.call('HMGET', KEYS[1], 'g', 't', 's', 'c')
+if found[1] and tonumber(found[2]) > tonumber(ARGV[3]) then
+  if found[3] ~= 'filling' or ARGV[2] - found[4] < tonumber(ARGV[4]) then return 0 end
+end
+redis.call('UNLINK', KEYS[1])
+redis.call('HSET', KEYS[1], 'g', ARGV[1], 't', ARGV[2], 'c', ARGV[2], 's', 'filling', 'u', ARGV[5])
+redis.call('PEXPIREAT', KEYS[1], ARGV[5])
+return 1
+"""
+
+_CLAIM = """
+local found = redis.call('HMGET', KEYS[1], 'g', 'c')
+if found[1] ~= ARGV[1] or ARGV[2] - found[2] < tonumber(ARGV[3]) then return 0 end
+redis.call('HSET', KEYS[1], 'c', ARGV[2])
+return 1
+"""
+
+_ADD = """
+local key, generation = KEYS[1], redis.call('HGET', KEYS[1], 'g')
+if not generation or (ARGV[1] ~= '' and ARGV[1] ~= generation) then return 0 end
+if ARGV[1] ~= '' then redis.call('HSET', key, 'c', ARGV[2]) end
+for at = 3, #ARGV, 4 do
+  if redis.call('HSETNX', key, 'r' .. ARGV[at], '') == 1 then
+    redis.call('HINCRBY', key, 'l' .. ARGV[at + 2], 1)
+    redis.call('HINCRBY', key, 'h' .. ARGV[at + 3], 1)
+    if redis.call('HSETNX', key, 'k' .. ARGV[at + 1], '') == 1 then redis.call('HINCRBY', key, 'n', 1) end
+  end
+end
+return 1
+"""
+
+_SETTLE = """
+local found = redis.call('HMGET', KEYS[1], 'g', 'u')
+if found[1] ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 's', ARGV[2], 'c', 0)
+if tonumber(ARGV[3]) < tonumber(found[2]) then
+  redis.call('HSET', KEYS[1], 'u', ARGV[3])
+  redis.call('PEXPIREAT', KEYS[1], ARGV[3])
+end
+return 1
+"""
+
+
+class Commands(Protocol):
+    """What :class:`headrace.storage.redis.RedisCache` does."""
+
+    def run(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """The answers to ``commands``, each on one key, sent together."""
+        ...
+
+
+class RedisDayCounts:
+    """A :class:`~headrace.streams.ski.day_counts.DayCounts`: one round trip per call, however many days."""
+
+    def __init__(self, cache: Commands) -> None:
+        self._cache = cache
+
+    def read(self, day: ResortDay, lifts: Sequence[int] = ()) -> tuple[State, Counts] | None:
+        """The counts as they stand."""
+        fields = ["g", "t", "s", "n", *_HOUR_FIELDS, *(f"l{lift}" for lift in lifts)]
+        (found,) = self._cache.run([("HMGET", day_counts(day), *fields)])
+        generation, since, stage, skiers, *counts = found
+        if generation is None:
+            return None
+        numbers = [int(count or 0) for count in counts]
+        by_lift = dict(zip(lifts, numbers[HOURS:], strict=True))
+        return State(generation.decode(), int(since), stage.decode()), Counts(
+            int(skiers or 0), by_lift, numbers[:HOURS]
+        )
+
+    def begin(self, day: ResortDay, generation: str, now: int, after: int, patience: int, until: int) -> bool:
+        """Start anew."""
+        return self._script(_BEGIN, day, generation, now, after, patience, until)
+
+    def claim(self, day: ResortDay, generation: str, now: int, patience: int) -> bool:
+        """Whether the caller may confirm."""
+        return self._script(_CLAIM, day, generation, now, patience)
+
+    def add(
+        self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None, now: int = 0
+    ) -> bool:
+        """Let rides join."""
+        commands = [
+            (*_on(_ADD, day), generation or "", now, *_arguments(each[at : at + RIDES_PER_SCRIPT]))
+            for day, each in rides
+            for at in range(0, len(each), RIDES_PER_SCRIPT)
+        ]
+        return all(self._cache.run(commands))
+
+    def settle(self, day: ResortDay, generation: str, stage: str, until: int) -> None:
+        """Say how far the counts are."""
+        self._script(_SETTLE, day, generation, stage, until)
+
+    def _script(self, script: str, day: ResortDay, *arguments: Any) -> bool:
+        return bool(self._cache.run([(*_on(script, day), *arguments)])[0])
+
+
+def _on(script: str, day: ResortDay) -> tuple[Any, ...]:
+    return "EVAL", script, 1, day_counts(day)
+
+
+def _arguments(rides: Sequence[CountedRide]) -> list[Any]:
+    return [value for ride in rides for value in (ride.mark, ride.skier, ride.lift, ride.time // MINUTES)]

@@ -1,0 +1,108 @@
+"""Builds and parses the keys of lift rides; what ``headrace/core/keys.py`` says of keys holds here too.
+
+A ride's key holds everything that a ride is: two rides that differ in anything are two rows, so a row never changes.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import NamedTuple
+
+from headrace.core.keys import SEPARATOR, derived_id, is_sender_tag, shard_of, shards_of
+
+
+class Ride(NamedTuple):
+    """What a row's sort key says."""
+
+    season: int
+    day: int
+    time: int
+    resort: int
+    lift: int
+    ride_id: str
+    sender_tag: str
+
+
+class ResortDay(NamedTuple):
+    """One day of one season at one resort."""
+
+    resort: int
+    season: int
+    day: int
+
+
+def ride_sk(ride: Ride) -> str:
+    """The sort key of a ride: in order of season, day and time, then resort, lift and id."""
+    return (
+        f"{ride.season:04d}#{ride.day:03d}#{ride.time:04d}#{ride.resort:09d}#{ride.lift:04d}"
+        f"#{ride.ride_id}#{ride.sender_tag}"
+    )
+
+
+def parse_ride_sk(key: str) -> Ride:
+    """The parts of a ride's sort key.
+
+    Raises:
+        ValueError: not such a key.
+    """
+    parts = key.split(SEPARATOR)
+    if len(parts) != 7 or not parts[5] or not is_sender_tag(parts[6]):
+        raise ValueError("not a ride's key")
+    season, day, time, resort, lift = map(int, parts[:5])
+    return Ride(season, day, time, resort, lift, parts[5], parts[6])
+
+
+def derived_ride_id(skier: int, day: ResortDay, time: int, lift: int) -> str:
+    """The id of a ride that brings none: the same for the same skier, place and minute."""
+    return derived_id(skier, *day, time, lift)
+
+
+def season_bounds(season: int) -> tuple[str, str]:
+    """Bounds on the sort keys of a season's rides: ``$`` follows ``#``, and no key equals either."""
+    return f"{season:04d}#", f"{season:04d}$"
+
+
+def day_bounds(season: int, day: int) -> tuple[str, str]:
+    """Bounds on the sort keys of a day's rides."""
+    return f"{season:04d}#{day:03d}#", f"{season:04d}#{day:03d}$"
+
+
+def event_id(skier: int, sk: str) -> str:
+    """One text for the whole key of a ride: its queue and its shard hang on it, whatever ids clients choose."""
+    return f"{skier}#{sk}"
+
+
+def ride_mark(skier: str, sk: str) -> bytes:
+    """A ride in 12 bytes: among a million of them, two are equal with a chance of 1 in 10^17."""
+    return blake2b(f"{skier}#{sk}".encode(), digest_size=12, person=b"rideMark").digest()
+
+
+def resort_day_shard(day: ResortDay, of: str, shards: int) -> str:
+    """The partition of a resort's day in the index that a ride with the event id ``of`` lies in."""
+    return shard_of(_named(day), of, shards)
+
+
+def resort_day_shards(day: ResortDay, shards: int) -> list[str]:
+    """All partitions of a resort's day."""
+    return shards_of(_named(day), shards)
+
+
+def _named(day: ResortDay) -> str:
+    return f"{day.resort}#{day.season:04d}#{day.day:03d}"
+
+
+def parse_resort_day(shard: str) -> ResortDay:
+    """The resort's day that a partition of the index belongs to.
+
+    Raises:
+        ValueError: not such a partition.
+    """
+    parts = shard.split(SEPARATOR)
+    if len(parts) != 4:
+        raise ValueError("not a resort's day")
+    return ResortDay(*(int(part) for part in parts[:3]))
+
+
+def day_counts(day: ResortDay) -> str:
+    """The cache key of the counts of a resort's day."""
+    return f"ski:day:{_named(day)}"

@@ -1,0 +1,97 @@
+"""Resorts and their seasons, and until when the counts of a resort's days are not to be believed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from headrace.core.errors import FieldError, NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class Resort:
+    """A resort; one that nobody added has no seasons.
+
+    ``doubtful_until`` (epoch milliseconds): counts of its days that were begun before then may miss rides.
+    """
+
+    resort_id: int
+    name: str | None = None
+    seasons: frozenset[int] = field(default=frozenset())
+    doubtful_until: int = 0
+
+    def require(self, season: int) -> None:
+        """Pass if ``season`` is one of this resort's.
+
+        Raises:
+            NotFound: names the seasons there are.
+        """
+        if season not in self.seasons:
+            raise unknown_season(season, self)
+
+
+class Resorts(Protocol):
+    """Where resorts are kept. Every method may raise :class:`~headrace.core.errors.StoreUnavailable`."""
+
+    def get(self, resort_id: int) -> Resort:
+        """The resort as it is now; without seasons if there is none."""
+        ...
+
+    def every(self) -> list[Resort]:
+        """All resorts that have a season, by id."""
+        ...
+
+    def add_season(self, resort_id: int, season: int, name: str | None = None) -> bool:
+        """Add a season, and the resort if there is none; ``name`` names it anew. Whether the season is new."""
+        ...
+
+    def doubt(self, resort_ids: Iterable[int], until: int) -> None:
+        """Let nobody believe counts of these resorts that were begun before ``until`` (epoch milliseconds)."""
+        ...
+
+
+class MemoryResorts:
+    """Resorts in memory, for tests; ``failure`` is raised by every call while it is set."""
+
+    def __init__(self) -> None:
+        self.failure: Exception | None = None
+        self.calls = 0
+        self._resorts: dict[int, Resort] = {}
+
+    def get(self, resort_id: int) -> Resort:
+        """The resort as it is now."""
+        self._call()
+        return self._resorts.get(resort_id, Resort(resort_id))
+
+    def every(self) -> list[Resort]:
+        """All resorts that have a season."""
+        self._call()
+        return [resort for _, resort in sorted(self._resorts.items()) if resort.seasons]
+
+    def add_season(self, resort_id: int, season: int, name: str | None = None) -> bool:
+        """Add a season."""
+        resort = self.get(resort_id)
+        self._resorts[resort_id] = replace(resort, name=name or resort.name, seasons=resort.seasons | {season})
+        return season not in resort.seasons
+
+    def doubt(self, resort_ids: Iterable[int], until: int) -> None:
+        """Let nobody believe counts that were begun before ``until``."""
+        for resort_id in resort_ids:
+            resort = self.get(resort_id)
+            self._resorts[resort_id] = replace(resort, doubtful_until=max(until, resort.doubtful_until))
+
+    def _call(self) -> None:
+        self.calls += 1
+        if self.failure is not None:
+            raise self.failure
+
+
+def unknown_season(season: int, *asked: Resort) -> NotFound:
+    """The error that names ``season``, and the seasons of the resorts that were ``asked``."""
+    known = sorted(set().union(*(resort.seasons for resort in asked)))
+    what = ", ".join(map(str, known[-10:])) or "none yet"
+    where = f"resort {asked[0].resort_id}" if len(asked) == 1 else "any resort asked for"
+    allowed = f"a season of {where}: {what}; POST /resorts/{{resortID}}/seasons adds one"
+    message = f"is not a season of {where}"
+    return NotFound(f"seasonID {message}", details=[FieldError("seasonID", message, season, allowed)])

@@ -1,0 +1,90 @@
+"""What one skier did: read from the skier's own partition of the table, consistently and to the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from headrace.core import times
+from headrace.core.times import Clock
+from headrace.storage.ports import RangeQuery, RangeReader
+from headrace.streams.ski.fields import VERTICAL_PER_LIFT
+from headrace.streams.ski.keys import ResortDay, Ride, day_bounds, parse_ride_sk, season_bounds
+
+PAGE = 10_000
+"""Rows asked for at once; the table ends a page at 1 MB."""
+
+
+class Skiers:
+    """Answers about one skier at a time; ``table`` is that of the rides. Any method may raise StoreUnavailable."""
+
+    def __init__(self, reader: RangeReader, table: str, clock: Clock) -> None:
+        self._reader = reader
+        self._table = table
+        self._clock = clock
+
+    def day_vertical(self, skier: int, day: ResortDay) -> int:
+        """The vertical of the skier's day at one resort."""
+        rides = self._rides(skier, *day_bounds(day.season, day.day))
+        return vertical(ride for ride in rides if ride.resort == day.resort)
+
+    def totals(self, skier: int, resorts: Iterable[int], season: int | None) -> list[dict[str, Any]]:
+        """Vertical by resort and season, of ``resorts`` only; a resort and season without rides is left out."""
+        asked = set(resorts)
+        bounds = season_bounds(season) if season is not None else (None, None)
+        found: dict[tuple[int, int], int] = {}
+        for ride in self._rides(skier, *bounds):
+            if ride.resort in asked:
+                place = ride.resort, ride.season
+                found[place] = found.get(place, 0) + vertical([ride])
+        return [
+            {"resortID": resort, "seasonID": str(in_season), "totalVert": total}
+            for (resort, in_season), total in sorted(found.items())
+        ]
+
+    def days(self, skier: int, season: int) -> list[dict[str, Any]]:
+        """The days skied in a season, each with its vertical and its lifts in order, repeats kept."""
+        days: dict[int, list[Ride]] = {}
+        for ride in self._rides(skier, *season_bounds(season)):
+            days.setdefault(ride.day, []).append(ride)
+        return [{"dayID": day, **day_body(rides)} for day, rides in days.items()]
+
+    def day(self, skier: int, season: int, day: int) -> dict[str, Any]:
+        """One day: its vertical, its lifts in order with repeats, and each ride with its time and resort."""
+        rides = list(self._rides(skier, *day_bounds(season, day)))
+        listed = [
+            {"time": ride.time, "resortID": ride.resort, "liftID": ride.lift, "rideID": ride.ride_id} for ride in rides
+        ]
+        return {**day_body(rides), "rides": listed}
+
+    def _rides(self, skier: int, lower: str | None, upper: str | None) -> Iterator[Ride]:
+        query = RangeQuery(
+            self._table,
+            "skierID",
+            str(skier),
+            "rideSk",
+            lower=lower,
+            upper=upper,
+            newest_first=False,
+            limit=PAGE,
+            consistent=True,
+            unexpired_at=self._clock.now() // times.SECOND,
+        )
+        while True:
+            page = self._reader.read(query)
+            for row in page.items:
+                yield parse_ride_sk(row["rideSk"])
+            if page.more is None:
+                return
+            query = replace(query, start=page.more)
+
+
+def vertical(rides: Iterable[Ride]) -> int:
+    """The vertical of ``rides``."""
+    return sum(VERTICAL_PER_LIFT * ride.lift for ride in rides)
+
+
+def day_body(rides: list[Ride]) -> dict[str, Any]:
+    """A day's vertical and lifts."""
+    return {"vertical": vertical(rides), "lifts": [ride.lift for ride in rides]}

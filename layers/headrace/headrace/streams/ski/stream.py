@@ -1,0 +1,134 @@
+"""The stream ``ski``: rides on lifts, with the names of the public SkiDataAPI."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from headrace.core import keys, times
+from headrace.core.caller import EVENTS_WRITE
+from headrace.core.fields import EventModel, Id, SenderTag
+from headrace.core.items import Item
+from headrace.core.sender import SenderContext
+from headrace.core.stream import Entrance, Index, Listener, Shards, Stream, TableSettings, ValidatedEvent
+from headrace.core.validation import incoming, stamped
+from headrace.streams.ski.fields import DAY, LIFT, RESORT, SEASON, SKIER, TIME
+from headrace.streams.ski.keys import ResortDay, Ride, derived_ride_id, event_id, resort_day_shard, ride_sk
+
+ID_FIELD = "rideID"
+
+RESORT_DAY_INDEX = Index(
+    name="ResortDayIndex", partition_key="resortDayId", sort_key="rideSk", shards=Shards(write=8, read=8)
+)
+"""Each shard takes 1000 rides a second of one resort's day. Grow ``read`` first, and never shrink it below a ``write``
+that stored rides were written with."""
+
+ResortID = Annotated[int, RESORT.validator(), Field(alias="resortID", description=RESORT.form)]
+SeasonID = Annotated[int, SEASON.validator(), Field(alias="seasonID", description=SEASON.form)]
+DayID = Annotated[int, DAY.validator(), Field(alias="dayID", description=DAY.form)]
+SkierID = Annotated[int, SKIER.validator(), Field(alias="skierID", description=SKIER.form)]
+Minute = Annotated[int, TIME.validator(), Field(description=f"{TIME.form}: the minute of the ski day")]
+LiftID = Annotated[int, LIFT.validator(), Field(alias="liftID", description=LIFT.form)]
+
+
+class IncomingRide(EventModel):
+    """A ride as a client sends it; ids and numbers may be texts of digits, as they are in a path."""
+
+    resort: ResortID
+    season: SeasonID
+    day: DayID
+    skier: SkierID
+    time: Minute
+    lift: LiftID
+    ride_id: Id | None = Field(default=None, alias="rideID", description=keys.ID_FORM)
+
+
+class StampedRide(IncomingRide):
+    """A ride as it travels in an envelope."""
+
+    ride_id: Id = Field(alias="rideID", description=keys.ID_FORM)
+    sender: SenderTag = Field(description="12 characters of base32")
+
+
+_incoming = incoming(IncomingRide)
+_stamped = stamped(StampedRide)
+
+
+def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
+    """A client's ride, validated and stamped.
+
+    Raises:
+        InvalidEvent: names each field, what came and what is allowed.
+    """
+    ride = _incoming(raw)
+    day = ResortDay(ride.resort, ride.season, ride.day)
+    ride_id = ride.ride_id or derived_ride_id(ride.skier, day, ride.time, ride.lift)
+    tag = keys.sender_tag(sender.subject)
+    sk = ride_sk(Ride(ride.season, ride.day, ride.time, ride.resort, ride.lift, ride_id, tag))
+    event = {
+        "resortID": ride.resort,
+        "seasonID": ride.season,
+        "dayID": ride.day,
+        "skierID": ride.skier,
+        "time": ride.time,
+        "liftID": ride.lift,
+        ID_FIELD: ride_id,
+        "sender": tag,
+    }
+    return ValidatedEvent(event, event_id(ride.skier, sk), (str(ride.skier), sk), {ID_FIELD: ride_id})
+
+
+def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
+    """The row of a stamped ride; it is kept for ``table.retention_days``, if that is not 0.
+
+    Raises:
+        PoisonRecord: missing_field, empty_key, invalid_key or invalid_event.
+    """
+    ride = _stamped(event)
+    sk = ride_sk(Ride(ride.season, ride.day, ride.time, ride.resort, ride.lift, ride.ride_id, ride.sender))
+    shards = RESORT_DAY_INDEX.shards.write if RESORT_DAY_INDEX.shards else table.time_write_shards
+    row: Item = {
+        "skierID": str(ride.skier),
+        "rideSk": sk,
+        "resortDayId": resort_day_shard(
+            ResortDay(ride.resort, ride.season, ride.day), event_id(ride.skier, sk), shards
+        ),
+    }
+    if table.retention_days:
+        row["expiresAt"] = _expires_at(accepted_at, table.retention_days)
+    return row
+
+
+def _expires_at(accepted_at: int, retention_days: int) -> int:
+    """Counted from the end of the day of acceptance: so whoever sends a ride again that day changes nothing."""
+    return (accepted_at // times.DAY + 1 + retention_days) * times.DAY // times.SECOND
+
+
+def _listener() -> Listener:
+    # Not at the top: only persist_events listens.
+    from headrace.ski.telling import listener
+
+    return listener()
+
+
+def _gate() -> Entrance:
+    from headrace.ski.telling import gate
+
+    return gate()
+
+
+SKI = Stream(
+    name="ski",
+    id_field=ID_FIELD,
+    write_scope=EVENTS_WRITE,
+    accept=accept,
+    item=item,
+    table_setting="LIFT_RIDES_TABLE",
+    retention_setting="SKI_RETENTION_DAYS",
+    partition_key="skierID",
+    sort_key="rideSk",
+    indexes=(RESORT_DAY_INDEX,),
+    listener=_listener,
+    gate=_gate,
+)

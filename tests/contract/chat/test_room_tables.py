@@ -1,0 +1,295 @@
+"""One suite for every place that keeps rooms and memberships."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from headrace.core.errors import Conflict, StoreUnavailable
+from headrace.core.intervals import Interval
+from headrace.core.keys import membership_event
+from headrace.core.times import iso
+from headrace.runtime.aws import client
+from headrace.streams.chat.activity import ActiveRoom, DynamoRoomActivity, MemoryRoomActivity, RoomActivity
+from headrace.streams.chat.memberships import (
+    EVENT_ID_LIMIT,
+    JOINS_LIMIT,
+    LEAVES_LIMIT,
+    Change,
+    EventKind,
+    Membership,
+    Memberships,
+    MemoryMemberships,
+)
+from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
+from headrace.streams.chat.rooms import DynamoRooms, MemoryRooms, RememberedRooms, Room, Rooms
+from tests.contract.rabbit import free_port
+
+ROOMS = "Rooms"
+MEMBERSHIPS = "Memberships"
+T = [iso(1_763_719_258_000_000 + number) for number in range(100)]
+KITCHEN = Room("kitchen", "members", "group", T[0], "alice")
+
+Parts = tuple[Rooms, Memberships]
+
+
+@pytest.fixture
+def tables(dynalite: str) -> Iterator[Any]:
+    dynamodb = client("dynamodb", timeout=30, attempts=1)
+    text = {"AttributeType": "S"}
+    by_room = [{"AttributeName": "roomId", "KeyType": "HASH"}, {"AttributeName": "userId", "KeyType": "RANGE"}]
+    dynamodb.create_table(
+        TableName=ROOMS,
+        KeySchema=by_room[:1],
+        AttributeDefinitions=[{"AttributeName": "roomId", **text}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    dynamodb.create_table(
+        TableName=MEMBERSHIPS,
+        KeySchema=[{"AttributeName": "userId", "KeyType": "HASH"}, {"AttributeName": "roomId", "KeyType": "RANGE"}],
+        AttributeDefinitions=[{"AttributeName": name, **text} for name in ("userId", "roomId")],
+        GlobalSecondaryIndexes=[
+            {"IndexName": "RoomMembers", "KeySchema": by_room, "Projection": {"ProjectionType": "KEYS_ONLY"}}
+        ],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    for name in (ROOMS, MEMBERSHIPS):
+        dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1})
+    yield dynamodb
+    for name in (ROOMS, MEMBERSHIPS):
+        dynamodb.delete_table(TableName=name)
+        dynamodb.get_waiter("table_not_exists").wait(TableName=name, WaiterConfig={"Delay": 1})
+    dynamodb.close()
+
+
+@pytest.fixture(params=["memory", "dynamodb"])
+def parts(request: pytest.FixtureRequest) -> Parts:
+    if request.param == "memory":
+        return MemoryRooms(), MemoryMemberships()
+    dynamodb = request.getfixturevalue("tables")
+    return DynamoRooms(dynamodb, ROOMS), DynamoMemberships(dynamodb, MEMBERSHIPS)
+
+
+def change(kind: EventKind, at: str, event_id: str = "e", **more: Any) -> Change:
+    fields = {"user_id": "bob", "room_id": "kitchen", **more}
+    return Change(kind=kind, event=membership_event(at, event_id), **fields)
+
+
+def test_the_first_of_two_creators_decides_what_a_room_is(parts: Parts) -> None:
+    rooms, _ = parts
+    other = Room("kitchen", "open", "direct", T[1], "mallory")
+
+    assert rooms.get("kitchen") is None
+    assert rooms.create(KITCHEN) == KITCHEN
+    assert rooms.create(other) == KITCHEN
+    assert rooms.get("kitchen") == KITCHEN
+    assert rooms.get_many(["kitchen", "cellar", "kitchen"]) == {"kitchen": KITCHEN, "cellar": None}
+
+
+def test_a_direct_room_has_two_seats_and_who_has_one_keeps_it(parts: Parts) -> None:
+    rooms, _ = parts
+    rooms.create(KITCHEN)
+
+    assert [rooms.take_seat("kitchen", user) for user in ("alice", "bob", "carol", "bob", "alice")] == [
+        True,
+        True,
+        False,
+        True,
+        True,
+    ]
+    assert rooms.get("kitchen") == KITCHEN
+
+
+def test_repeated_and_reordered_joins_and_leaves_come_to_the_same_intervals(parts: Parts) -> None:
+    """P8."""
+    _, memberships = parts
+    changes = [change("leave", T[5]), change("join", T[7]), change("join", T[2]), change("join", T[2])]
+
+    for each in changes:
+        after = memberships.add(each)
+
+    assert after.intervals == (Interval(T[2], T[5]), Interval(T[7], None))
+    assert memberships.get("bob", "kitchen") == after
+
+
+def test_a_change_is_answered_with_what_others_had_answered_before(parts: Parts) -> None:
+    _, memberships = parts
+
+    joined = memberships.add(change("join", T[2], role="owner", username="Bob"))
+    left = memberships.add(change("leave", T[4]))
+
+    assert (joined.role, joined.username, joined.is_open) == ("owner", "Bob", True)
+    assert (left.role, left.username, left.is_open) == ("member", "Bob", False)
+    assert left.joins == joined.joins
+    assert memberships.set_role("bob", "kitchen", "owner").role == "owner"
+    assert memberships.add(change("join", T[6])).role == "owner", "a role that is not named stays"
+
+
+def test_several_memberships_are_read_at_once_and_one_that_is_not_there_is_empty(parts: Parts) -> None:
+    _, memberships = parts
+    memberships.add(change("join", T[2]))
+    pairs = [("bob", "kitchen"), ("carol", "kitchen"), ("bob", "kitchen")]
+    pairs += [("bob", f"room-{number}") for number in range(150)]
+
+    found = memberships.get_many(pairs)
+
+    assert len(found) == 152
+    assert [pair for pair, membership in found.items() if membership.is_open] == [("bob", "kitchen")]
+
+
+def test_the_users_of_a_room_come_in_pages_in_order(parts: Parts) -> None:
+    _, memberships = parts
+    for user in ("dora", "bob", "Ærø", "carol", "alice"):
+        memberships.add(change("join", T[2], user_id=user))
+    memberships.add(change("join", T[2], user_id="eve", room_id="cellar"))
+
+    first, more = memberships.users_of("kitchen", None, 3)
+    rest, _ = memberships.users_of("kitchen", first[-1], 10)
+
+    assert (first, more) == (["alice", "bob", "carol"], True)
+    assert rest == ["dora", "Ærø"]
+
+
+def test_a_set_is_bounded_and_a_full_one_says_so_but_still_takes_what_it_has(parts: Parts) -> None:
+    _, memberships = parts
+    widest = "x" * (EVENT_ID_LIMIT - 4)
+    kinds: list[tuple[EventKind, int]] = [("join", JOINS_LIMIT), ("leave", LEAVES_LIMIT)]
+    if isinstance(memberships, DynamoMemberships):
+        # One by one would take half a minute.
+        row = {
+            "userId": {"S": "bob"},
+            "roomId": {"S": "kitchen"},
+            **{f"{kind}s": {"SS": [f"{T[3]}#{widest}{n:04d}" for n in range(limit)]} for kind, limit in kinds},
+        }
+        memberships._client.put_item(TableName=MEMBERSHIPS, Item=row)
+    else:
+        for kind, limit in kinds:
+            for number in range(limit):
+                memberships.add(change(kind, T[3], f"{widest}{number:04d}"))
+
+    for kind, _ in kinds:
+        with pytest.raises(Conflict, match="too often"):
+            memberships.add(change(kind, T[3], "one more"))
+        full = memberships.add(change(kind, T[3], f"{widest}0000"))
+    assert (len(full.joins), len(full.leaves)) == (JOINS_LIMIT, LEAVES_LIMIT)
+
+
+def test_a_users_rooms_come_in_order_as_far_as_a_limit(parts: Parts) -> None:
+    _, memberships = parts
+    for room in ("küche", "attic", "kitchen", "cellar"):
+        memberships.add(change("join", T[2], room_id=room))
+    memberships.add(change("join", T[2], user_id="bobby"))
+
+    found, more = memberships.rooms_of("bob", 3)
+
+    assert ([each.room_id for each in found], more) == (["attic", "cellar", "kitchen"], True)
+    assert found[2] == memberships.get("bob", "kitchen")
+    assert memberships.rooms_of("bob", 4)[1] is False
+    assert memberships.rooms_of("nobody", 4) == ([], False)
+
+
+def test_more_memberships_than_one_read_gives_are_all_found(parts: Parts) -> None:
+    _, memberships = parts
+    joins = frozenset(f"{T[3]}#{number:064d}" for number in range(1000))
+    for number in range(15):
+        room_id = f"room-{number:02d}"
+        if isinstance(memberships, DynamoMemberships):
+            row = {"userId": {"S": "bob"}, "roomId": {"S": room_id}, "joins": {"SS": sorted(joins)}}
+            memberships._client.put_item(TableName=MEMBERSHIPS, Item=row)
+        else:
+            assert isinstance(memberships, MemoryMemberships)
+            memberships.rows["bob", room_id] = Membership("bob", room_id, joins)
+
+    found, more = memberships.rooms_of("bob", 14)
+
+    assert ([each.room_id for each in found], more) == ([f"room-{number:02d}" for number in range(14)], True)
+    assert all(each.joins == joins for each in found)
+
+
+def test_a_read_mark_moves_forward_only_and_only_where_somebody_was(parts: Parts) -> None:
+    _, memberships = parts
+    assert not memberships.mark_read("bob", "kitchen", T[3])
+    before = memberships.add(change("join", T[2], username="Bob"))
+
+    assert [memberships.mark_read("bob", "kitchen", T[number]) for number in (5, 4, 5, 6)] == [True, False, False, True]
+
+    assert memberships.get("bob", "kitchen") == replace(before, read_to=T[6])
+    assert memberships.add(change("leave", T[7])).read_to == T[6]
+    assert not memberships.get("carol", "kitchen").joins
+
+
+def test_the_last_activity_of_a_room_moves_forward_only_and_makes_no_room(parts: Parts) -> None:
+    rooms, _ = parts
+    activity: RoomActivity = (
+        MemoryRoomActivity(rooms) if isinstance(rooms, MemoryRooms) else DynamoRoomActivity(rooms._client, ROOMS)  # type: ignore[attr-defined]
+    )
+    assert not activity.raise_to("kitchen", T[5])
+    rooms.create(KITCHEN)
+    for number in range(150):
+        rooms.create(Room(f"room-{number}", "open", "group", T[0], "alice"))
+    assert activity.read(["kitchen"]) == {"kitchen": ActiveRoom(KITCHEN, None)}
+
+    assert [activity.raise_to("kitchen", T[number]) for number in (5, 4, 5, 6)] == [True, False, False, True]
+
+    found = activity.read(["kitchen", "nowhere", "kitchen", *(f"room-{number}" for number in range(150))])
+    assert (found["kitchen"], len(found)) == (ActiveRoom(KITCHEN, T[6]), 151)
+    assert (rooms.get("kitchen"), rooms.get("nowhere"), activity.read([])) == (KITCHEN, None, {})
+
+
+def test_ids_of_any_script_are_kept_as_they_are(parts: Parts) -> None:
+    rooms, memberships = parts
+    room = Room("küche ☕ 厨房", "members", "group", T[0], "Zoë")
+
+    rooms.create(room)
+    memberships.add(change("join", T[2], user_id="Zoë", room_id=room.room_id))
+
+    assert rooms.get(room.room_id) == room
+    assert memberships.users_of(room.room_id, None, 5) == (["Zoë"], False)
+    assert memberships.get("Zoë", room.room_id).is_open
+
+
+def test_a_table_that_is_away_is_said_to_be(dynalite: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
+    away = client("dynamodb", attempts=1)
+    rooms, memberships = DynamoRooms(away, ROOMS), DynamoMemberships(away, MEMBERSHIPS)
+
+    for ask in (
+        lambda: rooms.get("kitchen"),
+        lambda: rooms.get_many(["kitchen"]),
+        lambda: rooms.create(KITCHEN),
+        lambda: rooms.take_seat("kitchen", "bob"),
+        lambda: memberships.get("bob", "kitchen"),
+        lambda: memberships.get_many([("bob", "kitchen")]),
+        lambda: memberships.add(change("join", T[2])),
+        lambda: memberships.users_of("kitchen", None, 5),
+        lambda: memberships.rooms_of("bob", 5),
+        lambda: memberships.mark_read("bob", "kitchen", T[3]),
+        lambda: DynamoRoomActivity(away, ROOMS).read([f"room-{number}" for number in range(150)]),
+        lambda: DynamoRoomActivity(away, ROOMS).raise_to("kitchen", T[3]),
+    ):
+        with pytest.raises(StoreUnavailable):
+            ask()
+
+
+def test_a_room_is_asked_for_once_and_a_missing_one_every_time() -> None:
+    rooms = MemoryRooms()
+    remembered = RememberedRooms(rooms, limit=2)
+
+    assert [remembered.get("kitchen"), remembered.get("kitchen")] == [None, None]
+    assert rooms.reads == 2
+    rooms.create(KITCHEN)
+    assert {remembered.get("kitchen") for _ in range(5)} == {KITCHEN}
+    assert rooms.reads == 4
+    assert remembered.get_many(["kitchen", "cellar"]) == {"kitchen": KITCHEN, "cellar": None}
+
+
+def test_what_is_remembered_of_rooms_is_bounded() -> None:
+    remembered = RememberedRooms(MemoryRooms(), limit=3)
+
+    for number in range(10):
+        remembered.create(Room(f"room-{number}", "open", "group", T[0], "alice"))
+
+    assert [number for number in range(10) if remembered.known(f"room-{number}")] == [7, 8, 9]

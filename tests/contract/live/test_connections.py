@@ -1,0 +1,219 @@
+"""One suite for every place that remembers connections."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from headrace.core.caller import Caller
+from headrace.core.errors import StoreUnavailable
+from headrace.core.items import from_wire
+from headrace.core.keys import connection_room
+from headrace.core.times import FixedClock
+from headrace.live.connections import CONNECTION_SECONDS, Connections, Subscription
+from headrace.live.connections_dynamodb import DynamoConnections
+from headrace.live.memory import MemoryConnections
+from headrace.runtime.aws import client
+from tests.contract.rabbit import free_port
+
+NOW = 1_763_719_258
+CLOCK = FixedClock(NOW * 1_000_000)
+ALICE = Caller("alice", "Alice", frozenset({"chat:read"}), NOW + 3600)
+TABLE = "Connections"
+
+Rows = Callable[[], list[dict[str, Any]]]
+
+
+def tables(request: pytest.FixtureRequest, emulator: str) -> Iterator[Any]:
+    request.getfixturevalue(emulator)
+    dynamodb = client("dynamodb", timeout=30, attempts=1)  # a first call loads much of the emulator
+    dynamodb.create_table(
+        TableName=TABLE,
+        KeySchema=[
+            {"AttributeName": "roomId", "KeyType": "HASH"},
+            {"AttributeName": "connectionId", "KeyType": "RANGE"},
+        ],
+        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("roomId", "connectionId")],
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": "ByConnection",
+                "KeySchema": [{"AttributeName": "connectionId", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "KEYS_ONLY"},
+            }
+        ],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    while dynamodb.describe_table(TableName=TABLE)["Table"]["TableStatus"] != "ACTIVE":
+        time.sleep(0.05)
+    yield dynamodb
+    dynamodb.delete_table(TableName=TABLE)
+    while TABLE in dynamodb.list_tables()["TableNames"]:
+        time.sleep(0.05)
+    dynamodb.close()
+
+
+@pytest.fixture(params=["memory", "aws", "dynalite"])
+def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Connections, Rows, FixedClock]]:
+    """What remembers, all its rows, and its clock."""
+    clock = FixedClock(NOW * 1_000_000)
+    if request.param == "memory":
+        memory = MemoryConnections(clock)
+        yield memory, lambda: list(memory.rows.values()), clock
+        return
+    for dynamodb in tables(request, request.param):
+        yield (
+            DynamoConnections(dynamodb, TABLE, clock),
+            lambda found=dynamodb: [from_wire(item) for item in found.scan(TableName=TABLE)["Items"]],
+            clock,
+        )
+
+
+def test_an_open_connection_is_known_by_its_user_and_outlives_what_api_gateway_allows_by_little(
+    parts: tuple[Connections, Rows, FixedClock],
+) -> None:
+    connections, rows, _ = parts
+
+    connections.open("c-1", ALICE)
+
+    (row,) = rows()
+    assert row.pop("expiresAt") - NOW - CONNECTION_SECONDS in range(1, 3600)
+    assert row == {
+        "roomId": connection_room("c-1"),
+        "connectionId": "c-1",
+        "userId": "alice",
+        "connectedAt": NOW,
+        "tokenExpiresAt": NOW + 3600,
+    }
+
+
+def test_closing_takes_a_connection_out_of_all_its_rooms_and_no_other_out_of_any(
+    parts: tuple[Connections, Rows, FixedClock],
+) -> None:
+    """Fault 16 of the design, in spirit: another connection deleted than the one that is gone."""
+    connections, rows, _ = parts
+    for connection in ("c-1", "c-2"):
+        connections.open(connection, ALICE)
+    for number in range(60):
+        connections.subscribe(f"room-{number}", "c-1", ALICE, NOW, None)
+    connections.subscribe("room-1", "c-2", ALICE, NOW, None)
+
+    assert connections.close("c-1") == 61
+
+    assert {row["roomId"] for row in rows()} == {connection_room("c-2"), "room-1"}
+    assert {row["connectionId"] for row in rows()} == {"c-2"}
+
+
+def test_closing_twice_or_what_was_never_open_is_harmless(parts: tuple[Connections, Rows, FixedClock]) -> None:
+    connections, rows, _ = parts
+    connections.open("c-1", ALICE)
+
+    for connection in ("c-1", "c-1", "never"):
+        connections.close(connection)
+
+    assert rows() == []
+
+
+BOB = Caller("bob", "Bob", frozenset({"chat:read"}), NOW + 3600)
+SINCE = "2025-11-21T10:00:00.000000Z"
+
+
+def test_who_listens_to_a_room_is_known_at_once_and_only_while_connection_and_token_live(
+    parts: tuple[Connections, Rows, FixedClock],
+) -> None:
+    connections, _, clock = parts
+    connections.subscribe("kitchen", "c-1", ALICE, NOW, None)
+    connections.subscribe("kitchen", "c-2", BOB, NOW - CONNECTION_SECONDS, SINCE)
+    connections.subscribe("hall", "c-1", ALICE, NOW, None)
+
+    assert connections.subscriptions("kitchen") == [
+        Subscription("c-1", "alice"),
+        Subscription("c-2", "bob", SINCE),
+    ]
+    clock.advance(601)
+    assert connections.subscriptions("kitchen") == [Subscription("c-1", "alice")]
+    clock.advance(3000)
+    assert connections.subscriptions("kitchen") == []
+    assert not connections.has_subscriptions("kitchen")
+    assert connections.subscriptions("cellar") == []
+
+
+def test_subscribing_again_is_the_same_subscription(parts: tuple[Connections, Rows, FixedClock]) -> None:
+    connections, rows, _ = parts
+
+    for since in (None, SINCE):
+        connections.subscribe("kitchen", "c-1", ALICE, NOW, since)
+
+    assert connections.subscriptions("kitchen") == [Subscription("c-1", "alice", SINCE)]
+    assert len(rows()) == 1
+
+
+def test_unsubscribing_takes_these_connections_out_of_this_room(parts: tuple[Connections, Rows, FixedClock]) -> None:
+    connections, rows, _ = parts
+    for number in range(40):
+        connections.subscribe("kitchen", f"c-{number}", ALICE, NOW, None)
+    connections.subscribe("hall", "c-1", ALICE, NOW, None)
+
+    connections.unsubscribe("kitchen", [f"c-{number}" for number in range(35)] + ["c-1", "never"])
+    connections.unsubscribe("kitchen", [])
+
+    left = {(row["roomId"], row["connectionId"]) for row in rows()}
+    assert left == {*(("kitchen", f"c-{number}") for number in range(35, 40)), ("hall", "c-1")}
+
+
+def test_a_user_who_is_out_of_a_room_hears_nothing_of_it_on_any_connection(
+    parts: tuple[Connections, Rows, FixedClock],
+) -> None:
+    connections, _, _ = parts
+    for number in range(60):
+        connections.subscribe("den", f"c-{number}", ALICE if number % 2 else BOB, NOW, SINCE)
+    connections.subscribe("hall", "c-1", ALICE, NOW, None)
+
+    assert connections.unsubscribe_user("den", "alice") == 30
+    assert connections.unsubscribe_user("den", "alice") == 0
+
+    assert {each.user_id for each in connections.subscriptions("den")} == {"bob"}
+    assert len(connections.subscriptions("hall")) == 1
+
+
+def test_a_room_that_is_one_for_members_now_keeps_members_only(parts: tuple[Connections, Rows, FixedClock]) -> None:
+    connections, _, _ = parts
+    connections.subscribe("den", "c-1", ALICE, NOW, SINCE)
+    connections.subscribe("den", "c-2", BOB, NOW, None)
+
+    assert connections.members_only("den") == 1
+
+    assert connections.subscriptions("den") == [Subscription("c-1", "alice", SINCE)]
+
+
+def test_many_expired_rows_are_no_listener_until_they_could_hide_one(
+    parts: tuple[Connections, Rows, FixedClock],
+) -> None:
+    connections, _, clock = parts
+    for number in range(5):
+        connections.subscribe("kitchen", f"c-{number}", ALICE, NOW, None)
+    clock.advance(CONNECTION_SECONDS * 2)
+
+    assert not connections.has_subscriptions("kitchen")
+    connections.subscribe("kitchen", "d", Caller("a", "A", frozenset(), NOW * 2), clock.now() // 1_000_000, None)
+    assert connections.has_subscriptions("kitchen")
+
+
+def test_a_table_that_is_away_is_said_to_be(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
+    connections = DynamoConnections(client("dynamodb", attempts=1), TABLE, CLOCK)
+
+    with pytest.raises(StoreUnavailable):
+        connections.open("c-1", ALICE)
+    for ask in (
+        lambda: connections.close("c-1"),
+        lambda: connections.subscribe("kitchen", "c-1", ALICE, NOW, None),
+        lambda: connections.unsubscribe("kitchen", ["c-1"]),
+        lambda: connections.unsubscribe_user("kitchen", "alice"),
+        lambda: connections.subscriptions("kitchen"),
+        lambda: connections.has_subscriptions("kitchen"),
+    ):
+        with pytest.raises(StoreUnavailable):
+            ask()

@@ -1,0 +1,120 @@
+"""The breakers around a real broker, and the board in a real cache."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from headrace.core.errors import BrokerUnavailable, CacheUnavailable, ConnectionLost
+from headrace.operations.breaker_status import BreakerStatus, read_breaker_status
+from headrace.queues.breaker import GuardedPublisher
+from headrace.queues.names import persist_queue
+from headrace.queues.ports import Outgoing
+from headrace.queues.rabbitmq.publisher import RabbitPublisher
+from headrace.queues.rabbitmq.topology import declare
+from headrace.runtime.breaker import Unwatched
+from headrace.runtime.secrets import MemorySecrets
+from headrace.runtime.settings import BreakerSettings, CacheSettings, EnvironmentSettings, TopologySettings
+from headrace.storage import redis
+from headrace.storage.breaker import GuardedStore
+from headrace.storage.dynamodb.batch_writer import DynamoStore
+from headrace.storage.ports import Table
+from localstage.services.guardian import Guardian
+from localstage.services.install import REDIS, ensure_programs
+from localstage.services.ports import Ports
+from localstage.services.redis import Redis
+from tests.contract.rabbit import Rabbit, free_port
+
+BREAKER = BreakerSettings(breaker_window=10, breaker_probe_seconds=0.5)
+MESSAGE = Outgoing(persist_queue(0), b"hello", "c-1")
+
+
+def test_a_stopped_broker_opens_the_breaker_and_a_restarted_one_closes_it() -> None:
+    broker = Rabbit()
+    secrets = MemorySecrets({"arn": json.dumps({"username": "guest", "password": "guest"})})
+    settings = TopologySettings(broker_endpoints=(broker.url,), broker_secret_arn="arn")
+    publisher = GuardedPublisher(RabbitPublisher(settings, secrets), BREAKER, Unwatched())
+    try:
+        broker.start()
+        declare(settings, secrets, seconds=20)
+        assert [publisher.publish([MESSAGE]) for _ in range(10)] == [[None]] * 10
+        # What the broker notes about a new queue is on disk a second later; killed before, the queue has no leader.
+        broker.control("eval", "[dets:sync(Table) || Table <- dets:all()].")
+
+        broker.kill()
+        outcomes = [publisher.publish([MESSAGE])[0] for _ in range(7)]
+
+        assert [type(outcome) for outcome in outcomes] == [ConnectionLost] * 6 + [BrokerUnavailable]
+        assert publisher.breaker.state == "open"
+
+        broker.start()
+        deadline = time.monotonic() + 60
+        while publisher.publish([MESSAGE]) != [None]:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert publisher.breaker.state == "closed"
+    finally:
+        publisher.close()
+        broker.remove()
+
+
+def test_a_service_that_is_not_there_opens_the_tables_breaker(monkeypatch: pytest.MonkeyPatch, aws: str) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
+    store = DynamoStore()
+    guarded = GuardedStore(store, BREAKER, Unwatched())
+    table = Table("Messages", ("roomId", "timestampSk"))
+
+    reasons = [guarded.put_many(table, [{"roomId": "r", "timestampSk": "1"}])[0] for _ in range(4)]
+
+    assert [str(reason) for reason in reasons] == ["the table is away: EndpointConnectionError"] * 3 + [
+        "the table was away a moment ago"
+    ]
+    store.close()
+
+
+@pytest.fixture
+async def cache_settings(tmp_path: Path) -> AsyncIterator[CacheSettings]:
+    """A cache of the test's own."""
+    guardian = Guardian(tmp_path / "lock")
+    await guardian.start()
+    programs = await ensure_programs([REDIS], os.environ)
+    redis = Redis(
+        guardian, Ports(tmp_path / "ports.json"), tmp_path / "redis", program=programs[REDIS], environ=os.environ
+    )
+    try:
+        await redis.start()
+        yield CacheSettings(cache_endpoint=f"127.0.0.1:{redis.port}", cache_tls=False)
+    finally:
+        await redis.stop()
+        await guardian.stop()
+
+
+async def test_what_is_written_on_the_board_can_be_read_and_does_not_stay_for_ever(
+    cache_settings: CacheSettings,
+) -> None:
+    board = BreakerStatus(
+        EnvironmentSettings(aws_lambda_function_name="receive_frame"), lambda: redis.connect(cache_settings, 1)
+    )
+
+    board.seen("broker", "open")
+    board.seen("table Messages", "closed")
+
+    deadline = time.monotonic() + 20
+    while len(records := read_breaker_status(lambda: redis.connect(cache_settings, 1))) < 2:
+        assert time.monotonic() < deadline
+    assert [(record.breaker, record.state) for record in records] == [("broker", "open"), ("table Messages", "closed")]
+    client = redis.connect(cache_settings, 1)
+    assert 0 < client.ttl("breakers") <= 900
+    client.close()
+
+
+def test_a_board_that_cannot_be_reached_says_so() -> None:
+    nowhere = CacheSettings(cache_endpoint=f"127.0.0.1:{free_port()}", cache_tls=False)
+
+    with pytest.raises(CacheUnavailable):
+        read_breaker_status(lambda: redis.connect(nowhere, 1))

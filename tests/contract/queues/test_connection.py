@@ -1,0 +1,95 @@
+"""What the publisher's own connection does to one socket, without a broker behind it."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pika import ConnectionParameters
+
+from headrace.queues import rabbitmq
+from headrace.queues.rabbitmq.confirm_channel import ConfirmChannel
+from headrace.queues.rabbitmq.connection import BlockingSocketConnection, open_socket
+from headrace.queues.rabbitmq.publisher import RabbitPublisher
+from headrace.runtime.secrets import MemorySecrets
+from tests.contract.rabbit import GUEST, outgoing, settings
+
+NO_FAMILY = 12_345
+
+
+def _nothing(*_: Any) -> None:
+    pass
+
+
+@pytest.fixture
+def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[BlockingSocketConnection, socket.socket]]:
+    """A connection, and the other end of its socket."""
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    theirs.settimeout(10)
+    monkeypatch.setattr(rabbitmq.connection, "open_socket", lambda *_: ours)
+    connection = BlockingSocketConnection(ConnectionParameters(), time.monotonic() + 1, _nothing, _nothing)
+    yield connection, theirs
+    connection.let_go()
+    theirs.close()
+
+
+def test_an_address_whose_kind_this_machine_does_not_speak_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        kinds = [(family, socket.SOCK_STREAM, 0, "", listener.getsockname()) for family in (NO_FAMILY, socket.AF_INET)]
+        monkeypatch.setattr(rabbitmq.connection, "_resolve", lambda *_: kinds)
+
+        open_socket(ConnectionParameters(), time.monotonic() + 10).close()
+
+        monkeypatch.setattr(rabbitmq.connection, "_resolve", lambda *_: kinds[:1])
+        with pytest.raises(OSError, match="not supported"):
+            open_socket(ConnectionParameters(), time.monotonic() + 10)
+
+
+def test_what_is_due_goes_out_whenever_a_link_is_looked_at(
+    ends: tuple[BlockingSocketConnection, socket.socket],
+) -> None:
+    """A blocked link publishes nothing, for as long as it is blocked; its heartbeats must go out all the same."""
+    connection, theirs = ends
+    link = ConfirmChannel()
+    link._connection = connection
+    connection._adapter_call_later(0, lambda: connection._adapter_emit_data(b"a heartbeat"))
+
+    assert link.notice()
+
+    assert connection.unsent == 0
+    assert theirs.recv(100).endswith(b"a heartbeat")
+
+
+def test_a_timer_that_was_taken_back_never_fires(ends: tuple[BlockingSocketConnection, socket.socket]) -> None:
+    """After a freeze all of them are due at once, and pika's check of heartbeats ends their sending."""
+    connection, _ = ends
+    fired: list[str] = []
+    connection._adapter_call_later(0, lambda: connection._adapter_remove_timeout(second))
+    second = connection._adapter_call_later(0, lambda: fired.append("second"))
+
+    connection.receive(time.monotonic())
+
+    assert fired == []
+
+
+def test_a_link_in_which_pika_fails_is_not_used_again() -> None:
+    class Broken(ConfirmChannel):
+        dropped = False
+
+        def notice(self) -> bool:
+            raise AssertionError("pika is in a state that it does not know")
+
+        def drop(self) -> None:
+            self.dropped = True
+
+    publisher = RabbitPublisher(settings("amqp://127.0.0.1:1"), MemorySecrets({"arn": GUEST}))
+    broken = publisher._link = Broken()
+
+    with pytest.raises(AssertionError):
+        publisher.publish([outgoing()])
+
+    assert (broken.dropped, publisher._link) == (True, None)

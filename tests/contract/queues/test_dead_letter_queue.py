@@ -1,0 +1,260 @@
+"""One suite for every dead lane: in memory, and on the SQS that the local stage runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from headrace.core.errors import DeadLaneUnavailable, InvalidRequest
+from headrace.core.stream import TableSettings
+from headrace.core.times import SystemClock
+from headrace.operations.dead_letter import REDRIVEN, Filter
+from headrace.operations.dead_letters import DeadLetters
+from headrace.queues.memory import MemoryDeadLane, MemoryRetryLane
+from headrace.queues.ports import (
+    BASE64,
+    ENCODING,
+    DeadLane,
+    ReceivedLetter,
+    RetryLane,
+    RetryRecord,
+    VisibilityChange,
+    to_text,
+)
+from headrace.queues.sqs.dead_letter_queue import SqsDeadLane
+from headrace.queues.sqs.retry_queue import SqsRetryLane
+from headrace.runtime.aws import client
+from headrace.runtime.observability import Meter
+from localstage.triggers.sqs_queue import SqsQueue, make_client
+from tests.contract.ministack import ACCOUNT, Ministack
+from tests.contract.rabbit import free_port
+
+TABLES = {"chat": TableSettings(table="table"), "probe": TableSettings(table="table")}
+ALL = Filter()
+
+
+class Lanes:
+    """A retry lane with its dead lane: records are sent and received until they are dead."""
+
+    def __init__(self, retry: RetryLane, dead: DeadLane, receive: Callable[[], list[str]]) -> None:
+        self.retry = retry
+        self.dead = dead
+        self._receive = receive
+        self.letters = DeadLetters(dead, retry, TABLES, SystemClock())
+
+    def die(self, *records: RetryRecord) -> None:
+        """Receive without success until SQS moves the records."""
+        assert self.retry.send(records) == [None] * len(records)
+        self.exhaust()
+
+    def exhaust(self) -> None:
+        while receipts := self._receive():
+            self.retry.postpone([VisibilityChange(receipt, 0) for receipt in receipts])
+
+    def bodies(self) -> list[str]:
+        """What is dead now."""
+        return sorted(letter.held.body for letter in self.letters.look(ALL).letters)
+
+
+@pytest.fixture(scope="module")
+def ministack() -> Iterator[str]:
+    emulator = Ministack()
+    emulator.start()
+    yield emulator.url
+    emulator.close()
+
+
+@pytest.fixture
+def sqs(ministack: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    for name, value in {
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": ACCOUNT,
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_ENDPOINT_URL": ministack,
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }.items():
+        monkeypatch.setenv(name, value)
+    made = client("sqs")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def queues(sqs: Any) -> Iterator[tuple[str, str]]:
+    """A retry queue and its dead-letter queue, as the template makes them."""
+    dead = sqs.create_queue(QueueName="dead")["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 5})
+    retry = sqs.create_queue(QueueName="retry", Attributes={"VisibilityTimeout": "360", "RedrivePolicy": policy})
+    yield retry["QueueUrl"], dead
+    for url in (retry["QueueUrl"], dead):
+        sqs.delete_queue(QueueUrl=url)
+
+
+@pytest.fixture(params=["memory", "sqs"])
+def lanes(request: pytest.FixtureRequest) -> Lanes:
+    if request.param == "memory":
+        memory = MemoryRetryLane(SystemClock())
+        return Lanes(memory, MemoryDeadLane(memory.dead), lambda: [message.receipt for message in memory.receive()])
+    sqs = request.getfixturevalue("sqs")
+    retry, dead = request.getfixturevalue("queues")
+
+    def receive() -> list[str]:
+        answer = sqs.receive_message(QueueUrl=retry, MaxNumberOfMessages=10)
+        return [message["ReceiptHandle"] for message in answer.get("Messages", ())]
+
+    return Lanes(SqsRetryLane(retry), SqsDeadLane(dead), receive)
+
+
+def test_what_was_received_too_often_is_dead_with_its_bytes_attributes_and_time(lanes: Lanes) -> None:
+    began = time.time_ns() // 1_000_000 * 1000
+    sent = RetryRecord(b"\xff not text", {"reason": "not_text", "firstFailedAt": "2025-01-01T00:00:00.000000Z"})
+
+    lanes.die(sent)
+
+    (letter,) = lanes.letters.look(ALL).letters
+    body, attributes = to_text(sent)
+    assert (letter.held.body, letter.held.attributes) == (body, attributes)
+    assert letter.held.attributes[ENCODING] == BASE64
+    assert letter.held.received >= 5
+    assert began <= letter.held.sent_at <= time.time_ns() // 1000
+    assert letter.reason == "not_text"
+
+
+def test_a_received_record_is_hidden_for_as_long_as_asked_and_a_released_one_is_not(lanes: Lanes) -> None:
+    lanes.die(*(RetryRecord(str(number).encode()) for number in range(3)))
+
+    held = lanes.dead.receive(60)
+    hidden = lanes.dead.receive(60)
+    lanes.dead.release(held[:2])
+    shown = lanes.dead.receive(60)
+
+    assert len(held) == 3
+    assert hidden == []
+    assert {each.id for each in shown} == {each.id for each in held[:2]}
+
+
+def test_a_deleted_record_is_gone(lanes: Lanes) -> None:
+    lanes.die(*(RetryRecord(str(number).encode()) for number in range(23)))
+    held = [each for _ in range(3) for each in lanes.dead.receive(60)]
+
+    assert lanes.dead.delete(held[:20]) == [True] * 20
+    lanes.dead.release(held[20:])
+
+    assert lanes.bodies() == sorted(each.body for each in held[20:])
+
+
+def test_looking_at_many_letters_finds_each_once_and_hides_none_afterwards(lanes: Lanes) -> None:
+    """Fault 4 of the design."""
+    lanes.die(*(RetryRecord(str(number).encode()) for number in range(137)))
+
+    for _ in range(2):
+        look = lanes.letters.look(ALL)
+        assert sorted(int(letter.held.body) for letter in look.letters) == list(range(137))
+        assert (look.scanned, look.complete) == (137, True)
+
+
+def test_a_redrive_moves_what_is_meant_once_with_its_first_time(lanes: Lanes) -> None:
+    """P11."""
+    first = "2025-01-01T00:00:00.000000Z"
+    lanes.die(
+        RetryRecord(b"not json", {"firstFailedAt": first, "attempts": "1"}), RetryRecord(b"[]"), RetryRecord(b"{}")
+    )
+
+    progress = lanes.letters.redrive(lanes.letters.start(Filter(reason="not_json"), 500), Meter())
+    assert (progress.moved, progress.failed, progress.done) == (1, 0, True)
+    assert lanes.bodies() == ["[]", "{}"]
+    lanes.exhaust()
+
+    assert lanes.bodies() == ["[]", "not json", "{}"]
+    (letter,) = lanes.letters.look(Filter(reason="not_json")).letters
+    assert (letter.first_failed_at, letter.attempts) == (first, 11)
+    assert letter.held.attributes[REDRIVEN] == progress.started_at
+    again = lanes.letters.redrive(progress, Meter())
+    assert again.moved == progress.moved, "what died again stays, when the same redrive goes on"
+
+
+def test_what_claims_to_be_base64_and_is_not_stays_so_through_a_redrive(lanes: Lanes) -> None:
+    lanes.die(RetryRecord(b"%%%", {ENCODING: BASE64}))
+
+    lanes.letters.redrive(lanes.letters.start(ALL, 500), Meter())
+    lanes.exhaust()
+
+    assert [letter.reason for letter in lanes.letters.look(ALL).letters] == ["not_base64"]
+
+
+def test_a_discard_deletes_what_it_counted_and_refuses_another_number(lanes: Lanes) -> None:
+    lanes.die(*(RetryRecord(b"not json") for _ in range(12)), RetryRecord(b"[]"))
+
+    with pytest.raises(InvalidRequest, match="confirm must be 12"):
+        lanes.letters.discard(Filter(reason="not_json"), 500, 13, Meter())
+    assert len(lanes.bodies()) == 13
+
+    _, gone = lanes.letters.discard(Filter(reason="not_json"), 500, 12, Meter())
+    assert gone == 12
+    assert lanes.bodies() == ["[]"]
+
+
+def test_two_redrives_at_once_move_every_letter_and_none_is_left(sqs: Any, queues: tuple[str, str]) -> None:
+    """P11."""
+    retry, dead = queues
+    entries = [{"Id": str(number), "MessageBody": "not json"} for number in range(10)]
+    for _ in range(10):
+        sqs.send_message_batch(QueueUrl=dead, Entries=entries)
+    both = [DeadLetters(SqsDeadLane(dead), SqsRetryLane(retry), TABLES, SystemClock()) for _ in range(2)]
+    moved = []
+    interrupted = SqsDeadLane(dead).receive(1)
+
+    threads = [
+        threading.Thread(target=lambda one=one: moved.append(one.redrive(one.start(ALL, 500), Meter()).moved))
+        for one in both
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    time.sleep(1.1)
+    moved.append(both[0].redrive(both[0].start(ALL, 500), Meter()).moved)
+
+    assert len(interrupted) == 10
+    assert sum(moved) == 100
+    assert SqsDeadLane(dead).receive(1) == []
+
+
+def test_no_queue_or_no_service_is_unavailable(sqs: Any, ministack: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = SqsDeadLane(f"{ministack}/{ACCOUNT}/nowhere")
+    with pytest.raises(DeadLaneUnavailable):
+        missing.receive(1)
+
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
+    away = SqsDeadLane(f"http://127.0.0.1/{ACCOUNT}/dead")
+    with pytest.raises(DeadLaneUnavailable):
+        away.receive(1)
+    held = ReceivedLetter("id", "receipt", "{}", {}, 0, 1)
+    assert away.delete([held] * 11) == [False] * 11
+    away.release([held])
+
+
+def test_a_mapping_takes_no_offence_at_what_the_function_has_deleted_already(
+    sqs: Any, queues: tuple[str, str], ministack: str
+) -> None:
+    """persist_events deletes what is stored before it touches what may kill it; the answer then names failures only."""
+    retry, _ = queues
+    SqsRetryLane(retry).send([RetryRecord(str(number).encode()) for number in range(3)])
+    mapping = SqsQueue(retry, lambda: make_client(ministack, "us-east-1", (ACCOUNT, "test")))
+
+    async def one_batch() -> tuple[int, int]:
+        messages = await mapping.receive(10, 1)
+        SqsRetryLane(retry).delete([message["ReceiptHandle"] for message in messages[:2]])
+        SqsRetryLane(retry).postpone([VisibilityChange(messages[2]["ReceiptHandle"], 0)])
+        kept = await mapping.delete(messages[:2])
+        return kept, len(await mapping.receive(10, 1))
+
+    assert asyncio.run(one_batch()) == (0, 1)
+    mapping.close()

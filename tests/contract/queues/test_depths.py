@@ -1,0 +1,121 @@
+"""What a real broker says about its queues."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+from pika import BasicProperties, BlockingConnection, URLParameters
+
+from headrace.core.errors import BrokerUnavailable
+from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
+from headrace.queues.ports import QueueDepth
+from headrace.queues.rabbitmq.depths import queue_depths
+from headrace.queues.rabbitmq.topology import declare
+from headrace.runtime.secrets import MemorySecrets
+from headrace.runtime.settings import TopologySettings
+from tests.contract.rabbit import Rabbit, free_port
+from tests.contract.relay import Relay
+
+GUEST = json.dumps({"username": "guest", "password": "guest"})
+NAMES = [*persist_queues(2), PARKED_QUEUE]
+SECONDS = 2.0
+
+
+def settings(*urls: str) -> TopologySettings:
+    return TopologySettings(broker_endpoints=urls, broker_secret_arn="arn", persist_queues=2)
+
+
+def secrets(text: str = GUEST) -> MemorySecrets:
+    return MemorySecrets({"arn": text})
+
+
+@pytest.fixture
+def url(rabbit: Rabbit, request: pytest.FixtureRequest) -> Iterator[str]:
+    """An empty virtual host with its topology."""
+    name = request.node.name
+    rabbit.control("add_vhost", name)
+    rabbit.control("set_permissions", "-p", name, "guest", ".*", ".*", ".*")
+    declare(settings(f"{rabbit.url}/{name}"), secrets(), seconds=20)
+    yield f"{rabbit.url}/{name}"
+    rabbit.control("delete_vhost", name)
+
+
+def test_depths_are_those_of_the_broker(url: str) -> None:
+    connection = BlockingConnection(URLParameters(url))
+    channel = connection.channel()
+    channel.confirm_delivery()
+    for _ in range(3):
+        channel.basic_publish(PERSIST_EXCHANGE, "persist.1", b"kept", BasicProperties(delivery_mode=2))
+    channel.basic_consume("persist.0", lambda *_: None)
+    connection.process_data_events(0)
+
+    expected = {"persist.0": QueueDepth(0, 1), "persist.1": QueueDepth(3, 0), PARKED_QUEUE: QueueDepth(0, 0)}
+    deadline = time.monotonic() + 15
+    while (found := queue_depths(settings(url), secrets(), NAMES, SECONDS)) != expected:
+        assert time.monotonic() < deadline, found
+    connection.close()
+
+
+def test_a_queue_that_is_not_there_is_said_to_be_missing_and_hides_no_other(url: str) -> None:
+    with BlockingConnection(URLParameters(url)) as connection:
+        connection.channel().queue_delete("persist.0")
+
+    found = queue_depths(settings(url), secrets(), NAMES, SECONDS)
+
+    assert found == {
+        "persist.0": "there is no such queue",
+        "persist.1": QueueDepth(0, 0),
+        PARKED_QUEUE: QueueDepth(0, 0),
+    }
+
+
+def test_asking_declares_nothing(url: str) -> None:
+    queue_depths(settings(url), secrets(), ["persist.7"], SECONDS)
+
+    assert queue_depths(settings(url), secrets(), ["persist.7"], SECONDS) == {"persist.7": "there is no such queue"}
+
+
+def test_outdated_credentials_are_read_again(rabbit: Rabbit, url: str) -> None:
+    renewed = secrets(json.dumps({"username": "guest", "password": "old"}))
+    renewed.text("arn")
+    renewed.values["arn"] = GUEST
+
+    assert queue_depths(settings(url), renewed, ["persist.0"], SECONDS) == {"persist.0": QueueDepth(0, 0)}
+
+
+def test_a_broker_that_is_away_is_said_to_be() -> None:
+    with pytest.raises(BrokerUnavailable):
+        queue_depths(settings(f"amqp://127.0.0.1:{free_port()}"), secrets(), NAMES, SECONDS)
+
+
+def test_a_broker_that_takes_connections_and_says_nothing_is_given_up_in_time(rabbit: Rabbit) -> None:
+    relay = Relay(rabbit.port)
+    relay.to_client = lambda _: b""
+    try:
+        with pytest.raises(BrokerUnavailable):
+            queue_depths(settings(f"amqp://127.0.0.1:{relay.port}"), secrets(), NAMES, 0.3)
+    finally:
+        relay.close()
+
+
+def test_a_broker_that_falls_silent_after_the_handshake_is_given_up_too(rabbit: Rabbit) -> None:
+    relay = Relay(rabbit.port)
+    swallowed = []
+
+    def swallow_after_the_handshake(data: bytes) -> bytes:
+        # queue.declare is class 50, method 10: the answer never comes.
+        if b"\x00\x32\x00\x0a" in data:
+            relay.to_client = lambda _: b""
+            swallowed.append(data)
+        return data
+
+    relay.to_server = swallow_after_the_handshake
+    try:
+        with pytest.raises(BrokerUnavailable):
+            queue_depths(settings(f"amqp://127.0.0.1:{relay.port}"), secrets(), NAMES, SECONDS)
+    finally:
+        relay.close()
+    assert swallowed

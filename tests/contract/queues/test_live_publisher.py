@@ -1,0 +1,181 @@
+"""Live copies on a real broker: best effort, quick to give up, and never in anybody's way."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+from pika import BlockingConnection, URLParameters
+
+from headrace.core.errors import BrokerUnavailable, ConnectionLost
+from headrace.core.times import SECOND, FixedClock
+from headrace.queues.names import LIVE_EXCHANGE, live_queues
+from headrace.queues.ports import Outgoing
+from headrace.queues.rabbitmq.live_publisher import AWAY_SECONDS, RabbitLivePublisher
+from headrace.queues.rabbitmq.topology import declare
+from headrace.runtime.secrets import MemorySecrets
+from tests.contract.rabbit import GUEST, Rabbit, free_port, settings
+from tests.contract.relay import Relay
+
+QUEUE = live_queues()[0]
+
+
+class Live:
+    """A publisher whose rests are over when the test says so."""
+
+    def __init__(self, url: str, secrets: MemorySecrets | None = None) -> None:
+        self.clock = FixedClock(0)
+        self.secrets = secrets or MemorySecrets({"arn": GUEST})
+        self.publisher = RabbitLivePublisher(settings(url), self.secrets, lambda: self.clock.now() / SECOND)
+
+    def publish(self, *bodies: str) -> BrokerUnavailable | None:
+        return self.publisher.publish([Outgoing(QUEUE, body.encode(), "c") for body in bodies])
+
+
+@pytest.fixture
+def live(broker: Rabbit) -> Iterator[Live]:
+    made = Live(broker.url)
+    yield made
+    made.publisher.close()
+
+
+def taken(broker: Rabbit, count: int) -> list[str]:
+    """What lies in the live queue, once it is ``count``: taken out."""
+    connection = BlockingConnection(URLParameters(broker.url))
+    channel = connection.channel()
+    found: list[str] = []
+    for _ in range(300):
+        while (got := channel.basic_get(QUEUE, auto_ack=True))[0] is not None:
+            found.append(got[2].decode())
+        if len(found) >= count:
+            break
+        time.sleep(0.02)
+    connection.close()
+    return found
+
+
+def test_copies_arrive_in_order_over_one_connection(broker: Rabbit, live: Live) -> None:
+    assert live.publish() is None
+    assert live.publish("1", "2") is None
+    link = live.publisher._link
+    assert live.publish("3" * 30_000) is None
+
+    assert taken(broker, 3) == ["1", "2", "3" * 30_000]
+    assert live.publisher._link is link
+
+
+def test_a_queue_that_is_not_there_is_nobodys_trouble(broker: Rabbit, live: Live) -> None:
+    assert live.publisher.publish([Outgoing("live.99", b"x", "c")]) is None
+    assert live.publish("after") is None
+
+    assert taken(broker, 1) == ["after"]
+
+
+def test_a_connection_that_was_cut_while_nobody_looked_is_replaced(broker: Rabbit) -> None:
+    relay = Relay(broker.port)
+    live = Live(f"amqp://127.0.0.1:{relay.port}")
+    assert live.publish("before") is None
+    assert taken(broker, 1) == ["before"]
+
+    relay.cut()
+    notice_the_end(live)
+
+    assert live.publish("after") is None
+    assert taken(broker, 1) == ["after"]
+    live.publisher.close()
+    relay.close()
+
+
+def notice_the_end(live: Live) -> None:
+    for _ in range(1000):
+        if live.publisher._link is None or not live.publisher._link.notice():
+            return
+        time.sleep(0.01)
+
+
+def test_an_exchange_that_is_not_there_costs_the_connection_and_nothing_else(broker: Rabbit, live: Live) -> None:
+    connection = BlockingConnection(URLParameters(broker.url))
+    connection.channel().exchange_delete(LIVE_EXCHANGE)
+
+    assert live.publish("into nothing") is None
+    notice_the_end(live)
+    declare(settings(broker.url), live.secrets)
+    assert live.publish("again") is None
+
+    assert taken(broker, 1) == ["again"]
+    connection.close()
+
+
+def test_a_broker_that_is_away_is_asked_once_and_then_left_alone(broker: Rabbit) -> None:
+    live = Live(f"amqp://127.0.0.1:{free_port()}")
+
+    assert isinstance(live.publish("1"), ConnectionLost)
+    reads = live.secrets.reads
+    for _ in range(1000):
+        assert isinstance(live.publish("1"), ConnectionLost)
+
+    assert live.secrets.reads == reads
+    assert live.publisher._link is None
+    live.clock.advance(AWAY_SECONDS)
+    live.publisher = RabbitLivePublisher(settings(broker.url), live.secrets, lambda: live.clock.now() / SECOND)
+    assert live.publish("2") is None
+    assert taken(broker, 1) == ["2"]
+    live.publisher.close()
+
+
+def test_a_broker_that_takes_nothing_does_not_hold_up_the_batch(broker: Rabbit, live: Live) -> None:
+    assert live.publish("before") is None
+    assert taken(broker, 1) == ["before"]
+    broker.freeze()
+    try:
+        failures = [live.publish("x" * 30_000) for _ in range(1000)]
+    finally:
+        broker.thaw()
+
+    assert any(isinstance(failure, ConnectionLost) for failure in failures)
+    live.clock.advance(AWAY_SECONDS)
+    assert live.publish("after") is None
+    assert "after" in taken(broker, 10_000)[-1:]
+
+
+def test_a_blocked_broker_is_left_alone_until_it_takes_messages_again(broker: Rabbit, live: Live) -> None:
+    assert live.publish("before") is None
+    broker.control("eval", "rabbit_alarm:set_alarm({{resource_limit, memory, node()}, []}).")
+    try:
+        failures = []
+        for _ in range(200):
+            failures.append(live.publish("x"))
+            if failures[-1] is not None:
+                break
+            time.sleep(0.01)
+        assert failures[-1] is not None
+    finally:
+        broker.control("eval", "rabbit_alarm:clear_alarm({resource_limit, memory, node()}).")
+    for _ in range(200):
+        live.clock.advance(AWAY_SECONDS)
+        if live.publish("after") is None:
+            break
+        time.sleep(0.01)
+
+    assert taken(broker, len(failures) + 1)[-1] == "after"
+
+
+def test_a_password_that_was_changed_is_read_again_for_the_next_try(broker: Rabbit) -> None:
+    secrets = MemorySecrets({"arn": json.dumps({"username": "guest", "password": "old"})})
+    live = Live(broker.url, secrets)
+
+    assert isinstance(live.publish("1"), ConnectionLost)
+    secrets.values["arn"] = GUEST
+    live.clock.advance(AWAY_SECONDS)
+    assert isinstance(live.publish("2"), ConnectionLost)
+    live.clock.advance(AWAY_SECONDS)
+    assert live.publish("3") is None
+
+    assert taken(broker, 1)[-1] == "3"
+    live.publisher.close()
+
+
+def test_a_secret_that_cannot_be_read_is_a_failure_and_no_error(broker: Rabbit) -> None:
+    assert isinstance(Live(broker.url, MemorySecrets({})).publish("1"), ConnectionLost)

@@ -1,0 +1,197 @@
+"""The queues in memory, which ``tests/model`` runs on, hide, count, move and park as the real ones do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import pytest
+from pika import BlockingConnection, URLParameters
+
+from headrace.core.times import FixedClock
+from headrace.persist.retry_schedule import RECEIVES
+from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
+from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
+from headrace.queues.ports import Outgoing, RetryRecord, VisibilityChange
+from headrace.queues.rabbitmq.topology import declare
+from headrace.queues.sqs.retry_queue import SqsRetryLane
+from headrace.runtime.aws import client
+from headrace.runtime.secrets import MemorySecrets
+from headrace.runtime.settings import TopologySettings
+from tests.contract.rabbit import Rabbit
+
+LONG = 600
+Seen = list[tuple[str, int, str]]
+"""Body, number of receives and receipt of each record."""
+
+
+class RetryQueue(Protocol):
+    """The retry lane as its trigger sees it."""
+
+    lane: Any
+
+    def receive(self, hidden: int) -> Seen: ...
+
+    def dead(self) -> list[str]: ...
+
+
+class InMemory:
+    def __init__(self) -> None:
+        self.lane = MemoryRetryLane(FixedClock(0), receives=RECEIVES)
+
+    def receive(self, hidden: int) -> Seen:
+        self.lane.visibility = hidden
+        return [(each.record.body.decode(), each.received, each.receipt) for each in self.lane.receive()]
+
+    def dead(self) -> list[str]:
+        return [each.record.body.decode() for each in self.lane.dead.receive(10, LONG)]
+
+
+class OnSqs:
+    def __init__(self) -> None:
+        self.sqs = client("sqs")
+        self._dead = self.sqs.create_queue(QueueName="DeadLetterQueue")["QueueUrl"]
+        asked = self.sqs.get_queue_attributes(QueueUrl=self._dead, AttributeNames=["QueueArn"])
+        policy = {"deadLetterTargetArn": asked["Attributes"]["QueueArn"], "maxReceiveCount": str(RECEIVES)}
+        attributes = {"RedrivePolicy": json.dumps(policy)}
+        self._url = self.sqs.create_queue(QueueName="RetryQueue", Attributes=attributes)["QueueUrl"]
+        self.lane = SqsRetryLane(self._url)
+
+    def receive(self, hidden: int) -> Seen:
+        return [
+            (each["Body"], int(each["Attributes"]["ApproximateReceiveCount"]), each["ReceiptHandle"])
+            for each in self._receive(self._url, hidden)
+        ]
+
+    def dead(self) -> list[str]:
+        return [each["Body"] for each in self._receive(self._dead, LONG)]
+
+    def _receive(self, url: str, hidden: int) -> list[dict[str, Any]]:
+        answer = self.sqs.receive_message(
+            QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=hidden, AttributeNames=["All"]
+        )
+        messages: list[dict[str, Any]] = answer.get("Messages", [])
+        return messages
+
+    def remove(self) -> None:
+        for url in (self._url, self._dead):
+            self.sqs.delete_queue(QueueUrl=url)
+        self.sqs.close()
+
+
+@pytest.fixture(params=["memory", "moto", "ministack"])
+def queue(request: pytest.FixtureRequest) -> Iterator[RetryQueue]:
+    if request.param == "memory":
+        yield InMemory()
+        return
+    request.getfixturevalue({"moto": "aws", "ministack": "ministack"}[request.param])
+    made = OnSqs()
+    yield made
+    made.remove()
+
+
+def test_a_record_is_hidden_while_it_is_in_hand_and_counted_at_each_receive(queue: RetryQueue) -> None:
+    queue.lane.send([RetryRecord(b"record")])
+
+    ((body, received, receipt),) = queue.receive(LONG)
+    assert (body, received) == ("record", 1)
+    assert queue.receive(LONG) == []
+
+    queue.lane.postpone([VisibilityChange(receipt, 0)])
+    ((_, received, receipt),) = queue.receive(LONG)
+    assert received == 2
+
+    queue.lane.delete([receipt])
+    assert queue.receive(LONG) == queue.dead() == []
+
+
+def test_a_record_is_dead_when_it_would_be_received_once_too_often(queue: RetryQueue) -> None:
+    queue.lane.send([RetryRecord(b"poison")])
+
+    assert [queue.receive(0)[0][1] for _ in range(RECEIVES)] == list(range(1, RECEIVES + 1))
+    assert queue.dead() == []
+
+    assert queue.receive(0) == []
+    assert queue.dead() == ["poison"]
+
+
+LIMIT = 2
+
+
+class PersistQueue(Protocol):
+    """A persist queue as its trigger sees it."""
+
+    def publish(self, body: str) -> None: ...
+
+    def deliver_and_give_back(self) -> list[str]: ...
+
+    def parked(self) -> list[str]: ...
+
+
+class PersistInMemory:
+    def __init__(self) -> None:
+        self._broker = MemoryPublisher(persist_queues(1), LIMIT)
+
+    def publish(self, body: str) -> None:
+        assert self._broker.publish([Outgoing("persist.0", body.encode(), "c")]) == [None]
+
+    def deliver_and_give_back(self) -> list[str]:
+        bodies = [each.body.decode() for each in self._broker.deliver("persist.0", 10)]
+        self._broker.give_back("persist.0")
+        return bodies
+
+    def parked(self) -> list[str]:
+        return [each.body.decode() for each in self._broker.parked]
+
+
+class PersistOnRabbit:
+    def __init__(self, url: str) -> None:
+        settings = TopologySettings(
+            broker_endpoints=(url,), broker_secret_arn="arn", persist_queues=1, persist_delivery_limit=LIMIT
+        )
+        declare(settings, MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'}), seconds=20)
+        self.connection = BlockingConnection(URLParameters(url))
+        self._channel = self.connection.channel()
+        self._channel.confirm_delivery()
+
+    def publish(self, body: str) -> None:
+        self._channel.basic_publish(PERSIST_EXCHANGE, "persist.0", body.encode(), mandatory=True)
+
+    def deliver_and_give_back(self) -> list[str]:
+        bodies, tag = [], 0
+        while (got := self._channel.basic_get("persist.0"))[0] is not None:
+            bodies.append(got[2].decode())
+            tag = got[0].delivery_tag
+        self._channel.basic_nack(tag, multiple=True, requeue=True)
+        return bodies
+
+    def parked(self) -> list[str]:
+        """Dead-lettering takes a moment: asked for until something comes, for five seconds."""
+        found = self._channel.consume(PARKED_QUEUE, auto_ack=True, inactivity_timeout=5)
+        _, _, body = next(iter(found))
+        self._channel.cancel()
+        return [] if body is None else [body.decode()]
+
+
+@pytest.fixture(params=["memory", "rabbitmq"])
+def persist_queue(request: pytest.FixtureRequest) -> Iterator[PersistQueue]:
+    if request.param == "memory":
+        yield PersistInMemory()
+        return
+    rabbit: Rabbit = request.getfixturevalue("rabbit")
+    rabbit.control("add_vhost", "queues")
+    rabbit.control("set_permissions", "-p", "queues", "guest", ".*", ".*", ".*")
+    made = PersistOnRabbit(f"{rabbit.url}/queues")
+    yield made
+    made.connection.close()
+    rabbit.control("delete_vhost", "queues")
+
+
+def test_what_comes_back_too_often_is_parked(persist_queue: PersistQueue) -> None:
+    persist_queue.publish("killer")
+
+    assert [persist_queue.deliver_and_give_back() for _ in range(LIMIT + 1)] == [["killer"]] * (LIMIT + 1)
+
+    assert persist_queue.parked() == ["killer"]
+    assert persist_queue.deliver_and_give_back() == []

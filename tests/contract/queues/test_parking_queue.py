@@ -1,0 +1,176 @@
+"""What the broker parks, and bringing it back, on a real broker."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+from pika import BasicProperties, BlockingConnection, URLParameters
+from pika.adapters.blocking_connection import BlockingChannel
+
+from headrace.core.errors import BrokerUnavailable
+from headrace.queues.memory import MemoryRetryLane
+from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE
+from headrace.queues.rabbitmq.parked import ParkingQueue, origin_queue
+from headrace.queues.rabbitmq.topology import declare
+from headrace.runtime.secrets import MemorySecrets
+from headrace.runtime.settings import TopologySettings
+from tests.contract.rabbit import Rabbit, free_port
+
+SECRETS = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})
+QUEUES = 2
+FAST = 1000.0
+
+
+@pytest.fixture
+def vhost(rabbit: Rabbit, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of a virtual host with our topology; two redeliveries park a message."""
+    name = request.node.name
+    rabbit.control("add_vhost", name)
+    rabbit.control("set_permissions", "-p", name, "guest", ".*", ".*", ".*")
+    url = f"{rabbit.url}/{name}"
+    declare(settings(url), SECRETS, seconds=20)
+    yield url
+    rabbit.control("delete_vhost", name)
+
+
+@pytest.fixture
+def channel(vhost: str) -> Iterator[BlockingChannel]:
+    connection = BlockingConnection(URLParameters(vhost))
+    channel = connection.channel()
+    channel.confirm_delivery()
+    yield channel
+    if connection.is_open:
+        connection.close()
+
+
+def settings(url: str) -> TopologySettings:
+    return TopologySettings(
+        broker_endpoints=(url,), broker_secret_arn="arn", persist_queues=QUEUES, persist_delivery_limit=2
+    )
+
+
+def depth(channel: BlockingChannel, queue: str) -> int:
+    return int(channel.queue_declare(queue, passive=True).method.message_count)
+
+
+def park(channel: BlockingChannel, queue: str, *bodies: bytes) -> None:
+    """Publish, and give back as often as it takes."""
+    before = depth(channel, PARKED_QUEUE)
+    for body in bodies:
+        channel.basic_publish(
+            PERSIST_EXCHANGE, queue, body, BasicProperties(correlation_id="c-1", content_type="application/json")
+        )
+    deadline = time.monotonic() + 20
+    while depth(channel, PARKED_QUEUE) < before + len(bodies):
+        assert time.monotonic() < deadline, "the broker parks nothing"
+        method, _, _ = channel.basic_get(queue)
+        if method is not None:
+            channel.basic_nack(method.delivery_tag, requeue=True)
+
+
+def taken(channel: BlockingChannel, queue: str) -> list[tuple[bytes, BasicProperties]]:
+    found = []
+    while (got := channel.basic_get(queue, auto_ack=True))[0] is not None:
+        found.append((got[2], got[1]))
+    return found
+
+
+def test_parked_messages_come_back_to_the_queue_they_came_from_as_they_were(
+    vhost: str, channel: BlockingChannel
+) -> None:
+    park(channel, "persist.1", b"one", b"two")
+    park(channel, "persist.0", b"three")
+    parked = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
+
+    assert parked.depth() == 3
+    came = parked.bring_back("main", 100, FAST, 10)
+
+    assert (came.returned, came.left, came.failure) == (3, 0, "")
+    assert sorted(body for body, _ in taken(channel, "persist.1")) == [b"one", b"two"]
+    ((body, properties),) = taken(channel, "persist.0")
+    assert (body, properties.correlation_id, properties.delivery_mode) == (b"three", "c-1", 2)
+    assert set(properties.headers or {}) <= {"x-delivery-count"}
+    assert declare(settings(vhost), SECRETS).parked == 0
+
+
+def test_a_message_that_is_parked_again_is_brought_back_again(vhost: str, channel: BlockingChannel) -> None:
+    parked = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
+    park(channel, "persist.1", b"one")
+    parked.bring_back("main", 100, FAST, 10)
+    while depth(channel, PARKED_QUEUE) == 0:
+        method, _, _ = channel.basic_get("persist.1")
+        if method is not None:
+            channel.basic_nack(method.delivery_tag, requeue=True)
+
+    assert parked.bring_back("main", 100, FAST, 10).returned == 1
+    assert [body for body, _ in taken(channel, "persist.1")] == [b"one"]
+
+
+def test_no_more_than_the_limit_comes_back_and_a_slice_ends_in_time(vhost: str, channel: BlockingChannel) -> None:
+    park(channel, "persist.1", *(str(number).encode() for number in range(6)))
+    parked = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
+
+    limited = parked.bring_back("main", 2, FAST, 10)
+    slow = parked.bring_back("main", 100, 0.5, 1)
+
+    assert (limited.returned, limited.left) == (2, 4)
+    assert (slow.returned, slow.left) == (1, 3)
+
+
+def test_what_cannot_be_routed_stays_parked(vhost: str, channel: BlockingChannel) -> None:
+    park(channel, "persist.1", b"one", b"two")
+    channel.queue_unbind("persist.1", PERSIST_EXCHANGE, "persist.1")
+    parked = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
+
+    came = parked.bring_back("main", 100, FAST, 10)
+
+    assert (came.returned, came.failure) == (0, "nothing takes messages for persist.1")
+    assert parked.depth() == 2
+
+
+def test_parked_messages_can_go_to_the_retry_lane_and_stay_if_it_refuses(vhost: str, channel: BlockingChannel) -> None:
+    park(channel, "persist.1", b"one", b"two")
+    retry = MemoryRetryLane()
+    parked = ParkingQueue(settings(vhost), SECRETS, retry)
+
+    retry.down = True
+    refused = parked.bring_back("retry", 100, FAST, 10)
+    retry.down = False
+    came = parked.bring_back("retry", 100, FAST, 10)
+
+    assert (refused.returned, bool(refused.failure)) == (0, True)
+    assert (came.returned, came.left) == (2, 0)
+    assert sorted(record.body for record in retry.records) == [b"one", b"two"]
+    assert {record.attributes["reason"] for record in retry.records} == {"parked"}
+    assert all(record.attributes["firstFailedAt"] for record in retry.records)
+
+
+def test_a_topology_that_heals_counts_what_is_parked(vhost: str, channel: BlockingChannel) -> None:
+    park(channel, "persist.0", b"one", b"two")
+
+    assert declare(settings(vhost), SECRETS).parked == 2
+
+
+def test_without_a_broker_or_its_queue_nothing_is_answered(vhost: str, channel: BlockingChannel) -> None:
+    channel.queue_delete(PARKED_QUEUE)
+    with pytest.raises(BrokerUnavailable):
+        ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane()).depth()
+    with pytest.raises(BrokerUnavailable):
+        ParkingQueue(settings(f"amqp://127.0.0.1:{free_port()}"), SECRETS, MemoryRetryLane()).depth()
+
+
+@pytest.mark.parametrize(
+    ("headers", "home"),
+    [
+        ({"x-death": [{"queue": "persist.1"}]}, "persist.1"),
+        ({"x-death": [{"queue": "gone", "routing-keys": ["persist.1"]}]}, "persist.1"),
+        ({"x-death": [{"queue": "other"}, {"queue": "persist.0"}]}, "persist.0"),
+        ({"x-death": [{"queue": "persist.7"}]}, "persist.1"),
+        ({}, "persist.1"),
+    ],
+)
+def test_a_message_without_a_home_gets_one(headers: dict[str, object], home: str) -> None:
+    assert origin_queue(headers, json.dumps("body").encode(), QUEUES) == home

@@ -1,0 +1,118 @@
+"""One suite for every publisher, and how the real one finds its broker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Protocol
+
+import pytest
+
+from headrace.core.errors import ConnectionLost, PublishReturned
+from headrace.queues.memory import MemoryPublisher
+from headrace.queues.names import persist_queues
+from headrace.queues.ports import Publisher
+from headrace.queues.rabbitmq.publisher import RabbitPublisher
+from headrace.runtime.secrets import MemorySecrets
+from tests.contract.rabbit import GUEST, QUEUES, Rabbit, drain, free_port, kinds, outgoing, settings
+
+WRONG = json.dumps({"username": "guest", "password": "wrong"})
+
+
+class Kept(Protocol):
+    def __call__(self) -> list[bytes]: ...
+
+
+@pytest.fixture(params=["memory", "rabbitmq"])
+def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Publisher, Kept]]:
+    if request.param == "memory":
+        memory = MemoryPublisher(persist_queues(QUEUES))
+        yield memory, memory.bodies
+        return
+    url = request.getfixturevalue("broker").url
+    drain(url)
+    publisher = RabbitPublisher(settings(url), MemorySecrets({"arn": GUEST}))
+    yield publisher, lambda: drain(url)
+    publisher.close()
+
+
+def test_a_confirmed_message_is_in_its_queue(parts: tuple[Publisher, Kept]) -> None:
+    publisher, kept = parts
+
+    assert publisher.publish([outgoing("1"), outgoing("2", queue=3)]) == [None, None]
+
+    assert kept() == [b"1", b"2"]
+
+
+def test_a_message_for_no_queue_is_returned_and_hides_none_of_the_others(parts: tuple[Publisher, Kept]) -> None:
+    """Fault 7 of the design: a confirm without mandatory."""
+    publisher, kept = parts
+
+    outcomes = publisher.publish([outgoing("1"), outgoing("nowhere", queue=99), outgoing("3")])
+
+    assert kinds(outcomes) == [type(None), PublishReturned, type(None)]
+    assert kept() == [b"1", b"3"]
+
+
+def test_nothing_to_publish_is_no_trouble(parts: tuple[Publisher, Kept]) -> None:
+    assert parts[0].publish([]) == []
+
+
+def test_more_messages_than_the_window_are_all_confirmed(parts: tuple[Publisher, Kept]) -> None:
+    publisher, kept = parts
+
+    assert not any(publisher.publish([outgoing(str(number), number % QUEUES) for number in range(1000)]))
+
+    assert len(kept()) == 1000
+
+
+def test_a_publisher_that_was_closed_opens_again(parts: tuple[Publisher, Kept]) -> None:
+    publisher, kept = parts
+    publisher.publish([outgoing("1")])
+    publisher.close()
+
+    assert publisher.publish([outgoing("2")]) == [None]
+
+    assert kept() == [b"1", b"2"]
+
+
+def test_no_broker_at_all_is_a_lost_connection() -> None:
+    publisher = RabbitPublisher(settings(f"amqp://127.0.0.1:{free_port()}"), MemorySecrets({"arn": GUEST}))
+
+    assert kinds(publisher.publish([outgoing(), outgoing()])) == [ConnectionLost, ConnectionLost]
+
+
+def test_endpoints_are_tried_in_turn(broker: Rabbit) -> None:
+    publisher = RabbitPublisher(settings(f"amqp://127.0.0.1:{free_port()}", broker.url), MemorySecrets({"arn": GUEST}))
+
+    assert publisher.publish([outgoing()]) == [None]
+
+    publisher.close()
+
+
+def test_a_changed_password_is_read_again_once(broker: Rabbit) -> None:
+    secrets = MemorySecrets({"arn": WRONG})
+    secrets.text("arn")
+    secrets.values["arn"] = GUEST
+    publisher = RabbitPublisher(settings(broker.url), secrets)
+
+    assert publisher.publish([outgoing()]) == [None]
+
+    assert secrets.reads == 2
+    publisher.close()
+
+
+@pytest.mark.parametrize("values", [{}, {"arn": WRONG}, {"arn": "not json"}])
+def test_credentials_that_do_not_help_are_a_lost_connection(broker: Rabbit, values: dict[str, str]) -> None:
+    publisher = RabbitPublisher(settings(broker.url), MemorySecrets(values))
+
+    outcomes = publisher.publish([outgoing()])
+
+    assert kinds(outcomes) == [ConnectionLost]
+    assert "wrong" not in str(outcomes)
+
+
+def test_tls_that_the_other_side_does_not_speak_is_a_lost_connection(broker: Rabbit) -> None:
+    publisher = RabbitPublisher(settings(f"amqps://127.0.0.1:{broker.port}"), MemorySecrets({"arn": GUEST}))
+
+    assert kinds(publisher.publish([outgoing()])) == [ConnectionLost]

@@ -1,0 +1,213 @@
+"""What only a real broker, and what is between it and a publisher, can do to one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from pika import BlockingConnection, URLParameters
+
+from headrace.core.errors import ConnectionLost, PublisherBlocked, PublishNacked, PublishUnconfirmed
+from headrace.queues.names import PERSIST_EXCHANGE
+from headrace.queues.ports import Outcome, Outgoing
+from headrace.queues.rabbitmq.publisher import RabbitPublisher
+from headrace.queues.rabbitmq.topology import declare
+from headrace.runtime.secrets import MemorySecrets
+from tests.contract.rabbit import GUEST, Rabbit, drain, kinds, outgoing, settings
+from tests.contract.relay import Relay
+
+
+@pytest.fixture
+def relay(broker: Rabbit) -> Iterator[Relay]:
+    drain(broker.url)
+    relay = Relay(broker.port)
+    yield relay
+    relay.close()
+
+
+@pytest.fixture
+def through(relay: Relay) -> Iterator[RabbitPublisher]:
+    """A publisher whose every byte goes through the relay."""
+    publisher = RabbitPublisher(settings(f"amqp://127.0.0.1:{relay.port}"), MemorySecrets({"arn": GUEST}))
+    yield publisher
+    publisher.close()
+
+
+def test_one_connection_serves_many_publishes(relay: Relay, through: RabbitPublisher) -> None:
+    for number in range(20):
+        assert through.publish([outgoing(str(number))]) == [None]
+
+    assert relay.connections == 1
+
+
+def test_a_connection_that_died_meanwhile_is_replaced_on_first_use(
+    relay: Relay, through: RabbitPublisher, broker: Rabbit
+) -> None:
+    through.publish([outgoing("1")])
+    relay.cut()
+
+    assert through.publish([outgoing("2")]) == [None]
+
+    assert drain(broker.url) == [b"1", b"2"]
+
+
+def test_a_cut_between_the_broker_and_its_confirm_is_sent_again_over_a_fresh_connection(
+    relay: Relay, through: RabbitPublisher, broker: Rabbit
+) -> None:
+    """P2: the broker has it, we cannot know, and the same message may be there twice."""
+    through.publish([outgoing("1")])
+
+    def cut_once(_: bytes) -> None:
+        relay.to_client = bytes
+
+    relay.to_client = cut_once
+
+    assert through.publish([outgoing("2")]) == [None]
+    assert relay.connections == 2
+    assert set(drain(broker.url)) == {b"1", b"2"}
+
+
+def test_a_confirm_that_never_comes_is_unconfirmed_within_the_budget(
+    relay: Relay, through: RabbitPublisher, broker: Rabbit
+) -> None:
+    through.publish([outgoing("1")])
+    relay.to_client = lambda _: b""
+
+    start = time.monotonic()
+    outcomes = through.publish([outgoing("2"), outgoing("3")])
+
+    assert kinds(outcomes) == [PublishUnconfirmed, PublishUnconfirmed]
+    assert time.monotonic() - start < 10
+    relay.pass_all()
+    assert through.publish([outgoing("4")]) == [None]
+
+
+def test_a_black_hole_from_the_start_is_a_lost_connection(relay: Relay, through: RabbitPublisher) -> None:
+    relay.to_server = lambda _: b""
+
+    assert kinds(through.publish([outgoing()])) == [ConnectionLost]
+
+    relay.pass_all()
+    assert through.publish([outgoing()]) == [None]
+
+
+def test_a_full_queue_refuses_and_says_so(broker: Rabbit, through: RabbitPublisher) -> None:
+    """Fault 8 of the design: queues that drop when full."""
+    connection = BlockingConnection(URLParameters(broker.url))
+    channel = connection.channel()
+    arguments = {"x-queue-type": "quorum", "x-max-length": 1, "x-overflow": "reject-publish"}
+    channel.queue_declare("full", durable=True, arguments=arguments)
+    channel.queue_bind("full", PERSIST_EXCHANGE, "full")
+
+    outcomes: list[Outcome] = []
+    for _ in range(50):
+        outcomes += through.publish([Outgoing("full", b"x", "c")])
+
+    channel.queue_delete("full")
+    connection.close()
+    assert outcomes[0] is None
+    assert isinstance(outcomes[-1], PublishNacked)
+
+
+def test_a_missing_exchange_is_a_lost_connection_and_not_an_accepted_event(broker: Rabbit) -> None:
+    url = f"{broker.url}/empty"
+    broker.control("add_vhost", "empty")
+    broker.control("set_permissions", "-p", "empty", "guest", ".*", ".*", ".*")
+    publisher = RabbitPublisher(settings(url), MemorySecrets({"arn": GUEST}))
+
+    assert kinds(publisher.publish([outgoing()])) == [ConnectionLost]
+
+    publisher.close()
+
+
+def test_a_broker_that_takes_nothing_is_noticed_and_known_from_then_on(
+    broker: Rabbit, through: RabbitPublisher, relay: Relay
+) -> None:
+    assert through.publish([outgoing()]) == [None]
+    broker.control("eval", "vm_memory_monitor:set_vm_memory_high_watermark(0.000001).")
+    try:
+        outcomes = [through.publish([outgoing()])[0] for _ in range(3)]
+    finally:
+        broker.control("eval", "vm_memory_monitor:set_vm_memory_high_watermark(0.4).")
+
+    assert kinds(outcomes) == [PublisherBlocked] * 3
+    assert relay.connections == 1
+    deadline = time.monotonic() + 20
+    while through.publish([outgoing()]) != [None]:
+        assert time.monotonic() < deadline
+
+
+def test_a_confirmed_message_survives_the_death_of_the_broker() -> None:
+    """P1: persistent, in a durable queue."""
+    broker = Rabbit()
+    secrets = MemorySecrets({"arn": GUEST})
+    publisher = RabbitPublisher(settings(broker.url), secrets)
+    try:
+        broker.start()
+        declare(settings(broker.url), secrets, seconds=20)
+        # The broker notes a new queue's name on disk a second later; killed before, it never elects a leader for it.
+        broker.control("eval", "[dets:sync(Table) || Table <- dets:all()].")
+        assert not any(publisher.publish([outgoing(str(number)) for number in range(100)]))
+
+        broker.kill()
+        assert kinds(publisher.publish([outgoing("late")])) == [ConnectionLost]
+        broker.start()
+
+        deadline = time.monotonic() + 60
+        while publisher.publish([outgoing("after")]) != [None]:
+            assert time.monotonic() < deadline
+        assert {str(number).encode() for number in range(100)} <= set(drain(broker.url))
+    finally:
+        publisher.close()
+        broker.remove()
+
+
+@pytest.fixture
+def trusted(broker: Rabbit, monkeypatch: pytest.MonkeyPatch) -> Rabbit:
+    """The broker, its certificate among those that this process trusts."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(broker.certificate))
+    drain(broker.url)
+    return broker
+
+
+def test_many_large_messages_over_tls_are_all_confirmed(trusted: Rabbit) -> None:
+    publisher = RabbitPublisher(
+        settings(f"amqps://localhost:{trusted.tls_port}", budget=20), MemorySecrets({"arn": GUEST})
+    )
+    text = "x" * 20_000
+
+    for _ in range(3):
+        assert publisher.publish([outgoing(text, number % 4) for number in range(150)]) == [None] * 150
+
+    assert drain(trusted.url) == [text.encode()] * 450
+    publisher.close()
+
+
+def test_a_broker_whose_certificate_is_for_another_host_gets_nothing(trusted: Rabbit) -> None:
+    publisher = RabbitPublisher(settings(f"amqps://127.0.0.1:{trusted.tls_port}"), MemorySecrets({"arn": GUEST}))
+
+    assert kinds(publisher.publish([outgoing()])) == [ConnectionLost]
+
+    assert drain(trusted.url) == []
+
+
+def test_a_host_without_an_address_is_a_lost_connection() -> None:
+    publisher = RabbitPublisher(settings("amqp://nowhere.invalid:5672"), MemorySecrets({"arn": GUEST}))
+
+    assert kinds(publisher.publish([outgoing()])) == [ConnectionLost]
+
+
+def test_a_large_batch_to_a_broker_that_stopped_reading_ends_within_the_budget(broker: Rabbit) -> None:
+    drain(broker.url)
+    publisher = RabbitPublisher(settings(broker.url), MemorySecrets({"arn": GUEST}))
+    publisher.publish([outgoing()])
+    broker.freeze()
+
+    try:
+        outcomes = publisher.publish([outgoing("x" * 100_000) for _ in range(100)])
+    finally:
+        broker.thaw()
+
+    assert set(kinds(outcomes)) <= {ConnectionLost, PublishUnconfirmed}
+    publisher.close()

@@ -1,0 +1,191 @@
+"""One suite for every retry lane, and what only SQS can answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.core.errors import RetryLaneUnavailable
+from headrace.queues.memory import MemoryRetryLane
+from headrace.queues.ports import MESSAGE_BYTES, RetryLane, RetryRecord, VisibilityChange, from_text, to_text
+from headrace.queues.sqs.retry_queue import SqsRetryLane, batches
+from headrace.runtime.aws import client
+from tests.contract.rabbit import free_port
+
+Taken = Callable[[], list[RetryRecord]]
+
+
+PLAYED_BY = {"moto": "aws", "ministack": "ministack"}
+"""The service and the fixture that makes it a function's AWS."""
+
+
+@pytest.fixture(params=PLAYED_BY)
+def queue(request: pytest.FixtureRequest) -> Iterator[tuple[Any, str]]:
+    request.getfixturevalue(PLAYED_BY[request.param])
+    with made_queue() as made:
+        yield made
+
+
+@contextmanager
+def made_queue() -> Iterator[tuple[Any, str]]:
+    sqs = client("sqs")
+    url = sqs.create_queue(QueueName="RetryQueue", Attributes={"MaximumMessageSize": str(MESSAGE_BYTES)})["QueueUrl"]
+    yield sqs, url
+    sqs.delete_queue(QueueUrl=url)
+    sqs.close()
+
+
+def receive(sqs: Any, url: str) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = []
+    while got := sqs.receive_message(
+        QueueUrl=url, MaxNumberOfMessages=10, MessageAttributeNames=["All"], VisibilityTimeout=600
+    ).get("Messages"):
+        messages += got
+    return messages
+
+
+def as_handover(message: dict[str, Any]) -> RetryRecord:
+    attributes = {name: value["StringValue"] for name, value in message.get("MessageAttributes", {}).items()}
+    return RetryRecord(from_text(message["Body"], attributes.pop("encoding", None)), attributes)
+
+
+@pytest.fixture(params=["memory", *PLAYED_BY])
+def parts(request: pytest.FixtureRequest) -> Iterator[tuple[RetryLane, Taken]]:
+    if request.param == "memory":
+        memory = MemoryRetryLane()
+        yield memory, lambda: memory.records
+        return
+    request.getfixturevalue(PLAYED_BY[request.param])
+    with made_queue() as (sqs, url):
+        yield SqsRetryLane(url), lambda: [as_handover(message) for message in receive(sqs, url)]
+
+
+def test_what_is_sent_is_kept_with_its_attributes(parts: tuple[RetryLane, Taken]) -> None:
+    lane, taken = parts
+    records = [RetryRecord(f"body {number}".encode(), {"reason": "StoreThrottled"}) for number in range(47)]
+
+    assert lane.send(records) == [None] * 47
+
+    assert sorted(taken(), key=lambda record: record.body) == sorted(records, key=lambda record: record.body)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"=", b"\x00\x01\x1f", b"\xff\xfe", "\ufffe 👩‍👩‍👧".encode(), b'{"a": "\\u0000"}', b"\r\n\t", b"%%%"]
+)
+def test_any_bytes_can_be_handed_on(parts: tuple[RetryLane, Taken], body: bytes) -> None:
+    lane, taken = parts
+
+    assert lane.send([RetryRecord(body)]) == [None]
+
+    assert [record.body for record in taken()] == [body]
+
+
+def test_many_large_records_are_kept(parts: tuple[RetryLane, Taken]) -> None:
+    lane, taken = parts
+
+    assert lane.send([RetryRecord(b"x" * 250_000) for _ in range(9)]) == [None] * 9
+
+    assert len(taken()) == 9
+
+
+def test_nothing_to_send_or_postpone_is_no_trouble(parts: tuple[RetryLane, Taken]) -> None:
+    lane, _ = parts
+
+    assert lane.send([]) == []
+    lane.postpone([])
+
+
+@given(st.lists(st.integers(min_value=0, max_value=400_000), max_size=40))
+def test_a_call_has_at_most_ten_entries_and_a_mebibyte(sizes: list[int]) -> None:
+    groups = list(batches([RetryRecord(b"x" * size, {"reason": "why"}) for size in sizes]))
+
+    assert [int(entry["Id"]) for group in groups for entry in group] == list(range(len(sizes)))
+    assert all(len(group) <= 10 for group in groups)
+    assert all(sum(len(entry["MessageBody"]) for entry in group) <= MESSAGE_BYTES for group in groups)
+
+
+@given(st.binary(max_size=100))
+def test_bytes_survive_as_text(body: bytes) -> None:
+    text, attributes = to_text(RetryRecord(body))
+
+    assert from_text(text, attributes.get("encoding")) == body
+
+
+def test_a_record_made_visible_comes_again_at_once(queue: tuple[Any, str]) -> None:
+    sqs, url = queue
+    lane = SqsRetryLane(url)
+    lane.send([RetryRecord(str(number).encode()) for number in range(12)])
+    received = receive(sqs, url)
+
+    lane.postpone([VisibilityChange(message["ReceiptHandle"], 0) for message in received])
+
+    assert len(receive(sqs, url)) == 12
+
+
+def test_a_receipt_that_is_no_longer_good_stops_nothing(queue: tuple[Any, str]) -> None:
+    sqs, url = queue
+    lane = SqsRetryLane(url)
+    lane.send([RetryRecord(b"1")])
+    (message,) = receive(sqs, url)
+
+    lane.postpone([VisibilityChange("outdated", 0), VisibilityChange(message["ReceiptHandle"], 0)])
+
+    assert len(receive(sqs, url)) == 1
+
+
+class Partial:
+    """An SQS that takes only entries with an even number."""
+
+    def __init__(self, sqs: Any) -> None:
+        self._sqs = sqs
+
+    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        good = [entry for entry in Entries if int(entry["Id"]) % 2 == 0]
+        answer = self._sqs.send_message_batch(QueueUrl=QueueUrl, Entries=good) if good else {}
+        failed = [
+            {"Id": entry["Id"], "Code": "InternalError", "SenderFault": False} for entry in Entries if entry not in good
+        ]
+        return {"Successful": answer.get("Successful", []), "Failed": failed}
+
+
+def test_a_partial_failure_is_told_record_by_record(queue: tuple[Any, str]) -> None:
+    sqs, url = queue
+    lane = SqsRetryLane(url, lambda: Partial(sqs))
+
+    outcomes = lane.send([RetryRecord(str(number).encode()) for number in range(25)])
+
+    assert [outcome is None for outcome in outcomes] == [number % 2 == 0 for number in range(25)]
+    assert all(isinstance(outcome, RetryLaneUnavailable) for outcome in outcomes if outcome is not None)
+    assert sorted(int(message["Body"]) for message in receive(sqs, url)) == list(range(0, 25, 2))
+
+
+def test_no_queue_or_no_service_is_an_outcome_and_no_exception(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = SqsRetryLane(f"{aws}/123456789012/Nowhere")
+    assert isinstance(missing.send([RetryRecord(b"1")])[0], RetryLaneUnavailable)
+
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
+    away = SqsRetryLane("http://127.0.0.1/123456789012/RetryQueue")
+    assert [type(outcome) for outcome in away.send([RetryRecord(b"1"), RetryRecord(b"2")])] == [
+        RetryLaneUnavailable
+    ] * 2
+    away.postpone([VisibilityChange("receipt", 0)])
+
+
+def test_a_deleted_record_does_not_come_again_and_deleting_it_twice_is_no_trouble(queue: tuple[Any, str]) -> None:
+    sqs, url = queue
+    lane = SqsRetryLane(url)
+    lane.send([RetryRecord(str(number).encode()) for number in range(12)])
+    receipts = [message["ReceiptHandle"] for message in receive(sqs, url)]
+
+    lane.delete(receipts[:11])
+    lane.delete(receipts[:11])
+    lane.postpone([VisibilityChange(receipt, 0) for receipt in receipts[11:]])
+
+    assert len(receive(sqs, url)) == 1
+    lane.delete([])
+    lane.delete(["no receipt"])

@@ -1,0 +1,280 @@
+"""What declare_topology leaves on a real broker, and how it answers CloudFormation."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+from pika import BasicProperties, BlockingConnection, URLParameters
+from pika.adapters.blocking_connection import BlockingChannel
+
+from headrace.core.errors import BrokerUnavailable, SecretsUnavailable
+from headrace.operations import custom_resource
+from headrace.queues.names import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
+from headrace.queues.rabbitmq import topology
+from headrace.queues.rabbitmq.topology import declare
+from headrace.runtime.secrets import MemorySecrets
+from headrace.runtime.settings import TopologySettings
+from tests.contract.rabbit import Rabbit, free_port
+
+SECRETS = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})
+
+
+@pytest.fixture
+def vhost(rabbit: Rabbit, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of an empty virtual host."""
+    name = request.node.name
+    rabbit.control("add_vhost", name)
+    rabbit.control("set_permissions", "-p", name, "guest", ".*", ".*", ".*")
+    yield f"{rabbit.url}/{name}"
+    rabbit.control("delete_vhost", name)
+
+
+@pytest.fixture
+def channel(vhost: str) -> Iterator[BlockingChannel]:
+    connection = BlockingConnection(URLParameters(vhost))
+    yield connection.channel()
+    connection.close()
+
+
+def settings(url: str, queues: int = 2, limit: int = 20) -> TopologySettings:
+    return TopologySettings(
+        broker_endpoints=(url,), broker_secret_arn="arn", persist_queues=queues, persist_delivery_limit=limit
+    )
+
+
+def test_everything_is_declared_and_declaring_again_changes_nothing(vhost: str, channel: BlockingChannel) -> None:
+    first = declare(settings(vhost), SECRETS, seconds=20)
+    channel.basic_publish(PERSIST_EXCHANGE, "persist.1", b"kept")
+
+    again = declare(settings(vhost), SECRETS)
+
+    assert first == again
+    assert first.differs == []
+    assert first.declared == [
+        "exchange headrace.parked",
+        "queue parked",
+        "exchange headrace.events",
+        "queue persist.0",
+        "queue persist.1",
+        "exchange headrace.live",
+        "queue live.0",
+        "queue live.1",
+    ]
+    assert channel.basic_get("persist.1")[2] == b"kept"
+
+
+def test_what_is_missing_is_healed(vhost: str, channel: BlockingChannel) -> None:
+    declare(settings(vhost), SECRETS)
+    channel.queue_delete("persist.0")
+    channel.queue_unbind("persist.1", PERSIST_EXCHANGE, "persist.1")
+
+    declare(settings(vhost), SECRETS)
+
+    channel.confirm_delivery()
+    for queue in ("persist.0", "persist.1"):
+        channel.basic_publish(PERSIST_EXCHANGE, queue, b"routed", mandatory=True)
+
+
+def test_more_queues_can_be_added(vhost: str, channel: BlockingChannel) -> None:
+    declare(settings(vhost), SECRETS)
+
+    declare(settings(vhost, queues=5), SECRETS)
+
+    assert channel.queue_declare("persist.4", passive=True).method.queue == "persist.4"
+
+
+def test_what_stands_in_another_form_is_reported_and_the_rest_is_declared(vhost: str, channel: BlockingChannel) -> None:
+    channel.queue_declare("persist.0", durable=True)
+    channel.exchange_declare(PARKED_EXCHANGE, "topic", durable=True)
+
+    report = declare(settings(vhost), SECRETS)
+
+    assert [difference.split(" stands")[0] for difference in report.differs] == [
+        "exchange headrace.parked",
+        "queue persist.0",
+    ]
+    assert "queue persist.1" in report.declared
+    channel.confirm_delivery()
+    channel.basic_publish(PERSIST_EXCHANGE, "persist.0", b"routed", mandatory=True)
+
+
+def test_a_queue_without_at_least_once_dead_lettering_is_taken_and_reported(
+    vhost: str, channel: BlockingChannel
+) -> None:
+    arguments: dict[str, Any] = {
+        "x-queue-type": "quorum",
+        "x-delivery-limit": 20,
+        "x-overflow": "reject-publish",
+        "x-dead-letter-exchange": PARKED_EXCHANGE,
+    }
+    channel.queue_declare("persist.0", durable=True, arguments=arguments)
+
+    report = declare(settings(vhost), SECRETS)
+
+    assert "queue persist.0" in report.declared
+    assert "x-dead-letter-strategy" in report.differs[0]
+
+
+def test_what_came_back_too_often_is_parked_and_not_lost(vhost: str, channel: BlockingChannel) -> None:
+    """Fault 8 of the design: queues that drop, with no dead-letter exchange."""
+    declare(settings(vhost, limit=3), SECRETS)
+    channel.basic_publish(PERSIST_EXCHANGE, "persist.0", b"poison", BasicProperties(delivery_mode=2))
+
+    deliveries = 0
+    for method, _, _ in channel.consume("persist.0", inactivity_timeout=2):
+        if method is None:
+            break
+        deliveries += 1
+        channel.basic_reject(method.delivery_tag, requeue=True)
+    channel.cancel()
+
+    assert deliveries == 4
+    parked = next(body for _, _, body in channel.consume(PARKED_QUEUE, auto_ack=True, inactivity_timeout=20))
+    assert parked == b"poison"
+
+
+def test_live_copies_go_when_they_are_old_and_the_oldest_first_when_there_are_too_many(
+    vhost: str, channel: BlockingChannel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(topology, "LIVE_SECONDS", 1)
+    monkeypatch.setattr(topology, "LIVE_LENGTH", 2)
+    declare(settings(vhost), SECRETS)
+    channel.confirm_delivery()
+
+    for body in (b"1", b"2", b"3"):
+        channel.basic_publish(LIVE_EXCHANGE, "live.0", body, mandatory=True)
+
+    first = channel.basic_get("live.0")
+    assert first[2] == b"2"
+    channel.basic_nack(first[0].delivery_tag)
+    deadline = time.monotonic() + 30
+    while channel.queue_declare("live.0", passive=True).method.message_count and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert channel.basic_get("live.0")[0] is None
+    assert channel.basic_get(PARKED_QUEUE)[0] is None
+
+
+def test_a_broker_that_is_away_is_said_to_be() -> None:
+    with pytest.raises(BrokerUnavailable):
+        declare(settings(f"amqp://127.0.0.1:{free_port()}"), SECRETS)
+
+
+def test_a_secret_that_cannot_be_read_yet_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way to Secrets Manager is as new as the stack that is being deployed."""
+
+    class Late(MemorySecrets):
+        def text(self, arn: str, *, fresh: bool = False) -> str:
+            if not late:
+                late.append(arn)
+                raise SecretsUnavailable("the secret could not be read")
+            return super().text(arn, fresh=fresh)
+
+    late: list[str] = []
+    monkeypatch.setattr(topology, "RETRY_SECONDS", 0.0)
+    secrets = Late(SECRETS.values)
+
+    with pytest.raises(BrokerUnavailable):
+        declare(settings(f"amqp://127.0.0.1:{free_port()}"), secrets, seconds=0.2)
+
+    assert secrets.reads == 1
+
+
+@pytest.fixture
+def cloudformation() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A ResponseURL, and what was put there."""
+    answers: list[dict[str, Any]] = []
+
+    class Bucket(BaseHTTPRequestHandler):
+        def do_PUT(self) -> None:
+            assert self.headers["content-type"] == ""
+            answers.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Nothing to tell."""
+
+    server = HTTPServer(("127.0.0.1", 0), Bucket)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/answer", answers
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def request(kind: str, url: str, **more: Any) -> dict[str, Any]:
+    return {
+        "RequestType": kind,
+        "ResponseURL": url,
+        "StackId": "stack",
+        "RequestId": "request",
+        "LogicalResourceId": "Topology",
+        **more,
+    }
+
+
+@pytest.mark.parametrize("kind", ["Create", "Update"])
+def test_a_stack_is_told_what_was_made(cloudformation: tuple[str, list[dict[str, Any]]], kind: str) -> None:
+    url, answers = cloudformation
+
+    custom_resource.answer(request(kind, url), "topology", lambda: {"declared": "all"})
+
+    assert answers == [
+        {
+            "Status": "SUCCESS",
+            "Reason": "done",
+            "PhysicalResourceId": "topology",
+            "StackId": "stack",
+            "RequestId": "request",
+            "LogicalResourceId": "Topology",
+            "Data": {"declared": "all"},
+        }
+    ]
+
+
+def test_a_failure_is_an_answer_too(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:
+    def fail() -> dict[str, str]:
+        raise BrokerUnavailable("the broker is away")
+
+    url, answers = cloudformation
+    custom_resource.answer(request("Create", url), "topology", fail)
+
+    assert answers[0]["Status"] == "FAILED"
+    assert "the broker is away" in answers[0]["Reason"]
+
+
+def test_an_answer_is_never_too_large_for_cloudformation(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:
+    def fail() -> dict[str, str]:
+        raise BrokerUnavailable("世" * 5000)
+
+    url, answers = cloudformation
+    custom_resource.answer(request("Create", url), "topology", lambda: {"declared": "x" * 5000, "differs": "世" * 5000})
+    custom_resource.answer(request("Create", url), "topology", fail)
+
+    assert [len(json.dumps(answer, ensure_ascii=False).encode()) < 4096 for answer in answers] == [True, True]
+    assert [answer["Status"] for answer in answers] == ["SUCCESS", "FAILED"]
+
+
+def test_delete_always_succeeds_and_touches_nothing(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:
+    """Fault 15 of the design, in spirit: nothing that holds data is created or deleted on the side."""
+
+    def touch() -> dict[str, str]:
+        raise AssertionError
+
+    url, answers = cloudformation
+    custom_resource.answer(request("Delete", url, PhysicalResourceId="old"), "topology", touch)
+
+    assert (answers[0]["Status"], answers[0]["PhysicalResourceId"]) == ("SUCCESS", "old")
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "http://example.com/", "ftp://127.0.0.1/"])
+def test_an_answer_goes_to_https_or_this_machine_only(url: str) -> None:
+    with pytest.raises(ValueError, match="ResponseURL"):
+        custom_resource.answer(request("Delete", url), "topology", dict)

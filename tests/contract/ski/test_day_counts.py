@@ -1,0 +1,173 @@
+"""What every place for counts of resorts' days keeps to: in memory, and in a real cluster node."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+
+import pytest
+
+from headrace.core.errors import CacheUnavailable
+from headrace.storage.redis import RedisCache, connect
+from headrace.streams.ski.day_counts import (
+    CONFIRMED,
+    FILLED,
+    FILLING,
+    CountedRide,
+    Counts,
+    DayCounts,
+    MemoryDayCounts,
+    State,
+)
+from headrace.streams.ski.day_counts_redis import RedisDayCounts
+from headrace.streams.ski.keys import ResortDay
+from tests.contract.redis_node import RedisNode
+
+DAY, OTHER = ResortDay(7, 2025, 45), ResortDay(8, 2025, 45)
+NOW = int(time.time() * 1000)
+LATER = NOW + 3_600_000
+PATIENCE = 5000
+
+
+@pytest.fixture(params=["memory", "redis"])
+def counts(request: pytest.FixtureRequest) -> DayCounts:
+    if request.param == "memory":
+        return MemoryDayCounts()
+    node: RedisNode = request.getfixturevalue("redis_node")
+    node.start()
+    connect(node.settings, 1.0).flushall()
+    return RedisDayCounts(RedisCache.of(node.settings))
+
+
+def a_ride(number: int, skier: int = 1, lift: int = 5, minute: int = 61) -> CountedRide:
+    return CountedRide(number.to_bytes(12, "big"), str(skier), lift, minute)
+
+
+def begun(counts: DayCounts, generation: str = "one", now: int = NOW) -> DayCounts:
+    assert counts.begin(DAY, generation, now, 0, PATIENCE, LATER)
+    return counts
+
+
+def test_a_day_that_nobody_began_is_told_nothing(counts: DayCounts) -> None:
+    assert not counts.add([(DAY, [a_ride(1)])])
+    assert counts.read(DAY) is None
+
+
+def test_rides_join_once_and_are_counted_by_skier_lift_and_hour(counts: DayCounts) -> None:
+    begun(counts)
+    rides = [a_ride(1), a_ride(2, skier=2, lift=6), a_ride(3, minute=1439), a_ride(1)]
+
+    assert counts.add([(DAY, rides)])
+    assert counts.add([(DAY, rides[:2]), (DAY, rides[2:])], "one")
+
+    hours = [0] * 24
+    hours[1], hours[23] = 2, 1
+    assert counts.read(DAY, [5, 6, 7]) == (State("one", NOW, FILLING), Counts(2, {5: 2, 6: 1, 7: 0}, hours))
+
+
+def test_marks_may_be_any_bytes(counts: DayCounts) -> None:
+    begun(counts)
+    random.seed(5)
+    rides = [CountedRide(random.randbytes(12), str(number), 1, 0) for number in range(1200)]
+
+    assert counts.add([(DAY, rides)])
+
+    found = counts.read(DAY)
+    assert found is not None
+    assert found[1].skiers == found[1].hours[0] == 1200
+
+
+def test_days_are_told_together_and_kept_apart(counts: DayCounts) -> None:
+    begun(counts)
+
+    assert not counts.add([(DAY, [a_ride(1)]), (OTHER, [a_ride(2)])])
+
+    found = counts.read(DAY)
+    assert found is not None
+    assert found[1].skiers == 1
+    assert counts.read(OTHER) is None
+
+
+def test_whoever_fills_an_older_generation_changes_nothing(counts: DayCounts) -> None:
+    begun(counts)
+    counts.settle(DAY, "one", FILLED, LATER)
+    assert counts.begin(DAY, "two", NOW + 10, NOW, PATIENCE, LATER)
+
+    assert not counts.add([(DAY, [a_ride(1)])], "one")
+    counts.settle(DAY, "one", CONFIRMED, LATER)
+
+    assert not counts.claim(DAY, "one", NOW + 20, PATIENCE)
+    assert counts.read(DAY) == (State("two", NOW + 10, FILLING), Counts(0, {}, [0] * 24))
+
+
+@pytest.mark.parametrize(
+    ("stage", "now", "after", "begins"),
+    [
+        (FILLED, NOW + PATIENCE, NOW - 1, False),
+        (FILLED, NOW + 1, NOW, True),
+        (FILLING, NOW + PATIENCE - 1, NOW - 1, False),
+        (FILLING, NOW + PATIENCE, NOW - 1, True),
+    ],
+)
+def test_counts_are_begun_anew_only_if_they_are_doubtful_or_abandoned(
+    counts: DayCounts, stage: str, now: int, after: int, begins: bool
+) -> None:
+    begun(counts)
+    counts.add([(DAY, [a_ride(1)])])
+    if stage != FILLING:
+        counts.settle(DAY, "one", stage, LATER)
+
+    assert counts.begin(DAY, "two", now, after, PATIENCE, LATER) == begins
+
+    found = counts.read(DAY)
+    assert found is not None
+    assert found[0] == (State("two", now, FILLING) if begins else State("one", NOW, stage))
+    assert found[1].skiers == (0 if begins else 1)
+
+
+def test_one_of_many_may_confirm_and_another_when_it_gave_up(counts: DayCounts) -> None:
+    begun(counts)
+    counts.settle(DAY, "one", FILLED, LATER)
+
+    claims = [counts.claim(DAY, "one", now, PATIENCE) for now in (NOW, NOW + 1, NOW + PATIENCE - 1, NOW + PATIENCE)]
+
+    assert claims == [True, False, False, True]
+
+
+def test_counts_are_gone_at_their_end_which_only_moves_closer(counts: DayCounts) -> None:
+    begun(counts, now=NOW)
+    counts.settle(DAY, "one", FILLED, LATER + 5000)
+    assert counts.read(DAY) is not None
+
+    counts.settle(DAY, "one", FILLED, int(time.time() * 1000) + 50)
+    time.sleep(0.1)
+
+    assert counts.read(DAY) is None
+
+
+def test_a_cache_that_is_away_says_so(redis_node: RedisNode) -> None:
+    redis_node.start()
+    counts = RedisDayCounts(RedisCache.of(redis_node.settings))
+    begun(counts)
+    redis_node.kill()
+
+    for call in (lambda: counts.read(DAY), lambda: counts.add([(DAY, [a_ride(1)])])):
+        with pytest.raises(CacheUnavailable):
+            _do(call)
+
+
+def _do(call: Callable[[], object]) -> None:
+    call()
+
+
+def test_whoever_fills_keeps_others_away_as_long_as_rides_join(counts: DayCounts) -> None:
+    begun(counts)
+    counts.add([(DAY, [a_ride(1)])], "one", NOW + PATIENCE - 1)
+    assert not counts.begin(DAY, "two", NOW + PATIENCE, NOW - 1, PATIENCE, LATER)
+
+    counts.settle(DAY, "one", FILLED, LATER)
+
+    assert counts.claim(DAY, "one", NOW + PATIENCE, PATIENCE)
+    counts.add([(DAY, [a_ride(2)])], "one", NOW + PATIENCE + 1)
+    assert not counts.claim(DAY, "one", NOW + 2 * PATIENCE, PATIENCE)

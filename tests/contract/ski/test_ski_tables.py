@@ -1,0 +1,151 @@
+"""Resorts in memory and in the local stage's DynamoDB; and the questions about rides against its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from headrace.core.errors import StoreUnavailable
+from headrace.core.sender import SenderContext
+from headrace.core.stream import TableSettings
+from headrace.core.times import FixedClock, SystemClock
+from headrace.runtime.aws import client
+from headrace.storage.dynamodb.batch_writer import DynamoStore
+from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.storage.ports import Table
+from headrace.storage.redis import RedisCache, connect
+from headrace.streams.ski.day_counts_redis import RedisDayCounts
+from headrace.streams.ski.hook import RideHook
+from headrace.streams.ski.keys import ResortDay
+from headrace.streams.ski.resort_days import LAG, ResortDays
+from headrace.streams.ski.resorts import MemoryResorts, Resort, Resorts
+from headrace.streams.ski.resorts_dynamodb import DynamoResorts
+from headrace.streams.ski.skiers import Skiers
+from headrace.streams.ski.stream import RESORT_DAY_INDEX, SKI
+from tests.contract.rabbit import free_port
+from tests.contract.redis_node import RedisNode
+
+RESORTS, RIDES = "Resorts", "LiftRides"
+INDEX = RESORT_DAY_INDEX
+
+
+@pytest.fixture
+def tables(dynalite: str) -> Iterator[Any]:
+    dynamodb = client("dynamodb", timeout=30, attempts=1)  # a first call loads much of the emulator
+    _create(dynamodb, RESORTS, [("resortID", "HASH")])
+    _create(
+        dynamodb,
+        RIDES,
+        [(SKI.partition_key, "HASH"), (SKI.sort_key, "RANGE")],
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": INDEX.name,
+                "KeySchema": _schema([(INDEX.partition_key, "HASH"), (INDEX.sort_key, "RANGE")]),
+                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["expiresAt"]},
+            }
+        ],
+    )
+    yield dynamodb
+    for name in (RESORTS, RIDES):
+        dynamodb.delete_table(TableName=name)
+        dynamodb.get_waiter("table_not_exists").wait(TableName=name, WaiterConfig={"Delay": 1})
+    dynamodb.close()
+
+
+def _create(dynamodb: Any, name: str, key: list[tuple[str, str]], **more: Any) -> None:
+    names = {attribute for attribute, _ in key} | ({INDEX.partition_key} if more else set())
+    dynamodb.create_table(
+        TableName=name,
+        KeySchema=_schema(key),
+        AttributeDefinitions=[{"AttributeName": each, "AttributeType": "S"} for each in sorted(names)],
+        BillingMode="PAY_PER_REQUEST",
+        **more,
+    )
+    dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1})
+
+
+def _schema(key: list[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"AttributeName": name, "KeyType": kind} for name, kind in key]
+
+
+@pytest.fixture(params=["memory", "dynamodb"])
+def resorts(request: pytest.FixtureRequest) -> Resorts:
+    if request.param == "memory":
+        return MemoryResorts()
+    return DynamoResorts(request.getfixturevalue("tables"), RESORTS)
+
+
+def test_a_season_added_twice_is_one_and_a_name_stays_until_another_comes(resorts: Resorts) -> None:
+    assert resorts.get(7) == Resort(7)
+    assert resorts.add_season(7, 2025, "Mission Ridge")
+    assert not resorts.add_season(7, 2025)
+    assert resorts.add_season(7, 2024)
+
+    assert resorts.get(7) == Resort(7, "Mission Ridge", frozenset({2024, 2025}))
+
+
+def test_every_resort_with_a_season_is_told_by_id(resorts: Resorts) -> None:
+    for number in (10, 9, 200):
+        resorts.add_season(number, 2025)
+    resorts.doubt([3], 1000)
+
+    assert [resort.resort_id for resort in resorts.every()] == [9, 10, 200]
+
+
+def test_doubt_never_moves_back_and_leaves_seasons_alone(resorts: Resorts) -> None:
+    resorts.add_season(7, 2025)
+    resorts.doubt([7, 8], 2000)
+    resorts.doubt([7], 1000)
+
+    assert resorts.get(7) == Resort(7, None, frozenset({2025}), 2000)
+    assert resorts.get(8) == Resort(8, None, frozenset(), 2000)
+
+
+def test_a_table_of_resorts_that_is_away_is_said_to_be(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
+
+    with pytest.raises(StoreUnavailable):
+        DynamoResorts(client("dynamodb", attempts=1), RESORTS).get(7)
+
+
+def test_questions_are_answered_from_real_tables_and_a_real_cache(tables: Any, redis_node: RedisNode) -> None:
+    redis_node.start()
+    connect(redis_node.settings, 1.0).flushall()
+    clock = FixedClock(SystemClock().now())
+    counts = RedisDayCounts(RedisCache.of(redis_node.settings))
+    resorts = DynamoResorts(tables, RESORTS)
+    listener = RideHook(counts, resorts, clock)
+    reader = DynamoReader(tables)
+    days = ResortDays(reader, RIDES, resorts, counts, clock)
+    day = ResortDay(7, 2025, 45)
+    resorts.add_season(7, 2025)
+
+    _store(clock, range(1, 301), listener)
+    first = days.counts(day, [21])
+    clock.advance(LAG / 1000)
+    confirmed = days.counts(day, [21])
+    _store(clock, range(250, 351), listener)
+    tables.meta.events.register("before-call.dynamodb.Query", _refuse, unique_id="refuse")
+    last = days.counts(day, [21, 22])
+    tables.meta.events.unregister("before-call.dynamodb.Query", unique_id="refuse")
+
+    assert [each.skiers for each in (first, confirmed, last)] == [300, 300, 350]
+    assert last.lifts == {21: 350, 22: 0}
+    assert last.hours[3] == sum(last.hours) == 350
+    assert Skiers(reader, RIDES, clock).days(7, 2025) == [{"dayID": 45, "vertical": 210, "lifts": [21]}]
+
+
+def _store(clock: FixedClock, skiers: range, listener: RideHook) -> None:
+    gate = SenderContext("gate", "gate", True, clock.now())
+    settings = TableSettings(table=RIDES, retention_days=30)
+    ride = {"resortID": 7, "seasonID": 2025, "dayID": 45, "time": 217, "liftID": 21}
+    rows = [SKI.item(SKI.accept({**ride, "skierID": each}, gate).event, clock.now(), settings) for each in skiers]
+    store = DynamoStore(parallel=2, retry_seconds=5)
+    assert store.put_many(Table(RIDES, (SKI.partition_key, SKI.sort_key)), rows) == [None] * len(rows)
+    assert listener.stored(SKI, rows) == [None] * len(rows)
+
+
+def _refuse(**_: Any) -> None:
+    raise AssertionError("confirmed counts are not read from the table")

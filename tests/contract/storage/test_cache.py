@@ -1,0 +1,141 @@
+"""What every cache keeps to: in memory, and in a real cluster node."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from redis.exceptions import MovedError
+
+from headrace.core.errors import CacheUnavailable
+from headrace.core.times import FixedClock
+from headrace.storage.cache import Cache
+from headrace.storage.memory import MemoryCache
+from headrace.storage.redis import AWAY_SECONDS, RedisCache, connect
+from tests.contract.redis_node import RedisNode
+
+START = "2025-11-21T10:00:00.000000Z"
+
+
+class Subject:
+    """A cache, and what a test may do to it."""
+
+    def __init__(self, cache: Cache, wait: Any) -> None:
+        self.cache = cache
+        self.wait = wait
+
+
+@pytest.fixture(params=["memory", "redis"])
+def subject(request: pytest.FixtureRequest) -> Subject:
+    if request.param == "memory":
+        clock = FixedClock(START)
+        return Subject(MemoryCache(clock), clock.advance)
+    node: RedisNode = request.getfixturevalue("redis_node")
+    node.start()
+    connect(node.settings, 1.0).flushall()
+    return Subject(RedisCache.of(node.settings), time.sleep)
+
+
+def test_what_was_set_is_there_under_any_keys_in_any_slots(subject: Subject) -> None:
+    subject.cache.set_many({f"key-{number}": (bytes([number, 0, 255]), 60) for number in range(20)})
+
+    found = subject.cache.get_many([f"key-{number}" for number in range(21)])
+
+    assert found == [*(bytes([number, 0, 255]) for number in range(20)), None]
+
+
+def test_what_was_deleted_is_gone_and_deleting_twice_is_harmless(subject: Subject) -> None:
+    subject.cache.set("a", b"1", 60)
+
+    subject.cache.delete_many(["a", "b"])
+    subject.cache.delete_many(["a", "b"])
+
+    assert subject.cache.get_many(["a"]) == [None]
+
+
+def test_a_value_is_gone_after_its_time(subject: Subject) -> None:
+    subject.cache.set("short", b"1", 0.05)
+    subject.cache.set("long", b"1", 60)
+
+    subject.wait(0.1)
+
+    assert subject.cache.get_many(["short", "long"]) == [None, b"1"]
+
+
+def test_only_new_leaves_another_value_and_says_so(subject: Subject) -> None:
+    assert subject.cache.set("a", b"1", 60, only_new=True)
+    assert not subject.cache.set("a", b"2", 60, only_new=True)
+    assert subject.cache.set("a", b"3", 60)
+
+    assert subject.cache.get_many(["a"]) == [b"3"]
+
+
+def test_of_many_only_those_are_added_that_were_not_there(subject: Subject) -> None:
+    subject.cache.set("b", b"old", 60)
+    subject.cache.set("c", b"old", 0.05)
+    subject.wait(0.1)
+
+    added = subject.cache.add_many({"a": (b"1", 60), "b": (b"2", 60), "c": (b"3", 0.05)})
+
+    assert added == [True, False, True]
+    assert subject.cache.get_many(["a", "b", "c"]) == [b"1", b"old", b"3"]
+    subject.wait(0.1)
+    assert subject.cache.get_many(["c"]) == [None]
+
+
+def test_nothing_asked_is_nothing_answered(subject: Subject) -> None:
+    assert subject.cache.get_many([]) == []
+    subject.cache.delete_many([])
+    subject.cache.set_many({})
+    assert subject.cache.add_many({}) == []
+
+
+def test_a_cache_that_is_away_is_asked_once_in_five_seconds_and_then_found_again(redis_node: RedisNode) -> None:
+    redis_node.start()
+    now = [0.0]
+    connections: list[object] = []
+
+    def opened() -> Any:
+        connections.append(None)
+        return connect(redis_node.settings, 0.1)
+
+    cache = RedisCache(opened, monotonic=lambda: now[0])
+    cache.set("a", b"1", 60)
+    redis_node.kill()
+    for _ in range(5):
+        with pytest.raises(CacheUnavailable):
+            cache.get_many(["a"])
+    redis_node.start()
+
+    with pytest.raises(CacheUnavailable, match="away"):
+        cache.get_many(["a"])
+    now[0] = AWAY_SECONDS
+
+    assert cache.get_many(["a"]) == [None]
+    assert len(connections) == 1
+
+
+class Pointing:
+    """A client whose node answers that another one has the key."""
+
+    def pipeline(self, transaction: bool) -> Pointing:
+        return self
+
+    def execute_command(self, *_command: object) -> None:
+        pass
+
+    def execute(self) -> list[Any]:
+        raise MovedError("1 127.0.0.1:1")
+
+
+def test_a_cluster_client_takes_over_where_the_endpoint_points_to_other_nodes(redis_node: RedisNode) -> None:
+    from headrace.storage.redis import connect_cluster
+
+    redis_node.start()
+    cache = RedisCache(Pointing, lambda: connect_cluster(redis_node.settings, 1.0))  # type: ignore[arg-type]
+
+    cache.set("a", b"1", 60)
+    cache.set("b", b"2", 60)
+
+    assert cache.get_many(["a", "b"]) == [b"1", b"2"]

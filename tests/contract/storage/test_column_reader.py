@@ -1,0 +1,129 @@
+"""One suite for every reader of columns: what analytics count in the unit tests is what the table gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from headrace.core.errors import StoreUnavailable
+from headrace.core.items import to_wire
+from headrace.runtime.aws import client
+from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
+from headrace.storage.memory import MemoryColumns
+from headrace.storage.ports import ColumnQuery, ColumnReader
+from tests.contract.rabbit import free_port
+
+TABLE = "CountedMessages"
+PADDING = "x" * 900
+ROWS: list[dict[str, Any]] = [
+    {
+        "roomId": f"room-{number % 3}",
+        "timestampSk": f"2025-11-21T10:{number // 60 % 60:02d}:{number % 60:02d}.000000Z#я{number}#t",
+        "userId": f"user-{number % 7}{PADDING}",
+        "bucketId": f"{number % 2:03d}",
+        **({"expiresAt": 1_800_000_000 + number} if number % 5 else {}),
+    }
+    for number in range(2600)
+]
+FIRST, LAST = "2025-11-21T10:00:00.000000Z", "2025-11-21T11:00:00.000000Z"
+QUERY = ColumnQuery(TABLE, "TimeIndex", "bucketId", "001", "timestampSk", FIRST, LAST, ("userId", "roomId"))
+
+
+@pytest.fixture(scope="module")
+def filled(emulators: Any) -> Iterator[None]:
+    """The table, in the local stage's DynamoDB: more rows in a partition than one page holds."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            patch.setenv(name, "test")
+        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        patch.setenv("AWS_ENDPOINT_URL", emulators.dynamodb_url)
+        dynamodb = client("dynamodb", timeout=30, attempts=1)
+        dynamodb.create_table(
+            TableName=TABLE,
+            KeySchema=_schema("roomId"),
+            AttributeDefinitions=[
+                {"AttributeName": name, "AttributeType": "S"} for name in ("roomId", "timestampSk", "bucketId")
+            ],
+            GlobalSecondaryIndexes=[
+                {
+                    "IndexName": "TimeIndex",
+                    "KeySchema": _schema("bucketId"),
+                    "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["userId", "expiresAt"]},
+                }
+            ],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        dynamodb.get_waiter("table_exists").wait(TableName=TABLE, WaiterConfig={"Delay": 1})
+        for at in range(0, len(ROWS), 25):
+            puts = [{"PutRequest": {"Item": to_wire(row)}} for row in ROWS[at : at + 25]]
+            dynamodb.batch_write_item(RequestItems={TABLE: puts})
+        yield
+        dynamodb.delete_table(TableName=TABLE)
+        dynamodb.close()
+
+
+def _schema(partition: str) -> list[dict[str, str]]:
+    return [{"AttributeName": partition, "KeyType": "HASH"}, {"AttributeName": "timestampSk", "KeyType": "RANGE"}]
+
+
+@pytest.fixture(params=["memory", "dynamodb"])
+def reader(request: pytest.FixtureRequest) -> ColumnReader:
+    if request.param == "memory":
+        return MemoryColumns(lambda *_: ROWS)
+    request.getfixturevalue("dynalite")
+    request.getfixturevalue("filled")
+    return DynamoColumns(columns_client(2))
+
+
+def walk(reader: ColumnReader, query: ColumnQuery) -> list[tuple[str, str, str, int]]:
+    found: list[tuple[str, str, str, int]] = []
+    while True:
+        page = reader.read(query)
+        assert page.units > 0
+        found += zip(page.keys, page.values["userId"], page.values["roomId"], page.expires, strict=True)
+        if page.more is None:
+            return found
+        query = replace(query, start=page.more)
+
+
+def expected(**fits: str) -> list[tuple[str, str, str, int]]:
+    return sorted(
+        (row["timestampSk"], row["userId"], row["roomId"], row.get("expiresAt", 0))
+        for row in ROWS
+        if all(row[name] == value for name, value in fits.items())
+    )
+
+
+def test_every_row_of_a_partition_is_read_once_in_order_over_all_pages(reader: ColumnReader) -> None:
+    assert reader.read(QUERY).more is not None
+    assert walk(reader, QUERY) == expected(bucketId="001")
+
+
+def test_the_table_itself_is_read_as_its_index_is(reader: ColumnReader) -> None:
+    query = replace(QUERY, index=None, partition_attribute="roomId", partition="room-2")
+
+    assert walk(reader, query) == expected(roomId="room-2")
+
+
+def test_a_range_has_its_start_and_not_its_end(reader: ColumnReader) -> None:
+    query = replace(QUERY, lower="2025-11-21T10:00:01.000000Z", upper="2025-11-21T10:00:03.000000Z")
+
+    assert [key for key, *_ in walk(reader, query)] == ["2025-11-21T10:00:01.000000Z#я1#t"]
+
+
+def test_nothing_is_an_empty_page(reader: ColumnReader) -> None:
+    page = reader.read(replace(QUERY, partition="007"))
+
+    assert (page.keys, page.expires, page.more) == ([], [], None)
+
+
+def test_a_table_that_is_missing_or_away_is_said_to_be(dynalite: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(StoreUnavailable):
+        DynamoColumns(columns_client(1)).read(replace(QUERY, table="Nowhere"))
+
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
+    with pytest.raises(StoreUnavailable):
+        DynamoColumns(columns_client(1)).read(QUERY)

@@ -1,0 +1,109 @@
+"""Where a table keeps the first row of a key: what is looked up, and what is written then."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from headrace.core.errors import StoreThrottled, StoreUnavailable
+from headrace.storage.dynamodb.batch_writer import LOOK_KEYS, DynamoStore
+from headrace.storage.ports import Table
+from tests.contract.storage.played_store import Played, refusal
+from tests.contract.tables import TABLE, item, made_table, scan
+
+FIRST = Table(TABLE.name, TABLE.key, keeps_first=True)
+
+
+@pytest.fixture
+def table(aws: str) -> Iterator[Any]:
+    """An empty table in moto; the client that made it."""
+    with made_table() as dynamodb:
+        yield dynamodb
+
+
+def looks(call: dict[str, Any]) -> bool:
+    return isinstance(call["RequestItems"][TABLE.name], dict)
+
+
+def test_keys_are_looked_up_consistently_a_hundred_at_once_and_without_their_rows(
+    played: Callable[..., Played], table: Any
+) -> None:
+    parts = played(lambda _: None)
+
+    assert parts.store.put_many(FIRST, [item(number) for number in range(150)]) == [None] * 150
+
+    asked = [call["RequestItems"][TABLE.name] for call in parts.calls if looks(call)]
+    assert sorted(len(each["Keys"]) for each in asked) == [50, LOOK_KEYS]
+    assert all(each["ConsistentRead"] for each in asked)
+    assert {name for each in asked for name in each["ExpressionAttributeNames"].values()} == set(TABLE.key)
+    assert len(scan(table)) == 150
+
+
+def test_what_is_there_is_not_written_again(played: Callable[..., Played], table: Any) -> None:
+    """P3."""
+    parts = played(lambda _: None)
+    parts.store.put_many(FIRST, [item(number) for number in range(10)])
+    parts.calls.clear()
+
+    assert parts.store.put_many(FIRST, [item(number, text="late") for number in range(11)]) == [None] * 11
+
+    (put,) = [call["RequestItems"][TABLE.name] for call in parts.calls if not looks(call)]
+    assert [each["PutRequest"]["Item"]["timestampSk"] for each in put] == [{"S": "00010"}]
+
+
+def test_keys_that_were_not_looked_up_are_looked_up_again(played: Callable[..., Played], table: Any) -> None:
+    answers = iter([1, 2])
+
+    def play(call: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
+        if not looks(call) or next(answers, None) is None:
+            return None
+        keys = call["RequestItems"][TABLE.name]["Keys"]
+        return 200, {"Responses": {}, "UnprocessedKeys": {TABLE.name: {"Keys": keys}}}
+
+    DynamoStore().put_many(TABLE, [item(1, text="first")])
+    assert played(play).store.put_many(FIRST, [item(1), item(2)]) == [None, None]
+
+    assert sorted(row["text"] for row in scan(table)) == ["first", "hello"]
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "failure"),
+    [("ThrottlingException", 400, StoreThrottled), ("AccessDeniedException", 400, StoreUnavailable)],
+)
+def test_what_cannot_be_looked_up_is_not_written(
+    played: Callable[..., Played], table: Any, code: str, status: int, failure: type[StoreUnavailable]
+) -> None:
+    parts = played(lambda call: refusal(code, status) if looks(call) else None, retry_seconds=0.2)
+
+    outcomes = parts.store.put_many(FIRST, [item(1), item(2)])
+
+    assert [type(each) for each in outcomes] == [failure, failure]
+    assert scan(table) == []
+
+
+def test_who_looked_long_ago_writes_nothing(played: Callable[..., Played], table: Any) -> None:
+    def play(call: dict[str, Any]) -> None:
+        if looks(call):
+            time.sleep(0.2)
+
+    outcomes = played(play, retry_seconds=0.1).store.put_many(FIRST, [item(1), item(2)])
+
+    assert [type(each) for each in outcomes] == [StoreThrottled, StoreThrottled]
+    assert scan(table) == []
+
+
+def test_two_that_look_at_the_same_moment_leave_one_row(played: Callable[..., Played], table: Any) -> None:
+    """P3: once hangs on the key alone; which of them stays does not matter."""
+    other = DynamoStore()
+
+    def play(call: dict[str, Any]) -> None:
+        if not looks(call):
+            other.put_many(FIRST, [item(1, text="other")])
+
+    assert played(play).store.put_many(FIRST, [item(1, text="slow")]) == [None]
+    other.close()
+
+    assert [row["text"] for row in scan(table)] == ["slow"]

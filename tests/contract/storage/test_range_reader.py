@@ -1,0 +1,201 @@
+"""One suite for every reader of ranges: what history walks over in the unit tests is what the table gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from headrace.core.errors import StoreUnavailable
+from headrace.core.items import to_wire
+from headrace.runtime.aws import client
+from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.storage.memory import MemoryReader
+from headrace.storage.ports import RangeQuery, RangeReader
+from tests.contract.emulators import Emulators, function_environment
+from tests.contract.rabbit import free_port
+
+TABLE = "Messages"
+ROWS = [
+    {"roomId": room, "timestampSk": f"{second:02d}#{name}#t", "userId": "alice", "expiresAt": second}
+    for room in ("kitchen", "lobby", "кафе")
+    for second in range(5)
+    for name in ("a", "b", "я", "\U0001f600")
+]
+ROOM = RangeQuery(TABLE, "roomId", "кафе", "timestampSk", limit=3, consistent=True)
+USER = RangeQuery(TABLE, "userId", "alice", "timestampSk", index="UserIndex", limit=7)
+
+
+@pytest.fixture(scope="module")
+def on_moto(moto_url: str) -> Iterator[Any]:
+    with table(moto_url) as dynamodb:
+        yield dynamodb
+
+
+@pytest.fixture(scope="module")
+def on_dynalite(emulators: Emulators) -> Iterator[Any]:
+    with table(emulators.dynamodb_url) as dynamodb:
+        yield dynamodb
+
+
+@contextmanager
+def table(url: str) -> Iterator[Any]:
+    """The rows in the DynamoDB at ``url``; a client of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        function_environment(patch, url)
+        dynamodb = client("dynamodb", timeout=30, attempts=1)  # a first call loads much of the emulator
+    dynamodb.create_table(
+        TableName=TABLE,
+        KeySchema=[
+            {"AttributeName": "roomId", "KeyType": "HASH"},
+            {"AttributeName": "timestampSk", "KeyType": "RANGE"},
+        ],
+        AttributeDefinitions=[
+            {"AttributeName": name, "AttributeType": "S"} for name in ("roomId", "timestampSk", "userId")
+        ],
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": "UserIndex",
+                "KeySchema": [
+                    {"AttributeName": "userId", "KeyType": "HASH"},
+                    {"AttributeName": "timestampSk", "KeyType": "RANGE"},
+                ],
+                "Projection": {"ProjectionType": "ALL"},
+            }
+        ],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    dynamodb.get_waiter("table_exists").wait(TableName=TABLE, WaiterConfig={"Delay": 1})
+    for at in range(0, len(ROWS), 25):
+        puts = [{"PutRequest": {"Item": to_wire(row)}} for row in ROWS[at : at + 25]]
+        assert not dynamodb.batch_write_item(RequestItems={TABLE: puts})["UnprocessedItems"]
+    yield dynamodb
+    dynamodb.delete_table(TableName=TABLE)
+    dynamodb.get_waiter("table_not_exists").wait(TableName=TABLE, WaiterConfig={"Delay": 1})
+    dynamodb.close()
+
+
+@pytest.fixture(params=["memory", "moto", "dynalite"])
+def reader(request: pytest.FixtureRequest) -> RangeReader:
+    if request.param == "memory":
+        return MemoryReader(lambda _: ROWS)
+    return DynamoReader(request.getfixturevalue(f"on_{request.param}"))
+
+
+def walk(reader: RangeReader, query: RangeQuery) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    while True:
+        rows = reader.read(query)
+        assert len(rows.items) <= query.limit
+        found += rows.items
+        if rows.more is None:
+            return found
+        query = replace(query, start=rows.more)
+
+
+@pytest.mark.parametrize("newest_first", [True, False])
+@pytest.mark.parametrize(
+    ("lower", "upper"), [(None, None), ("01", None), (None, "03"), ("01", "03"), ("02", "02"), ("07", "09")]
+)
+def test_p7_a_walk_visits_a_range_once_in_order_without_its_end(
+    reader: RangeReader, newest_first: bool, lower: str | None, upper: str | None
+) -> None:
+    expected = sorted(
+        (row for row in ROWS if row["roomId"] == "кафе" and (lower or "") <= str(row["timestampSk"]) < (upper or "~")),
+        key=lambda row: str(row["timestampSk"]),
+        reverse=newest_first,
+    )
+
+    assert walk(reader, replace(ROOM, newest_first=newest_first, lower=lower, upper=upper)) == expected
+
+
+def test_a_row_comes_with_the_attributes_that_were_asked_for_and_no_others(reader: RangeReader) -> None:
+    rows = reader.read(replace(ROOM, attributes=("userId", "message", "expiresAt"), lower="03", unexpired_at=3))
+
+    assert rows.items == [{"userId": "alice", "expiresAt": 4}] * 3
+    assert rows.more is not None
+
+
+@pytest.mark.parametrize("newest_first", [True, False])
+def test_p7_a_walk_over_an_index_visits_rows_with_equal_sort_keys_once_each(
+    reader: RangeReader, newest_first: bool
+) -> None:
+    found = walk(reader, replace(USER, newest_first=newest_first))
+
+    keys = [row["timestampSk"] for row in found]
+    assert keys == sorted(keys, reverse=newest_first)
+    assert sorted(found, key=str) == sorted(ROWS, key=str)
+
+
+@pytest.mark.parametrize("newest_first", [True, False])
+@pytest.mark.parametrize("query", [ROOM, USER])
+@pytest.mark.parametrize("bounds", [(None, None), ("01", "04")])
+def test_p7_a_walk_may_start_where_no_row_is(
+    reader: RangeReader, query: RangeQuery, newest_first: bool, bounds: tuple[str | None, str | None]
+) -> None:
+    start = {query.partition_attribute: query.partition, "timestampSk": "02#b#", "roomId": "-"}
+    if query is ROOM:
+        start["roomId"] = "кафе"
+    lower, upper = bounds
+
+    found = walk(reader, replace(query, newest_first=newest_first, lower=lower, upper=upper, start=start))
+
+    assert sorted(row["timestampSk"] for row in found) == sorted(
+        row["timestampSk"]
+        for row in ROWS
+        if row[query.partition_attribute] == query.partition
+        and (lower or "") <= str(row["timestampSk"]) < (upper or "~")
+        and (str(row["timestampSk"]) < "02#b#") == newest_first
+    )
+
+
+@pytest.mark.parametrize("newest_first", [True, False])
+@pytest.mark.parametrize("query", [ROOM, USER])
+def test_rows_that_have_expired_are_left_out_and_counted_as_read(
+    reader: RangeReader, query: RangeQuery, newest_first: bool
+) -> None:
+    query = replace(query, unexpired_at=2, newest_first=newest_first)
+
+    found = walk(reader, query)
+    first = reader.read(query)
+
+    mine = [row for row in ROWS if row[query.partition_attribute] == query.partition]
+    assert sorted(found, key=str) == sorted((row for row in mine if row["expiresAt"] > 2), key=str)
+    assert len(first.items) == (query.limit if newest_first else 0)
+    assert first.more is not None
+
+
+def test_several_ranges_are_answered_in_the_order_they_were_asked_for(reader: RangeReader) -> None:
+    queries = [replace(ROOM, partition=room) for room in ("lobby", "nowhere", "кафе", "kitchen") * 4]
+
+    assert reader.read_many(queries) == [reader.read(query) for query in queries]
+
+
+def test_others_may_ask_the_readers_client_for_what_they_like(on_moto: Any) -> None:
+    DynamoReader(on_moto).read(ROOM)
+
+    answer = on_moto.query(
+        TableName=TABLE,
+        KeyConditionExpression="roomId = :room",
+        ExpressionAttributeValues={":room": {"S": "lobby"}},
+    )
+
+    assert len(answer["Items"]) == answer["Count"] == 20
+
+
+def test_a_partition_without_rows_is_empty(reader: RangeReader) -> None:
+    rows = reader.read(replace(ROOM, partition="nowhere"))
+
+    assert (rows.items, rows.more) == ([], None)
+
+
+def test_a_table_that_is_away_or_missing_is_said_to_be(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(StoreUnavailable):
+        DynamoReader(client("dynamodb", attempts=1)).read(replace(ROOM, table="Missing"))
+
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
+    with pytest.raises(StoreUnavailable):
+        DynamoReader(client("dynamodb", attempts=1)).read(ROOM)

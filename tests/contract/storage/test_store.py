@@ -1,0 +1,234 @@
+"""One suite for every store, and what only a service behind a network can do to one.
+
+No emulator throttles or leaves anything unprocessed: those answers are played by hooks on the real client, so that
+botocore's own parts stay in between. What else emulators let pass is in ``test_store_lenience.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
+from headrace.core.items import Item
+from headrace.storage.dynamodb.batch_writer import CHUNK_ITEMS, DynamoStore, chunks
+from headrace.storage.memory import MemoryStore
+from headrace.storage.ports import Store, Table
+from tests.contract.rabbit import free_port
+from tests.contract.storage.played_store import Played, refusal
+from tests.contract.tables import TABLE, item, made_table, scan
+
+Rows = Callable[[], list[Item]]
+
+
+@pytest.fixture
+def table(aws: str) -> Iterator[Any]:
+    """An empty table in moto; the client that made it."""
+    with made_table() as dynamodb:
+        yield dynamodb
+
+
+@pytest.fixture(params=["memory", "moto", "dynalite"])
+def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Rows]]:
+    if request.param == "memory":
+        memory = MemoryStore()
+        yield memory, lambda: memory.rows(TABLE.name)
+        return
+    request.getfixturevalue({"moto": "aws", "dynalite": "dynalite"}[request.param])
+    with made_table() as dynamodb:
+        store = DynamoStore()
+        yield store, lambda: scan(dynamodb)
+        store.close()
+
+
+def test_what_is_put_is_there(parts: tuple[Store, Rows]) -> None:
+    store, rows = parts
+    items = [item(number) for number in range(130)]
+
+    assert store.put_many(TABLE, items) == [None] * 130
+
+    assert rows() == sorted(items, key=TABLE.key_of)
+
+
+def test_every_kind_of_value_arrives_as_it_was(parts: tuple[Store, Rows]) -> None:
+    store, rows = parts
+    odd = item(
+        1,
+        text='\x00\x1f \u2028 👩‍👩‍👧 "quoted" \\',
+        count=-7,
+        fraction=Decimal("0.1"),
+        flag=True,
+        nothing=None,
+        bytes=b"\x00\xff",
+        list=["a", 1, {"b": None}],
+        tags={"x", "y"},
+        empty="",
+    )
+
+    assert store.put_many(TABLE, [odd]) == [None]
+
+    assert rows() == [odd]
+
+
+def test_equal_keys_in_one_call_are_one_row_and_the_last_wins(parts: tuple[Store, Rows]) -> None:
+    """Fault 12 of the design: DynamoDB refuses a whole call with two puts of one key."""
+    store, rows = parts
+
+    outcomes = store.put_many(TABLE, [item(1, text="first"), item(2), item(1, text="last")])
+
+    assert outcomes == [None, None, None]
+    assert [row["text"] for row in rows()] == ["last", "hello"]
+
+
+def test_putting_again_changes_nothing(parts: tuple[Store, Rows]) -> None:
+    store, rows = parts
+    items = [item(number) for number in range(30)]
+    store.put_many(TABLE, items)
+
+    store.put_many(TABLE, items)
+
+    assert len(rows()) == 30
+
+
+def test_where_the_first_row_of_a_key_is_kept_no_later_one_changes_it(parts: tuple[Store, Rows]) -> None:
+    store, rows = parts
+    first = Table(TABLE.name, TABLE.key, keeps_first=True)
+
+    assert store.put_many(first, [item(1, text="first"), item(2), item(1, text="second")]) == [None] * 3
+    assert store.put_many(first, [item(number, text="late") for number in range(60)]) == [None] * 60
+
+    assert [row["text"] for row in rows()].count("late") == 58
+    assert {row["text"] for row in rows() if row["timestampSk"] == "00001"} == {"first"}
+
+
+def test_nothing_to_put_is_no_trouble(parts: tuple[Store, Rows]) -> None:
+    assert parts[0].put_many(TABLE, []) == []
+
+
+def test_one_item_that_the_table_refuses_is_poison_and_its_neighbours_are_stored(parts: tuple[Store, Rows]) -> None:
+    store, rows = parts
+
+    outcomes = store.put_many(TABLE, [item(1), item(2, timestampSk=""), item(3)])
+
+    assert outcomes[0] is None
+    assert outcomes[2] is None
+    assert isinstance(outcomes[1], PoisonRecord)
+    assert outcomes[1].reason == "refused_by_store"
+    assert len(rows()) == 2
+
+
+def test_a_call_has_at_most_25_items_and_16_megabytes() -> None:
+    rows = {TABLE.key_of(each): each for each in (item(number) for number in range(60))}
+    large = {TABLE.key_of(each): each for each in (item(number, text="x" * 390_000) for number in range(60))}
+
+    assert [len(chunk) for chunk in chunks(rows)] == [25, 25, 10]
+    assert all(sum(map(len, chunk.values())) < 16 * 1024 * 1024 for chunk in chunks(large))
+    assert sum(len(chunk) for chunk in chunks(large)) == 60
+    assert all(len(chunk) <= CHUNK_ITEMS for chunk in chunks(large))
+
+
+def test_no_call_holds_one_key_twice_or_more_than_25_items(played: Callable[..., Played]) -> None:
+    parts = played(lambda _: (200, {}))
+
+    parts.store.put_many(TABLE, [item(number % 60) for number in range(200)])
+
+    sizes = []
+    for call in parts.calls:
+        keys = [
+            tuple(put["PutRequest"]["Item"][name]["S"] for name in TABLE.key)
+            for put in call["RequestItems"][TABLE.name]
+        ]
+        assert len(keys) == len(set(keys))
+        sizes.append(len(keys))
+    assert sorted(sizes) == [10, 25, 25]
+
+
+def test_unprocessed_items_are_tried_again_until_they_are_taken(played: Callable[..., Played], table: Any) -> None:
+    """Fault 3 of the design."""
+    refused = 0
+
+    def play(call: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
+        nonlocal refused
+        refused += 1
+        return (200, {"UnprocessedItems": call["RequestItems"]}) if refused <= 3 else None
+
+    outcomes = played(play).store.put_many(TABLE, [item(number) for number in range(20)])
+
+    assert outcomes == [None] * 20
+    assert len(scan(table)) == 20
+
+
+def test_only_the_unprocessed_items_are_sent_again(played: Callable[..., Played]) -> None:
+    def play(call: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        puts = call["RequestItems"][TABLE.name]
+        return 200, {"UnprocessedItems": {TABLE.name: puts[:2]}} if len(puts) > 2 else {}
+
+    parts = played(play)
+
+    assert parts.store.put_many(TABLE, [item(number) for number in range(10)]) == [None] * 10
+    assert [len(call["RequestItems"][TABLE.name]) for call in parts.calls] == [10, 2]
+
+
+def test_items_that_are_never_taken_are_handed_back_as_throttled(played: Callable[..., Played]) -> None:
+    def play(call: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        hot = [
+            put for put in call["RequestItems"][TABLE.name] if put["PutRequest"]["Item"]["timestampSk"]["S"] == "00003"
+        ]
+        return 200, {"UnprocessedItems": {TABLE.name: hot}} if hot else {}
+
+    outcomes = played(play, retry_seconds=0.3).store.put_many(TABLE, [item(number) for number in range(10)])
+
+    assert [type(outcome) for outcome in outcomes] == [type(None)] * 3 + [StoreThrottled] + [type(None)] * 6
+
+
+@pytest.mark.parametrize("code", ["ProvisionedThroughputExceededException", "ThrottlingException"])
+def test_a_throttled_call_is_tried_again_like_unprocessed_items(played: Callable[..., Played], code: str) -> None:
+    answers = iter([refusal(code)] * 3)
+
+    outcomes = played(lambda _: next(answers, (200, {}))).store.put_many(TABLE, [item(1), item(2)])
+
+    assert outcomes == [None, None]
+
+
+def test_bad_items_are_isolated_however_many_there_are(played: Callable[..., Played]) -> None:
+    def play(call: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        bad = any(put["PutRequest"]["Item"]["text"]["S"] == "bad" for put in call["RequestItems"][TABLE.name])
+        return refusal("ValidationException") if bad else (200, {})
+
+    items = [item(number, text="bad" if number in (0, 7, 8, 24) else "good") for number in range(25)]
+
+    outcomes = played(play).store.put_many(TABLE, items)
+
+    assert [number for number, outcome in enumerate(outcomes) if outcome is not None] == [0, 7, 8, 24]
+    assert all(isinstance(outcome, PoisonRecord) for outcome in outcomes if outcome is not None)
+
+
+def test_a_table_that_is_away_costs_a_few_calls_and_not_one_per_chunk(played: Callable[..., Played]) -> None:
+    parts = played(lambda _: refusal("AccessDeniedException"))
+
+    outcomes = parts.store.put_many(TABLE, [item(number) for number in range(1000)])
+
+    assert {type(outcome) for outcome in outcomes} == {StoreUnavailable}
+    assert len(parts.calls) <= 8
+
+
+def test_a_table_that_does_not_exist_is_away(aws: str) -> None:
+    store = DynamoStore()
+
+    (outcome,) = store.put_many(Table("Nowhere", TABLE.key), [item(1)])
+
+    assert isinstance(outcome, StoreUnavailable)
+    store.close()
+
+
+def test_no_service_at_all_is_a_table_that_is_away(monkeypatch: pytest.MonkeyPatch, aws: str) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
+    store = DynamoStore()
+
+    outcomes = store.put_many(TABLE, [item(number) for number in range(60)])
+
+    assert {type(outcome) for outcome in outcomes} == {StoreUnavailable}
+    store.close()

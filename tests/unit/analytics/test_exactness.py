@@ -1,0 +1,160 @@
+"""P9: whatever happens, an answer equals a scan of the table as it was when the settling time began, or later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headrace.analytics.generations import CHANGED
+from headrace.core import times
+from tests.worlds.slot_world import SETTLE, START, World, expected_points, expected_window
+
+NOW = times.micros_of(START)
+HOUR_AGO = NOW - times.HOUR
+# Few moments, users and windows, so that they meet: the edges of slots, and now (0).
+ATS = st.one_of(
+    st.sampled_from([0, HOUR_AGO, HOUR_AGO - 1, HOUR_AGO + times.MINUTE, NOW - times.MINUTE, NOW - times.DAY, NOW]),
+    st.integers(NOW - 2 * times.MINUTE, NOW + times.MINUTE),
+)
+EVENTS = st.tuples(ATS, st.sampled_from(["u0", "u1", "я"]), st.sampled_from(["r0", "r1"]), st.sampled_from("abc"))
+WINDOWS = st.sampled_from(
+    [
+        (HOUR_AGO, NOW),
+        (HOUR_AGO, NOW + times.HOUR),
+        (NOW - times.DAY, NOW),
+        (NOW - times.DAY - 10 * times.HOUR, NOW + 14 * times.HOUR),
+        (HOUR_AGO - 1, NOW + 1),
+        (NOW - times.MINUTE, NOW),
+        (NOW - 90 * times.SECOND, NOW - 30 * times.SECOND),
+        (HOUR_AGO, HOUR_AGO + times.SECOND),
+    ]
+)
+SMALL = st.one_of(
+    EVENTS.map(lambda event: ("put", event)),
+    EVENTS.map(lambda event: ("put", event)),
+    st.tuples(st.just("again"), st.integers(0, 20)),
+    st.tuples(st.just("advance"), st.sampled_from([0.3, 3.0, 9.0, 13.0])),
+    st.tuples(st.just("lose"), st.sampled_from(["all", "group", "one"])),
+    st.tuples(st.just("down"), st.booleans()),
+    st.just(("other", None)),
+)
+QUERIES = st.tuples(
+    st.sampled_from(["window", "window", "series", "active_users"]),
+    WINDOWS,
+    st.sampled_from([{}, {}, {}, {"roomId": "r0"}, {"userId": "u1"}, {"roomId": "r1", "userId": "u1"}]),
+    st.sampled_from(["60", "3600", "86400"]),
+)
+ASKS = st.tuples(st.just("ask"), st.tuples(st.integers(0, 1), QUERIES, st.lists(SMALL, max_size=8)))
+STEPS = st.one_of(
+    ASKS,
+    SMALL,
+    st.tuples(st.just("advance"), st.sampled_from([12.0, 61.0, 3600.0])),
+    st.tuples(st.just("lag"), st.sampled_from([0.0, SETTLE - 0.5])),
+    st.tuples(st.just("redeliver"), st.none()),
+)
+
+
+def query_of(found: Any) -> tuple[str, dict[str, str]]:
+    kind, (start, end), narrowed, step = found
+    query = {"from": times.iso(start), "to": times.iso(end), **narrowed}
+    if kind == "series":
+        query["step"] = step
+    return kind, query
+
+
+class Run:
+    """Does one step after the other, and judges each answer."""
+
+    def __init__(self) -> None:
+        self.world = World()
+        # The cache has been there for long, as it mostly has.
+        self.world.ask(self.world.reader(), "window", {"from": times.iso(HOUR_AGO), "to": times.iso(NOW)})
+        self.world.clock.advance(SETTLE + 2)
+        self.queries: list[tuple[str, dict[str, str]]] = []
+
+    def do(self, name: str, value: Any) -> None:
+        getattr(self, f"do_{name}")(value)
+
+    def do_put(self, event: Any) -> None:
+        at, user, room, message_id = event
+        self.world.put(self.world.row(at or self.world.clock.now(), user, room, message_id))
+
+    def do_again(self, which: int) -> None:
+        rows = list(self.world.rows.values())
+        if rows:
+            self.world.put(rows[which % len(rows)])
+
+    def do_advance(self, seconds: float) -> None:
+        self.world.clock.advance(seconds)
+
+    def do_lag(self, seconds: float) -> None:
+        self.world.lag = seconds
+
+    def do_down(self, down: bool) -> None:
+        self.world.cache.down = down
+
+    def do_redeliver(self, _: object) -> None:
+        self.world.redeliver()
+
+    def do_lose(self, what: str) -> None:
+        """All of it, a node of a cluster, or what was not used lately (a cache that is full gives up such first)."""
+        fits: dict[str, Callable[[str, bytes], bool]] = {
+            "all": lambda *_: True,
+            "group": lambda key, _: key.startswith(("{slots.1", "{slots.5", "{slots.7")),
+            "one": lambda key, value: value != CHANGED and hash(key) % 3 == 0,
+        }
+        self.world.cache.lose(fits[what])
+
+    def do_other(self, _: object) -> None:
+        """Another reader asks the same, perhaps in the middle of the first one's question."""
+        if self.queries:
+            self.answer(self.world.reader(), *self.queries[-1])
+
+    def do_ask(self, value: Any) -> None:
+        reader, found, between = value
+        self.queries.append(query_of(found))
+        self.world.actions = [lambda name=name, what=what: self.do(name, what) for name, what in between]
+        self.answer(self.world.readers[reader], *self.queries[-1])
+        self.world.actions.clear()
+
+    def answer(self, reader: Any, kind: str, query: dict[str, str]) -> None:
+        """Ask, and see that what is settled is counted and nothing that is not there."""
+        must = {str(row["timestampSk"]) for row in self.world.fitting(query, self.world.settled())}
+        answer = self.world.ask(reader, kind, query)
+        may = self.world.fitting(query)
+        if kind == "active_users":
+            assert answer["uniqueUsers"] <= len({row["userId"] for row in may})
+            return
+        points = answer.get("points")
+        total = sum(point["messages"] for point in points) if points is not None else answer["totalMessages"]
+        assert len(must) <= total <= len(may)
+
+    def settle(self) -> None:
+        """Everything is told, and as old as it must be; then every answer is exact, and stays so."""
+        self.world.cache.down = False
+        self.world.redeliver()
+        self.world.clock.advance(SETTLE + 0.001)
+        for _ in range(3):
+            for kind, query in self.queries[-3:]:
+                for reader in [*self.world.readers, self.world.reader()]:
+                    answer = self.world.ask(reader, kind, query)
+                    rows = self.world.fitting(query)
+                    if kind == "window":
+                        assert {**answer, **expected_window(rows, query)} == answer
+                    elif kind == "series":
+                        assert answer["points"] == expected_points(rows, query) or len(answer["points"]) > 300
+                    else:
+                        assert answer["uniqueUsers"] == len({row["userId"] for row in rows})
+            self.world.clock.advance(30)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(ASKS, st.lists(STEPS, max_size=12))
+def test_p9_every_answer_equals_a_scan_once_events_are_settled_and_stays_so(first: Any, steps: list[Any]) -> None:
+    run = Run()
+    for name, value in [first, *steps]:
+        run.do(name, value)
+    run.settle()

@@ -1,0 +1,325 @@
+"""P9: the three ways in which a slot could go stale, one by one, and what a slot costs when it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headrace.analytics import builder, generations
+from headrace.analytics import builder as build
+from headrace.analytics.codec import LAYOUT
+from headrace.analytics.requests import parse_request
+from headrace.analytics.scanner import Deadline
+from headrace.analytics.time_slots import HOUR, MINUTE
+from headrace.core import keys, times
+from headrace.core.errors import StoreThrottled
+from headrace.streams import CHAT
+from tests.worlds.slot_world import CALLER, SETTLE, START, World
+
+NOW = times.micros_of(START)
+HOUR_QUERY = {"from": times.iso(NOW - times.HOUR), "to": times.iso(NOW)}
+DAY_QUERY = {"from": times.iso(NOW - 34 * times.HOUR), "to": times.iso(NOW - 10 * times.HOUR)}
+"""A whole day, in UTC."""
+
+
+def world_with(*ats: int) -> World:
+    """A world whose cache has been there for long, with events at these times."""
+    world = World(shards=2)
+    total(world, HOUR_QUERY)
+    world.clock.advance(SETTLE + 2)
+    for number, at in enumerate(ats):
+        world.put(world.row(at, user=f"u{number}", message_id=f"m{number}"))
+    world.clock.advance(SETTLE + 3)
+    return world
+
+
+def total(world: World, query: dict[str, str] = HOUR_QUERY, reader: Any = None) -> int:
+    found = world.ask(reader or world.reader(), "window", query)["totalMessages"]
+    assert isinstance(found, int)
+    return found
+
+
+def reads(world: World, ask: Callable[[], object]) -> int:
+    """How many pages were read to answer."""
+    before = world.columns.reads
+    ask()
+    return world.columns.reads - before
+
+
+@pytest.mark.parametrize("query", [HOUR_QUERY, DAY_QUERY])
+def test_what_was_counted_once_is_not_read_again_by_anybody(query: dict[str, str]) -> None:
+    world = world_with(NOW - times.MINUTE, NOW - 12 * times.HOUR)
+
+    assert reads(world, lambda: total(world, query)) > 0
+
+    assert reads(world, lambda: total(world, query)) == 0
+
+
+def test_a_new_minute_costs_only_itself() -> None:
+    world = world_with(*(NOW - number * times.MINUTE for number in range(1, 40)))
+    total(world)
+    world.put(world.row(NOW + 30 * times.SECOND, message_id="new"))
+    world.clock.advance(60 + SETTLE)
+
+    query = {"from": times.iso(NOW - 59 * times.MINUTE), "to": times.iso(NOW + times.MINUTE)}
+    seen: list[Any] = []
+    read, world.columns.read = world.columns.read, lambda each: seen.append(each) or read(each)  # type: ignore[method-assign, func-returns-value]
+
+    assert total(world, query) == 40
+    starts = {each.lower for each in seen}
+    assert times.iso(NOW) in starts
+    # The ten minutes at the start of the window were merged before: it needs nine of their minutes now.
+    assert len(seen) == 2
+
+
+def test_edges_are_read_once_whatever_is_missing_between_them() -> None:
+    world = world_with()
+    midnight = NOW // times.DAY * times.DAY - times.DAY
+    evening = {"from": times.iso(midnight - 2 * times.HOUR), "to": times.iso(midnight)}
+    total(world, evening)
+    seen: list[str] = []
+    read = world.columns.read
+    world.columns.read = lambda each: seen.append(each.lower) or read(each)  # type: ignore[method-assign, func-returns-value]
+
+    total(world, {**evening, "to": times.iso(midnight + times.DAY + times.SECOND)})
+
+    assert seen.count(times.iso(midnight + times.DAY)) == world.shards
+    assert seen.count(times.iso(midnight)) == world.shards
+
+
+def test_a_late_event_is_counted_once_it_is_settled_in_every_length_of_slot() -> None:
+    world = world_with(NOW - 12 * times.HOUR)
+    readers = [world.reader(), world.reader()]
+    assert [total(world, DAY_QUERY, reader) for reader in readers] == [1, 1]
+
+    world.put(world.row(NOW - 13 * times.HOUR, message_id="late"))
+    world.clock.advance(SETTLE)
+
+    assert [total(world, DAY_QUERY, reader) for reader in readers] == [2, 2]
+
+
+def test_a_late_event_in_one_minute_leaves_the_others_counted() -> None:
+    world = world_with(*(NOW - number * times.MINUTE for number in range(1, 60)))
+    total(world)
+    world.put(world.row(NOW - 30 * times.MINUTE, message_id="late"))
+    world.clock.advance(SETTLE + 3)
+
+    assert reads(world, lambda: total(world)) == 2
+    assert reads(world, lambda: total(world)) == 0
+
+
+def test_while_the_index_may_lag_behind_a_late_event_nothing_is_kept() -> None:
+    world = world_with(NOW - times.MINUTE)
+    world.lag = SETTLE - 1
+    world.put(world.row(NOW - times.MINUTE, message_id="late"))
+
+    assert total(world) == 1  # the index does not have it yet
+    world.clock.advance(SETTLE)
+
+    assert total(world) == 2
+
+
+def test_a_minute_that_just_ended_is_not_kept_before_the_index_must_have_all_of_it() -> None:
+    world = world_with()
+    world.clock.advance((NOW + 58 * times.SECOND - world.clock.now()) / times.SECOND)
+    world.lag = SETTLE - 1
+    world.put(world.row(NOW + 57 * times.SECOND, message_id="last"))
+    query = {"from": times.iso(NOW), "to": times.iso(NOW + times.MINUTE)}
+
+    world.clock.advance(3)
+    assert total(world, query) == 0
+    world.clock.advance(SETTLE)
+
+    assert total(world, query) == 1
+
+
+@pytest.mark.parametrize("pause", [0, SETTLE + 3])
+@pytest.mark.parametrize("step", range(0, 24, 2))
+def test_a_late_event_at_any_moment_of_a_reading_ends_what_was_read(step: int, pause: int) -> None:
+    world = world_with(*(NOW - number * times.MINUTE for number in range(1, 60)))
+    total(world)
+    # Merged again from the minutes, which are there, but for one.
+    world.cache.lose(lambda key, _: ":chat:600:" in key or ":chat:3600:" in key or key.endswith("000"))
+
+    def late() -> None:
+        world.put(world.row(NOW - 30 * times.MINUTE, message_id="late"))
+        world.clock.advance(pause)
+
+    world.actions = [lambda: None] * step + [late]
+    total(world)
+    if world.actions:
+        late()
+    world.actions.clear()
+    world.clock.advance(SETTLE + 3)
+
+    assert [total(world), total(world)] == [60, 60]
+
+
+@pytest.mark.parametrize("narrowed", [{"roomId": "r0"}, {"userId": "u0"}, {"roomId": "r0", "userId": "u0"}])
+def test_a_late_event_ends_narrowed_answers_too_whoever_asks_next(narrowed: dict[str, str]) -> None:
+    world = world_with(NOW - times.MINUTE)
+    assert total(world, HOUR_QUERY | narrowed) == 1
+    world.put(world.row(NOW - times.MINUTE, message_id="late"))
+    world.clock.advance(SETTLE + 3)
+
+    assert total(world) == 2
+    assert total(world, HOUR_QUERY | narrowed) == 2
+    assert reads(world, lambda: total(world, HOUR_QUERY | narrowed)) == 0
+
+
+def test_an_emptied_cache_forgets_what_changed_and_so_keeps_nothing_for_a_while() -> None:
+    world = world_with(NOW - times.MINUTE)
+    world.lag = SETTLE - 0.5
+    world.put(world.row(NOW - times.MINUTE, message_id="late"))
+
+    world.cache.clear()
+    assert total(world) == 1
+    world.clock.advance(SETTLE)
+
+    assert total(world) == 2
+
+
+def test_a_generation_that_was_lost_validates_nothing() -> None:
+    world = world_with(NOW - times.MINUTE)
+    total(world)
+    world.put(world.row(NOW - times.MINUTE, message_id="late"))
+    world.cache.lose(lambda key, _: "generation" in key)
+
+    assert total(world) == 2
+
+
+def test_an_aggregate_of_a_layout_from_before_an_upgrade_counts_as_missing() -> None:
+    world = world_with(NOW - times.MINUTE)
+    total(world)
+    for key, (value, until) in list(world.cache._entries.items()):
+        if key.startswith("slot:"):
+            world.cache._entries[key] = (value[:12] + bytes([LAYOUT + 1]) + value[13:], until)
+
+    assert total(world) == 1
+
+
+def test_a_reader_that_covers_more_shards_does_not_believe_one_that_covered_fewer() -> None:
+    world = world_with(NOW - times.MINUTE)
+    row = world.row(NOW - times.MINUTE, message_id="grown") | {"bucketId": keys.shard_name(5)}
+    world.put(row)
+    world.clock.advance(SETTLE + 3)
+
+    assert total(world) == 1
+    assert total(world, reader=world.reader(shards=6)) == 2
+    assert total(world, reader=world.reader(shards=6)) == 2
+
+
+def test_messages_of_the_shards_before_a_growth_stay_counted() -> None:
+    world = world_with(*(NOW - number * times.SECOND for number in range(1, 20)))
+    world.shards = 7
+    world.put(world.row(NOW - times.MINUTE, message_id="new"))
+    world.clock.advance(SETTLE + 3)
+
+    assert total(world) == 20
+
+
+def test_rows_that_expire_are_counted_no_longer_also_where_they_were_counted_before() -> None:
+    world = world_with()
+    expires = NOW // times.SECOND + 600
+    world.put(world.row(NOW - times.MINUTE, message_id="a", expires=expires))
+    world.put(world.row(NOW - times.MINUTE, message_id="b"))
+    world.clock.advance(SETTLE + 3)
+    assert [total(world), total(world)] == [2, 2]
+
+    world.clock.advance(600)
+
+    assert [total(world), total(world)] == [1, 1]
+
+
+def test_two_who_ask_at_the_same_time_do_not_both_read() -> None:
+    world = world_with(*(NOW - number * times.MINUTE for number in range(1, 30)))
+    second: list[int] = []
+    waits: list[float] = []
+
+    def other() -> None:
+        reader = world.reader()
+        reader._sleep = waits.append
+        second.append(total(world, reader=reader))
+
+    world.actions = [lambda: None] * 12 + [other]
+    first = reads(world, lambda: total(world))
+
+    assert second == [29]
+    assert sum(waits) <= builder.WAIT_SECONDS + 0.001
+    assert first > 0
+
+
+def test_p10_the_wait_for_another_builder_is_bounded_and_then_it_is_read_without_keeping() -> None:
+    world = world_with(NOW - times.MINUTE)
+    hour = (NOW - times.HOUR) // times.SECOND
+    world.cache.set(generations.slot_builder("chat", hour - hour % HOUR), b"1", 10)
+    waits: list[float] = []
+    reader = world.reader()
+    reader._sleep = waits.append
+
+    assert total(world, reader=reader) == 1
+    assert sum(waits) == pytest.approx(builder.WAIT_SECONDS)
+    assert builder.WAIT_SECONDS < 0.25
+    assert not [key for key in world.cache._entries if key.startswith("slot:chat:60")]
+
+
+@pytest.mark.parametrize("calls", range(12))
+def test_p10_a_cache_that_goes_in_the_middle_of_a_question_changes_nothing_and_is_asked_no_more(calls: int) -> None:
+    world = world_with(*(NOW - number * times.MINUTE for number in range(1, 30)))
+    fails: list[int] = []
+
+    def go() -> None:
+        world.cache.down = True
+        fails.append(1)
+
+    seen = [0]
+
+    def between() -> None:
+        seen[0] += 1
+        if seen[0] > calls:
+            go()
+
+    world.cache.between = between  # type: ignore[method-assign]
+    assert total(world) == 29
+    assert len(fails) <= 1
+
+    world.cache.between = lambda: None  # type: ignore[method-assign]
+    world.cache.down = False
+    assert total(world) == 29
+
+
+def test_when_the_time_is_up_what_was_read_is_kept_and_the_next_question_goes_on_from_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = world_with(*(NOW - number * times.MINUTE for number in range(1, 58)))
+    monkeypatch.setattr(build, "LONGEST_CHUNK", 10)
+    request = parse_request(CHAT, HOUR_QUERY)
+
+    def ask() -> dict[str, Any] | StoreThrottled:
+        ticks = iter(range(1000))
+        try:
+            return world.reader().window(CALLER, request, Deadline(30, lambda: next(ticks)))
+        except StoreThrottled as error:
+            return error
+
+    answers = [ask()]
+    while not isinstance(answers[-1], dict) and len(answers) < 20:
+        answers.append(ask())
+
+    assert isinstance(answers[0], StoreThrottled)
+    assert answers[0].retry_after == 1
+    assert isinstance(answers[-1], dict)
+    assert answers[-1]["totalMessages"] == 57
+
+
+def test_a_quiet_month_leaves_few_keys() -> None:
+    world = world_with(*(NOW - number * times.DAY for number in range(1, 30)))
+
+    query = {"from": times.iso(NOW - 30 * times.DAY), "to": times.iso(NOW - 2 * times.DAY)}
+    assert total(world, query) == 27
+
+    minutes = [key for key in world.cache._entries if key.startswith(f"slot:chat:{MINUTE}:")]
+    assert len(minutes) < 100
+    assert reads(world, lambda: total(world, query)) == 0

@@ -1,0 +1,236 @@
+"""What analytics answer, to whom, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from headrace import analysing
+from headrace.analytics import counter
+from headrace.core import times
+from headrace.core.caller import Caller
+from headrace.core.errors import Forbidden, StoreUnavailable, TokenExpired
+from headrace.runtime.settings import AnalyticsSettings
+from tests.unit.test_events import read
+from tests.worlds.slot_world import SETTLE, START, World
+
+NOW = times.micros_of(START)
+FROM, TO = times.iso(NOW - times.HOUR), times.iso(NOW)
+WINDOW = {"from": FROM, "to": TO}
+ROUTES = ["window", "active-users", "series"]
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    made = World()
+    for second, user, room in ((0, "bob", "a"), (1, "alice", "b"), (10, "bob", "b"), (20, "zoe", "b")):
+        at = NOW - times.HOUR + second * times.SECOND
+        made.put(made.row(at, user, room, message_id=f"m-{second}"))
+    made.clock.advance(SETTLE + 1)
+    reader = made.reader()
+    monkeypatch.setattr(analysing, "analytics", lambda: reader)
+    monkeypatch.setattr(analysing, "settings", lambda: AnalyticsSettings(cache_endpoint="cache:6379"))
+    return made
+
+
+def ask(route: str, query: dict[str, str] | None, scope: str = "analytics:read", exp: int = 10**11) -> tuple[int, Any]:
+    claims = {"sub": "analyst", "scope": scope, "exp": str(exp)}
+    event = {
+        "routeKey": f"GET /analytics/{route}",
+        "requestContext": {"requestId": "r-1", "authorizer": {"jwt": {"claims": claims}}},
+        "queryStringParameters": query,
+    }
+    answer = analysing.answer_analytics(event, 28)
+    return answer["statusCode"], json.loads(answer["body"])
+
+
+def test_a_window_answers_totals_rates_users_and_rooms_with_ties_by_id(world: World) -> None:
+    status, body = ask("window", WINDOW | {"top": "2"})
+
+    assert status == 200
+    assert body == {
+        "window": WINDOW,
+        "asOf": times.iso(world.clock.now() - SETTLE * times.SECOND),
+        "missing": {
+            "storedAfter": times.iso(world.clock.now() - SETTLE * times.SECOND),
+            "note": "what was stored in the last 10 s may not be counted yet",
+        },
+        "totalMessages": 4,
+        "messagesPerSecond": {"window": round(4 / 3600, 6), "active": 0.2},
+        "active": {"from": FROM, "to": times.iso(NOW - times.HOUR + 20 * times.SECOND)},
+        "uniqueUsers": 3,
+        "topUsers": [{"userId": "bob", "messages": 2}, {"userId": "alice", "messages": 1}],
+        "topRooms": [{"roomId": "b", "messages": 3}, {"roomId": "a", "messages": 1}],
+        "accuracy": {"exact": True},
+    }
+
+
+def test_a_window_is_narrowed_to_a_room_or_a_user_or_both(world: World) -> None:
+    _, room = ask("window", WINDOW | {"roomId": "b"})
+    _, user = ask("window", WINDOW | {"userId": "bob"})
+    _, both = ask("window", WINDOW | {"userId": "bob", "roomId": "b"})
+
+    assert (room["totalMessages"], room["uniqueUsers"], room["window"]["roomId"]) == (3, 3, "b")
+    assert (user["totalMessages"], user["topRooms"]) == (
+        2,
+        [{"roomId": "a", "messages": 1}, {"roomId": "b", "messages": 1}],
+    )
+    assert (both["totalMessages"], both["active"]["from"]) == (1, times.iso(NOW - times.HOUR + 10 * times.SECOND))
+
+
+def test_a_single_message_is_a_rate_of_one_in_a_second(world: World) -> None:
+    _, body = ask("window", WINDOW | {"userId": "zoe"})
+
+    assert body["messagesPerSecond"]["active"] == 1.0
+
+
+def test_active_users_are_counted_alone(world: World) -> None:
+    status, body = ask("active-users", WINDOW)
+
+    assert status == 200
+    assert body["uniqueUsers"] == 3
+    assert body["accuracy"] == {"exact": True}
+    assert "asOf" in body
+
+
+@pytest.mark.parametrize(("step", "points"), [("60", 61), ("3600", 2), ("86400", 1)])
+def test_a_series_has_a_point_for_every_step_ready_to_plot(world: World, step: str, points: int) -> None:
+    start = times.iso(NOW - times.HOUR - 30 * times.SECOND)
+
+    _, body = ask("series", {"from": start, "to": TO, "step": step})
+
+    assert body["step"] == int(step)
+    assert len(body["points"]) == points
+    assert body["points"][0]["from"] == start
+    assert next(point for point in body["points"] if point["messages"]) == {
+        "from": start if step == "86400" else FROM,
+        "messages": 4,
+        "uniqueUsers": 3,
+    }
+
+
+def test_a_series_of_a_month_by_minutes_fits_into_an_answer(world: World) -> None:
+    end = NOW // times.DAY * times.DAY
+    event = {"from": times.iso(end - 31 * times.DAY), "to": times.iso(end), "step": "60"}
+
+    _, body = ask("series", event)
+
+    assert len(body["points"]) == 44_640
+    assert len(json.dumps(body)) < 5_500_000
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_window_in_the_future_is_zeros(world: World, route: str) -> None:
+    future = {"from": times.iso(NOW + times.DAY), "to": times.iso(NOW + times.DAY + times.HOUR)}
+
+    status, body = ask(route, future)
+
+    assert status == 200
+    if route == "window":
+        assert (body["totalMessages"], body["topUsers"], body["active"]) == (0, [], None)
+        assert body["messagesPerSecond"] == {"window": 0.0, "active": 0.0}
+    if route == "series":
+        assert [point["messages"] for point in body["points"]] == [0] * 60
+
+
+@pytest.mark.parametrize(
+    ("route", "query", "field", "allowed"),
+    [
+        ("window", {"from": TO, "to": FROM}, "to", "31 days"),
+        ("window", {"from": FROM, "to": times.iso(NOW + 31 * times.DAY)}, "to", "31 days"),
+        ("window", {"from": FROM, "to": FROM}, "to", "1 second"),
+        ("window", {"from": "2025-11-21T10:00:00", "to": TO}, "from", "zone"),
+        ("window", {"from": "yesterday", "to": TO}, "from", "ISO-8601"),
+        ("window", {"from": FROM}, "to", "31 days"),
+        ("window", {"to": TO}, "from", "ISO-8601"),
+        ("window", WINDOW | {"top": "0"}, "top", "1 to 10000"),
+        ("window", WINDOW | {"top": "10001"}, "top", "1 to 10000"),
+        ("window", WINDOW | {"top": "-1"}, "top", "1 to 10000"),
+        ("window", WINDOW | {"top": "١"}, "top", "1 to 10000"),
+        ("window", WINDOW | {"top": "many"}, "top", "1 to 10000"),
+        ("window", WINDOW | {"roomId": "a#b"}, "roomId", "128 characters"),
+        ("window", WINDOW | {"userId": ""}, "userId", "128 characters"),
+        ("window", WINDOW | {"step": "60"}, "step", "from, to, top"),
+        ("series", WINDOW | {"step": "61"}, "step", "60, 3600, 86400"),
+        ("series", WINDOW | {"step": "minute"}, "step", "60, 3600, 86400"),
+        ("active-users", WINDOW | {"top": "3"}, "top", "from, to, roomId, userId"),
+    ],
+)
+def test_what_cannot_be_asked_is_named_with_what_can(
+    world: World, route: str, query: dict[str, str], field: str, allowed: str
+) -> None:
+    status, body = ask(route, query)
+
+    assert (status, body["error"]["code"]) == (400, "invalid_request")
+    (detail,) = body["error"]["details"]
+    assert detail["field"] == field
+    assert allowed in detail["allowed"]
+
+
+def test_everything_that_is_wrong_is_named_at_once(world: World) -> None:
+    _, body = ask("window", {"from": "x", "top": "0", "what": "?"})
+
+    assert {detail["field"] for detail in body["error"]["details"]} == {"from", "to", "top", "what"}
+    assert ask("window", None)[0] == 400
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_p12_only_who_may_ask_for_totals_is_answered(world: World, route: str) -> None:
+    assert ask(route, WINDOW, scope="chat:read chat:write ops")[0] == 403
+    assert ask(route, WINDOW, exp=1)[0] == 401
+
+
+def test_p12_nobody_reads_before_their_token_is_looked_at(world: World) -> None:
+    world.columns.failing = AssertionError("nothing may be read")
+    request: Any = None
+    reader = world.reader()
+
+    with pytest.raises(Forbidden):
+        reader.window(Caller("eve", "eve", frozenset(), 10**12), request, request)
+    with pytest.raises(TokenExpired):
+        reader.series(Caller("eve", "eve", frozenset({"analytics:read"}), 1), request, request)
+
+
+def test_p10_without_the_cache_it_is_the_same_answer(world: World) -> None:
+    _, with_cache = ask("window", WINDOW)
+    world.cache.down = True
+
+    _, without = ask("window", WINDOW)
+
+    assert without == with_cache
+
+
+def test_a_table_that_is_away_is_a_503_with_its_reason(world: World) -> None:
+    world.columns.failing = StoreUnavailable("the table cannot be read right now")
+
+    status, body = ask("window", WINDOW)
+
+    assert (status, body["error"]["code"]) == (503, "unavailable")
+
+
+def test_more_users_than_are_counted_one_by_one_are_said_to_be_about_so_many(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counter.IdCounter.__init__, "__defaults__", (None, 0, None, 2))
+
+    _, body = ask("window", WINDOW)
+
+    assert body["totalMessages"] == 4
+    assert body["accuracy"]["exact"] is False
+    assert body["accuracy"]["userId"]["uniqueWithin"] == pytest.approx(0.0081)
+    assert body["accuracy"]["userId"]["countsTooLowByAtMost"] >= 1
+    assert "roomId" not in body["accuracy"]
+    assert body["topUsers"][0]["userId"] == "bob"
+
+
+@pytest.mark.parametrize("name", ["window", "active_users", "series"])
+def test_the_events_in_the_repository_are_answered(world: World, name: str) -> None:
+    assert analysing.answer_analytics(read(f"read_analytics.{name}.json"), 28)["statusCode"] == 200
+
+
+def test_what_an_answer_cost_is_measured(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    ask("window", WINDOW)
+
+    assert '"AnalyticsReadUnits":[' in capsys.readouterr().out.replace(" ", "")

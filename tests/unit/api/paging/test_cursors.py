@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.api.paging.cursors import CursorSigner, Query
+from headrace.core import keys
+from headrace.core.errors import InvalidCursor
+
+SIGNER = CursorSigner(b"k" * 32)
+QUERY = Query("room", "lobby", "alice", "2025-01-01T00:00:00.000000Z", None)
+POSITION = ("2025-11-21T10:00:58.722861Z#m1#abcdefghijkl",)
+
+
+@given(st.lists(st.text(max_size=60), min_size=1, max_size=3))
+def test_a_cursor_brings_back_its_position_in_any_script(position: list[str]) -> None:
+    cursor = SIGNER.sign(QUERY, "before", position)
+
+    assert SIGNER.verify(cursor, QUERY, "before", parts=len(position)) == tuple(position)
+
+
+@pytest.mark.parametrize("character", ["x", '"', "я", "世", "\U0001f600"])
+def test_p7_a_cursor_of_the_longest_ids_is_taken_back(character: str) -> None:
+    longest = character * keys.ID_LIMIT
+    position = (keys.timestamp_sk("2025-11-21T10:00:58.722861Z", longest, keys.sender_tag("alice")), longest)
+
+    cursor = SIGNER.sign(QUERY, "before", position)
+
+    assert SIGNER.verify(cursor, QUERY, "before", parts=2) == position
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(QUERY, kind="user"),
+        replace(QUERY, subject="other-room"),
+        replace(QUERY, caller="mallory"),
+        replace(QUERY, lower=None),
+        replace(QUERY, upper="2026-01-01T00:00:00.000000Z"),
+    ],
+)
+def test_a_cursor_of_another_query_or_caller_is_refused(other: Query) -> None:
+    cursor = SIGNER.sign(QUERY, "before", POSITION)
+
+    with pytest.raises(InvalidCursor):
+        SIGNER.verify(cursor, other, "before", parts=1)
+
+
+def test_a_cursor_of_the_other_direction_is_refused() -> None:
+    cursor = SIGNER.sign(QUERY, "before", POSITION)
+
+    with pytest.raises(InvalidCursor) as refusal:
+        SIGNER.verify(cursor, QUERY, "after", parts=1)
+
+    assert refusal.value.details[0].field == "after"
+
+
+def test_a_cursor_signed_with_another_key_is_refused() -> None:
+    cursor = CursorSigner(b"x" * 32).sign(QUERY, "before", POSITION)
+
+    with pytest.raises(InvalidCursor):
+        SIGNER.verify(cursor, QUERY, "before", parts=1)
+
+
+@given(st.data())
+def test_a_cursor_with_any_bit_changed_is_refused(data: st.DataObject) -> None:
+    raw = bytearray(base64.urlsafe_b64decode(SIGNER.sign(QUERY, "before", POSITION) + "=="))
+    raw[data.draw(st.integers(0, len(raw) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    forged = base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+    with pytest.raises(InvalidCursor):
+        SIGNER.verify(forged, QUERY, "before", parts=1)
+
+
+@given(st.text(max_size=80))
+def test_no_text_that_was_not_signed_is_taken_for_a_cursor(text: str) -> None:
+    with pytest.raises(InvalidCursor):
+        SIGNER.verify(text, QUERY, "before", parts=1)
+
+
+def test_a_cursor_far_too_long_is_refused_before_it_is_decoded() -> None:
+    with pytest.raises(InvalidCursor):
+        SIGNER.verify("A" * 100_000, QUERY, "before", parts=1)
+
+
+def test_a_short_key_is_not_accepted() -> None:
+    with pytest.raises(ValueError, match="16 bytes"):
+        CursorSigner(b"short")

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.api.auth import caller_from_claims, caller_from_frame, caller_from_http
+from headrace.core.errors import Forbidden, TokenExpired, Unauthorized
+from headrace.core.times import SECOND
+
+CLAIMS = {"sub": "u-1", "username": "alice", "scope": "chat:write chat:read", "exp": "1763719258"}
+
+
+def test_the_caller_of_a_request_is_in_the_claims() -> None:
+    event = {"requestContext": {"authorizer": {"jwt": {"claims": CLAIMS, "scopes": None}}}}
+
+    caller = caller_from_http(event)
+
+    assert (caller.subject, caller.username, caller.expires_at) == ("u-1", "alice", 1763719258)
+    assert caller.has("chat:write")
+
+
+def test_the_caller_of_a_frame_is_in_the_context_of_its_connection() -> None:
+    assert caller_from_frame({"requestContext": {"authorizer": CLAIMS}}).subject == "u-1"
+
+
+def test_only_scopes_with_our_prefix_count() -> None:
+    caller = caller_from_claims(CLAIMS | {"scope": "headrace/chat:read chat:write other/ops"}, "headrace/")
+
+    assert caller.scopes == {"chat:read"}
+
+
+def test_a_caller_without_a_name_is_called_by_its_id() -> None:
+    assert caller_from_claims({"sub": "u-1", "exp": 1.76e9}).username == "u-1"
+
+
+@pytest.mark.parametrize(
+    "claims", [{}, {"sub": "a"}, {"sub": "", "exp": "1"}, {"sub": "a#b", "exp": "1"}, {"sub": "a", "exp": "x"}]
+)
+def test_a_token_that_names_nobody_is_not_trusted(claims: dict[str, Any]) -> None:
+    with pytest.raises(Unauthorized):
+        caller_from_claims(claims)
+
+
+@pytest.mark.parametrize("event", [{"requestContext": {}}, {"requestContext": {"authorizer": None}}])
+def test_a_request_without_a_token_is_refused_in_both_protocols(event: dict[str, Any]) -> None:
+    with pytest.raises(Unauthorized):
+        caller_from_http(event)
+    with pytest.raises(Unauthorized):
+        caller_from_frame(event)
+
+
+def test_one_of_the_wanted_scopes_is_enough() -> None:
+    caller_from_claims(CLAIMS).require("events:write", "chat:write", now=0)
+
+
+def test_a_missing_scope_is_named() -> None:
+    with pytest.raises(Forbidden, match="ops") as caught:
+        caller_from_claims(CLAIMS).require("ops", now=0)
+
+    assert caught.value.details[0].allowed == "ops"
+
+
+def test_a_token_ends_at_its_expiry() -> None:
+    caller = caller_from_claims(CLAIMS)
+
+    caller.require("chat:write", now=1763719258 * SECOND - 1)
+    with pytest.raises(TokenExpired):
+        caller.require("chat:write", now=1763719258 * SECOND)

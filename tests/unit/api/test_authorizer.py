@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.api.auth import caller_from_frame
+from headrace.api.authorizer import decide
+from headrace.core.caller import Caller
+from headrace.core.errors import TokenExpired, Unauthorized, Unavailable
+
+ARN = "arn:aws:execute-api:us-east-1:123456789012:abc/dev/$connect"
+
+
+class Verifier:
+    """Stands for a TokenVerifier: gives a caller, or raises."""
+
+    prefix = "headrace/"
+
+    def __init__(self, outcome: Caller | Exception) -> None:
+        self._outcome = outcome
+
+    def verify(self, token: str) -> Caller:
+        assert token == "abc.def.ghi"
+        if isinstance(self._outcome, Exception):
+            raise self._outcome
+        return self._outcome
+
+
+def event(header: str = "Sec-WebSocket-Protocol", value: str = "headrace.v1, abc.def.ghi") -> dict[str, Any]:
+    return {"headers": {header: value}, "methodArn": ARN}
+
+
+def caller(*scopes: str) -> Caller:
+    return Caller("alice", "Alice", frozenset(scopes), 1_900_000_000)
+
+
+@pytest.mark.parametrize("header", ["Sec-WebSocket-Protocol", "sec-websocket-protocol"])
+def test_who_may_connect_is_the_same_caller_on_every_later_frame(header: str) -> None:
+    alice = caller("chat:write", "chat:read")
+
+    answer = decide(event(header), Verifier(alice))
+
+    assert answer["policyDocument"]["Statement"] == [
+        {"Action": "execute-api:Invoke", "Effect": "Allow", "Resource": ARN}
+    ]
+    assert all(isinstance(value, str) for value in answer["context"].values())
+    assert caller_from_frame({"requestContext": {"authorizer": answer["context"]}}, "headrace/") == alice
+
+
+def test_a_token_without_any_scope_of_the_socket_is_denied() -> None:
+    answer = decide(event(), Verifier(caller("analytics:read")))
+
+    assert answer["policyDocument"]["Statement"][0]["Effect"] == "Deny"
+
+
+@pytest.mark.parametrize("error", [Unauthorized("forged"), TokenExpired("expired")])
+def test_a_token_that_cannot_be_trusted_is_a_401_by_the_one_text_that_api_gateway_knows(error: Exception) -> None:
+    with pytest.raises(Exception, match=r"^Unauthorized$"):
+        decide(event(), Verifier(error))
+
+
+def test_an_issuer_that_is_away_is_not_taken_for_a_bad_token() -> None:
+    with pytest.raises(Unavailable):
+        decide(event(), Verifier(Unavailable("away")))

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+import json
+
+from headrace.api import responses
+
+
+def test_a_batch_that_is_all_wrong_is_still_answered_in_one_frame() -> None:
+    details = [
+        {"field": f"field{n}", "message": "is wrong", "got": "\U0001f600" * 64, "allowed": "x" * 120} for n in range(7)
+    ]
+    error = {"code": "invalid_event", "message": "field0 is wrong", "details": details}
+    results = [{"messageId": "\U0001f600" * 128, "error": error} for _ in range(100)]
+
+    body = responses.acks("r", results)["body"]
+
+    assert len(body.encode()) <= responses.FRAME_BYTES
+    assert len(json.loads(body)["results"]) == 100

@@ -1,0 +1,122 @@
+"""How long requests take, summed over environments."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from headrace.api import statistics as module
+from headrace.api.statistics import EVERY_SECONDS, RequestTimes, timed
+from headrace.core.errors import CacheUnavailable
+
+
+class Cache:
+    """Remembers what was brought; ``gate`` holds every call until it is set."""
+
+    def __init__(self) -> None:
+        self.brought: list[tuple[Any, ...]] = []
+        self.found: Any = {}
+        self.failure: Exception | None = None
+        self.gate = threading.Event()
+        self.gate.set()
+        self.seen = threading.Event()
+
+    def run(self, commands: list[tuple[Any, ...]]) -> list[Any]:
+        self.gate.wait(5)
+        (command,) = commands
+        if self.failure is not None:
+            raise self.failure
+        if command[0] == "HGETALL":
+            return [self.found]
+        self.brought.append(command[6:])
+        self.seen.set()
+        return [1]
+
+
+class Clocked:
+    """Latencies with a clock of their own."""
+
+    def __init__(self) -> None:
+        self.cache = Cache()
+        self.now = 0.0
+        self.latencies = RequestTimes(self.cache, monotonic=lambda: self.now)
+
+    def add(self, route: str, seconds: float) -> None:
+        self.latencies.add(route, seconds)
+        if self.latencies._under_way is not None and self.cache.gate.is_set():
+            self.latencies._under_way.result(5)
+
+
+def test_a_lonely_request_is_brought_at_once_and_a_crowd_once_a_second() -> None:
+    clocked = Clocked()
+    for _ in range(10):
+        clocked.add("GET /a", 0.002)
+    clocked.add("GET /b", 0.5)
+    clocked.now += EVERY_SECONDS
+    clocked.add("GET /a", 0.004)
+
+    assert clocked.cache.brought == [
+        ("GET /a", 1, 2000, 2000),
+        ("GET /a", 10, 22000, 4000, "GET /b", 1, 500000, 500000),
+    ]
+
+
+def test_a_cache_that_does_not_answer_holds_no_request_up() -> None:
+    clocked = Clocked()
+    clocked.cache.gate.clear()
+
+    for number in range(20):
+        clocked.now = number * EVERY_SECONDS
+        clocked.add("GET /a", 0.001)
+
+    assert clocked.latencies._sums["GET /a"].count >= 19, "only one call is under way"
+    clocked.cache.gate.set()
+
+
+def test_a_cache_that_is_away_costs_the_sums_and_nothing_else() -> None:
+    clocked = Clocked()
+    clocked.cache.failure = CacheUnavailable("away")
+    clocked.add("GET /a", 0.001)
+    clocked.cache.failure = None
+    clocked.now += EVERY_SECONDS
+    clocked.add("GET /a", 0.001)
+
+    assert clocked.cache.brought == [("GET /a", 1, 1000, 1000)]
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_statistics_have_the_shape_of_the_skidataapi(flat: bool) -> None:
+    clocked = Clocked()
+    fields = {b"since": b"then", b"n GET /resorts": b"4", b"s GET /resorts": b"10000", b"m GET /resorts": b"7001"}
+    clocked.cache.found = [part for pair in fields.items() for part in pair] if flat else fields
+
+    assert clocked.latencies.read() == {
+        "endpointStats": [{"URL": "/resorts", "operation": "GET", "mean": 2.5, "max": 7.001}],
+        "since": "then",
+    }
+
+
+def test_a_handler_is_timed_under_its_route_also_when_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    clocked = Clocked()
+    monkeypatch.setattr(module, "latencies", lambda: clocked.latencies)
+
+    @timed
+    def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
+        return {"answer": event["value"]}
+
+    assert handler({"routeKey": "GET /a", "value": 1}, None) == {"answer": 1}
+    with pytest.raises(KeyError):
+        handler({"routeKey": "GET /a"}, None)
+
+    assert clocked.cache.seen.wait(5)
+    assert handler.__name__ == "handler"
+
+
+def test_without_a_cache_nothing_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CACHE_ENDPOINT", raising=False)
+    module.request_times.cache_clear()
+
+    assert timed(lambda event, _context: event)({"routeKey": "GET /a"}, None) == {"routeKey": "GET /a"}
+    module.request_times.cache_clear()

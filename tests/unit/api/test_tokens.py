@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from jwt import PyJWK, PyJWKClientConnectionError, PyJWKSetError
+from jwt.algorithms import RSAAlgorithm
+
+from headrace.api.tokens import REFETCH_SECONDS, TokenVerifier, token_from_subprotocols
+from headrace.core.errors import TokenExpired, Unauthorized, Unavailable
+
+ISSUER = "https://issuer.example"
+KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+OTHER_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+def public(key: rsa.RSAPrivateKey, key_id: str) -> PyJWK:
+    return PyJWK({**RSAAlgorithm.to_jwk(key.public_key(), as_dict=True), "kid": key_id, "alg": "RS256"})
+
+
+def verifier(**more: Any) -> TokenVerifier:
+    return TokenVerifier(ISSUER, ("app", "other-app"), "pre/", fetch=lambda: [public(KEY, "k1")], **more)
+
+
+def token(key: rsa.RSAPrivateKey = KEY, key_id: str = "k1", algorithm: str = "RS256", **changes: Any) -> str:
+    now = int(time.time())
+    claims: dict[str, Any] = {
+        "iss": ISSUER,
+        "sub": "alice",
+        "username": "Alice",
+        "client_id": "app",
+        "scope": "pre/chat:write pre/chat:read foreign/ops",
+        "iat": now,
+        "exp": now + 60,
+    }
+    claims |= changes
+    claims = {name: value for name, value in claims.items() if value is not None}
+    return jwt.encode(claims, key, algorithm=algorithm, headers={"kid": key_id})
+
+
+def test_a_good_token_names_its_caller_and_scopes_without_prefix() -> None:
+    caller = verifier().verify(token())
+
+    assert (caller.subject, caller.username) == ("alice", "Alice")
+    assert caller.scopes == {"chat:write", "chat:read"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"iss": "https://elsewhere.example"},
+        {"client_id": "foreign"},
+        {"aud": "foreign"},
+        {"aud": ["foreign", "strange"]},
+        {"exp": None},
+        {"sub": None},
+        {"nbf": 4102444800},
+        {"iat": 4102444800},
+        {"sub": "with#mark"},
+    ],
+)
+def test_a_token_with_a_foreign_or_missing_claim_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(Unauthorized):
+        verifier().verify(token(**changes))
+
+
+def test_an_audience_counts_before_the_client_id() -> None:
+    assert verifier().verify(token(aud=["x", "other-app"], client_id="foreign")).subject == "alice"
+
+
+def test_an_expired_token_is_told_apart_from_a_forged_one() -> None:
+    with pytest.raises(TokenExpired):
+        verifier().verify(token(exp=int(time.time()) - 1))
+
+
+def test_a_token_signed_by_someone_else_under_our_key_id_is_refused() -> None:
+    with pytest.raises(Unauthorized):
+        verifier().verify(token(OTHER_KEY))
+
+
+def test_unsigned_and_symmetric_tokens_are_refused() -> None:
+    unsigned = jwt.encode({"iss": ISSUER, "sub": "alice"}, None, algorithm="none", headers={"kid": "k1"})
+    symmetric = jwt.encode({"iss": ISSUER, "sub": "alice"}, "k" * 32, algorithm="HS256", headers={"kid": "k1"})
+
+    for forged in (unsigned, symmetric, "", "a.b.c", "x" * 10_000):
+        with pytest.raises(Unauthorized):
+            verifier().verify(forged)
+
+
+def test_unknown_key_ids_do_not_make_the_keys_be_fetched_each_time() -> None:
+    fetched: list[float] = []
+    now = [0.0]
+
+    def fetch() -> list[PyJWK]:
+        fetched.append(now[0])
+        return [public(KEY, "k1")]
+
+    checked = TokenVerifier(ISSUER, ("app",), "pre/", fetch=fetch, monotonic=lambda: now[0])
+    for second in (0.0, 1.0, 2.0, REFETCH_SECONDS + 1):
+        now[0] = second
+        with pytest.raises(Unauthorized):
+            checked.verify(token(key_id="unknown"))
+
+    assert fetched == [0.0, REFETCH_SECONDS + 1]
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        PyJWKClientConnectionError("no route"),
+        PyJWKSetError("no usable keys"),
+        ConnectionResetError(),
+        json.JSONDecodeError("no JSON", "<html>", 0),
+    ],
+    ids=lambda trouble: type(trouble).__name__,
+)
+def test_an_issuer_that_is_away_is_unavailable_at_first_and_harmless_later(trouble: Exception) -> None:
+    away = [True]
+    now = [0.0]
+
+    def fetch() -> list[PyJWK]:
+        if away[0]:
+            raise trouble
+        return [public(KEY, "k1")]
+
+    checked = TokenVerifier(ISSUER, ("app",), "pre/", fetch=fetch, monotonic=lambda: now[0])
+    with pytest.raises(Unavailable):
+        checked.verify(token())
+    away[0] = False
+    assert checked.verify(token()).subject == "alice"
+
+    away[0], now[0] = True, 1e6
+    assert checked.verify(token()).subject == "alice"
+
+
+def test_the_token_stands_beside_our_subprotocol() -> None:
+    assert token_from_subprotocols("headrace.v1, abc.def.ghi") == "abc.def.ghi"
+
+
+@pytest.mark.parametrize(
+    "header", [None, "", "headrace.v1", "abc.def.ghi", "other, abc", "headrace.v1, a, b", "headrace.v1,"]
+)
+def test_any_other_subprotocol_header_is_refused(header: str | None) -> None:
+    with pytest.raises(Unauthorized, match=r"headrace\.v1"):
+        token_from_subprotocols(header)

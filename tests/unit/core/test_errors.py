@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from headrace.core import errors
+from headrace.core.errors import (
+    FieldError,
+    HeadraceError,
+    InvalidEvent,
+    PublishNacked,
+    RateLimited,
+    mapping_of,
+    to_body,
+)
+
+
+def every(base: type[BaseException]) -> Iterator[type[BaseException]]:
+    for child in base.__subclasses__():
+        yield child
+        yield from every(child)
+
+
+def test_every_error_stands_in_the_table() -> None:
+    tree = {each for each in every(HeadraceError) if each.__module__ == "headrace.core.errors"}
+
+    assert set(errors.ERROR_MAPPINGS) == tree | {HeadraceError}
+
+
+def test_every_error_is_drawn_in_the_tree() -> None:
+    drawn = errors.__doc__ or ""
+
+    assert all(each.__name__ in drawn for each in errors.ERROR_MAPPINGS)
+
+
+@pytest.mark.parametrize("kind", errors.ERROR_MAPPINGS, ids=lambda kind: kind.__name__)
+def test_what_may_succeed_later_is_said_to(kind: type[BaseException]) -> None:
+    known = errors.ERROR_MAPPINGS[kind]
+
+    assert known.retryable == issubclass(kind, errors.Unavailable | errors.RateLimited)
+    assert (known.status >= 500) == (not issubclass(kind, errors.UserError | errors.PoisonRecord))
+
+
+def test_an_error_has_one_shape() -> None:
+    error = InvalidEvent("roomId is empty", details=[FieldError("roomId", "is empty", "", "1 to 128 characters")])
+
+    assert to_body(error) == {
+        "code": "invalid_event",
+        "message": "roomId is empty",
+        "details": [{"field": "roomId", "message": "is empty", "got": "", "allowed": "1 to 128 characters"}],
+    }
+
+
+@pytest.mark.parametrize("error", [RateLimited("slower", retry_after=3), PublishNacked("refused", retry_after=3)])
+def test_an_error_that_may_pass_says_when_to_try_again(error: HeadraceError) -> None:
+    assert to_body(error)["retryAfter"] == 3
+
+
+@pytest.mark.parametrize("error", [KeyError("secret"), errors.ConfigurationError("BROKER_SECRET_ARN")])
+def test_our_own_faults_show_nothing_of_themselves(error: Exception) -> None:
+    assert to_body(error) == {
+        "code": "internal",
+        "message": "something went wrong on our side; it has been logged",
+        "details": [],
+    }
+    assert mapping_of(error).status == 500
+
+
+@pytest.mark.parametrize(
+    ("value", "got"),
+    [
+        ("x" * 65, "x" * 64 + "…"),
+        ("\ud800", "?"),
+        (7, 7),
+        (10**40, "a number of more than 64 bits"),
+        ([1, 2], "an array of 2"),
+        ({"a": 1}, "an object with 1 fields"),
+        (True, True),
+    ],
+)
+def test_a_value_that_is_sent_back_is_bounded_and_encodable(value: object, got: object) -> None:
+    assert errors.echo(value) == got

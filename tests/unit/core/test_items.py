@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.core import items
+from headrace.core.errors import PoisonRecord
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.binary() | st.sets(st.text(), min_size=1),
+    lambda each: st.lists(each, max_size=3) | st.dictionaries(st.text(), each, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.text(), VALUES, max_size=4))
+def test_an_item_survives_the_wire(item: dict[str, Any]) -> None:
+    assert items.from_wire(items.to_wire(item)) == item
+
+
+def test_a_fraction_stays_exact() -> None:
+    assert items.from_wire(items.to_wire({"n": Decimal("0.1")})) == {"n": Decimal("0.1")}
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"pk": ""}, "empty_key"),
+        ({"sk": None}, "empty_key"),
+        ({"pk": "x" * 2049}, "invalid_key"),
+        ({"sk": "é" * 513}, "invalid_key"),
+        ({"n": 10**40 + 1}, "invalid_number"),
+        ({"n": [{"deep": Decimal("1E+200")}]}, "invalid_number"),
+        ({"n": Decimal("NaN")}, "invalid_number"),
+        ({"n": float("inf")}, "invalid_number"),
+        ({"text": "x" * 410_000}, "item_too_large"),
+        ({"text": "é" * 205_000}, "item_too_large"),
+        ({"list": ["x" * 100_000] * 5}, "item_too_large"),
+        ({"odd": object()}, "invalid_event"),
+    ],
+)
+def test_an_item_that_the_table_cannot_take_says_why(fields: dict[str, Any], reason: str) -> None:
+    with pytest.raises(PoisonRecord) as caught:
+        items.check({"pk": "p", "sk": "s"} | fields, "pk", "sk")
+
+    assert caught.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    "fields", [{"n": 10**37}, {"n": Decimal("1E-130")}, {"n": 0}, {"text": "x" * 400_000}, {"sk": "é" * 512}]
+)
+def test_an_item_at_the_limits_is_taken(fields: dict[str, Any]) -> None:
+    items.check({"pk": "p", "sk": "s"} | fields, "pk", "sk")
+
+
+def test_the_size_of_an_item_counts_names_and_bytes() -> None:
+    assert items.size_of({"ab": "é"}) == 4

@@ -1,0 +1,97 @@
+"""Every exception of the libraries below has a place among ours: a new one makes these tests fail."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from types import ModuleType
+
+import botocore.exceptions
+import pika.exceptions
+import pytest
+from botocore.exceptions import ClientError
+from pika.adapters.utils import connection_workflow
+
+from headrace.core.errors import BrokerUnavailable, ConnectionLost, PublisherBlocked, PublishNacked, PublishReturned
+from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication, root_cause
+from headrace.runtime.aws import AWS_ERRORS, THROTTLING_CODES, error_code, is_throttling
+
+MISTAKES = {
+    pika.exceptions.ChannelError,
+    pika.exceptions.DuplicateGetOkCallback,
+    pika.exceptions.ReentrancyError,
+    botocore.exceptions.MissingServiceIdError,
+    botocore.exceptions.UndefinedModelAttributeError,
+}
+"""Raised for mistakes in the calling code or a broken installation: these must be seen, not handled."""
+
+
+def raisable(module: ModuleType) -> Iterator[type[BaseException]]:
+    for _, kind in inspect.getmembers(module, inspect.isclass):
+        if issubclass(kind, Exception) and not issubclass(kind, Warning) and kind not in MISTAKES:
+            yield kind
+
+
+@pytest.mark.parametrize(
+    "kind", [*raisable(pika.exceptions), *raisable(connection_workflow)], ids=lambda kind: kind.__name__
+)
+def test_every_exception_of_pika_means_something_to_a_publisher(kind: type[BaseException]) -> None:
+    bare = kind.__new__(kind)
+
+    assert issubclass(kind, PIKA_ERRORS)
+    if kind is connection_workflow.AMQPConnectionWorkflowFailed:
+        bare = kind((OSError(),))
+    elif issubclass(kind, connection_workflow.AMQPConnectorPhaseErrorBase):
+        bare = kind(OSError())
+    assert isinstance(broker_error(bare), BrokerUnavailable)
+
+
+@pytest.mark.parametrize(
+    ("kind", "meaning"),
+    [
+        (pika.exceptions.UnroutableError, PublishReturned),
+        (pika.exceptions.NackError, PublishNacked),
+        (pika.exceptions.ConnectionBlockedTimeout, PublisherBlocked),
+        (pika.exceptions.StreamLostError, ConnectionLost),
+        (ConnectionRefusedError, ConnectionLost),
+    ],
+)
+def test_exceptions_of_pika_are_told_apart(kind: type[BaseException], meaning: type[BrokerUnavailable]) -> None:
+    assert type(broker_error(kind.__new__(kind))) is meaning
+
+
+def test_refused_credentials_are_found_through_all_wrappings() -> None:
+    refused = pika.exceptions.ConnectionClosedByBroker(403, "ACCESS_REFUSED")
+    wrapped = connection_workflow.AMQPConnectionWorkflowFailed(
+        [connection_workflow.AMQPConnectorAMQPHandshakeError(refused)]
+    )
+
+    assert is_authentication(wrapped)
+    assert root_cause(wrapped) is refused
+    assert is_authentication(pika.exceptions.ProbableAuthenticationError("no"))
+    assert not is_authentication(pika.exceptions.ConnectionClosedByBroker(320, "CONNECTION_FORCED"))
+
+
+def test_the_brokers_own_text_stays_out_of_our_errors() -> None:
+    error = broker_error(pika.exceptions.ConnectionClosedByBroker(403, "user 'admin' refused"))
+
+    assert "admin" not in error.message
+
+
+@pytest.mark.parametrize("kind", list(raisable(botocore.exceptions)), ids=lambda kind: kind.__name__)
+def test_every_exception_of_botocore_is_caught(kind: type[BaseException]) -> None:
+    assert issubclass(kind, AWS_ERRORS)
+
+
+@pytest.mark.parametrize("code", sorted(THROTTLING_CODES))
+def test_throttling_is_known_by_its_code(code: str) -> None:
+    error = ClientError({"Error": {"Code": code, "Message": "slower"}}, "BatchWriteItem")
+
+    assert is_throttling(error)
+    assert error_code(error) == code
+
+
+def test_other_codes_are_no_throttling() -> None:
+    assert not is_throttling(ClientError({"Error": {"Code": "ValidationException"}}, "BatchWriteItem"))
+    assert not is_throttling(botocore.exceptions.EndpointConnectionError(endpoint_url="x"))
+    assert error_code(botocore.exceptions.EndpointConnectionError(endpoint_url="x")) == "EndpointConnectionError"

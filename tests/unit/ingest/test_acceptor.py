@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from headrace.core.errors import (
+    BrokerUnavailable,
+    ConnectionLost,
+    Forbidden,
+    InvalidEvent,
+    PublisherBlocked,
+    PublishNacked,
+    PublishReturned,
+    PublishUnconfirmed,
+    RetryLaneUnavailable,
+    TokenExpired,
+)
+from headrace.ingest.acceptor import Result
+from headrace.runtime.observability import Meter
+from headrace.streams import CHAT
+from tests.worlds.senders import NOW, caller, message
+from tests.worlds.write_path import Lanes
+
+
+def accept(lanes: Lanes, *raws: object, meter: Meter | None = None) -> list[Result]:
+    return lanes.acceptor.accept(CHAT, caller(), raws, "c-1", meter or Meter())
+
+
+def test_an_accepted_event_is_on_the_broker() -> None:
+    """P1, fault 1 of the design: acknowledged when it is only in memory."""
+    lanes = Lanes()
+
+    (result,) = accept(lanes, message())
+
+    assert result.to_body() == {"roomId": "kitchen", "messageId": "m-1", "timestamp": NOW, "lane": "main"}
+    assert [event["messageId"] for event in lanes.published()] == ["m-1"]
+
+
+@pytest.mark.parametrize(
+    "failure", [PublishReturned, PublishNacked, PublishUnconfirmed, ConnectionLost, PublisherBlocked]
+)
+def test_whatever_way_a_publish_fails_the_event_goes_to_the_retry_lane_under_its_id(
+    failure: type[BrokerUnavailable],
+) -> None:
+    """P2, fault 7 of the design: answering OK without a confirm, or swallowing the error."""
+    lanes = Lanes()
+    lanes.broker.fail_next(failure("no"))
+
+    (result,) = accept(lanes, message())
+
+    assert result.lane == "retry"
+    assert lanes.published() == []
+    assert [event["messageId"] for event in lanes.retried()] == ["m-1"]
+
+
+def test_an_event_whose_confirm_was_lost_is_the_same_event_in_both_lanes() -> None:
+    """P3: it is stored once in effect."""
+    lanes = Lanes()
+    lanes.broker.silent = True
+
+    accept(lanes, message())
+
+    assert lanes.published() == lanes.retried()
+
+
+def test_events_are_accepted_with_the_broker_entirely_down() -> None:
+    lanes = Lanes()
+    lanes.broker.down = True
+
+    results = accept(lanes, *(message(messageId=str(number)) for number in range(250)))
+
+    assert {result.lane for result in results} == {"retry"}
+    assert len(lanes.retried()) == 250
+
+
+def test_only_when_the_retry_lane_refuses_too_is_an_event_refused_with_what_a_retry_needs() -> None:
+    lanes = Lanes()
+    lanes.broker.down = lanes.retry.down = True
+
+    (result,) = accept(lanes, message())
+
+    body = result.to_body()
+    assert isinstance(result.error, RetryLaneUnavailable)
+    assert (body["messageId"], body["timestamp"]) == ("m-1", NOW)
+    assert body["error"]["code"] == "unavailable"
+    assert body["error"]["retryAfter"] > 0
+
+
+def test_parts_of_a_request_may_end_in_different_lanes() -> None:
+    lanes = Lanes()
+    lanes.broker.fail_next(PublishNacked("full"), ConnectionLost("cut"))
+    lanes.retry.refuse_next(1)
+
+    results = accept(lanes, *(message(messageId=str(number)) for number in range(300)))
+
+    assert [result.lane for result in results] == [None] * 100 + ["retry"] * 100 + ["main"] * 100
+    assert len(lanes.retried()) == len(lanes.published()) == 100
+
+
+def test_one_bad_event_hides_none_of_the_others_and_is_not_published() -> None:
+    lanes = Lanes()
+
+    results = accept(lanes, message(messageId="1"), message(messageId="2", roomId="#"), "text", message(messageId="4"))
+
+    assert [result.lane for result in results] == ["main", None, None, "main"]
+    assert results[1].to_body()["messageId"] == "2"
+    assert isinstance(results[2].error, InvalidEvent)
+    assert [event["messageId"] for event in lanes.published()] == ["1", "4"]
+
+
+def test_nothing_is_published_when_nothing_is_valid() -> None:
+    lanes = Lanes()
+
+    accept(lanes, {}, {})
+
+    assert lanes.broker.bodies() == []
+    assert lanes.retry.records == []
+
+
+def test_an_event_that_comes_twice_in_a_request_is_published_once_and_answered_twice() -> None:
+    lanes = Lanes()
+
+    results = accept(lanes, message(), message(messageId="other"), message())
+
+    assert results[0].to_body() == results[2].to_body()
+    assert [event["messageId"] for event in lanes.published()] == ["m-1", "other"]
+
+
+def test_a_request_is_one_envelope_on_one_queue() -> None:
+    lanes = Lanes()
+
+    accept(lanes, *(message(messageId=str(number)) for number in range(25)))
+
+    assert len(lanes.broker.bodies()) == 1
+
+
+def test_requests_spread_over_all_queues_even_from_one_room() -> None:
+    lanes = Lanes()
+
+    for number in range(40):
+        accept(lanes, message(messageId=str(number)))
+
+    assert all(lanes.broker.queues.values())
+
+
+def test_an_expired_token_or_a_missing_scope_stops_everything() -> None:
+    lanes = Lanes()
+
+    with pytest.raises(TokenExpired):
+        lanes.acceptor.accept(CHAT, caller(expires_at=1), [message()], "c", Meter())
+    with pytest.raises(Forbidden):
+        lanes.acceptor.accept(CHAT, caller("alice", "chat:read"), [message()], "c", Meter())
+    assert lanes.broker.bodies() == []
+
+
+def test_a_trusted_producer_needs_no_other_scope() -> None:
+    lanes = Lanes()
+
+    lanes.acceptor.accept(CHAT, caller("importer", "events:write"), [message(userId="bob")], "c", Meter())
+
+    assert lanes.published()[0]["userId"] == "bob"
+
+
+def test_what_became_of_events_is_counted() -> None:
+    lanes, meter = Lanes(), Meter()
+    lanes.broker.fail_next(ConnectionLost("cut"))
+
+    accept(lanes, message(), {}, meter=meter)
+    accept(lanes, message(), meter=meter)
+
+    assert meter.counts == {
+        ("Accepted", (("lane", "main"), ("stream", "chat"))): 1,
+        ("Accepted", (("lane", "retry"), ("stream", "chat"))): 1,
+        ("Refused", (("code", "invalid_event"), ("stream", "chat"))): 1,
+    }
+
+
+def test_a_refused_event_is_named_by_the_id_of_its_own_stream() -> None:
+    rides = replace(CHAT, id_field="rideId")
+
+    (result,) = Lanes().acceptor.accept(rides, caller(), [{"rideId": "r-1", "messageId": "m-1"}], "c-1", Meter())
+
+    assert result.to_body().keys() == {"rideId", "error"}
+    assert result.receipt == {"rideId": "r-1"}

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from headrace.ingest.routes import HttpWrites, Route, batch, single
+from headrace.streams import CHAT
+from tests.worlds.senders import NOW, message
+from tests.worlds.write_path import Lanes, http_event
+
+BATCH = batch(CHAT)
+TEXT = {"message": "hello", "messageId": "m-1", "timestamp": NOW}
+
+
+def answered(
+    lanes: Lanes, body: object, route: Route = BATCH, **event: Any
+) -> tuple[int, dict[str, Any], dict[str, str]]:
+    answer = lanes.http.answer(http_event(body, **event), route)
+    return answer["statusCode"], json.loads(answer["body"]), answer["headers"]
+
+
+def test_a_message_is_accepted_for_the_room_in_the_path() -> None:
+    status, body, _ = answered(Lanes(), TEXT, single(CHAT, "roomId"), room="kitchen")
+
+    assert status == 202
+    assert body == {"results": [{"roomId": "kitchen", "messageId": "m-1", "timestamp": NOW, "lane": "main"}]}
+
+
+def test_a_body_may_not_name_another_room_than_the_path() -> None:
+    status, body, _ = answered(Lanes(), TEXT | {"roomId": "cellar"}, single(CHAT, "roomId"), room="kitchen")
+
+    assert status == 400
+    assert body["error"]["details"] == [
+        {"field": "roomId", "message": "is not the path's", "got": "cellar", "allowed": "kitchen"}
+    ]
+
+
+def test_an_invalid_message_is_a_400_that_names_the_field() -> None:
+    status, body, _ = answered(Lanes(), {}, single(CHAT, "roomId"), room="kitchen")
+
+    assert status == 400
+    assert body["error"]["code"] == "invalid_event"
+    assert body["error"]["details"][0]["field"] == "message"
+
+
+def test_a_batch_is_accepted_when_any_of_it_is() -> None:
+    status, body, _ = answered(Lanes(), {"events": [{}, message()]})
+
+    assert status == 202
+    assert ["error" in result for result in body["results"]] == [True, False]
+
+
+def test_a_batch_of_which_nothing_is_valid_is_a_400_with_all_results() -> None:
+    status, body, _ = answered(Lanes(), {"events": [{}, {}]})
+
+    assert status == 400
+    assert len(body["results"]) == 2
+    assert body["error"]["code"] == "invalid_event"
+
+
+def test_a_batch_that_no_lane_takes_is_a_503_with_the_ids_to_retry_with() -> None:
+    lanes = Lanes()
+    lanes.broker.down = lanes.retry.down = True
+
+    status, body, headers = answered(lanes, {"events": [{}, message()]})
+
+    assert (status, body["error"]["code"]) == (503, "unavailable")
+    assert int(headers["retry-after"]) > 0
+    assert body["results"][1]["messageId"] == "m-1"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ("", 400, "invalid_request"),
+        ("{", 400, "invalid_request"),
+        ("7", 400, "invalid_request"),
+        ({}, 400, "invalid_request"),
+        ({"events": "x"}, 400, "invalid_request"),
+        ({"events": [{}] * 501}, 413, "too_large"),
+    ],
+)
+def test_a_body_that_cannot_be_used_is_refused(body: object, status: int, code: str) -> None:
+    given, answer, _ = answered(Lanes(), body)
+
+    assert (given, answer["error"]["code"]) == (status, code)
+
+
+def test_five_hundred_events_are_taken_at_once() -> None:
+    lanes = Lanes()
+
+    status, _, _ = answered(lanes, {"events": [message(messageId=str(number)) for number in range(500)]})
+
+    assert status == 202
+    assert len(lanes.published()) == 500
+
+
+def test_a_body_may_come_as_base64() -> None:
+    event = http_event(base64.b64encode(json.dumps({"events": [message()]}).encode()).decode())
+
+    assert Lanes().http.answer(event | {"isBase64Encoded": True}, batch(CHAT))["statusCode"] == 202
+    assert Lanes().http.answer(event | {"body": "%", "isBase64Encoded": True}, batch(CHAT))["statusCode"] == 400
+
+
+def test_a_request_without_a_token_or_scope_is_refused() -> None:
+    event = http_event({"events": [message()]}, scope="chat:read")
+
+    assert Lanes().http.answer(event, batch(CHAT))["statusCode"] == 403
+    assert Lanes().http.answer({**event, "requestContext": {}}, batch(CHAT))["statusCode"] == 401
+
+
+def test_an_unknown_route_is_a_404() -> None:
+    assert answered(Lanes(), {}, HttpWrites.unknown)[0] == 404
+
+
+def test_an_unexpected_error_is_a_500_without_its_text() -> None:
+    def broken(*_: object) -> dict[str, Any]:
+        raise KeyError("what alice wrote")
+
+    status, body, _ = answered(Lanes(), {}, broken)
+
+    assert status == 500
+    assert "alice" not in json.dumps(body)

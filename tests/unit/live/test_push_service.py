@@ -1,0 +1,252 @@
+"""Live copies to those who listen: who gets which frame, and what becomes of those who cannot be reached."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+from typing import Any
+
+import pytest
+
+from headrace.core.errors import StoreUnavailable
+from headrace.core.times import SECOND, FixedClock
+from headrace.live import frames as live_frames
+from headrace.live.connections import Subscription
+from headrace.live.memory import MemoryConnections
+from headrace.live.push.memory import MemoryPusher
+from headrace.live.push.port import Push, PushResult
+from headrace.live.push_service import FIRST_REST, LONGEST_REST, PushService
+from tests.unit.test_events import read
+from tests.worlds.senders import NOW, caller
+
+EARLY, LATE = "2025-11-21T09:00:00.000000Z", "2025-11-21T11:00:00.000000Z"
+
+
+def item(text: str, timestamp: str = NOW, room: str = "kitchen") -> dict[str, Any]:
+    return {"key": f"{timestamp}#{text}#fpmansl7byak", "roomId": room, "timestamp": timestamp, "message": text}
+
+
+class PushWorld:
+    """push_live with everything in memory."""
+
+    def __init__(self) -> None:
+        self.clock = FixedClock(NOW)
+        self.connections = MemoryConnections(self.clock)
+        self.courier = MemoryPusher()
+        self.pusher = PushService(self.connections, self.courier, lambda: self.clock.now() / SECOND)
+
+    def listen(self, *connections: str, room: str = "kitchen", since: str | None = None) -> None:
+        for connection in connections:
+            self.connections.subscribe(room, connection, caller(connection), self.clock.now() // SECOND, since)
+
+    def push(self, *items: dict[str, Any]) -> None:
+        """One copy for each of ``items``, in one batch."""
+        bodies = [live_frames.frames(each["roomId"], [each])[0] for each in items]
+        self.push_bodies(*bodies)
+
+    def push_bodies(self, *bodies: bytes) -> None:
+        records = [{"data": base64.b64encode(body).decode()} for body in bodies]
+        self.pusher.push({"eventSource": "aws:rmq", "rmqMessagesByQueue": {"live.0::/": records}})
+
+    def got(self, connection: str) -> list[list[str]]:
+        """The texts in each frame that a connection got, with a mark where it says that some were missed."""
+        frames = [json.loads(frame) for frame in self.courier.sent[connection]]
+        return [
+            (["missed"] if frame.get("missed") else []) + [each["message"] for each in frame["items"]]
+            for frame in frames
+        ]
+
+
+def test_everybody_in_the_room_gets_one_frame_with_the_whole_batch_and_nobody_else_any() -> None:
+    push = PushWorld()
+    push.listen("c-1", "c-2")
+    push.listen("c-3", room="hall")
+
+    push.push(item("one"), item("two"), item("two"))
+
+    assert push.got("c-1") == push.got("c-2") == [["one", "two"]]
+    assert push.got("c-3") == []
+    (frame, _) = (json.loads(push.courier.sent[each][0]) for each in ("c-1", "c-2"))
+    assert frame == {"type": "messages", "roomId": "kitchen", "items": [item("one"), item("two")]}
+
+
+def test_a_batch_that_one_frame_does_not_hold_comes_in_several_in_order() -> None:
+    push = PushWorld()
+    push.listen("c-1")
+
+    push.push(*(item(f"{number}" + "x" * 4000) for number in range(20)))
+
+    frames = push.got("c-1")
+    assert len(frames) > 1
+    assert [text.rstrip("x") for frame in frames for text in frame] == [str(number) for number in range(20)]
+    assert all(len(frame) <= live_frames.FRAME_BYTES for frame in push.courier.sent["c-1"])
+
+
+def test_several_rooms_of_a_batch_go_to_their_own_listeners() -> None:
+    push = PushWorld()
+    push.listen("c-1")
+    push.listen("c-1", "c-2", room="hall")
+
+    push.push(item("k"), item("h", room="hall"), item("nobody", room="cellar"))
+
+    assert sorted(push.got("c-1")) == [["h"], ["k"]]
+    assert push.got("c-2") == [["h"]]
+
+
+def test_p12_a_member_gets_nothing_from_before_the_join_however_late_it_comes() -> None:
+    push = PushWorld()
+    push.listen("old", since=EARLY)
+    push.listen("new", since=NOW)
+
+    push.push(item("before", "2025-11-21T09:30:00.000000Z"), item("at"), item("after", LATE))
+    push.push(item("only before", "2025-11-21T09:30:00.000000Z"))
+
+    assert push.got("old") == [["before", "at", "after"], ["only before"]]
+    assert push.got("new") == [["at", "after"]]
+
+
+def test_a_connection_that_is_gone_is_forgotten_and_no_other() -> None:
+    """Fault 16 of the design."""
+    push = PushWorld()
+    push.listen("c-1", "c-2", "c-3")
+    push.listen("c-2", room="hall")
+    push.courier.verdicts = {"c-2": "gone"}
+
+    push.push(item("one"))
+
+    assert push.connections.subscriptions("kitchen") == [Subscription("c-1", "c-1"), Subscription("c-3", "c-3")]
+    assert push.got("c-1") == push.got("c-3") == [["one"]]
+
+
+@pytest.mark.parametrize("verdict", ["late", "refused"])
+def test_who_was_not_reached_is_told_with_the_next_frame_that_something_was_missed(verdict: PushResult) -> None:
+    push = PushWorld()
+    push.listen("slow", "quick")
+    push.courier.verdicts = {"slow": verdict}
+    push.push(item("one"))
+    push.courier.verdicts = {}
+
+    push.push(item("two"))
+    push.push(item("three"))
+
+    assert push.got("slow") == [["missed", "two"], ["three"]]
+    assert push.got("quick") == [["one"], ["two"], ["three"]]
+
+
+def test_who_is_late_again_and_again_is_left_alone_for_longer_and_longer() -> None:
+    push = PushWorld()
+    push.listen("slow", "quick")
+    push.courier.verdicts = {"slow": "late"}
+
+    asked = []
+    for _ in range(600):
+        before = push.courier.asked.count("slow")
+        push.push(item("one"))
+        asked.append(push.courier.asked.count("slow") - before)
+        push.clock.advance(0.5)
+
+    tried = [at * 0.5 for at, times in enumerate(asked) if times]
+    pauses = [later - earlier for earlier, later in itertools.pairwise(tried)]
+    assert pauses[:6] == [0.5, FIRST_REST, 2 * FIRST_REST, 4 * FIRST_REST, 8 * FIRST_REST, 16 * FIRST_REST]
+    assert max(pauses) == LONGEST_REST
+    push.courier.verdicts = {}
+    push.clock.advance(LONGEST_REST)
+    push.push(item("two"))
+    push.push(item("three"))
+    assert push.got("slow") == [["missed", "two"], ["three"]]
+
+
+def test_where_most_are_late_nobody_rests_for_it() -> None:
+    push = PushWorld()
+    push.listen("c-1", "c-2", "c-3")
+    push.courier.verdicts = {"c-1": "late", "c-2": "late"}
+    for _ in range(5):
+        push.push(item("one"))
+    push.courier.verdicts = {}
+
+    push.push(item("two"))
+
+    assert push.got("c-1") == push.got("c-2") == [["missed", "two"]]
+
+
+def test_what_was_missed_in_one_room_is_said_in_that_room() -> None:
+    push = PushWorld()
+    push.listen("c-1")
+    push.listen("c-1", room="hall")
+    push.courier.verdicts = {"c-1": "late"}
+    push.push(item("one"))
+    push.courier.verdicts = {}
+
+    push.push(item("h", room="hall"))
+    push.push(item("k"))
+
+    assert push.got("c-1") == [["h"], ["missed", "k"]]
+
+
+def test_a_copy_that_cannot_be_read_delays_no_other() -> None:
+    push = PushWorld()
+    push.listen("c-1")
+    good = live_frames.frames("kitchen", [item("good")])[0]
+
+    push.push_bodies(b"{", b"\xff", good, b'{"roomId":"kitchen","items":[{"key":1}]}')
+    push.pusher.push({"rmqMessagesByQueue": {"live.0::/": [{"data": "%"}, {}]}})
+
+    assert push.got("c-1") == [["good"]]
+
+
+def test_a_table_that_is_away_raises_nothing() -> None:
+    class Away(MemoryConnections):
+        def subscriptions(self, room_id: str) -> list[Subscription]:
+            if room_id == "kitchen":
+                raise StoreUnavailable("away")
+            return super().subscriptions(room_id)
+
+    push = PushWorld()
+    push.connections = Away(push.clock)
+    push.pusher = PushService(push.connections, push.courier)
+    push.listen("c-1", room="hall")
+
+    push.push(item("one"), item("h", room="hall"))
+
+    assert push.got("c-1") == [["h"]]
+
+
+def test_an_error_of_ours_gives_nothing_back_to_the_queue() -> None:
+    class Broken(MemoryPusher):
+        def deliver(self, sends: Any, seconds: float) -> list[PushResult]:
+            raise KeyError("what alice wrote")
+
+    push = PushWorld()
+    push.listen("c-1")
+
+    PushService(push.connections, Broken()).push({"rmqMessagesByQueue": {}})
+    push.pusher = PushService(push.connections, Broken())
+    push.push(item("one"))
+
+
+def test_rows_that_could_not_be_removed_are_left_to_expire() -> None:
+    class Stuck(MemoryConnections):
+        def unsubscribe(self, room_id: str, connection_ids: Any) -> None:
+            raise StoreUnavailable("away")
+
+    push = PushWorld()
+    push.connections = Stuck(push.clock)
+    push.pusher = PushService(push.connections, push.courier)
+    push.listen("c-1")
+    push.courier.verdicts = {"c-1": "gone"}
+
+    push.push(item("one"))
+
+
+def test_the_event_in_events_is_pushed() -> None:
+    push = PushWorld()
+    push.listen("c-1")
+
+    push.pusher.push(read("push_live.json"))
+
+    assert push.got("c-1") == [["Bread is out of the oven 🍞", "Who wants the first slice?"]]
+
+
+def test_a_send_without_frames_is_none() -> None:
+    assert MemoryPusher().deliver([Push("c-1", [])], 1) == ["sent"]

@@ -1,0 +1,185 @@
+"""The board in the cache that says where breakers stand."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from headrace.core.errors import CacheUnavailable
+from headrace.core.times import FixedClock
+from headrace.operations.breaker_status import (
+    FRESH_SECONDS,
+    KEPT_SECONDS,
+    KEY,
+    BreakerRecord,
+    BreakerStatus,
+    read_breaker_status,
+)
+from headrace.runtime.settings import EnvironmentSettings
+from tests.unit.runtime.test_breaker import Time
+
+NOW = "2025-11-21T10:00:58.722861Z"
+
+
+class Hash:
+    """The one hash of a cache, and the pipeline onto it; ``down``: it raises."""
+
+    def __init__(self) -> None:
+        self.fields: dict[str, str] = {}
+        self.expires: list[int] = []
+        self.writes = 0
+        self.down = False
+
+    def pipeline(self, transaction: bool) -> Hash:
+        assert not transaction
+        return self
+
+    def hset(self, key: str, field: str, value: str) -> None:
+        assert key == KEY
+        self.writes += 1
+        self.fields[field] = value
+
+    def expire(self, key: str, seconds: int) -> None:
+        self.expires.append(seconds)
+
+    def execute(self) -> None:
+        if self.down:
+            raise OSError("away")
+
+    def hgetall(self, key: str) -> dict[bytes, bytes]:
+        if self.down:
+            raise OSError("away")
+        return {field.encode(): value.encode() for field, value in self.fields.items()}
+
+    def hdel(self, key: str, *fields: bytes) -> None:
+        for field in fields:
+            del self.fields[field.decode()]
+
+    def close(self) -> None:
+        pass
+
+
+ENVIRONMENT = EnvironmentSettings(
+    aws_lambda_function_name="receive_frame", aws_lambda_log_stream_name="2025/11/21/[$LATEST]ab"
+)
+
+
+class Board:
+    def __init__(self) -> None:
+        self.time = Time()
+        self.clock = FixedClock(NOW)
+        self.hash = Hash()
+        self.board = BreakerStatus(ENVIRONMENT, lambda: self.hash, self.clock, self.time.monotonic)
+
+    def read(self) -> list[BreakerRecord]:
+        return read_breaker_status(lambda: self.hash, self.clock)
+
+
+@pytest.fixture
+def board() -> Board:
+    return Board()
+
+
+def test_the_board_says_where_each_environments_breakers_stand(board: Board) -> None:
+    board.board.seen("broker", "open")
+    board.clock.advance(3)
+    board.time.seconds += 3
+    board.board.seen("table Messages", "closed")
+
+    broker, table = board.read()
+    assert broker == BreakerRecord("broker", "receive_frame", "2025/11/21/[$LATEST]ab", "open", NOW, NOW)
+    assert (table.breaker, table.state, table.at) == ("table Messages", "closed", "2025-11-21T10:01:01.722861Z")
+    assert set(board.hash.expires) == {KEPT_SECONDS}
+
+
+def test_the_board_is_written_at_a_change_and_every_ten_seconds(board: Board) -> None:
+    for _ in range(100):
+        board.board.seen("broker", "open")
+    board.time.seconds += 10
+    board.clock.advance(10)
+    for _ in range(100):
+        board.board.seen("broker", "open")
+    board.board.seen("broker", "closed")
+
+    (record,) = board.read()
+    assert board.hash.writes == 3
+    assert record.state == "closed"
+
+
+def test_a_breaker_that_stays_open_is_open_since_it_opened(board: Board) -> None:
+    board.board.seen("broker", "open")
+    board.time.seconds += 10
+    board.clock.advance(10)
+    board.board.seen("broker", "open")
+
+    (record,) = board.read()
+    assert record.since == NOW
+    assert record.at > NOW
+
+
+def test_an_open_breaker_that_nobody_uses_leaves_the_board_after_a_minute(board: Board) -> None:
+    board.board.seen("broker", "open")
+    board.clock.advance(FRESH_SECONDS)
+    assert len(board.read()) == 1
+
+    board.clock.advance(1)
+
+    assert board.read() == []
+    assert board.hash.fields == {}
+
+
+def test_a_breaker_that_closed_stays_on_the_board_for_a_while(board: Board) -> None:
+    board.board.seen("broker", "closed")
+    board.clock.advance(KEPT_SECONDS)
+    assert len(board.read()) == 1
+
+    board.clock.advance(1)
+
+    assert board.read() == []
+
+
+def test_a_cache_that_is_away_fails_no_request_and_is_no_empty_board(board: Board) -> None:
+    board.hash.down = True
+
+    board.board.seen("broker", "open")
+
+    with pytest.raises(CacheUnavailable):
+        board.read()
+
+
+def test_a_silent_cache_is_not_waited_for() -> None:
+    answer = threading.Event()
+    written = threading.Event()
+
+    def silent() -> Hash:
+        answer.wait(30)
+        written.set()
+        return Hash()
+
+    board = BreakerStatus(ENVIRONMENT, silent)
+
+    board.seen("broker", "open")
+
+    assert not written.is_set()
+    answer.set()
+    assert written.wait(10)
+
+
+def test_an_opened_breaker_is_counted_and_logged_once(
+    board: Board, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(10):
+        board.board.seen("table Other", "open")
+
+    metrics = [line for line in capsys.readouterr().out.splitlines() if "BreakerOpened" in line]
+    assert [json.loads(line)["BreakerOpened"] for line in metrics] == [[1.0]]
+    assert caplog.messages == ["the breaker of the table Other is open"]
+
+
+def test_a_missing_cache_setting_fails_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CACHE_ENDPOINT", raising=False)
+    board = BreakerStatus(ENVIRONMENT)
+
+    board.seen("broker", "open")

@@ -1,0 +1,346 @@
+"""Dead letters in memory: looked at, redriven, discarded, stopped and raced with."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from headrace.core import times
+from headrace.core.envelope import Envelope
+from headrace.operations.dead_letter import REASONS, Filter
+from headrace.operations.dead_letter_routes import DeadLetterRoutes
+from headrace.operations.dead_letters import LOOK_HOLD, DeadLetters
+from headrace.queues.memory import MemoryDeadLane
+from headrace.queues.ports import RetryRecord
+from headrace.runtime.observability import Meter
+from tests.unit.persist.test_persister import POISON, envelope, event
+from tests.worlds.senders import CLOCK, NOW, TABLE
+from tests.worlds.write_path import Lanes, received_event
+
+
+class Dead(Lanes):
+    """The lanes with the dead one, and time that passes only when somebody sleeps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        self.lane = MemoryDeadLane(self.retry.dead)
+        self.letters = DeadLetters(
+            self.lane, self.retry, {"chat": TABLE, "probe": TABLE}, CLOCK, lambda: self.now, self.sleep
+        )
+        self.routes = DeadLetterRoutes(self.letters, CLOCK, "")
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def die(self, *bodies: bytes | str) -> None:
+        """Let records go the whole way from the main lane to the dead lane."""
+        self.persist(*bodies)
+        self.retry_until_settled()
+
+    def bury(self, record: RetryRecord) -> None:
+        """Put a record where SQS moves it after its last try."""
+        message = self.retry.queue.send(record)
+        self.retry.queue.messages.remove(message)
+        self.retry.dead.put(message)
+
+    def retry_until_settled(self) -> None:
+        while messages := self.retry.receive():
+            answer = self.persister.retry_lane(received_event(messages))
+            failed = {each["itemIdentifier"] for each in answer["batchItemFailures"]}
+            self.retry.delete([each.receipt for each in messages if each.id not in failed])
+
+    def call(self, route: Any, body: Any = None, scope: str = "ops", **query: str) -> tuple[int, Any]:
+        claims = {"sub": "olga", "scope": scope, "exp": "4102444800"}
+        request = {
+            "requestContext": {"requestId": "r", "authorizer": {"jwt": {"claims": claims}}},
+            "queryStringParameters": query or None,
+            "body": json.dumps(body),
+        }
+        answer = self.routes.answer(request, route)
+        return answer["statusCode"], json.loads(answer["body"])
+
+    def list(self, **query: str) -> Any:
+        status, answer = self.call(DeadLetterRoutes.list, **query)
+        assert status == 200, answer
+        return answer
+
+
+@pytest.fixture
+def dead() -> Dead:
+    return Dead()
+
+
+def test_every_kind_of_poison_is_shown_with_its_own_reason_and_its_first_time(dead: Dead) -> None:
+    dead.die(*POISON.values())
+
+    answer = dead.list()
+
+    assert sorted(item["reason"] for item in answer["items"]) == sorted(POISON)
+    assert answer["count"] == answer["scanned"] == len(POISON)
+    assert answer["complete"] is True
+    assert answer["reasons"] == dict.fromkeys(POISON, 1) | answer["reasons"]
+    assert {(item["lane"], item["attempts"], item["firstFailedAt"]) for item in answer["items"]} == {("main", 6, NOW)}
+    assert {item["recordedReason"] for item in answer["items"]} == set(POISON)
+
+
+def test_looking_changes_nothing_and_hides_nothing_afterwards(dead: Dead) -> None:
+    """Fault 4 of the design: a dead-letter queue that is drained by looking at it."""
+    dead.die(*POISON.values())
+
+    first = dead.list()
+    again = dead.list()
+
+    assert [item["id"] for item in first["items"]] == [item["id"] for item in again["items"]]
+    assert len(dead.retry.dead.visible()) == len(POISON)
+
+
+def test_a_look_that_dies_hides_letters_for_some_seconds_only(dead: Dead) -> None:
+    dead.die(POISON["not_json"])
+    dead.lane.receive(LOOK_HOLD)
+
+    CLOCK.advance(LOOK_HOLD)
+    try:
+        assert len(dead.retry.dead.visible()) == 1
+    finally:
+        CLOCK.advance(-LOOK_HOLD)
+
+
+def test_a_record_that_validates_now_says_that_it_would_be_stored(dead: Dead) -> None:
+    dead.bury(RetryRecord(envelope(event("1"), event("2"))))
+
+    (item,) = dead.list()["items"]
+
+    assert (item["reason"], item["message"]) == ("storable", "it would be stored now")
+    assert (item["stream"], item["events"], item["correlationId"]) == ("chat", 2, "c-1")
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"reason": "not_json"}, 1),
+        ({"reason": "storable"}, 0),
+        ({"stream": "chat"}, 6),
+        ({"stream": "unknown"}, 6),
+        ({"from": NOW}, 12),
+        ({"to": NOW}, 0),
+        ({"from": NOW, "to": times.iso(times.micros_of(NOW) + 1), "stream": "chat", "reason": "empty_key"}, 1),
+    ],
+)
+def test_letters_are_filtered_by_reason_stream_and_time(dead: Dead, query: dict[str, str], found: int) -> None:
+    dead.die(*POISON.values())
+
+    answer = dead.list(**query)
+
+    assert (answer["count"], answer["scanned"]) == (found, len(POISON))
+
+
+def test_a_letter_asked_for_by_its_id_is_shown_whole(dead: Dead) -> None:
+    dead.die(POISON["item_too_large"])
+
+    (short,) = dead.list()["items"]
+    (whole,) = dead.list(id=short["id"])["items"]
+
+    assert len(short["body"]) == 2000
+    assert len(whole["body"]) == whole["bodyCharacters"] > 400_000
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"reason": "bad luck"}, "reason"),
+        ({"stream": "chess"}, "stream"),
+        ({"from": "yesterday"}, "from"),
+        ({"limit": "0"}, "limit"),
+        ({"colour": "red"}, "colour"),
+        ({"id": ""}, "id"),
+    ],
+)
+def test_a_wrong_parameter_is_named(dead: Dead, query: dict[str, str], field: str) -> None:
+    status, answer = dead.call(DeadLetterRoutes.list, **query)
+
+    assert status == 400
+    assert [detail["field"] for detail in answer["error"]["details"]] == [field]
+    assert answer["error"]["details"][0]["allowed"]
+
+
+def test_only_operators_may_look_redrive_and_discard(dead: Dead) -> None:
+    """P12."""
+    for route in (DeadLetterRoutes.list, DeadLetterRoutes.redrive, DeadLetterRoutes.discard):
+        assert dead.call(route, {}, scope="chat:read events:write")[0] == 403
+
+
+def test_what_was_mended_is_stored_after_a_redrive_and_the_rest_dies_again_with_its_first_time(dead: Dead) -> None:
+    dead.bury(RetryRecord(envelope(event("1")), {"firstFailedAt": "2025-01-01T00:00:00.000000Z"}))
+    dead.die(POISON["not_json"], POISON["not_base64"])
+    CLOCK.advance(60)
+    try:
+        status, answer = dead.call(DeadLetterRoutes.redrive, {})
+        dead.retry_until_settled()
+        items = dead.list()["items"]
+    finally:
+        CLOCK.advance(-60)
+
+    assert (status, answer["moved"], answer["failed"], answer["done"], answer["continuation"]) == (
+        200,
+        3,
+        0,
+        True,
+        None,
+    )
+    assert [row["messageId"] for row in dead.rows()] == ["1"]
+    assert sorted((item["reason"], item["attempts"], item["firstFailedAt"]) for item in items) == [
+        ("not_base64", 11, NOW),
+        ("not_json", 11, NOW),
+    ]
+
+
+def test_a_dry_run_moves_and_discards_nothing(dead: Dead) -> None:
+    dead.die(*POISON.values())
+
+    for route in (DeadLetterRoutes.redrive, DeadLetterRoutes.discard):
+        status, answer = dead.call(route, {"dryRun": True, "stream": "chat"})
+        assert (status, answer["count"], answer["dryRun"]) == (200, 6, True)
+
+    assert len(dead.retry.dead.visible()) == len(POISON)
+    assert dead.retry.records == []
+
+
+def test_a_redrive_that_is_killed_between_sending_and_deleting_stores_once(dead: Dead) -> None:
+    """P11, P3."""
+    for number in range(15):
+        dead.bury(RetryRecord(envelope(event(str(number)))))
+    dead.lane.undeletable = True
+    dead.call(DeadLetterRoutes.redrive, {})
+    dead.lane.undeletable = False
+
+    status, answer = dead.call(DeadLetterRoutes.redrive, {})
+    dead.retry_until_settled()
+
+    assert (status, answer["moved"]) == (200, 15)
+    assert sorted(int(row["messageId"]) for row in dead.rows()) == list(range(15))
+    assert dead.retry.dead.messages == []
+
+
+def test_a_redrive_goes_on_where_a_slice_ended_at_its_rate(dead: Dead) -> None:
+    for number in range(100):
+        dead.bury(RetryRecord(envelope(event(str(number)))))
+
+    _, first = dead.call(DeadLetterRoutes.redrive, {"rate": 4})
+    moved, slices, body = first["moved"], 1, first
+    while body["continuation"]:
+        _, body = dead.call(DeadLetterRoutes.redrive, {"continuation": body["continuation"]})
+        slices += 1
+
+    assert moved == 60, "15 seconds of a slice at 4 a second"
+    assert (body["moved"], body["done"], slices) == (100, True, 2)
+    assert dead.now >= 100 / 4 * 0.9
+
+
+def test_a_redrive_ends_although_its_letters_die_again_and_new_ones_arrive(dead: Dead) -> None:
+    """P11."""
+    dead.die(*POISON.values())
+    delete = dead.lane.delete
+    seconds = 0
+
+    def delete_and_die(held: Any) -> Any:
+        nonlocal seconds
+        gone = delete(held)
+        CLOCK.advance(1)
+        seconds += 1
+        dead.retry_until_settled()
+        dead.die(POISON["empty_key"])
+        return gone
+
+    dead.lane.delete = delete_and_die  # type: ignore[method-assign]
+    try:
+        _, answer = dead.call(DeadLetterRoutes.redrive, {"stream": "chat"})
+        left = dead.list(stream="chat")["count"]
+    finally:
+        CLOCK.advance(-seconds)
+
+    assert (answer["moved"], answer["done"]) == (6, True)
+    assert left == 6 + seconds
+
+
+def test_a_redrive_ends_although_something_new_dies_at_every_look(dead: Dead) -> None:
+    """P11."""
+    dead.die(*POISON.values())
+    receive = dead.lane.receive
+
+    def die_and_receive(hold: int) -> Any:
+        dead.sleep(0.1)
+        CLOCK.advance(1)
+        dead.bury(RetryRecord(POISON["empty_key"]))
+        CLOCK.advance(-1)
+        return receive(hold)
+
+    dead.lane.receive = die_and_receive  # type: ignore[method-assign]
+
+    _, answer = dead.call(DeadLetterRoutes.redrive, {})
+    slices = 1
+    while answer["continuation"]:
+        _, answer = dead.call(DeadLetterRoutes.redrive, {"continuation": answer["continuation"]})
+        slices += 1
+
+    assert (answer["moved"], answer["done"], slices) == (len(POISON), True, 3)
+
+
+def test_letters_that_the_retry_lane_refuses_stay_dead(dead: Dead) -> None:
+    dead.die(POISON["not_json"], POISON["empty_key"])
+    dead.retry.refuse_next(1)
+
+    _, answer = dead.call(DeadLetterRoutes.redrive, {})
+
+    assert (answer["moved"], answer["failed"], answer["done"]) == (1, 1, True)
+    assert len(dead.retry.dead.visible()) == 1
+
+
+@pytest.mark.parametrize("confirm", [None, 0, 5, 7])
+def test_a_discard_with_another_count_is_refused_and_names_it(dead: Dead, confirm: int | None) -> None:
+    dead.die(*POISON.values())
+
+    status, answer = dead.call(DeadLetterRoutes.discard, {"stream": "chat", "confirm": confirm})
+
+    assert status == 400
+    assert answer["error"]["message"] == "6 letters would be discarded; confirm must be 6"
+    assert len(dead.retry.dead.visible()) == len(POISON)
+
+
+def test_a_confirmed_discard_throws_away_what_was_counted_and_nothing_else(dead: Dead) -> None:
+    dead.die(*POISON.values())
+    meter = Meter()
+
+    look, gone = dead.letters.discard(Filter(stream="chat"), 500, 6, meter)
+
+    assert (len(look.letters), gone) == (6, 6)
+    assert {item["stream"] for item in dead.list()["items"]} == {"unknown"}
+    assert len(dead.retry.dead.visible()) == len(POISON) - 6
+    assert meter.total("Discarded") == 6
+
+
+@pytest.mark.parametrize("given", ["x", "", 5, "e30=", {"a": 1}])
+def test_a_continuation_that_is_none_is_refused(dead: Dead, given: object) -> None:
+    status, answer = dead.call(DeadLetterRoutes.redrive, {"continuation": given})
+
+    assert (status, answer["error"]["details"][0]["field"]) == (400, "continuation")
+
+
+def test_a_dead_lane_that_is_away_is_unavailable(dead: Dead) -> None:
+    dead.retry.down = True
+
+    for route in (DeadLetterRoutes.list, DeadLetterRoutes.redrive, DeadLetterRoutes.discard):
+        assert dead.call(route, {})[0] == 503
+
+
+def test_no_body_keeps_the_dead_lane_from_being_looked_at(dead: Dead) -> None:
+    bodies = [b"", b"{}", b"\xff", b"[" * 50_000, b'{"v": 1, "stream": 5}', b'{"events": 3}', b"null"]
+    for body in [*bodies, Envelope("chat", "c", NOW, [{"roomId": [[[]]]}]).encode()]:
+        dead.bury(RetryRecord(body, {"attempts": "many", "firstFailedAt": "then"}))
+
+    answer = dead.list()
+
+    assert answer["count"] == len(bodies) + 1
+    assert {item["reason"] for item in answer["items"]} <= REASONS.keys()

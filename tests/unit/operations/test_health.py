@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from headrace.operations.health import CHECK_SECONDS, KEPT_SECONDS, Health
+
+
+def fails() -> None:
+    raise OSError("away")
+
+
+def works() -> None:
+    return None
+
+
+@pytest.mark.parametrize(
+    ("away", "status", "word"),
+    [
+        ((), 200, "ok"),
+        (("broker",), 200, "degraded"),
+        (("cache",), 200, "degraded"),
+        (("retryLane", "cache"), 200, "degraded"),
+        (("broker", "retryLane"), 503, "down"),
+        (("table",), 503, "down"),
+    ],
+)
+def test_health_is_good_while_events_are_accepted_and_history_is_read(
+    away: tuple[str, ...], status: int, word: str
+) -> None:
+    health = Health({name: fails if name in away else works for name in ("broker", "retryLane", "table", "cache")})
+
+    answered, body = health.answer()
+
+    assert (answered, body["status"]) == (status, word)
+    assert {name for name, state in body["parts"].items() if state != "ok"} == set(away)
+
+
+def test_health_asks_again_only_after_some_seconds_so_that_anyone_may_ask() -> None:
+    asked: list[float] = []
+    now = [100.0]
+    checks = dict.fromkeys(("broker", "retryLane", "cache"), works)
+    health = Health({**checks, "table": lambda: asked.append(now[0])}, monotonic=lambda: now[0])
+
+    for step in (0, KEPT_SECONDS / 2, KEPT_SECONDS + 0.1):
+        now[0] = 100.0 + step
+        health.answer()
+
+    assert asked == [100.0, 100.0 + KEPT_SECONDS + 0.1]
+
+
+def test_a_part_that_never_answers_holds_health_up_only_for_its_bound() -> None:
+    forever = threading.Event()
+    ticks = iter([0.0, 0.0, CHECK_SECONDS * 2, CHECK_SECONDS * 2, CHECK_SECONDS * 2, CHECK_SECONDS * 2])
+    health = Health(
+        {"broker": forever.wait, "retryLane": works, "table": works, "cache": works}, monotonic=lambda: next(ticks)
+    )
+    try:
+        _, body = health.answer()
+    finally:
+        forever.set()
+
+    assert body["parts"]["broker"] == "unreachable"

@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from headrace.core import keys, times
+from headrace.core.errors import ConnectionLost, InvalidEvent, PoisonRecord, StoreUnavailable
+from headrace.operations.probes import WATCH_SECONDS, Prober, ProbeReader, Run
+from headrace.queues.memory import MemoryPublisher
+from headrace.queues.names import persist_queues
+from headrace.storage.memory import MemoryReader
+from headrace.storage.ports import RangeQuery, Rows
+from headrace.streams.probe import PROBE, probe
+from tests.worlds.senders import CLOCK, NOW, TABLE, sender
+from tests.worlds.write_path import Lanes
+
+MINUTE = times.micros_of("2025-11-21T10:00:00.000000Z")
+QUEUES = persist_queues(4)
+
+
+class Probing:
+    """The write path in memory; what is published is stored while the prober sleeps, unless it is ``stuck``."""
+
+    def __init__(self) -> None:
+        self.lanes = Lanes()
+        self.stuck: set[str] = set()
+        self.now = 0.0
+        self.away = False
+        self.reader = ProbeReader(self, TABLE.table)
+        self.start()
+
+    def start(self) -> None:
+        """A new environment."""
+        broker: MemoryPublisher = self.lanes.broker
+        self.prober = Prober(broker, self.reader, QUEUES, CLOCK, self.sleep, lambda: self.now)
+
+    def read(self, query: RangeQuery) -> Rows:
+        assert query.consistent
+        if self.away:
+            raise StoreUnavailable("away")
+        return MemoryReader(self.lanes.store.rows).read(query)
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        for name, messages in self.lanes.broker.queues.items():
+            if name not in self.stuck:
+                self.lanes.persist(*(message.body for message in messages))
+
+    def run(self, minutes: int = 0) -> Run:
+        return self.prober.run(MINUTE + minutes * times.MINUTE + 3 * times.SECOND, "c-1")
+
+
+def test_one_probe_goes_through_every_persist_queue_and_is_read_back() -> None:
+    """P4: the running stage shows that what it accepts is stored."""
+    probing = Probing()
+
+    run = probing.run()
+
+    assert {name: len(messages) for name, messages in probing.lanes.broker.queues.items()} == dict.fromkeys(QUEUES, 1)
+    assert run.sent == QUEUES
+    assert run.seconds.keys() == set(QUEUES)
+    assert all(0 < seconds < 1 for seconds in run.seconds.values())
+    assert probing.run(1).missing == []
+
+
+def test_a_probe_that_is_not_readable_a_minute_later_is_missing() -> None:
+    """P4: and alarms if it is not readable in time."""
+    probing = Probing()
+    probing.run()
+    probing.stuck = {"persist.2"}
+
+    late = probing.run(1)
+
+    assert (late.missing, sorted(late.seconds)) == ([], ["persist.0", "persist.1", "persist.3"])
+    assert probing.run(2).missing == ["persist.2"]
+
+
+def test_nothing_is_missing_in_the_first_minute_of_a_stage_or_after_a_pause(caplog: pytest.LogCaptureFixture) -> None:
+    probing = Probing()
+
+    assert probing.run().missing == []
+    assert probing.run(60).missing == []
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+def test_an_environment_that_takes_over_finds_what_is_missing() -> None:
+    """P4: at once, if the run before it got anything through; else a minute later."""
+    probing = Probing()
+    probing.stuck = {"persist.2"}
+    probing.run()
+    probing.start()
+    assert probing.run(1).missing == ["persist.2"]
+
+    probing.stuck = set(QUEUES)
+    probing.run(2)
+    probing.start()
+    assert [probing.run(3).missing, probing.run(4).missing] == [[], QUEUES]
+
+
+def test_a_probe_that_the_broker_did_not_take_is_missing_and_takes_no_other_lane() -> None:
+    probing = Probing()
+    probing.run()
+    probing.lanes.broker.fail_next(ConnectionLost("cut"))
+
+    run = probing.run(1)
+
+    assert run.sent == QUEUES[1:]
+    assert probing.lanes.retry.records == []
+    assert probing.run(2).missing == ["persist.0"]
+
+
+def test_probes_are_missing_while_the_table_cannot_be_read_and_the_run_ends_in_time() -> None:
+    probing = Probing()
+    probing.run()
+    probing.away = True
+    before = probing.now
+
+    run = probing.run(1)
+
+    assert run.missing == QUEUES
+    assert run.seconds == {}
+    assert probing.now - before <= WATCH_SECONDS
+
+
+def test_a_run_that_is_repeated_changes_no_row() -> None:
+    """P3, for the stage's own events."""
+    probing = Probing()
+    probing.run()
+    rows = probing.lanes.rows()
+
+    probing.run()
+    probing.sleep(0)
+
+    assert probing.lanes.rows() == rows
+    assert len(rows) == len(QUEUES)
+
+
+def test_every_run_says_how_many_are_missing_so_that_silence_is_a_sign(capsys: pytest.CaptureFixture[str]) -> None:
+    probing = Probing()
+    probing.run()
+    capsys.readouterr()
+
+    probing.run(1)
+
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["ProbeMissing"] for line in lines if "ProbeMissing" in line] == [[0.0]]
+    assert {line["queue"] for line in lines if "ProbeSeconds" in line} == set(QUEUES)
+    units = {each["Name"]: each["Unit"] for line in lines for each in line["_aws"]["CloudWatchMetrics"][0]["Metrics"]}
+    assert (units["ProbeSeconds"], units["ProbeMissing"]) == ("Seconds", "Count")
+
+
+def test_the_newest_probe_of_a_queue_is_found() -> None:
+    probing = Probing()
+    assert probing.reader.newest("persist.0") is None
+
+    probing.run()
+    probing.run(1)
+    probing.sleep(0)
+
+    assert probing.reader.newest("persist.0") == times.iso(MINUTE + times.MINUTE)
+
+
+def row(event: dict[str, Any]) -> dict[str, Any]:
+    return PROBE.item(event, times.micros_of(NOW), TABLE)
+
+
+def test_a_probe_lies_where_no_client_can_reach_it() -> None:
+    """P12."""
+    item = row(probe("persist.0", times.iso(MINUTE)))
+
+    with pytest.raises(ValueError, match="#"):
+        keys.normalize_id(item["roomId"])
+    assert not item.keys() & {"userId", "bucketId"}, "in no index"
+    assert keys.parse_timestamp_sk(item["timestampSk"]).timestamp == times.iso(MINUTE)
+
+
+def test_a_probe_is_kept_for_a_day() -> None:
+    assert row(probe("persist.0", times.iso(MINUTE)))["expiresAt"] == (times.micros_of(NOW) + times.DAY) // times.SECOND
+
+
+def test_no_client_can_send_a_probe() -> None:
+    with pytest.raises(InvalidEvent):
+        PROBE.accept(probe("persist.0", times.iso(MINUTE)), sender(trusted=True))
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        ({"queue": "persist.0"}, "missing_field"),
+        (probe("", times.iso(MINUTE)), "empty_key"),
+        (probe("persist.0#x", times.iso(MINUTE)), "invalid_key"),
+        (probe("persist.0", NOW), "invalid_key"),
+        ({"queue": 7, "minute": times.iso(MINUTE)}, "invalid_event"),
+    ],
+)
+def test_a_probe_that_is_none_is_poison(event: dict[str, Any], reason: str) -> None:
+    with pytest.raises(PoisonRecord) as caught:
+        row(event)
+
+    assert caught.value.reason == reason

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from headrace.core import times
+from headrace.core.errors import CacheUnavailable, ConnectionLost, RetryLaneUnavailable, StoreUnavailable
+from headrace.core.times import Clock, FixedClock
+from headrace.operations.breaker_status import BreakerRecord
+from headrace.operations.status import ASK_SECONDS, KEPT_SECONDS, PROBE_LATE_SECONDS, Status, StatusProbes
+from headrace.queues.ports import QueueDepth
+from tests.worlds.senders import CLOCK, NOW
+
+CONSUMED = QueueDepth(ready=3, consumers=1)
+QUEUES = {"persist.0": CONSUMED, "persist.1": CONSUMED, "parked": QueueDepth(0, 0)}
+NOTHING = {"waiting": 0, "inFlight": 0, "delayed": 0}
+RECENT = "2025-11-21T10:00:00.000000Z"
+
+
+def breaker(state: str, name: str = "broker") -> BreakerRecord:
+    return BreakerRecord(name, "ReceiveFrame", "stream", state, NOW, NOW)  # type: ignore[arg-type]
+
+
+def fails(error: Exception) -> Callable[[], Any]:
+    def ask() -> Any:
+        raise error
+
+    return ask
+
+
+def status(clock: Clock = CLOCK, seconds: float = ASK_SECONDS, **asks: Any) -> Status:
+    """A status whose parts are well, but for those named: a value, or how to ask for it."""
+    well: Mapping[str, Any] = {
+        "queues": QUEUES,
+        "retry": NOTHING,
+        "dead": NOTHING,
+        "breakers": [],
+        "probes": {"persist.0": RECENT, "persist.1": RECENT},
+    }
+    each = {name: asks.get(name, value) for name, value in well.items()}
+    ways = {name: ask if callable(ask) else lambda ask=ask: ask for name, ask in each.items()}
+    return Status(StatusProbes(**ways), clock, seconds)
+
+
+def body(**asks: Any) -> dict[str, Any]:
+    return status(**asks).body()
+
+
+def test_a_stage_that_is_well_says_so_part_by_part() -> None:
+    assert body() == {
+        "time": NOW,
+        "accepting": "main",
+        "lanes": {
+            "main": {
+                "state": "ok",
+                "queues": {"persist.0": {"ready": 3, "consumers": 1}, "persist.1": {"ready": 3, "consumers": 1}},
+            },
+            "retry": {"state": "empty", **NOTHING},
+            "dead": {"state": "empty", **NOTHING},
+            "parked": {"state": "empty", "ready": 0},
+        },
+        "breakers": {"state": "ok", "environments": []},
+        "probes": {
+            "state": "ok",
+            "queues": {
+                "persist.0": {"state": "ok", "newest": RECENT, "ageSeconds": 58},
+                "persist.1": {"state": "ok", "newest": RECENT, "ageSeconds": 58},
+            },
+        },
+    }
+
+
+def test_a_broker_that_is_away_leaves_the_retry_lane() -> None:
+    found = body(queues=fails(ConnectionLost("the broker is away: ConnectionRefusedError")))
+
+    assert found["lanes"]["main"] == {"state": "away", "reason": "the broker is away: ConnectionRefusedError"}
+    assert found["lanes"]["parked"]["state"] == "unknown"
+    assert found["accepting"] == "retry"
+
+
+def test_with_both_lanes_out_of_reach_nobody_claims_that_events_are_accepted() -> None:
+    found = body(queues=fails(ConnectionLost("away")), retry=fails(RetryLaneUnavailable("no answer")))
+
+    assert found["accepting"] == "unknown"
+    assert found["lanes"]["retry"] == {"state": "unknown", "reason": "no answer"}
+
+
+@pytest.mark.parametrize(
+    ("asks", "reason"),
+    [
+        ({"queues": {**QUEUES, "persist.1": "there is no such queue"}}, "persist.1: there is no such queue"),
+        ({"queues": {**QUEUES, "persist.0": QueueDepth(9, 0)}}, "persist.0: nobody consumes it"),
+        ({"breakers": [breaker("open"), breaker("closed")]}, "the broker's breaker is not closed in 1 environments"),
+    ],
+)
+def test_a_main_lane_that_is_not_whole_says_what_is_wrong(asks: dict[str, Any], reason: str) -> None:
+    found = body(**asks)["lanes"]["main"]
+
+    assert (found["state"], found["reason"]) == ("degraded", reason)
+
+
+def test_what_lies_in_a_lane_is_told() -> None:
+    found = body(dead={**NOTHING, "waiting": 2}, queues={**QUEUES, "parked": QueueDepth(1, 0)})["lanes"]
+
+    assert found["dead"] == {"state": "holding", "waiting": 2, "inFlight": 0, "delayed": 0}
+    assert found["parked"] == {"state": "holding", "ready": 1}
+
+
+def test_breakers_of_tables_are_listed_and_leave_the_main_lane_as_it_is() -> None:
+    found = body(breakers=[breaker("half_open", "ChatMessages")])
+
+    assert found["lanes"]["main"]["state"] == "ok"
+    assert found["breakers"]["state"] == "open"
+    assert found["breakers"]["environments"][0]["breaker"] == "ChatMessages"
+
+
+@pytest.mark.parametrize(
+    ("newest", "state"),
+    [
+        (None, "none yet"),
+        (times.iso(CLOCK.now() - PROBE_LATE_SECONDS * times.SECOND), "ok"),
+        (times.iso(CLOCK.now() - (PROBE_LATE_SECONDS + 1) * times.SECOND), "missing"),
+    ],
+)
+def test_a_probe_that_did_not_come_for_two_minutes_is_missing(newest: str | None, state: str) -> None:
+    found = body(probes={"persist.0": RECENT, "persist.1": newest})["probes"]
+
+    assert (found["state"], found["queues"]["persist.0"]["state"]) == (state, "ok")
+
+
+@pytest.mark.parametrize(
+    ("part", "where"),
+    [("retry", "lanes"), ("dead", "lanes"), ("breakers", ""), ("probes", "")],
+)
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(CacheUnavailable("it is away"), "it is away"), (StoreUnavailable("away"), "away"), (KeyError("x"), "KeyError")],
+)
+def test_what_cannot_be_learned_is_unknown_with_the_reason_and_hides_nothing_else(
+    part: str, where: str, error: Exception, reason: str
+) -> None:
+    well, found = body(), body(**{part: fails(error)})
+
+    inside = found[where] if where else found
+    assert inside.pop(part) == {"state": "unknown", "reason": reason}
+    (well[where] if where else well).pop(part)
+    assert found == well
+
+
+def test_a_part_that_hangs_is_unknown_and_is_not_asked_again_until_it_answers() -> None:
+    """However often it is asked for, its work is bounded; and a late answer is never taken for a new one."""
+    go_on = threading.Event()
+    asked: list[threading.Event] = []
+
+    def hangs_at_first() -> list[BreakerRecord]:
+        asked.append(threading.Event())
+        if len(asked) == 1:
+            go_on.wait(30)
+        asked[-1].set()
+        return [breaker("open")] if len(asked) == 1 else []
+
+    clock = FixedClock(NOW)
+    hanging = status(clock, 0.5, breakers=hangs_at_first)
+    states = []
+    for _ in range(3):
+        states.append(hanging.body()["breakers"])
+        clock.advance(KEPT_SECONDS + 1)
+
+    assert states == [
+        {"state": "unknown", "reason": "no answer within 0.5 s"},
+        {"state": "unknown", "reason": "an earlier question is not answered yet"},
+        {"state": "unknown", "reason": "an earlier question is not answered yet"},
+    ]
+    assert len(asked) == 1
+    assert hanging.body()["accepting"] == "main"
+
+    go_on.set()
+    while hanging._hanging["breakers"].running():
+        asked[0].wait(30)
+    clock.advance(KEPT_SECONDS + 1)
+    assert hanging.body()["breakers"] == {"state": "ok", "environments": []}
+
+
+@pytest.mark.parametrize(("seconds", "times_asked"), [(KEPT_SECONDS, 1), (KEPT_SECONDS + 0.1, 2), (-60, 2)])
+def test_an_answer_is_kept_for_two_seconds_and_for_no_time_that_a_clock_runs_back(
+    seconds: float, times_asked: int
+) -> None:
+    asked: list[int] = []
+    clock = FixedClock(NOW)
+    kept = status(clock, breakers=lambda: asked.append(1) or [])
+
+    kept.body()
+    clock.advance(seconds)
+    kept.body()
+
+    assert len(asked) == times_asked

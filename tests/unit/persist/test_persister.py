@@ -1,0 +1,282 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from headrace.core.envelope import Envelope, decode
+from headrace.core.errors import POISON_REASONS, PoisonRecord, RetryLaneUnavailable, StoreUnavailable
+from headrace.ingest.acceptor import Acceptor
+from headrace.persist.persister import LONGEST_WAIT, TRY_MARGIN
+from headrace.persist.records import rows_of
+from headrace.queues.ports import MESSAGE_BYTES, RetryRecord, from_text, to_text
+from headrace.runtime.observability import Meter
+from headrace.streams import CHAT
+from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message, sender
+from tests.worlds.write_path import Lanes, sqs_event
+
+
+def event(message_id: str = "m-1", **fields: Any) -> dict[str, Any]:
+    return CHAT.accept(message(messageId=message_id), sender()).event | fields
+
+
+def envelope(*events: dict[str, Any]) -> bytes:
+    return Envelope("chat", "c-1", NOW, events or [event()]).encode()
+
+
+POISON = {
+    "not_base64": "%%%",
+    "not_text": b"\xff\x00\xfe",
+    "not_json": b"\x01 hello",
+    "not_an_envelope": b"[]",
+    "newer_version": json.dumps({"v": 2}).encode(),
+    "unknown_stream": Envelope("chess", "c", NOW, [{}]).encode(),
+    "no_events": Envelope("chat", "c", NOW, []).encode(),
+    "missing_field": envelope({"roomId": "kitchen"}),
+    "empty_key": envelope(event(roomId="")),
+    "invalid_key": envelope(event(messageId="a#b")),
+    "invalid_event": envelope(event(messageType="SHOUT")),
+    "item_too_large": envelope(event(message="x" * 410_000)),
+}
+
+
+def test_what_was_accepted_is_stored() -> None:
+    lanes = Lanes()
+    lanes.acceptor.accept(CHAT, caller(), [message(messageId=str(number)) for number in range(150)], "c", Meter())
+
+    lanes.persist(*lanes.broker.bodies())
+
+    assert {row["messageId"] for row in lanes.rows()} == {str(number) for number in range(150)}
+    assert lanes.retry.records == []
+
+
+def test_redelivery_redrive_and_client_retries_change_no_row() -> None:
+    """P3, faults 2 and 5 of the design."""
+    lanes = Lanes()
+    lanes.persist(envelope())
+    before = lanes.rows()
+
+    lanes.persist(envelope(), envelope())
+    lanes.persist_retry(RetryRecord(envelope()))
+
+    assert lanes.rows() == before
+
+
+def test_equal_keys_in_one_batch_are_one_row_and_no_trouble() -> None:
+    """Fault 12 of the design: two puts with one key in one BatchWriteItem."""
+    lanes = Lanes()
+
+    lanes.persist(envelope(), envelope(event(), event("m-2")))
+
+    assert len(lanes.rows()) == lanes.store.writes == 2
+
+
+@pytest.mark.parametrize("reason", POISON)
+def test_poison_goes_to_the_retry_lane_with_its_reason_and_its_neighbours_are_stored(reason: str) -> None:
+    """P5: a poison record delays only itself."""
+    lanes = Lanes()
+
+    lanes.persist(envelope(event("1")), POISON[reason], envelope(event("2")))
+
+    assert [row["messageId"] for row in lanes.rows()] == ["1", "2"]
+    assert [record.attributes["reason"] for record in lanes.retry.records] == [reason]
+    assert reason in POISON_REASONS
+
+
+@pytest.mark.parametrize("reason", POISON)
+def test_the_retry_lane_keeps_poison_makes_it_visible_at_once_and_finds_the_same_reason(reason: str) -> None:
+    lanes = Lanes()
+    lanes.persist(POISON[reason])
+    (poison,) = lanes.retry.records
+
+    kept = lanes.persist_retry(RetryRecord(envelope()), poison)
+
+    assert kept == ["sqs-1"]
+    assert [(each.receipt, each.seconds) for each in lanes.retry.postponed] == [("receipt-1", 0)]
+    assert len(lanes.rows()) == 1
+    assert derived_reason(poison) == reason
+
+
+def derived_reason(record: RetryRecord) -> str:
+    body, attributes = to_text(record)
+    try:
+        (row,) = rows_of(from_text(body, attributes.get("encoding")), {"chat": TABLE}).rows
+    except PoisonRecord as error:
+        return error.reason
+    assert row.poison is not None
+    return row.poison.reason
+
+
+def test_poison_in_an_envelope_leaves_its_good_events_stored() -> None:
+    lanes = Lanes()
+
+    lanes.persist(envelope(event("1"), event("2", roomId=""), event("3"), {"x": 1}))
+
+    assert [row["messageId"] for row in lanes.rows()] == ["1", "3"]
+    assert [record.attributes["reason"] for record in lanes.retry.records] == ["empty_key", "missing_field"]
+    assert [len(decode(record.body).events) for record in lanes.retry.records] == [1, 1]
+
+
+def test_what_the_table_does_not_take_goes_to_the_retry_lane_and_the_rest_is_stored() -> None:
+    """Fault 3 of the design: UnprocessedItems logged and forgotten."""
+    lanes = Lanes()
+    lanes.store.throttled = lambda row: row["messageId"] in ("2", "4")
+
+    lanes.persist(envelope(event("1"), event("2")), envelope(event("3"), event("4")))
+
+    assert [row["messageId"] for row in lanes.rows()] == ["1", "3"]
+    assert [each["messageId"] for each in lanes.retried()] == ["2", "4"]
+    assert lanes.retry.records[0].attributes == {
+        "reason": "StoreThrottled",
+        "lane": "main",
+        "attempts": "1",
+        "firstFailedAt": NOW,
+    }
+
+
+def test_what_is_handed_on_keeps_its_time_of_acceptance_and_its_request() -> None:
+    lanes = Lanes()
+    lanes.store.down = True
+    CLOCK.advance(3600)
+    try:
+        lanes.persist(envelope())
+    finally:
+        CLOCK.advance(-3600)
+
+    assert lanes.retry.records[0].body == envelope()
+
+
+def test_an_outage_of_the_table_loses_nothing() -> None:
+    lanes = Lanes()
+    lanes.store.down = True
+    lanes.persist(*(envelope(event(str(number))) for number in range(50)))
+
+    lanes.store.down = False
+    kept = lanes.persist_retry(*lanes.retry.records)
+
+    assert kept == []
+    assert len(lanes.rows()) == 50
+
+
+def test_the_batch_comes_again_only_when_the_retry_lane_refuses_until_near_the_deadline() -> None:
+    lanes = Lanes()
+    lanes.store.down = lanes.retry.down = True
+
+    with pytest.raises(RetryLaneUnavailable):
+        lanes.persist(envelope(), seconds=60)
+
+    assert 60 - TRY_MARGIN - LONGEST_WAIT < sum(lanes.waits) <= 60 - TRY_MARGIN
+
+
+def test_a_record_that_sqs_can_never_take_gives_its_batch_back_at_once() -> None:
+    lanes = Lanes()
+    lanes.retry.down = True
+
+    with pytest.raises(RetryLaneUnavailable):
+        lanes.persist(b"{" + b"x" * MESSAGE_BYTES)
+
+    assert lanes.waits == []
+
+
+def test_a_retry_lane_that_refuses_for_a_while_gets_each_record_once() -> None:
+    lanes = Lanes()
+    lanes.store.down = True
+    lanes.retry.refuse_next(2)
+
+    lanes.persist(*(envelope(event(str(number))) for number in range(3)))
+
+    assert sorted(each["messageId"] for each in lanes.retried()) == ["0", "1", "2"]
+    assert len(lanes.waits) == 1
+
+
+def test_the_retry_lane_is_told_which_records_failed() -> None:
+    lanes = Lanes()
+    lanes.store.throttled = lambda row: row["messageId"] == "2"
+
+    kept = lanes.persist_retry(*(RetryRecord(envelope(event(each))) for each in ("1", "2", "3")))
+
+    assert kept == ["sqs-1"]
+    assert lanes.retry.records == []
+
+
+@pytest.mark.parametrize(("received", "seconds"), [(1, 15), (2, 60), (3, 240), (4, 900), (5, 0), (50, 0)])
+def test_each_receive_waits_four_times_longer(received: int, seconds: int) -> None:
+    """P6: an outage shorter than the retry budget leaves the dead lane empty."""
+    lanes = Lanes()
+    lanes.store.down = True
+
+    lanes.persist_retry(RetryRecord(envelope()), received=received)
+
+    assert [each.seconds for each in lanes.retry.postponed] == [seconds]
+
+
+def test_a_record_with_anything_that_may_still_succeed_is_not_treated_as_poison() -> None:
+    lanes = Lanes()
+    lanes.store.down = True
+
+    lanes.persist_retry(RetryRecord(envelope(event("1", roomId=""), event("2"), event("3", roomId=""))))
+
+    assert [each.seconds for each in lanes.retry.postponed] == [15]
+
+
+def test_an_item_that_only_the_table_refuses_is_poison() -> None:
+    lanes = Lanes()
+    lanes.store.put_many = lambda _table, items: [PoisonRecord("refused_by_store") for _ in items]  # type: ignore[method-assign]
+
+    lanes.persist(envelope())
+
+    assert lanes.retry.records[0].attributes["reason"] == "refused_by_store"
+
+
+def test_an_empty_batch_is_no_trouble() -> None:
+    lanes = Lanes()
+
+    lanes.persist()
+
+    assert lanes.persist_retry() == []
+
+
+def test_another_senders_event_changes_nothing_of_mine() -> None:
+    """P12: an attacker's event with someone else's id and time."""
+    lanes = Lanes()
+    for subject in ("alice", "mallory"):
+        Acceptor(lanes.broker, lanes.retry, 4, CLOCK).accept(CHAT, caller(subject), [message()], "c", Meter())
+
+    lanes.persist(*lanes.broker.bodies())
+
+    assert sorted(row["userId"] for row in lanes.rows()) == ["alice", "mallory"]
+
+
+def test_a_table_that_is_away_is_not_asked_again_for_every_record_of_the_batch() -> None:
+    lanes = Lanes()
+    asked = []
+    away = StoreUnavailable("the table is away")
+    lanes.store.put_many = lambda _table, items: asked.append(1) or [away for _ in items]  # type: ignore[func-returns-value,method-assign]
+
+    kept = lanes.persist_retry(*(RetryRecord(envelope(event(str(number)))) for number in range(5)), received=3)
+
+    assert len(kept) == 5
+    assert len(asked) == 1
+
+
+def test_poison_is_visible_at_once_also_while_the_table_is_away() -> None:
+    lanes = Lanes()
+    lanes.store.down = True
+    bodies = [envelope(event("1")), envelope(event("2", roomId="")), b"not json", envelope(event("4"))]
+
+    lanes.persist_retry(*(RetryRecord(body) for body in bodies), received=2)
+
+    last = {each.receipt: each.seconds for each in lanes.retry.postponed}
+    assert sorted(last.values()) == [0, 0, 60, 60]
+
+
+def test_no_further_record_is_tried_when_the_invocations_time_runs_out() -> None:
+    lanes = Lanes()
+    records = sqs_event([RetryRecord(envelope(event(str(number)))) for number in range(3)], received=2)
+    left = iter([60.0, 60.0, 5.0])
+
+    answer = lanes.persister.retry_lane(records, lambda: next(left))
+
+    assert len(lanes.rows()) == 2
+    assert len(answer["batchItemFailures"]) == 1

@@ -1,0 +1,128 @@
+"""P6 in numbers: the docs and the template say what the code does."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from headrace.core.envelope import Envelope
+from headrace.core.times import SECOND, FixedClock
+from headrace.persist import retry_schedule
+from headrace.persist.persister import Persister
+from headrace.queues.memory import MemoryRetryLane
+from headrace.queues.ports import RetryRecord
+from headrace.runtime.breaker import Unwatched
+from headrace.runtime.settings import BreakerSettings
+from headrace.storage.breaker import GuardedStore
+from headrace.storage.ports import Table
+from headrace.streams import CHAT
+from ops.__main__ import cli
+from ops.budget import Budget
+from tests.unit.template_stack import ROOT, TemplateStack
+from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender
+from tests.worlds.write_path import Lanes, received_event
+
+
+def test_the_command_prints_the_budget_of_the_defaults() -> None:
+    printed = CliRunner().invoke(cli, ["budget"]).output
+
+    assert "15 + 60 + 240 + 900 s" in printed
+    assert "1215 s (20.2 minutes)" in printed
+    assert "shorter than 1205 s (20.1 minutes): the dead lane stays empty" in printed
+
+
+def test_the_command_prints_the_budget_of_any_parameter() -> None:
+    printed = CliRunner().invoke(cli, ["budget", "--first-pause", "30"]).output
+
+    assert "30 + 120 + 480 + 900 s" in printed
+    assert "1530 s (25.5 minutes)" in printed
+
+
+@pytest.mark.parametrize("page", ["docs/operations.md"])
+def test_the_docs_state_the_computed_budget(page: str) -> None:
+    text = Path(ROOT / page).read_text()
+
+    budget = Budget.of_stage("default")
+    assert budget.pauses in text
+    assert budget.total in text
+    assert f"an outage shorter than {budget.outage} leaves the dead lane empty" in " ".join(
+        text.replace("**", "").split()
+    )
+    assert f"{budget.probe_seconds:g} s (`BREAKER_PROBE_SECONDS`)" in text
+
+
+def test_the_template_describes_the_computed_budget(template_stack: TemplateStack) -> None:
+    parameter = template_stack.parameters["RetryFirstPauseSeconds"]
+
+    assert Budget(int(parameter["Default"]), 0, 0).pauses in parameter["Description"]
+
+
+def test_a_record_is_dead_at_once_after_its_last_try() -> None:
+    assert retry_schedule.pause_after(retry_schedule.RECEIVES, 15) == 0
+    assert retry_schedule.pause_after(retry_schedule.RECEIVES - 1, 15) == retry_schedule.LONGEST_PAUSE
+
+
+@pytest.mark.parametrize(("longer", "dead"), [(-1, 0), (1, 1)])
+def test_the_stated_outage_is_the_longest_that_leaves_the_dead_lane_empty(longer: int, dead: int) -> None:
+    """P6 in the worst case: it begins with a record's first try, and ends just after the breaker's probe."""
+    lanes, breaking = Lanes(), BreakerSettings()
+    clock = FixedClock(CLOCK.now())
+    lane = MemoryRetryLane(clock)
+    store = GuardedStore(lanes.store, breaking, Unwatched(), Seconds(clock))
+    persister = Persister(store, lane, {"chat": TABLE}, clock)
+    event = CHAT.accept(message(), sender()).event
+    lane.send([RetryRecord(Envelope("chat", "c", NOW, [event]).encode())])
+    end = retry_schedule.outage_seconds(15, breaking.breaker_probe_seconds) + longer
+    moments = [0, 15, 75, 315, end - 0.001, end, 1215]
+
+    for before, moment in zip([0, *moments], moments, strict=False):
+        clock.advance(moment - before)
+        lanes.store.down = moment < end
+        if moment == end - 0.001:
+            store.put_many(
+                Table(TABLE.table, (CHAT.partition_key, CHAT.sort_key)), [{"roomId": "r", "timestampSk": "t"}]
+            )
+        batch = lane.receive()
+        kept = persister.retry_lane(received_event(batch))["batchItemFailures"]
+        lane.delete([each.receipt for each in batch if {"itemIdentifier": each.id} not in kept])
+    lane.receive()
+
+    assert len(lane.dead.messages) == dead
+    assert len(lanes.rows()) == 1 - dead
+
+
+class Seconds:
+    """A clock for breakers."""
+
+    def __init__(self, clock: FixedClock) -> None:
+        self._clock = clock
+
+    def monotonic(self) -> float:
+        return self._clock.now() / SECOND
+
+
+@pytest.mark.parametrize("first_pause", [1, 15, 900])
+def test_pauses_only_grow_and_never_exceed_the_longest(first_pause: int) -> None:
+    pauses = retry_schedule.pauses(first_pause)
+
+    assert list(pauses) == sorted(pauses)
+    assert max(pauses) <= retry_schedule.LONGEST_PAUSE
+    assert len(pauses) == retry_schedule.RECEIVES - 1
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.5, 0.999])
+def test_records_that_shared_a_batch_with_a_killer_come_again_further_apart_than_an_invocation_takes(
+    template_stack: TemplateStack, chance: float
+) -> None:
+    visibility = int(template_stack.parameters["RetryVisibilitySeconds"]["Default"])
+    timeout = template_stack.resources["PersistEvents"]["Properties"]["Timeout"]
+
+    pauses = retry_schedule.staggered_delays(10, visibility, chance)
+
+    assert min(pauses) >= visibility
+    assert min(later - sooner for sooner, later in itertools.pairwise(pauses)) > timeout
+    returns = [pause + visibility for pause in pauses]
+    assert min(abs(back - pause) for back in returns for pause in pauses) > timeout / 2

@@ -1,0 +1,35 @@
+"""The retry lane on SQS while SQS says nothing."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from botocore.exceptions import ReadTimeoutError
+
+from headrace.core.errors import RetryLaneUnavailable
+from headrace.queues.ports import RetryRecord
+from headrace.queues.sqs.retry_queue import PARALLEL, SqsRetryLane
+
+
+class Silent:
+    """A client that no batch gets an answer from before every thread has asked."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self._all = threading.Barrier(PARALLEL)
+
+    def send_message_batch(self, **_arguments: Any) -> Any:
+        self.calls += 1
+        self._all.wait(10)
+        raise ReadTimeoutError(endpoint_url="http://127.0.0.1")
+
+
+def test_a_silent_queue_is_waited_for_once_however_many_batches_there_are() -> None:
+    silent = Silent()
+    lane = SqsRetryLane("http://127.0.0.1/123456789012/RetryQueue", lambda: silent)
+
+    outcomes = lane.send([RetryRecord(b"1")] * 200)
+
+    assert [type(outcome) for outcome in outcomes] == [RetryLaneUnavailable] * 200
+    assert silent.calls == PARALLEL

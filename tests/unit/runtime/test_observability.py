@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
+
+from headrace.core.envelope import decode
+from headrace.ingest.routes import single
+from headrace.runtime import observability
+from headrace.runtime.observability import LogThrottle, Meter, logger
+from headrace.runtime.settings import ObserveSettings
+from headrace.streams import CHAT
+from headrace.streams.chat.frames import Frames
+from tests.worlds.write_path import Lanes, frame_event, http_event
+
+
+def test_repeated_reports_are_let_through_once_in_five_seconds_with_their_count() -> None:
+    now = 0.0
+    quiet = LogThrottle(monotonic=lambda: now)
+
+    first = [quiet.pass_count("cut") for _ in range(10)]
+    now = 5.0
+
+    assert first == [1] + [0] * 9
+    assert quiet.pass_count("cut") == 10
+    assert quiet.pass_count("other") == 1
+
+
+def test_kinds_are_bounded() -> None:
+    quiet = LogThrottle()
+
+    assert all(quiet.pass_count(str(number)) == 1 for number in range(10_000))
+
+
+def test_counts_become_one_metric_line_per_set_of_dimensions(capsys: pytest.CaptureFixture[str]) -> None:
+    meter = Meter()
+    meter.count("Accepted", 2, stream="chat", lane="main")
+    meter.count("Accepted", 1, stream="chat", lane="main")
+    meter.count("Accepted", 1, stream="chat", lane="retry")
+    meter.count("Refused", 0, stream="chat")
+
+    meter.flush()
+
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert sorted((line["lane"], line["Accepted"]) for line in lines) == [("main", [3.0]), ("retry", [1.0])]
+    assert all(line["stream"] == "chat" for line in lines)
+    assert meter.counts == {}
+
+
+@pytest.mark.parametrize("protocol", ["frame", "http"])
+def test_log_lines_have_the_id_that_travels_with_the_event(protocol: str) -> None:
+    logger.set_correlation_id(None)
+    lanes = Lanes()
+    if protocol == "frame":
+        lanes.frames.answer(frame_event({"roomId": "kitchen", "message": "hello"}), Frames.send_message)
+    else:
+        lanes.http.answer(http_event({"message": "hello"}, room="kitchen"), single(CHAT, "roomId"))
+
+    (body,) = lanes.broker.bodies()
+    assert logger.get_correlation_id() == decode(body).correlation_id == "r-1"
+
+
+def test_what_is_not_stored_is_logged_with_the_id_it_was_accepted_under(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(observability, "_quiet", LogThrottle())
+    lanes = Lanes()
+    lanes.frames.answer(frame_event({"roomId": "kitchen", "message": "hello"}), Frames.send_message)
+    lanes.store.down = True
+
+    lanes.persist(*lanes.broker.bodies())
+
+    assert [vars(record)["correlation_id"] for record in caplog.records] == ["r-1"]
+
+
+def test_measured_values_stay_apart_and_zero_is_one_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+    meter = Meter()
+    for seconds in (0, 0.2, 3):
+        meter.measure("ProbeSeconds", seconds, MetricUnit.Seconds, queue="persist.0")
+
+    meter.flush()
+    meter.flush()
+
+    (line,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (line["queue"], line["ProbeSeconds"]) == ("persist.0", [0.0, 0.2, 3.0])
+
+
+def test_a_line_is_what_powertools_itself_would_write(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = ObserveSettings.read()
+    theirs = EphemeralMetrics(namespace=settings.powertools_metrics_namespace, service=settings.powertools_service_name)
+    theirs.add_dimension("stream", "chat")
+    theirs.add_metric("Accepted", MetricUnit.Count, 3)
+    theirs.flush_metrics()
+    meter = Meter()
+    meter.count("Accepted", 3, stream="chat")
+
+    meter.flush()
+
+    written = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    for line in written:
+        del line["_aws"]["Timestamp"]
+    assert written[0] == written[1]
+
+
+def test_more_values_than_a_line_takes_are_written_in_several(capsys: pytest.CaptureFixture[str]) -> None:
+    meter = Meter()
+    for number in range(250):
+        meter.measure("ProbeSeconds", number, MetricUnit.Seconds)
+
+    meter.flush()
+
+    lines = [json.loads(line)["ProbeSeconds"] for line in capsys.readouterr().out.splitlines()]
+    assert sorted(len(values) for values in lines) == [50, 100, 100]
+    assert sorted(value for values in lines for value in values) == list(range(250))
+
+
+def test_metrics_can_be_switched_off_as_powertools_says(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POWERTOOLS_METRICS_DISABLED", "true")
+    meter = Meter()
+    meter.count("Accepted")
+
+    meter.flush()
+
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+
+from headrace.core.errors import ConfigurationError
+from headrace.runtime.settings import (
+    CacheSettings,
+    PersistSettings,
+    ShardSettings,
+    TopologySettings,
+    WriteSettings,
+    table_settings,
+)
+from headrace.streams.chat.stream import CHAT
+
+WRITE = {
+    "BROKER_ENDPOINTS": "amqps://one:5671, amqps://two:5671",
+    "BROKER_SECRET_ARN": "arn",
+    "RETRY_QUEUE_URL": "https://sqs/queue",
+    "PERSIST_QUEUES": "8",
+}
+
+
+STREAM = replace(CHAT, table_setting="CHAT_TABLE", retention_setting="CHAT_DAYS")
+
+
+def test_settings_are_read_from_variables_of_their_name() -> None:
+    settings = WriteSettings.read(WRITE)
+
+    assert settings.broker_endpoints == ("amqps://one:5671", "amqps://two:5671")
+    assert settings.persist_queues == 8
+    assert settings.scope_prefix == ""
+
+
+def test_an_empty_variable_counts_as_unset() -> None:
+    assert WriteSettings.read(WRITE | {"PERSIST_QUEUES": ""}).persist_queues == 4
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        WriteSettings.read(WRITE).persist_queues = 2  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("BROKER_ENDPOINTS", "http://one", "BROKER_ENDPOINTS is not of its accepted form; it must be a comma list"),
+        ("BROKER_ENDPOINTS", "amqp://user:password@one", "BROKER_ENDPOINTS is not of its accepted form"),
+        ("BROKER_ENDPOINTS", "", "BROKER_ENDPOINTS is missing; it must be a comma list of AMQP URLs"),
+        ("PERSIST_QUEUES", "many", "PERSIST_QUEUES is not of its accepted form; it must be a whole number"),
+        ("PERSIST_QUEUES", "0", "PERSIST_QUEUES is not of its accepted form"),
+        ("RETRY_QUEUE_URL", "", "RETRY_QUEUE_URL is missing; it must be the URL of the RetryQueue"),
+    ],
+)
+def test_a_bad_value_names_the_variable_and_the_accepted_form(variable: str, value: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        WriteSettings.read(WRITE | {variable: value})
+
+    assert "password" not in caught.value.message
+
+
+def test_a_streams_table_is_read_from_the_variables_that_the_stream_names() -> None:
+    table = table_settings(STREAM, {"CHAT_TABLE": "t", "CHAT_DAYS": "7", "TIME_WRITE_SHARDS": "3"})
+
+    assert (table.table, table.retention_days, table.time_write_shards) == ("t", 7, 3)
+
+
+@pytest.mark.parametrize(
+    ("environ", "variable"),
+    [({}, "CHAT_TABLE is missing"), ({"CHAT_TABLE": "t", "CHAT_DAYS": "-1"}, "CHAT_DAYS is not of its accepted form")],
+)
+def test_a_streams_bad_variable_is_named(environ: dict[str, str], variable: str) -> None:
+    with pytest.raises(ConfigurationError, match=variable):
+        table_settings(STREAM, environ)
+
+
+def test_the_environment_of_the_process_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environ, "RETRY_QUEUE_URL", "https://sqs/queue")
+
+    assert PersistSettings.read().retry_queue_url == "https://sqs/queue"
+
+
+@pytest.mark.parametrize("endpoint", ["host", "host:", ":6379", "host:70000", "host:port"])
+def test_an_endpoint_is_a_host_and_a_port(endpoint: str) -> None:
+    with pytest.raises(ConfigurationError, match="CACHE_ENDPOINT"):
+        CacheSettings.read({"CACHE_ENDPOINT": endpoint})
+
+
+def test_the_topology_has_a_delivery_limit_that_means_the_same_on_every_version() -> None:
+    with pytest.raises(ConfigurationError, match="PERSIST_DELIVERY_LIMIT"):
+        TopologySettings.read(WRITE | {"PERSIST_DELIVERY_LIMIT": "-1"})
+
+
+def test_reading_covers_every_shard_that_is_written() -> None:
+    with pytest.raises(ConfigurationError, match="TIME_READ_SHARDS"):
+        ShardSettings.read({"TIME_WRITE_SHARDS": "16", "TIME_READ_SHARDS": "8"})

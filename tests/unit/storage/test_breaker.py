@@ -1,0 +1,67 @@
+"""The breakers around tables: what opens one, and whom it leaves alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
+from headrace.runtime.breaker import Unwatched
+from headrace.storage.breaker import GuardedStore
+from headrace.storage.memory import MemoryStore
+from headrace.storage.ports import Table
+from tests.unit.runtime.test_breaker import SETTINGS, Time
+
+TABLE = Table("Messages", ("roomId", "timestampSk"))
+
+
+class CountingStore(MemoryStore):
+    calls = 0
+
+    def put_many(self, table: Table, items: Any) -> Any:
+        self.calls += 1
+        return super().put_many(table, items)
+
+
+def item(number: int, room: str = "kitchen") -> dict[str, Any]:
+    return {"roomId": room, "timestampSk": str(number)}
+
+
+def test_a_table_that_is_away_is_left_alone_until_a_probe_finds_it_back() -> None:
+    time, memory = Time(), CountingStore()
+    store = GuardedStore(memory, SETTINGS, Unwatched(), time)
+    memory.down = True
+    for _ in range(50):
+        assert [type(each) for each in store.put_many(TABLE, [item(1), item(2)])] == [StoreUnavailable] * 2
+    assert memory.calls == 3
+
+    memory.down = False
+    time.seconds += 10
+
+    assert store.put_many(TABLE, [item(1)]) == [None]
+    assert store.put_many(TABLE, [item(2)]) == [None]
+    assert len(memory.rows(TABLE.name)) == 2
+
+
+def test_one_tables_breaker_takes_nothing_from_another_table() -> None:
+    memory = MemoryStore()
+    store = GuardedStore(memory, SETTINGS, Unwatched())
+    memory.down = True
+    for _ in range(10):
+        store.put_many(TABLE, [item(1)])
+    memory.down = False
+
+    assert store.put_many(Table("Other", TABLE.key), [item(1)]) == [None]
+    assert isinstance(store.put_many(TABLE, [item(1)])[0], StoreUnavailable)
+
+
+def test_throttling_and_poison_open_nothing() -> None:
+    memory = MemoryStore()
+    store = GuardedStore(memory, SETTINGS, Unwatched())
+    memory.throttled = lambda row: row["roomId"] == "hot"
+
+    for _ in range(30):
+        hot, poison = store.put_many(TABLE, [item(1, "hot")]), store.put_many(TABLE, [item(1, "")])
+        assert isinstance(hot[0], StoreThrottled)
+        assert isinstance(poison[0], PoisonRecord)
+
+    assert store.put_many(TABLE, [item(1)]) == [None]

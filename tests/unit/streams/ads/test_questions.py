@@ -1,0 +1,245 @@
+"""Every question about clicks has the answer of a list of all stored clicks, whatever happened on the way there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headrace.core import keys, times
+from headrace.core.items import Item
+from headrace.core.times import parse_iso
+from headrace.streams.ads.counts import POINTS_LIMIT
+from headrace.streams.ads.routes import AdsRoutes
+from tests.worlds.ads_world import SETTLE, START, Billboards, click
+
+NOW = parse_iso(START)
+ADS, USERS, TYPES = ("ad-1", "ad-2"), ("ann", "bob"), ("banner", "video")
+# Of few ids, times and ads: the same id comes again with others.
+CLICKS = st.builds(
+    lambda ad, user, kind, at, one: {
+        "adId": ad,
+        "userId": user,
+        "adType": kind,
+        "clickedAt": at,
+        **({"clickId": one} if one else {}),
+    },
+    st.sampled_from(("ad-1", "ad-1", "ad-2")),
+    st.sampled_from(USERS),
+    st.sampled_from(TYPES),
+    st.sampled_from([times.iso(NOW - ago * times.SECOND) for ago in (0, 0, 29, 31, 100, 3599, 7000, 90_000)]),
+    st.sampled_from((None, None, "a", "b", "c", "d")),
+)
+SENDERS = st.sampled_from(("ad-server", "other"))
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("send"), st.tuples(SENDERS, st.lists(CLICKS, min_size=1, max_size=6))),
+        st.tuples(st.just("store"), st.tuples(SENDERS, st.lists(CLICKS, min_size=1, max_size=4))),
+        st.tuples(st.just("outage"), st.tuples(SENDERS, st.lists(CLICKS, min_size=1, max_size=3))),
+        st.tuples(st.just("race"), st.tuples(SENDERS, CLICKS, CLICKS, st.sampled_from((0.0, 1.0, 8.9)))),
+        st.tuples(st.just("deliver"), st.integers(0, 5)),
+        st.tuples(st.just("again"), st.integers(0, 50)),
+        st.tuples(st.just("blackout"), st.integers(0, 5)),
+        st.tuples(st.just("retry"), st.none()),
+        st.tuples(st.just("lose"), st.none()),
+        st.tuples(st.just("cache"), st.booleans()),
+        st.tuples(st.just("lag"), st.sampled_from((0.0, 1.0, SETTLE - 0.5))),
+        st.tuples(st.just("wait"), st.sampled_from((1.0, 12.0, 61.0, 3700.0))),
+        st.tuples(st.just("ask"), st.none()),
+    ),
+    min_size=6,
+    max_size=25,
+)
+
+
+class Story:
+    """Billboards, what was sent, and what was ever stored."""
+
+    def __init__(self) -> None:
+        self.boards = Billboards()
+        self.waiting: list[bytes] = []
+        self.delivered: list[bytes] = []
+        self.sent: set[tuple[str, ...]] = set()
+        self.stored: dict[tuple[str, str], Item] = {}
+        self.since: dict[tuple[str, str], int] = {}
+        self.raced = False
+
+    def send(self, value: Any) -> None:
+        sender, clicks = value
+        status, body = self.boards.post(*(click(**each) for each in clicks), subject=sender)
+        assert status == 202
+        for each, result in zip(clicks, body["results"], strict=True):
+            told = (each["adId"], each["userId"], each["adType"], result["clickedAt"], result["clickId"])
+            self.sent.add((keys.sender_tag(sender), *told))
+        self.waiting += self.boards.accepted()
+
+    def store(self, value: Any) -> None:
+        self.send(value)
+        self.deliver(len(self.waiting) - 1)
+
+    def outage(self, value: Any) -> None:
+        """The broker is away: what is sent takes the retry lane."""
+        self.boards.broker.down = True
+        self.send(value)
+        self.boards.broker.down = False
+
+    def race(self, value: Any) -> None:
+        """Two that look at the same moment and find nothing: the slower one writes over the other's rows."""
+        sender, one, other, pause = value
+        self.boards.store.lag = 0.0
+        looked_at = self.boards.clock.now()
+        self.store((sender, [one]))
+        self.wait(pause)
+        self.boards.store.looked_at = looked_at
+        self.raced = True
+        self.store((sender, [{**other, "clickId": one["clickId"]} if "clickId" in one else other]))
+        self.raced = False
+        self.boards.store.looked_at = None
+
+    def deliver(self, at: int) -> None:
+        if self.waiting:
+            self.delivered.append(self.waiting.pop(at % len(self.waiting)))
+            self.give(self.delivered[-1])
+
+    def again(self, at: int) -> None:
+        """Redelivery, redrive, a replay: the same record once more, however late."""
+        if self.delivered:
+            self.give(self.delivered[at % len(self.delivered)])
+
+    def blackout(self, at: int) -> None:
+        """The table is away: what is delivered takes the retry lane."""
+        self.boards.store.down = True
+        self.deliver(at)
+        self.boards.store.down = False
+
+    def give(self, body: bytes) -> None:
+        self.boards.deliver(body)
+        self.note()
+
+    def retry(self, _: object = None) -> bool:
+        done = self.boards.retry_all()
+        self.note()
+        return done
+
+    def note(self) -> None:
+        """P3: what is stored was sent, and no row ever goes or, unless writers raced, changes."""
+        rows = {(row["clickId"], row["sender"]): row for row in self.boards.rows()}
+        for key, row in rows.items():
+            told = (row["adId"], row["userId"], row["adType"], row["timestampSk"][:27], row["clickId"])
+            assert (row["sender"], *told) in self.sent
+            if key in self.stored and row != self.stored[key]:
+                self.since.pop(key, None)
+            if not self.boards.retry.records:
+                self.since.setdefault(key, self.boards.clock.now())
+        assert self.stored.keys() <= rows.keys()
+        assert self.raced or all(rows[key] == row for key, row in self.stored.items())
+        self.stored = rows
+
+    def lose(self, _: object) -> None:
+        self.boards.cache.clear()
+
+    def cache(self, is_there: bool) -> None:
+        self.boards.cache.down = not is_there
+
+    def lag(self, seconds: float) -> None:
+        self.boards.store.lag = seconds
+
+    def wait(self, seconds: float) -> None:
+        self.boards.clock.advance(seconds)
+
+    def ask(self, _: object = None) -> None:
+        """An answer counts what is settled, and nothing that is not stored."""
+        until = self.boards.clock.now() - SETTLE * times.SECOND
+        sure = [row for key, row in self.stored.items() if self.since.get(key, until + 1) <= until]
+        for ad in ADS:
+            _, body = self.boards.ask(AdsRoutes.stats, self.window("3600", hours=20), adId=ad)
+            low, high = (within(rows, ad, hours=20) for rows in (sure, self.stored.values()))
+            assert len(low) <= body["clicks"] <= len(high)
+
+    def window(self, step: str = "", hours: int = 26) -> dict[str, str]:
+        query = {"from": times.iso(NOW - hours * times.HOUR), "to": times.iso(NOW + 17 * times.SECOND)}
+        return {**query, "step": step} if step else query
+
+    def settle(self) -> None:
+        """Everything is stored and as old as it must be: then every answer is exact, and stays so."""
+        self.boards.cache.down = False
+        while self.waiting:
+            self.deliver(0)
+        assert any(self.retry() for _ in range(10))
+        self.wait(SETTLE + 0.001)
+        for routes in (self.boards.routes, self.boards.reader()):
+            self.judge(routes)
+        self.wait(30)
+        self.judge(self.boards.routes)
+
+    def judge(self, routes: AdsRoutes) -> None:
+        rows = list(self.stored.values())
+        ask = self.boards.ask
+        _, top = ask(AdsRoutes.top, self.window(), routes=routes)
+        ranked = sorted(Counter(row["adId"] for row in rows).items(), key=lambda pair: (-pair[1], pair[0]))
+        assert top["topAds"] == [{"adId": ad, "clicks": clicks} for ad, clicks in ranked]
+        assert {**top, **counts(rows)} == top
+        for ad in ADS:
+            for step, hours in (("60", 1), ("3600", 4), ("86400", 26)):
+                _, stats = ask(AdsRoutes.stats, self.window(step, hours), routes=routes, adId=ad)
+                assert {**stats, **counts(within(rows, ad, hours))} == stats
+                assert stats["points"] == points(within(rows, ad, hours), self.window(step, hours))
+            assert self.history(AdsRoutes.ad_clicks, routes, adId=ad) == listed(rows, "adId", ad)
+        for user in USERS:
+            assert self.history(AdsRoutes.user_clicks, routes, userId=user) == listed(rows, "userId", user)
+
+    def history(self, route: Any, routes: AdsRoutes, **path: str) -> list[str]:
+        pages = self.boards.walk(route, {"limit": "2"}, routes=routes, **path)
+        return [item["key"] for page in pages for item in page["items"]]
+
+
+def within(rows: Iterable[Item], ad: str, hours: int) -> list[Item]:
+    start, end = (times.iso(NOW + each) for each in (-hours * times.HOUR, 17 * times.SECOND))
+    return [row for row in rows if row["adId"] == ad and start <= row["timestampSk"][:27] < end]
+
+
+def counts(rows: list[Item]) -> dict[str, Any]:
+    types = Counter(row["adType"] for row in rows)
+    return {"clicks": len(rows), "uniqueUsers": len({row["userId"] for row in rows}), "types": types}
+
+
+def points(rows: list[Item], query: dict[str, str]) -> list[dict[str, Any]]:
+    start, end = (times.micros_of(query[name]) for name in ("from", "to"))
+    step = int(query["step"]) * times.SECOND
+    return [
+        {
+            "from": times.iso(max(at, start)),
+            **counts([row for row in rows if at <= times.micros_of(row["timestampSk"][:27]) < at + step]),
+        }
+        for at in range(start - start % step, end, step)
+    ]
+
+
+def listed(rows: list[Item], name: str, value: str) -> list[str]:
+    return sorted((row["timestampSk"] for row in rows if row[name] == value), reverse=True)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(STEPS)
+def test_p3_p9_every_answer_is_that_of_a_list_of_all_stored_clicks(steps: list[Any]) -> None:
+    story = Story()
+    for name, value in steps:
+        getattr(story, name)(value)
+    story.settle()
+
+
+def test_an_answer_has_at_most_1500_steps_those_that_a_window_only_touches_among_them() -> None:
+    boards = Billboards()
+    start = times.micros_of(START)
+
+    def ask(minutes: int, seconds: int) -> tuple[int, Any]:
+        end = start + minutes * times.MINUTE + seconds * times.SECOND
+        return boards.ask(AdsRoutes.stats, {"from": START, "to": times.iso(end), "step": "60"}, adId="ad-1")
+
+    status, body = ask(1499, 0)  # it begins in the middle of a minute
+    assert (status, len(body["points"])) == (200, POINTS_LIMIT)
+    status, body = ask(1499, 31)
+    assert (status, body["error"]["details"][0]["field"]) == (400, "step")

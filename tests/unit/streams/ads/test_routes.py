@@ -1,0 +1,148 @@
+"""The answers of read_ads: their shapes, who may ask, and what is said about a question that cannot be asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.core import times
+from headrace.core.times import parse_iso
+from headrace.streams.ads.routes import AdsRoutes
+from tests.worlds.ads_world import READER, SETTLE, START, USER, Billboards, click
+
+NOW = parse_iso(START)
+WINDOW = {"from": "2025-11-21T09:58:00Z", "to": "2025-11-21T10:01:00Z"}
+
+
+def at(seconds: float) -> str:
+    return times.iso(NOW + round(seconds * times.SECOND))
+
+
+@pytest.fixture
+def boards() -> Billboards:
+    made = Billboards()
+    made.store_all(
+        click(clickedAt=at(-60), clickId="c-1"),
+        click(clickedAt=at(-59), clickId="c-2", userId="bob", adType="video"),
+        click(clickedAt=at(-58), clickId="c-3"),
+        click(clickedAt=at(0), clickId="c-4"),
+        click(clickedAt=at(0), clickId="c-5", adId="ad-2", userId="bob"),
+    )
+    made.clock.advance(SETTLE + 1)
+    return made
+
+
+def test_the_history_of_an_ad_is_newest_first_and_tells_no_address(boards: Billboards) -> None:
+    status, body = boards.ask(AdsRoutes.ad_clicks, {"limit": "2"}, adId="ad-1")
+
+    assert (status, body["hasMore"]) == (200, True)
+    assert [item["clickId"] for item in body["items"]] == ["c-4", "c-3"]
+    item = body["items"][0]
+    assert item.pop("key").startswith(f"{START}#c-4#")
+    assert item == {"clickId": "c-4", "clickedAt": START, "adId": "ad-1", "userId": "ann", "adType": "banner"}
+
+
+def test_pages_lead_in_both_directions_and_around(boards: Billboards) -> None:
+    first, second = boards.walk(AdsRoutes.ad_clicks, {"limit": "2"}, adId="ad-1")
+    _, back = boards.ask(AdsRoutes.ad_clicks, {"limit": "2", "after": second["previous"]}, adId="ad-1")
+    key = first["items"][1]["key"]
+    _, around = boards.ask(AdsRoutes.ad_clicks, {"limit": "3", "around": key}, adId="ad-1")
+
+    assert back["items"] == first["items"]
+    assert [item["clickId"] for item in around["items"]] == ["c-4", "c-3", "c-2"]
+    assert (back["hasMore"], around["hasMore"]) == (False, True)
+
+
+def test_a_page_lies_between_its_bounds(boards: Billboards) -> None:
+    _, body = boards.ask(AdsRoutes.ad_clicks, {"from": at(-59), "to": at(0)}, adId="ad-1")
+
+    assert [item["clickId"] for item in body["items"]] == ["c-3", "c-2"]
+
+
+def test_a_cursor_is_of_its_ad_and_caller_alone(boards: Billboards) -> None:
+    """P12."""
+    cursor = boards.ask(AdsRoutes.ad_clicks, {"limit": "1"}, adId="ad-1")[1]["next"]
+
+    assert boards.ask(AdsRoutes.ad_clicks, {"before": cursor}, adId="ad-1")[0] == 200
+    for wrong in ({"adId": "ad-2"}, {"adId": "ad-1", "subject": "other"}):
+        assert boards.ask(AdsRoutes.ad_clicks, {"before": cursor}, **wrong)[0] == 400  # type: ignore[arg-type]
+    assert boards.ask(AdsRoutes.user_clicks, {"before": cursor}, userId="ad-1")[0] == 400
+
+
+def test_a_user_sees_their_own_clicks_and_analysts_everybodys(boards: Billboards) -> None:
+    """P12."""
+    own = boards.ask(AdsRoutes.user_clicks, userId="bob", scope=USER, subject="bob")
+    theirs = boards.ask(AdsRoutes.user_clicks, userId="bob")
+
+    assert [item["clickId"] for item in own[1]["items"]] == ["c-5", "c-2"]
+    assert theirs[1]["items"] == own[1]["items"]
+    assert boards.ask(AdsRoutes.user_clicks, userId="ann", scope=USER, subject="bob")[0] == 403
+
+
+def test_stats_count_by_type_and_user_in_every_step_empty_ones_too(boards: Billboards) -> None:
+    status, body = boards.ask(AdsRoutes.stats, {**WINDOW, "step": "60"}, adId="ad-1")
+
+    assert (status, body["clicks"], body["uniqueUsers"]) == (200, 4, 2)
+    assert body["types"] == {"banner": 3, "video": 1}
+    assert (body["window"]["adId"], body["step"], body["accuracy"]) == ("ad-1", 60, {"exact": True})
+    assert body["points"] == [
+        {"from": "2025-11-21T09:58:00.000000Z", "clicks": 0, "uniqueUsers": 0, "types": {}},
+        {"from": "2025-11-21T09:59:00.000000Z", "clicks": 3, "uniqueUsers": 2, "types": {"banner": 2, "video": 1}},
+        {"from": "2025-11-21T10:00:00.000000Z", "clicks": 1, "uniqueUsers": 1, "types": {"banner": 1}},
+    ]
+
+
+def test_top_ads_have_the_most_clicks(boards: Billboards) -> None:
+    _, both = boards.ask(AdsRoutes.top, WINDOW)
+    _, one = boards.ask(AdsRoutes.top, {**WINDOW, "top": "1"})
+
+    assert both["topAds"] == [{"adId": "ad-1", "clicks": 4}, {"adId": "ad-2", "clicks": 1}]
+    assert (one["topAds"], one["clicks"], one["uniqueUsers"]) == ([{"adId": "ad-1", "clicks": 4}], 5, 2)
+
+
+@pytest.mark.parametrize(
+    ("route", "query", "fields"),
+    [
+        (AdsRoutes.stats, {}, ["from", "to"]),
+        (AdsRoutes.stats, {**WINDOW, "step": "61"}, ["step"]),
+        (AdsRoutes.stats, {**WINDOW, "from": "2025-11-01T00:00:00Z", "step": "60"}, ["step"]),
+        (AdsRoutes.stats, {**WINDOW, "top": "3"}, ["top"]),
+        (AdsRoutes.stats, {**WINDOW, "adId": "ad-2"}, ["adId"]),
+        (AdsRoutes.top, {**WINDOW, "top": "0"}, ["top"]),
+        (AdsRoutes.top, {"from": WINDOW["to"], "to": WINDOW["from"]}, ["to"]),
+        (AdsRoutes.top, {**WINDOW, "userId": "ann"}, ["userId"]),
+        (AdsRoutes.ad_clicks, {"limit": "0", "sort": "up"}, ["sort", "limit"]),
+        (AdsRoutes.user_clicks, {"before": "x#y"}, ["before"]),
+    ],
+)
+def test_a_query_that_cannot_be_asked_names_its_parameters(
+    boards: Billboards, route: Any, query: dict[str, str], fields: list[str]
+) -> None:
+    status, body = boards.ask(route, query, adId="ad-1", userId="ann")
+
+    assert (status, [detail["field"] for detail in body["error"]["details"]]) == (400, fields)
+    assert all(detail["allowed"] for detail in body["error"]["details"])
+
+
+@pytest.mark.parametrize("name", ["ad 1", "ad#1", "", "x" * 129])
+@pytest.mark.parametrize("route", [AdsRoutes.ad_clicks, AdsRoutes.stats])
+def test_a_path_with_an_unusable_ad_is_a_400_that_names_it(boards: Billboards, route: Any, name: str) -> None:
+    status, body = boards.ask(route, WINDOW, adId=name)
+
+    assert (status, body["error"]["details"][0]["field"]) == (400, "adId")
+
+
+@pytest.mark.parametrize("route", [AdsRoutes.ad_clicks, AdsRoutes.stats, AdsRoutes.top])
+@pytest.mark.parametrize("scope", [USER, "events:write", "ops"])
+def test_a_token_without_the_scope_is_refused(boards: Billboards, route: Any, scope: str) -> None:
+    """P12."""
+    assert boards.ask(route, None if route is AdsRoutes.ad_clicks else WINDOW, scope=scope, adId="ad-1")[0] == 403
+
+
+def test_clicks_that_have_expired_are_in_no_answer(boards: Billboards) -> None:
+    boards.clock.advance(40 * 86400)
+
+    assert boards.ask(AdsRoutes.ad_clicks, adId="ad-1")[1]["items"] == []
+    assert boards.ask(AdsRoutes.top, WINDOW)[1]["clicks"] == 0
+    assert boards.ask(AdsRoutes.unknown, scope=READER)[0] == 404

@@ -1,0 +1,291 @@
+"""What is a click, what is refused, and what becomes of it on the way to its row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.api.auth import caller_from_http
+from headrace.core import keys
+from headrace.core.envelope import decode
+from headrace.core.errors import InvalidEvent, PoisonRecord
+from headrace.core.sender import SenderContext
+from headrace.core.times import DAY, iso, parse_iso
+from headrace.runtime.secrets import MemorySecrets
+from headrace.streams.ads import keys as ads_keys
+from headrace.streams.ads.addresses import AWAY_SECONDS, HASH_LENGTH, AddressHasher, canonical
+from headrace.streams.ads.stream import AD_INDEX, ADS, ONCE_DAYS, TIME_INDEX
+from tests.worlds.ads_world import ADDRESS, CLICKS, SINGLE, START, USER, Billboards, click, hash_with
+from tests.worlds.ski_world import event
+
+NOW = parse_iso(START)
+IDS = st.text(st.characters(exclude_characters="#", exclude_categories=("Cc", "Cs")), min_size=1, max_size=20)
+SERVER = SenderContext("ad-server", "ad-server", True, NOW)
+ANN = SenderContext("ann", "Ann", False, NOW, ADDRESS)
+
+BAD: dict[str, tuple[dict[str, Any], str, str]] = {
+    "an ad id with a space": ({"adId": "ad 1"}, "adId", "contains a space"),
+    "an ad id with a no-break space": ({"adId": "ad\u00a01"}, "adId", "contains a space"),
+    "an ad id with a mark": ({"adId": "ad#1"}, "adId", "contains '#'"),
+    "an empty ad id": ({"adId": ""}, "adId", "is empty"),
+    "an ad id that is a number": ({"adId": 7}, "adId", "is not a text"),
+    "an ad id of 129 characters": ({"adId": "x" * 129}, "adId", "is longer than 128 characters"),
+    "a type with a space": ({"adType": "big banner"}, "adType", "is not a type of ads"),
+    "a type of 33 characters": ({"adType": "x" * 33}, "adType", "is not a type of ads"),
+    "a click in the future": ({"clickedAt": "2025-11-21T11:00:30Z"}, "clickedAt", "is too far ahead"),
+    "a click in the future, in milliseconds": ({"clickedAt": NOW // 1000 + 301_000}, "clickedAt", "is too far ahead"),
+    "a time without a zone": ({"clickedAt": "2025-11-21T10:00:30"}, "clickedAt", "is not a time with a zone"),
+    "a time that is true": ({"clickedAt": True}, "clickedAt", "is not a time with a zone"),
+    "a time before 1970": ({"clickedAt": -1}, "clickedAt", "is not a time with a zone"),
+    "a click id with a mark": ({"clickId": "a#b"}, "clickId", "contains '#'"),
+    "a user id that is a number": ({"userId": 5}, "userId", "is not a text"),
+    "an address that is none": ({"address": "here"}, "address", "is not an address"),
+    "no user": ({"userId": None}, "userId", "is missing"),
+}
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    hash_with(monkeypatch)
+
+
+@pytest.mark.parametrize(("fields", "field", "message"), BAD.values(), ids=BAD.keys())
+def test_a_wrong_field_is_named_with_what_came_and_what_is_allowed(
+    fields: dict[str, Any], field: str, message: str
+) -> None:
+    with pytest.raises(InvalidEvent) as caught:
+        ADS.accept(click(**fields), SERVER)
+
+    (detail,) = caught.value.details
+    assert (detail.field, detail.message) == (field, message)
+    assert detail.allowed
+
+
+def test_every_missing_field_is_named() -> None:
+    with pytest.raises(InvalidEvent) as caught:
+        ADS.accept({}, SERVER)
+
+    assert {detail.field for detail in caught.value.details} == {"adId", "adType", "clickedAt"}
+
+
+def test_a_users_client_sends_its_own_clicks_of_the_last_day() -> None:
+    """P12."""
+    own = {name: value for name, value in click().items() if name != "userId"}
+
+    assert ADS.accept(own, ANN).event["u"] == "ann"
+    for fields, field in (
+        ({"userId": "bob"}, "userId"),
+        ({"clickedAt": iso(NOW - DAY - 1)}, "clickedAt"),
+        ({"address": "192.0.2.1"}, "address"),
+    ):
+        with pytest.raises(InvalidEvent) as caught:
+            ADS.accept(own | fields, ANN)
+        assert [detail.field for detail in caught.value.details] == [field]
+
+
+def test_a_client_that_sends_again_sends_the_same_click() -> None:
+    """P3: also if it says the time in another form."""
+    first = ADS.accept(click(), SERVER)
+
+    assert ADS.accept(click(clickedAt=NOW // 1000), SERVER).key == first.key
+    assert len(first.event["i"]) == ads_keys.DERIVED_ID_LENGTH
+
+
+@pytest.mark.parametrize(
+    "other", [{"adId": "ad-2"}, {"userId": "bob"}, {"adType": "video"}, {"clickedAt": NOW // 1000 + 1}]
+)
+def test_clicks_without_ids_that_differ_in_anything_are_two(other: dict[str, Any]) -> None:
+    assert ADS.accept(click(**other), SERVER).event["i"] != ADS.accept(click(), SERVER).event["i"]
+
+
+def test_a_click_id_counts_once_whatever_else_it_comes_with_again() -> None:
+    """P3: neither another time nor another ad, type or user makes it another click, and the first one stays."""
+    boards = Billboards()
+    boards.store_all(click(clickId="c-1"))
+    first = boards.rows()
+
+    for fields in ({"clickedAt": NOW // 1000 - 60_000}, {"adId": "ad-2"}, {"adType": "video"}, {"userId": "bob"}):
+        boards.clock.advance(3600)
+        boards.store_all(click(clickId="c-1", **fields))
+
+    assert boards.rows() == first
+
+
+@given(IDS, st.integers(0, 2**50))
+def test_a_position_in_an_index_leads_to_the_key_of_its_click(click_id: str, at: int) -> None:
+    tag = keys.sender_tag("ad-server")
+    position = keys.timestamp_sk(iso(at), click_id, tag)
+
+    assert ads_keys.start_key(position) == {"timestampSk": position, "clickId": click_id, "sender": tag}
+    assert ads_keys.shown_key({"timestampSk": position}) == {
+        "key": position,
+        "clickId": click_id,
+        "clickedAt": iso(at),
+    }
+    for between in (iso(at), f"{iso(at)}#", keys.before_message(iso(at), click_id), keys.after_position(position)):
+        assert all(ads_keys.start_key(between).values())
+
+
+def test_the_first_of_a_batch_counts() -> None:
+    boards = Billboards()
+
+    boards.store_all(click(clickId="c-1"), click(clickId="c-1", adId="ad-2"), click(clickId="c-1", adId="ad-3"))
+
+    assert [row["adId"] for row in boards.rows()] == ["ad-1"]
+
+
+def test_a_click_id_of_another_sender_is_another_click() -> None:
+    """P12: nobody can use up the ids of others."""
+    boards = Billboards()
+
+    boards.store_all(click(clickId="c-1"))
+    boards.store_all(click(clickId="c-1"), subject="other")
+
+    assert len(boards.rows()) == 2
+
+
+@pytest.mark.parametrize("days", [1, 7, 90])
+def test_a_click_id_counts_once_for_seven_days_at_least(days: int) -> None:
+    table = CLICKS.model_copy(update={"retention_days": days})
+    row = ADS.item(ADS.accept(click(), SERVER).event, NOW, table)
+
+    assert row["expiresAt"] * 1_000_000 >= NOW + max(days, ONCE_DAYS) * DAY
+
+
+def test_a_replay_lands_on_the_same_shards_and_an_ad_is_spread_over_all_of_them() -> None:
+    def rows(at: int) -> list[dict[str, Any]]:
+        return [ADS.item(ADS.accept(click(clickId=f"c-{n}"), SERVER).event, at, CLICKS) for n in range(200)]
+
+    shards = [(row["adShardId"], row["bucketId"]) for row in rows(NOW)]
+
+    assert [(row["adShardId"], row["bucketId"]) for row in rows(NOW + DAY)] == shards
+    assert {ad for ad, _ in shards} == set(AD_INDEX.partitions("ad-1"))
+    assert TIME_INDEX.shards is not None
+    assert len({bucket for _, bucket in shards}) == TIME_INDEX.shards.write
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"s": "x"}, "invalid_key"),
+        ({"c": -1}, "invalid_event"),
+        ({"c": 10**18}, "invalid_event"),
+        ({"i": ""}, "empty_key"),
+        ({"a": "a b"}, "invalid_key"),
+        ({"u": None}, "invalid_event"),
+        ({"h": "x" * 17}, "invalid_event"),
+    ],
+)
+def test_a_record_that_is_no_click_is_poison(fields: dict[str, Any], reason: str) -> None:
+    with pytest.raises(PoisonRecord) as caught:
+        ADS.item(ADS.accept(click(), SERVER).event | fields, NOW, CLICKS)
+
+    assert caught.value.reason == reason
+
+
+def test_a_click_takes_about_175_bytes_on_the_broker() -> None:
+    """In batches of ten, as ad servers send them; with ids of 36 characters and all that a click may have."""
+    boards = Billboards()
+    ids = [(f"ad-{n:06d}", f"user-{n:06d}", f"018f3c5e-7b1a-7c3d-9e2f-{n:012d}") for n in range(10)]
+    sent = [click(adId=ad, userId=user, clickId=one, address=ADDRESS) for ad, user, one in ids]
+
+    boards.post(*sent)
+
+    (body,) = boards.accepted()
+    assert len(decode(body).events) == 10
+    assert 150 <= len(body) / 10 <= 180
+
+
+def test_an_address_is_kept_as_a_keyed_hash_and_nowhere_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    boards = Billboards()
+
+    boards.post(click(address=ADDRESS))
+    boards.post(click(userId="ann", clickId="own"), subject="ann", scope=USER)
+    bodies = boards.accepted()
+    boards.deliver(*bodies)
+
+    hashes = {row["addressHash"] for row in boards.rows()}
+    assert len(boards.rows()) == 2
+    assert [len(each) for each in hashes] == [HASH_LENGTH]
+    printed = capsys.readouterr()
+    for text in (*map(str, bodies), str(boards.rows()), printed.out, printed.err):
+        assert ADDRESS not in text
+
+
+def test_who_calls_is_shown_without_the_address() -> None:
+    sent = event({}, None, USER)
+    sent["requestContext"]["http"] = {"sourceIp": ADDRESS}
+    caller = caller_from_http(sent)
+
+    assert caller.address == ADDRESS
+    assert ADDRESS not in repr(caller) + repr(ANN)
+
+
+def test_of_a_producer_that_names_no_address_its_own_is_not_kept() -> None:
+    boards = Billboards()
+
+    boards.store_all(click())
+
+    assert "addressHash" not in boards.rows()[0]
+
+
+def test_equal_addresses_have_equal_hashes_and_another_key_other_ones() -> None:
+    one, other = (AddressHasher(MemorySecrets({"key": key}), "key") for key in ("k" * 64, "l" * 64))
+
+    assert one.hashed("2001:DB8:0::1") == one.hashed("2001:db8::1")
+    assert one.hashed("::ffff:203.0.113.7") == one.hashed(ADDRESS) != one.hashed("203.0.113.8")
+    assert one.hashed(ADDRESS) != other.hashed(ADDRESS)
+    assert one.hashed("test-invoke-source-ip") is None
+    assert canonical("2001:DB8:0::1") == "2001:db8::1"
+
+
+def test_while_the_key_cannot_be_read_clicks_are_accepted_without_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets, now = MemorySecrets({}), [0.0]
+    hasher = AddressHasher(secrets, "key", lambda: now[0])
+    monkeypatch.setattr("headrace.streams.ads.addresses.hasher", lambda: hasher)
+    boards = Billboards()
+
+    for number in range(3):
+        assert boards.post(click(clickId=f"c-{number}", address=ADDRESS))[0] == 202
+    assert secrets.reads == 1, "it is not asked for again at once"
+    secrets.values["key"] = "k" * 64
+    now[0] = AWAY_SECONDS
+    boards.post(click(clickId="c-3", address=ADDRESS))
+
+    assert ["h" in each for each in sorted(boards.events(), key=lambda each: each["i"])] == [False, False, False, True]
+
+
+def test_one_click_is_answered_with_202_and_what_it_is_known_by() -> None:
+    status, body = Billboards().post(click(clickId="c-1"))
+
+    assert (status, body) == (
+        202,
+        {"results": [{"adId": "ad-1", "clickId": "c-1", "clickedAt": START, "lane": "main"}]},
+    )
+
+
+def test_one_bad_click_among_five_hundred_is_named_and_the_others_are_accepted() -> None:
+    clicks = [click(clickId=f"c-{number}") for number in range(500)]
+    clicks[123]["adId"] = "ad 1"
+    boards = Billboards()
+
+    status, body = boards.post(*clicks)
+
+    refused = [(at, each["clickId"]) for at, each in enumerate(body["results"]) if "error" in each]
+    assert (status, refused) == (202, [(123, "c-123")])
+    assert len(boards.events()) == 499
+
+
+def test_a_path_and_a_body_that_name_two_ads_are_refused() -> None:
+    status, body = Billboards().send(click(adId="ad-2"), SINGLE, {"adId": "ad-1"})
+
+    assert (status, body["error"]["details"][0]["field"]) == (400, "adId")
+
+
+@pytest.mark.parametrize("scope", ["chat:read", "analytics:read", ""])
+def test_a_token_without_a_scope_to_write_is_refused(scope: str) -> None:
+    """P12."""
+    assert Billboards().post(click(), scope=scope)[0] == 403

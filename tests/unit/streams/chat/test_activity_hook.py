@@ -1,0 +1,135 @@
+"""Rooms keep when something was last said, for a write per room and second."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.core.errors import StoreThrottled, StoreUnavailable
+from headrace.core.times import FixedClock
+from headrace.streams.chat.activity import REST_SECONDS, ActivityHook, MemoryRoomActivity
+from headrace.streams.chat.rooms import MemoryRooms, Room
+from headrace.streams.chat.stream import CHAT
+from headrace.streams.probe import PROBE
+from tests.worlds.history_world import START, at, row
+
+
+class Parts:
+    def __init__(self, *rooms: str) -> None:
+        self.rooms = MemoryRooms()
+        for room in rooms:
+            self.rooms.create(Room(room, "members", "group", at(0), "owner"))
+        self.activity = MemoryRoomActivity(self.rooms)
+        self.monotonic = 0.0
+
+    def environment(self) -> ActivityHook:
+        return ActivityHook(self.activity, self.rooms, FixedClock(START), lambda: self.monotonic)
+
+
+def said(second: float, room: str = "kitchen", **more: Any) -> dict[str, Any]:
+    return row(second, f"m{second}", room=room, **more)
+
+
+def test_a_room_is_written_once_for_a_batch_and_a_second() -> None:
+    parts = Parts("kitchen", "garden")
+    listener = parts.environment()
+
+    listener.stored(CHAT, [said(1.2), said(1.5), said(1.1), said(1.3, "garden")])
+    assert parts.activity.writes == 2
+    for tenth in range(10):
+        listener.stored(CHAT, [said(1 + tenth / 10)])
+    assert parts.activity.writes == 2
+    listener.stored(CHAT, [said(2.0)])
+
+    assert parts.activity.writes == 3
+    assert parts.activity.last_keys["kitchen"] == said(2.0)["timestampSk"]
+    assert parts.activity.last_keys["garden"] == said(1.3)["timestampSk"]
+
+
+def test_an_old_message_moves_no_room() -> None:
+    parts = Parts("kitchen")
+    parts.environment().stored(CHAT, [said(50)])
+
+    assert parts.environment().stored(CHAT, [said(10)]) == [None]
+
+    assert parts.activity.last_keys["kitchen"] == said(50)["timestampSk"]
+
+
+def test_only_messages_are_activity() -> None:
+    parts = Parts("kitchen")
+
+    assert parts.environment().stored(PROBE, [said(1)]) == [None]
+
+    assert parts.activity.writes == 0
+
+
+def test_a_message_that_is_stored_before_its_room_is_there_makes_it_an_open_one() -> None:
+    parts = Parts()
+
+    parts.environment().stored(CHAT, [said(1, user="bob")])
+
+    room = parts.rooms.rows["kitchen"]
+    assert (room.kind, room.form, room.created_by) == ("open", "group", "bob")
+    assert parts.activity.last_keys["kitchen"] == said(1)["timestampSk"]
+
+
+def test_what_could_not_be_written_comes_again_but_only_the_newest_of_each_room() -> None:
+    parts = Parts("kitchen", "garden")
+    listener = parts.environment()
+    parts.activity.down = True
+
+    outcomes = listener.stored(CHAT, [said(1), said(3), said(2), said(4, "garden")])
+
+    assert [outcome is None for outcome in outcomes] == [True, False, True, False]
+    assert all(isinstance(outcome, StoreUnavailable | None) for outcome in outcomes)
+    parts.activity.down = False
+    parts.monotonic = REST_SECONDS
+    assert listener.stored(CHAT, [said(3)]) == [None]
+    assert parts.activity.last_keys["kitchen"] == said(3)["timestampSk"]
+
+
+def test_a_table_that_does_not_answer_is_left_alone_for_a_while() -> None:
+    parts = Parts("kitchen")
+    listener = parts.environment()
+    parts.activity.down = True
+
+    for second in range(5):
+        (outcome,) = listener.stored(CHAT, [said(second)])
+        assert isinstance(outcome, StoreUnavailable)
+    assert parts.activity.writes == 1
+
+    parts.activity.down, parts.monotonic = False, REST_SECONDS
+    assert listener.stored(CHAT, [said(9)]) == [None]
+
+
+def test_one_that_is_throttled_is_asked_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = Parts("kitchen")
+    listener = parts.environment()
+
+    def throttled(*_: object) -> bool:
+        raise StoreThrottled("slower")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(parts.activity, "raise_to", throttled)
+        assert listener.stored(CHAT, [said(1)]) != [None]
+    assert listener.stored(CHAT, [said(1)]) == [None]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(st.tuples(st.integers(0, 40), st.sampled_from("abc")), min_size=1, max_size=5), max_size=10))
+def test_the_second_of_a_rooms_last_activity_is_exact_whoever_stored_what(batches: list[list[tuple[int, str]]]) -> None:
+    parts = Parts("a", "b", "c")
+    environments = [parts.environment(), parts.environment()]
+
+    for number, batch in enumerate(batches):
+        environments[number % 2].stored(CHAT, [said(tenths / 10, room) for tenths, room in batch])
+
+    for room in "abc":
+        keys = [said(tenths / 10)["timestampSk"] for batch in batches for tenths, where in batch if where == room]
+        newest = max(keys, default="")
+        known = parts.activity.last_keys.get(room, "")
+        assert known[:19] == newest[:19]
+        assert known <= newest

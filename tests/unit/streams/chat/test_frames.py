@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from headrace.streams.chat.frames import Action, Frames
+from tests.worlds.senders import CLOCK, NOW, message
+from tests.worlds.write_path import Lanes, frame_event
+
+
+def answered(lanes: Lanes, body: object, action: Action = Frames.send_message, **event: Any) -> dict[str, Any]:
+    answer = lanes.frames.answer(frame_event(body, **event), action)
+    assert answer["statusCode"] == 200
+    return dict(json.loads(answer["body"]))
+
+
+def test_a_message_is_answered_with_an_ack() -> None:
+    answer = answered(Lanes(), message(action="sendMessage", requestId="7"))
+
+    assert answer == {
+        "type": "ack",
+        "requestId": "7",
+        "roomId": "kitchen",
+        "messageId": "m-1",
+        "timestamp": NOW,
+        "lane": "main",
+    }
+
+
+def test_a_batch_is_answered_with_one_result_per_event_in_order() -> None:
+    events = [message(messageId="1"), {"messageId": "2"}, message(messageId="3")]
+
+    answer = answered(Lanes(), {"action": "sendBatch", "requestId": "8", "events": events}, Frames.send_batch)
+
+    assert (answer["type"], answer["requestId"]) == ("acks", "8")
+    assert [result["messageId"] for result in answer["results"]] == ["1", "2", "3"]
+    assert answer["results"][1]["error"]["code"] == "invalid_event"
+    assert answer["results"][2]["lane"] == "main"
+
+
+def test_a_ping_is_answered_with_the_time() -> None:
+    assert answered(Lanes(), {"action": "ping"}, Frames.ping) == {"type": "pong", "time": NOW}
+
+
+def test_a_refused_message_is_answered_with_its_ids() -> None:
+    answer = answered(Lanes(), message(requestId="9", roomId="a#b"))
+
+    assert (answer["type"], answer["requestId"], answer["messageId"]) == ("error", "9", "m-1")
+    assert answer["error"]["details"][0]["field"] == "roomId"
+
+
+def test_an_unavailable_platform_is_an_error_with_the_id_to_retry_with() -> None:
+    lanes = Lanes()
+    lanes.broker.down = lanes.retry.down = True
+
+    answer = answered(lanes, message())
+
+    assert answer["error"]["code"] == "unavailable"
+    assert answer["error"]["retryAfter"]
+    assert (answer["messageId"], answer["timestamp"]) == ("m-1", NOW)
+
+
+@pytest.mark.parametrize(
+    ("body", "action", "code", "field"),
+    [
+        ("{", Frames.unknown, "invalid_request", None),
+        ("", Frames.unknown, "invalid_request", None),
+        ("[" * 100_000, Frames.unknown, "invalid_request", None),
+        ("[]", Frames.unknown, "invalid_request", "frame"),
+        ({"action": "dance"}, Frames.unknown, "invalid_request", "action"),
+        ({}, Frames.unknown, "invalid_request", "action"),
+        ({"action": "sendBatch"}, Frames.send_batch, "invalid_request", "events"),
+        ({"events": []}, Frames.send_batch, "invalid_request", "events"),
+        ({"events": {}}, Frames.send_batch, "invalid_request", "events"),
+        ({"events": [{}] * 101}, Frames.send_batch, "too_large", "events"),
+    ],
+)
+def test_a_frame_that_cannot_be_used_is_an_error_that_names_the_field(
+    body: object, action: Action, code: str, field: str | None
+) -> None:
+    lanes = Lanes()
+
+    answer = answered(lanes, body, action)
+
+    assert answer["type"] == "error"
+    assert answer["error"]["code"] == code
+    assert [detail["field"] for detail in answer["error"]["details"]] == ([field] if field else [])
+    assert lanes.broker.bodies() == []
+
+
+@pytest.mark.parametrize("action", [Frames.send_message, Frames.ping, Frames.unknown])
+def test_a_token_that_expires_while_connected_is_noticed_at_the_next_frame(action: Action) -> None:
+    assert answered(Lanes(), message(requestId="1"), action, exp=1)["error"]["code"] == "token_expired"
+
+
+def test_a_token_without_the_scope_is_refused() -> None:
+    answer = answered(Lanes(), message(), scope="chat:read")
+
+    assert answer["error"]["code"] == "forbidden"
+    assert "chat:write" in answer["error"]["details"][0]["allowed"]
+
+
+def test_scopes_are_read_with_the_prefix_of_the_stage() -> None:
+    lanes = Lanes()
+    frames = Frames(lanes.acceptor, CLOCK, "headrace/")
+
+    for scope, kind in (("headrace/chat:write", "ack"), ("chat:write", "error")):
+        answer = frames.answer(frame_event(message(), scope=scope), Frames.send_message)
+        assert json.loads(answer["body"])["type"] == kind
+
+
+@pytest.mark.parametrize("request_id", [7, "", "x" * 129, None, {}])
+def test_a_request_id_that_cannot_be_sent_back_is_left_out(request_id: object) -> None:
+    assert "requestId" not in answered(Lanes(), {"requestId": request_id}, Frames.ping)
+
+
+def test_an_unexpected_error_is_answered_without_its_text(capsys: pytest.CaptureFixture[str]) -> None:
+    def broken(*_: object) -> dict[str, Any]:
+        raise KeyError("what alice wrote")
+
+    answer = answered(Lanes(), message(), broken)
+
+    assert answer["error"]["code"] == "internal"
+    assert "what alice wrote" not in json.dumps(answer) + capsys.readouterr().out
+
+
+def test_nothing_that_was_written_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
+    lanes = Lanes()
+    lanes.broker.down = lanes.retry.down = True
+
+    answered(lanes, message(message="our secret"))
+    answered(lanes, message(message="our secret", roomId="#"))
+
+    assert "our secret" not in capsys.readouterr().out

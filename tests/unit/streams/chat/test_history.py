@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.core import times
+from headrace.core.caller import Caller
+from headrace.core.errors import Forbidden, InvalidCursor, InvalidRequest, TokenExpired
+from headrace.streams.chat.history import PageRequest, parse_page_request, path_id
+from tests.worlds.history_world import ALICE, START, TAG, history, ids, row, walk
+
+
+def test_the_newest_messages_come_first_twenty_by_default() -> None:
+    pages = history([row(n, f"m{n:02d}") for n in range(30)])
+
+    page = pages.room_page(ALICE, "lobby", PageRequest())
+
+    assert ids(page) == [f"m{n:02d}" for n in range(29, 9, -1)]
+    assert page["hasMore"]
+
+
+def test_an_item_shows_what_was_said_and_its_place_in_the_room() -> None:
+    page = history([row(1, "m1")]).room_page(ALICE, "lobby", PageRequest())
+
+    assert page["items"] == [
+        {
+            "key": f"2025-11-21T10:00:01.000000Z#m1#{TAG}",
+            "roomId": "lobby",
+            "messageId": "m1",
+            "timestamp": "2025-11-21T10:00:01.000000Z",
+            "userId": "alice",
+            "username": "Alice",
+            "message": "text of m1",
+            "messageType": "TEXT",
+        }
+    ]
+
+
+def test_a_room_without_messages_is_an_empty_page_and_no_error() -> None:
+    page = history([]).room_page(ALICE, "nowhere", PageRequest())
+
+    assert page == {"items": [], "next": None, "previous": None, "hasMore": False}
+
+
+@settings(max_examples=60)
+@given(
+    seconds=st.lists(st.integers(0, 5), max_size=25),
+    limit=st.integers(1, 8),
+    start=st.none() | st.integers(0, 5),
+    end=st.none() | st.integers(0, 5),
+)
+def test_p7_a_walk_in_both_directions_visits_every_message_in_range_once_in_order(
+    seconds: list[int], limit: int, start: int | None, end: int | None
+) -> None:
+    rows = [row(second, f"m{number:03d}") for number, second in enumerate(seconds)]
+    rows += [row(second, "elsewhere", room="other") for second in range(3)]
+    if start is not None and end is not None:
+        start, end = min(start, end), max(start, end)
+    bounds = {
+        name: None if second is None else times.iso(START + second * times.SECOND)
+        for name, second in (("start", start), ("end", end))
+    }
+    expected = [
+        entry["messageId"]
+        for entry in sorted(rows, key=lambda entry: str(entry["timestampSk"]), reverse=True)
+        if entry["roomId"] == "lobby"
+        and (bounds["start"] is None or entry["timestamp"] >= bounds["start"])
+        and (bounds["end"] is None or entry["timestamp"] < bounds["end"])
+    ]
+    pages = history(rows)
+
+    back = walk(pages, limit=limit, direction="before", **bounds)
+
+    assert [message for page in back for message in page] == expected
+    assert all(len(page) == limit for page in back[:-1])
+    if len(expected) > 1:
+        oldest = pages.room_page(ALICE, "lobby", PageRequest(limit=200, **bounds))
+        cursor = history(rows).room_page(ALICE, "lobby", PageRequest(limit=len(expected) - 1, **bounds))["next"]
+        last = pages.room_page(ALICE, "lobby", PageRequest(limit=1, before=cursor, **bounds))
+        forth = walk(pages, limit=limit, direction="after", at=last["previous"], **bounds)
+        assert ids(last) == expected[-1:]
+        assert [message for page in forth[::-1] for message in page] == ids(oldest)[:-1]
+
+
+def test_has_more_is_exact_when_the_page_is_just_full() -> None:
+    pages = history([row(n, f"m{n}") for n in range(5)])
+
+    page = pages.room_page(ALICE, "lobby", PageRequest(limit=5))
+
+    assert not page["hasMore"]
+    assert page["next"] is None
+
+
+def test_from_is_inclusive_and_to_is_exclusive_to_the_microsecond() -> None:
+    pages = history([row(1, "at-from"), row(1.999999, "just-before-to"), row(2, "at-to")])
+
+    page = pages.room_page(
+        ALICE, "lobby", PageRequest(start="2025-11-21T10:00:01.000000Z", end="2025-11-21T10:00:02.000000Z")
+    )
+
+    assert ids(page) == ["just-before-to", "at-from"]
+
+
+def test_previous_leads_on_to_messages_that_came_after_the_page() -> None:
+    rows = [row(1, "first")]
+    pages = history(rows)
+    page = pages.room_page(ALICE, "lobby", PageRequest())
+    rows.append(row(2, "second"))
+
+    newer = pages.room_page(ALICE, "lobby", PageRequest(after=page["previous"]))
+    nothing_yet = pages.room_page(ALICE, "lobby", PageRequest(after=newer["previous"]))
+
+    assert ids(newer) == ["second"]
+    assert ids(nothing_yet) == []
+    assert nothing_yet["previous"] == newer["previous"]
+
+
+def test_messages_past_their_expiry_are_not_shown_though_the_table_still_holds_them() -> None:
+    now = START // times.SECOND
+    rows = [row(n, f"old{n}", expiresAt=now - 1) for n in range(30)] + [row(40, "kept", expiresAt=now + 1)]
+
+    page = history(rows).room_page(ALICE, "lobby", PageRequest(limit=5))
+
+    assert ids(page) == ["kept"]
+
+
+def test_a_walk_over_many_expired_messages_does_bounded_work_and_still_reaches_the_rest() -> None:
+    now = START // times.SECOND
+    rows = [row(n, f"old{n:03d}", expiresAt=now - 1) for n in range(10, 110)] + [row(1, "kept", expiresAt=now + 1)]
+
+    found = walk(history(rows), limit=3, direction="before")
+
+    assert [message for page in found for message in page] == ["kept"]
+
+
+def test_a_users_history_crosses_rooms_and_keeps_equal_keys_apart() -> None:
+    rows = [row(1, "same", room=room) for room in ("a", "b", "c")] + [row(2, "bobs", user="bob")]
+    pages = history(rows)
+
+    first = pages.user_page(ALICE, "alice", PageRequest(limit=2))
+    second = pages.user_page(ALICE, "alice", PageRequest(limit=2, before=first["next"]))
+
+    assert [item["roomId"] for item in first["items"] + second["items"]] == ["c", "b", "a"]
+    assert not second["hasMore"]
+
+
+def test_p12_a_cursor_of_another_room_user_or_direction_is_refused() -> None:
+    pages = history([row(n, f"m{n}", room=room) for n in range(4) for room in ("lobby", "other")])
+    cursor = pages.room_page(ALICE, "lobby", PageRequest(limit=1))["next"]
+    bob = Caller("bob", "Bob", ALICE.scopes, ALICE.expires_at)
+
+    for caller, room, request in (
+        (ALICE, "other", PageRequest(before=cursor)),
+        (bob, "lobby", PageRequest(before=cursor)),
+        (ALICE, "lobby", PageRequest(after=cursor)),
+        (ALICE, "lobby", PageRequest(before=cursor, end="2025-11-21T10:00:02.000000Z")),
+    ):
+        with pytest.raises(InvalidCursor):
+            pages.room_page(caller, room, request)
+
+
+def test_p12_reading_needs_the_scope_and_a_token_that_is_still_good() -> None:
+    writer = Caller("alice", "Alice", frozenset({"chat:write"}), ALICE.expires_at)
+    late = times.FixedClock(ALICE.expires_at * times.SECOND)
+
+    with pytest.raises(Forbidden):
+        history([]).room_page(writer, "lobby", PageRequest())
+    with pytest.raises(TokenExpired):
+        history([], late).room_page(ALICE, "lobby", PageRequest())
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"limit": "0"}, "limit"),
+        ({"limit": "-1"}, "limit"),
+        ({"limit": "201"}, "limit"),
+        ({"limit": "10000"}, "limit"),
+        ({"limit": "ten"}, "limit"),
+        ({"limit": "٣"}, "limit"),
+        ({"limit": "9" * 5000}, "limit"),
+        ({"from": "yesterday"}, "from"),
+        ({"to": "2025-11-21T10:00:00"}, "to"),
+        ({"from": "2025-11-22T00:00:00Z", "to": "2025-11-21T00:00:00Z"}, "to"),
+        ({"before": "a", "after": "b"}, "after"),
+        ({"form": "2025-11-22T00:00:00Z"}, "form"),
+    ],
+)
+def test_a_query_that_cannot_be_answered_names_the_parameter_and_what_is_allowed(
+    query: dict[str, str], field: str
+) -> None:
+    with pytest.raises(InvalidRequest) as refusal:
+        parse_page_request(query)
+
+    detail = refusal.value.details[0]
+    assert detail.field == field
+    assert detail.allowed
+
+
+def test_epoch_milliseconds_are_times_in_a_query_too() -> None:
+    request = parse_page_request({"from": "1763719258722", "limit": "200"})
+
+    assert request == PageRequest(limit=200, start="2025-11-21T10:00:58.722000Z")
+
+
+@pytest.mark.parametrize("room", ["", "a#b", "x" * 129, "new\nline"])
+def test_a_path_id_that_could_not_be_a_key_is_refused(room: str) -> None:
+    with pytest.raises(InvalidRequest) as refusal:
+        path_id("roomId", room)
+
+    assert refusal.value.details[0].field == "roomId"
+
+
+def test_a_path_id_in_another_normal_form_is_the_same_room() -> None:
+    assert path_id("roomId", "cafe\u0301") == path_id("roomId", "caf\u00e9")

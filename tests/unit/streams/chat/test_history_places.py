@@ -1,0 +1,219 @@
+"""Where a page may start: cursors, message keys, and what stands on both sides of one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from headrace.core import keys
+from headrace.core.caller import Caller
+from headrace.core.errors import InvalidCursor, InvalidRequest
+from headrace.streams.chat.history import PageRequest, parse_page_request
+from tests.worlds.history_world import ALICE, Rights, at, history, ids, row, stay
+
+MALLORY_TAG = keys.sender_tag("mallory")
+TEN = [row(n, f"m{n}") for n in range(10)]
+
+
+def page(rows: list[dict[str, Any]], access: Rights | None = None, **request: Any) -> dict[str, Any]:
+    return history(rows, access=access).room_page(ALICE, "lobby", PageRequest(**request))
+
+
+def test_the_key_of_an_item_is_a_place_before_and_after_which_a_page_starts() -> None:
+    key = page(TEN, limit=5)["items"][-1]["key"]
+
+    assert ids(page(TEN, before=key, limit=2)) == ["m4", "m3"]
+    assert ids(page(TEN, after=key, limit=2)) == ["m7", "m6"]
+
+
+def test_a_time_and_an_id_are_a_place_too_in_any_accepted_form_of_the_time() -> None:
+    assert ids(page(TEN, before=f"{at(5)}#m5", limit=2)) == ["m4", "m3"]
+    assert ids(page(TEN, after="2025-11-21T11:00:05+01:00#m5", limit=2)) == ["m7", "m6"]
+    assert ids(page(TEN, after=f"{at(5)}#cafe\u0301", limit=1)) == ids(page(TEN, after=f"{at(5)}#caf\u00e9", limit=1))
+
+
+def test_a_key_of_no_message_is_a_place_all_the_same() -> None:
+    assert ids(page(TEN, before=f"{at(5.5)}#none", limit=1)) == ["m5"]
+    assert ids(page(TEN, after=f"{at(9.5)}#none")) == []
+    assert ids(page(TEN, before=f"{at(-1)}#none")) == []
+
+
+def test_a_time_and_id_that_two_senders_share_stand_for_both_messages_and_an_items_key_for_one() -> None:
+    rows = [*TEN, row(5, "m5", user="mallory", tag=MALLORY_TAG)]
+    first, second = (item["key"] for item in page(rows, around=f"{at(5)}#m5", limit=3)["items"][1:])
+
+    assert ids(page(rows, before=f"{at(5)}#m5", limit=1)) == ["m4"]
+    assert ids(page(rows, after=f"{at(5)}#m5", limit=1)) == ["m6"]
+    assert ids(page(rows, before=first, limit=1)) == ["m5"]
+    assert ids(page(rows, after=second, limit=1)) == ["m5"]
+
+
+def test_around_a_message_there_are_items_on_both_sides_and_cursors_both_ways() -> None:
+    pages = history(TEN)
+
+    middle = pages.room_page(ALICE, "lobby", PageRequest(around=f"{at(5)}#m5", limit=4))
+    older = pages.room_page(ALICE, "lobby", PageRequest(before=middle["next"]))
+    newer = pages.room_page(ALICE, "lobby", PageRequest(after=middle["previous"]))
+
+    assert ids(middle) == ["m7", "m6", "m5", "m4"]
+    assert middle["hasMore"]
+    assert ids(older) == ["m3", "m2", "m1", "m0"]
+    assert ids(newer) == ["m9", "m8"]
+
+
+@pytest.mark.parametrize(
+    ("second", "limit", "expected"),
+    [
+        (9, 4, ["m9", "m8", "m7", "m6"]),
+        (0, 4, ["m3", "m2", "m1", "m0"]),
+        (5, 1, ["m5"]),
+        (5, 200, [f"m{n}" for n in range(9, -1, -1)]),
+        (20, 2, ["m9", "m8"]),
+        (-5, 2, ["m1", "m0"]),
+    ],
+)
+def test_around_fills_the_page_from_the_side_that_has_more(second: int, limit: int, expected: list[str]) -> None:
+    found = page(TEN, around=f"{at(second)}#m{second}", limit=limit)
+
+    assert ids(found) == expected
+    assert found["hasMore"] == (limit < 10)
+
+
+def test_around_has_more_speaks_of_both_sides_and_next_of_the_older_one() -> None:
+    all_of_them = page(TEN, around=f"{at(5)}#m5", limit=10)
+    newer_left = page(TEN, around=f"{at(0)}#m0", limit=3)
+
+    assert (all_of_them["hasMore"], all_of_them["next"]) == (False, None)
+    assert (newer_left["hasMore"], newer_left["next"]) == (True, None)
+
+
+def test_around_a_cursor_the_page_holds_what_the_cursor_stood_at() -> None:
+    pages = history(TEN)
+    first = pages.room_page(ALICE, "lobby", PageRequest(limit=3))
+
+    by_next = pages.room_page(ALICE, "lobby", PageRequest(around=first["next"], limit=3))
+    by_previous = pages.room_page(ALICE, "lobby", PageRequest(around=first["previous"], limit=3))
+
+    assert ids(by_next) == ["m8", "m7", "m6"]
+    assert ids(by_previous) == ["m9", "m8", "m7"]
+
+
+def test_around_in_an_empty_room_leads_on_to_what_will_be_said() -> None:
+    rows: list[dict[str, Any]] = []
+    pages = history(rows)
+    empty = pages.room_page(ALICE, "lobby", PageRequest(around=f"{at(5)}#m5"))
+    rows += TEN
+
+    assert empty["items"] == []
+    assert ids(pages.room_page(ALICE, "lobby", PageRequest(after=empty["previous"]))) == ["m9", "m8", "m7", "m6"]
+
+
+def test_p12_a_place_outside_of_a_members_stay_shows_only_what_is_inside() -> None:
+    rights = Rights(lobby=(stay(2, 4), stay(6, 8)))
+
+    assert ids(page(TEN, rights, around=f"{at(5)}#m5", limit=2)) == ["m6", "m3"]
+    assert ids(page(TEN, rights, before=f"{at(9)}#m9")) == ["m7", "m6", "m3", "m2"]
+    assert ids(page(TEN, rights, after=f"{at(0)}#m0")) == ["m7", "m6", "m3", "m2"]
+    assert ids(page(TEN, rights, before=f"{at(2)}#m2")) == []
+    assert ids(page(TEN, rights, after=f"{at(7)}#m7")) == []
+
+
+def test_keys_are_places_in_a_users_history_too() -> None:
+    rows = [row(n, f"m{n}", room=f"room-{n % 3}") for n in range(6)]
+    pages = history(rows)
+    key = pages.user_page(ALICE, "alice", PageRequest())["items"][2]["key"]
+
+    assert ids(pages.user_page(ALICE, "alice", PageRequest(before=key))) == ["m2", "m1", "m0"]
+    assert ids(pages.user_page(ALICE, "alice", PageRequest(after=f"{at(3)}#m3"))) == ["m5", "m4"]
+    assert ids(pages.user_page(ALICE, "alice", PageRequest(around=key, limit=3))) == ["m4", "m3", "m2"]
+
+
+@pytest.mark.parametrize("field", ["before", "after", "around"])
+@pytest.mark.parametrize("key", ["#", "x#y", "2025-11-21T10:00:00Z#", "2025-11-21T10:00:00Z#a#b", "1#2#3#4", "#m1"])
+def test_a_key_that_names_no_message_is_refused_with_its_field(field: str, key: str) -> None:
+    with pytest.raises(InvalidRequest) as refusal:
+        page(TEN, **{field: key})
+
+    (detail,) = refusal.value.details
+    assert (detail.field, detail.got) == (field, key)
+    assert "timestamp#messageId" in str(detail.allowed)
+
+
+@pytest.mark.parametrize(
+    ("places", "named"),
+    [
+        (("before", "after"), ["after"]),
+        (("before", "around"), ["around"]),
+        (("after", "around"), ["around"]),
+        (("before", "after", "around"), ["after", "around"]),
+    ],
+)
+def test_two_places_make_no_sense_and_the_second_is_named(places: tuple[str, ...], named: list[str]) -> None:
+    with pytest.raises(InvalidRequest) as refusal:
+        parse_page_request(dict.fromkeys(places, "x"))
+
+    assert [detail.field for detail in refusal.value.details] == named
+
+
+def test_p12_a_cursor_of_another_room_user_or_query_is_no_place_to_look_around() -> None:
+    cursor = page(TEN, limit=1)["next"]
+    bob = Caller("bob", "Bob", ALICE.scopes, ALICE.expires_at)
+    pages = history(TEN)
+
+    for caller, room, request in (
+        (ALICE, "other", PageRequest(around=cursor)),
+        (bob, "lobby", PageRequest(around=cursor)),
+        (ALICE, "lobby", PageRequest(around=cursor, start=at(1))),
+        (ALICE, "lobby", PageRequest(around=cursor[:-2])),
+    ):
+        with pytest.raises(InvalidCursor) as refusal:
+            pages.room_page(caller, room, request)
+        assert refusal.value.details[0].field == "around"
+
+
+def test_a_frames_numbers_are_taken_as_a_query_strings_digits() -> None:
+    assert parse_page_request({"limit": 50, "from": 1763719258722, "before": None}) == PageRequest(
+        limit=50, start="2025-11-21T10:00:58.722000Z"
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("limit", True), ("limit", 10**30), ("limit", 2.5), ("before", ["x"]), ("from", 10**30)]
+)
+def test_a_frames_field_of_another_kind_is_named(field: str, value: object) -> None:
+    with pytest.raises(InvalidRequest) as refusal:
+        parse_page_request({field: value})
+
+    assert refusal.value.details[0].field == field
+
+
+def test_a_page_is_cut_where_it_would_grow_too_long_and_says_that_there_is_more() -> None:
+    rows = [row(n, f"m{n}", message="\u0000" * 1000) for n in range(10)]
+    pages = history(rows)
+    seen: list[list[str]] = []
+    cursor: str | None = None
+    for _ in range(10):
+        found = pages.room_page(ALICE, "lobby", PageRequest(before=cursor, max_bytes=20_000))
+        seen.append(ids(found))
+        cursor = found["next"]
+        if not found["hasMore"]:
+            break
+
+    assert [message for found in seen for message in found] == [f"m{n}" for n in range(9, -1, -1)]
+    assert [len(found) for found in seen] == [3, 3, 3, 1]
+    assert len(ids(pages.room_page(ALICE, "lobby", PageRequest(after=f"{at(0)}#m0", max_bytes=1)))) == 1
+    assert len(ids(pages.room_page(ALICE, "lobby", PageRequest(around=f"{at(5)}#m5", max_bytes=1)))) == 2
+
+
+@pytest.mark.parametrize("character", ["\u0000", '"', "\\", "я", "\U0001f600", "\u2028"])
+def test_the_longest_page_of_the_longest_texts_fits_into_an_answer_of_6_mb(character: str) -> None:
+    longest = character * (4096 // len(character.encode()))
+    wide = ("\U0001f600" if character == "\u0000" else character) * 128
+    rows = [row(n, f"{n:03d}" + wide[3:], room=wide, user=wide, message=longest, username=wide) for n in range(201)]
+
+    text = history(rows).room(ALICE, wide, PageRequest(limit=200)).text()
+
+    for ensure_ascii in (True, False):
+        assert len(json.dumps({"statusCode": 200, "body": text}, ensure_ascii=ensure_ascii).encode()) < 6 * 1024 * 1024

@@ -1,0 +1,266 @@
+"""P12: what of a room, and of a user's words, a caller may read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.api.paging.cursors import CursorSigner
+from headrace.core.caller import Caller
+from headrace.core.errors import Forbidden, StoreUnavailable
+from headrace.core.times import SECOND, FixedClock
+from headrace.storage.memory import MemoryReader
+from headrace.storage.ports import RangeQuery, Rows
+from headrace.streams.chat.access import RoomAccess
+from headrace.streams.chat.history import ROOMS_PER_PAGE, History, PageRequest
+from headrace.streams.chat.memberships import Change, MemoryMemberships
+from headrace.streams.chat.rooms import MemoryRooms, Room
+from tests.worlds.history_world import ALICE, START, Rights, at, history, ids, row, stay, walk
+
+NOW = START // SECOND
+
+
+class Counting(MemoryReader):
+    """Remembers the queries."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        super().__init__(lambda _: rows)
+        self.queries: list[RangeQuery] = []
+        self.rounds = 0
+        self.given = 0
+
+    def read(self, query: RangeQuery) -> Rows:
+        self.queries.append(query)
+        rows = super().read(query)
+        self.given += len(rows.items)
+        return rows
+
+    def read_many(self, queries: Any) -> list[Rows]:
+        self.rounds += 1
+        return super().read_many(queries)
+
+
+def counting(rows: list[dict[str, Any]], access: Rights) -> tuple[History, Counting]:
+    reader = Counting(rows)
+    return History(reader, CursorSigner(b"k" * 32), "messages", FixedClock(START), access), reader
+
+
+def test_p12_a_member_reads_what_was_said_while_they_were_in_across_all_their_stays() -> None:
+    rows = [row(n, f"m{n}") for n in range(10)]
+    rights = Rights(lobby=(stay(1, 3), stay(5, 6), stay(8)))
+
+    page = history(rows, access=rights).room_page(ALICE, "lobby", PageRequest())
+
+    assert ids(page) == ["m9", "m8", "m5", "m2", "m1"]
+    assert not page["hasMore"]
+
+
+def test_a_page_skips_what_lies_between_two_stays_without_reading_it() -> None:
+    rows = [row(n, f"m{n:03d}") for n in range(100)]
+    pages, reader = counting(rows, Rights(lobby=(stay(0, 2), stay(98))))
+
+    page = pages.room_page(ALICE, "lobby", PageRequest())
+
+    assert ids(page) == ["m099", "m098", "m001", "m000"]
+    assert reader.given == 4
+
+
+def test_a_full_page_reads_only_the_stays_it_needs() -> None:
+    rows = [row(n, f"m{n:03d}") for n in range(100)]
+    pages, reader = counting(rows, Rights(lobby=tuple(stay(n, n + 5) for n in range(0, 100, 10))))
+
+    page = pages.room_page(ALICE, "lobby", PageRequest(limit=3))
+
+    assert ids(page) == ["m094", "m093", "m092"]
+    assert len(reader.queries) == 1
+
+
+def test_many_stays_in_which_nothing_was_said_are_read_several_at_once() -> None:
+    rows = [row(0.5, "old")]
+    pages, reader = counting(rows, Rights(lobby=tuple(stay(2 * n, 2 * n + 1) for n in range(100))))
+
+    page = pages.room_page(ALICE, "lobby", PageRequest())
+
+    assert ids(page) == ["old"]
+    assert reader.rounds <= 17
+
+
+def test_stays_that_touch_are_read_as_one() -> None:
+    pages, reader = counting([row(n, f"m{n}") for n in range(6)], Rights(lobby=(stay(0, 2), stay(2, 4), stay(4))))
+
+    assert len(ids(pages.room_page(ALICE, "lobby", PageRequest()))) == 6
+    assert len(reader.queries) == 1
+
+
+@pytest.mark.parametrize(("limit", "has_more"), [(2, True), (3, False), (4, False)])
+def test_has_more_is_exact_across_stays(limit: int, has_more: bool) -> None:
+    rows = [row(n, f"m{n}") for n in (1, 3, 5, 7, 9)]
+    rights = Rights(lobby=(stay(0, 2), stay(2.5, 2.7), stay(5, 6), stay(8)))
+
+    page = history(rows, access=rights).room_page(ALICE, "lobby", PageRequest(limit=limit))
+
+    assert page["hasMore"] == has_more
+    assert (page["next"] is not None) == has_more
+
+
+def test_has_more_is_exact_though_thousands_of_expired_messages_lie_in_between() -> None:
+    kept = [row(0, "kept", expiresAt=NOW + 1)]
+    expired = [row(1 + n / 1000, f"old{n}", expiresAt=NOW) for n in range(6_000)]
+    newest = [row(90, "new1"), row(91, "new2")]
+
+    for rows, has_more in ((kept + expired + newest, True), (expired + newest, False)):
+        pages, reader = counting(rows, Rights())
+        page = pages.room_page(ALICE, "lobby", PageRequest(limit=2))
+
+        assert (ids(page), page["hasMore"]) == (["new2", "new1"], has_more)
+        assert reader.rounds < 12
+
+
+def test_a_walk_through_expired_messages_visits_the_others_once_in_both_directions() -> None:
+    rows = [row(n, f"m{n:03d}", expiresAt=NOW + (n % 7 == 0)) for n in range(300)]
+    expected = [f"m{n:03d}" for n in range(299, -1, -1) if n % 7 == 0]
+
+    back = walk(history(rows), limit=4, direction="before")
+
+    assert [message for page in back for message in page] == expected
+    assert all(len(page) == 4 for page in back[:-1])
+
+
+def test_p12_a_room_one_was_never_in_is_forbidden() -> None:
+    with pytest.raises(Forbidden):
+        history([row(1, "m1")], access=Rights(lobby=None)).room_page(ALICE, "lobby", PageRequest())
+
+
+def test_p12_ones_own_words_are_always_there_and_others_only_where_one_may_read_them_now() -> None:
+    rights = Rights(secret=None, club=(stay(2, 4),))
+    rows = [row(n, f"{user}-{room}-{n}", room=room, user=user) for user in ("alice", "bob")
+            for room in ("open", "club", "secret") for n in (1, 3, 5)]  # fmt: skip
+    pages = history(rows, access=rights)
+
+    mine = pages.user_page(ALICE, "alice", PageRequest())
+    bobs = pages.user_page(ALICE, "bob", PageRequest())
+
+    assert len(ids(mine)) == 9
+    assert sorted(ids(bobs)) == ["bob-club-3", "bob-open-1", "bob-open-3", "bob-open-5"]
+    assert not bobs["hasMore"]
+
+
+def test_each_room_is_asked_for_once_in_a_page_of_somebody_elses_words_and_never_in_ones_own() -> None:
+    rights = Rights()
+    rows = [row(n, f"m{n}", room=f"room-{n % 3}", user=user) for user in ("alice", "bob") for n in range(15)]
+    pages = history(rows, access=rights)
+
+    pages.user_page(ALICE, "alice", PageRequest())
+    assert rights.asked == []
+
+    pages.user_page(ALICE, "bob", PageRequest())
+    assert sorted(rights.asked) == ["room-0", "room-1", "room-2"]
+
+
+def test_p12_a_page_of_somebody_elses_words_does_bounded_work_says_so_and_the_walk_still_reaches_all() -> None:
+    secret = [row(1 + n / 1000, f"s{n}", room="secret", user="bob") for n in range(4_000)]
+    rows = [row(0, "first", user="bob"), *secret, row(90, "last", user="bob")]
+    pages, reader = counting(rows, Rights(secret=None))
+    seen: list[str] = []
+    cursor: str | None = None
+    lengths = []
+    for _ in range(20):
+        before = reader.given
+        page = pages.user_page(ALICE, "bob", PageRequest(before=cursor))
+        lengths.append(reader.given - before)
+        seen += ids(page)
+        cursor = page["next"]
+        if not page["hasMore"]:
+            break
+
+    assert seen == ["last", "first"]
+    assert len(lengths) > 1
+    assert max(lengths) < 3_000
+
+
+def test_a_page_of_somebody_elses_words_asks_for_a_bounded_number_of_rooms() -> None:
+    rooms = {f"room-{n:03d}": None for n in range(130)}
+    rights = Rights(**rooms)
+    rows = [row(n / 1000, f"m{n}", room=room, user="bob") for n, room in enumerate(rooms)]
+    rows.append(row(-1, "open one", user="bob"))
+    pages = history(rows, access=rights)
+    cursor, asked, found = None, [], []
+    while True:
+        rights.asked.clear()
+        page = pages.user_page(ALICE, "bob", PageRequest(before=cursor))
+        asked.append(len(rights.asked))
+        found += ids(page)
+        cursor = page["next"]
+        if not page["hasMore"]:
+            break
+
+    assert found == ["open one"]
+    assert max(asked) == ROOMS_PER_PAGE
+
+
+def test_p12_a_cursor_tells_nothing_of_a_message_that_its_caller_may_not_read() -> None:
+    rows = [row(n / 1000, f"hidden-{n}", room="secret-plans", user="bob") for n in range(4_000)]
+    page = history(rows, access=Rights(**{"secret-plans": None})).user_page(ALICE, "bob", PageRequest())
+
+    raw = CursorSigner(b"k" * 32)._body(page["next"], _user_query(), "before")
+    assert raw is not None
+    assert b"secret-plans" in raw
+    assert b"secret" not in _decoded(page["next"])
+    assert b"2025-" not in _decoded(page["next"])
+
+
+def test_rights_that_cannot_be_told_are_a_503_and_never_a_page() -> None:
+    class Away(Rights):
+        def reach(self, caller: Caller, room_id: str) -> Any:
+            raise StoreUnavailable("rooms are away")
+
+    pages = history([row(1, "m1", user="bob")], access=Away())
+
+    with pytest.raises(StoreUnavailable):
+        pages.room_page(ALICE, "lobby", PageRequest())
+    with pytest.raises(StoreUnavailable):
+        pages.user_page(ALICE, "bob", PageRequest())
+
+
+def test_reaches_of_several_rooms_are_each_rooms_reach_in_two_questions() -> None:
+    rooms, memberships = MemoryRooms(), MemoryMemberships()
+    access = RoomAccess(rooms, memberships)
+    for name, kind in (("hall", "open"), ("club", "members"), ("secret", "members")):
+        rooms.create(Room(name, kind, "group", at(0), "bob"))
+    memberships.add(Change(user_id="alice", room_id="club", kind="join", event=f"{at(1)}#j"))
+    names = ["club", "hall", "secret", "unknown"]
+    before = rooms.reads + memberships.reads
+
+    together = access.reaches(ALICE, names)
+
+    assert rooms.reads + memberships.reads == before + 2
+    for name in names:
+        try:
+            assert together[name] == access.reach(ALICE, name)
+        except Forbidden:
+            assert together[name] is None
+    assert [name for name, reach in together.items() if reach is None] == ["secret"]
+
+
+@pytest.mark.parametrize("left_out", ["rooms", "memberships"])
+def test_p12_what_a_table_leaves_out_is_no_right(left_out: str) -> None:
+    rooms, memberships = MemoryRooms(), MemoryMemberships()
+    rooms.create(Room("club", "members", "group", at(0), "bob"))
+    part = rooms if left_out == "rooms" else memberships
+    part.get_many = lambda _: {}  # type: ignore[method-assign]
+
+    with pytest.raises(StoreUnavailable):
+        RoomAccess(rooms, memberships).reaches(ALICE, ["club"])
+
+
+def _user_query() -> Any:
+    from headrace.api.paging.cursors import Query
+
+    return Query("user", "bob", "alice", None, None)
+
+
+def _decoded(cursor: str) -> bytes:
+    import base64
+
+    return base64.urlsafe_b64decode(cursor + "==")

@@ -1,0 +1,319 @@
+"""From stored rows to live copies: which rooms, which frames, and that nothing of it is anybody else's trouble."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.core.errors import StoreUnavailable
+from headrace.core.items import Item
+from headrace.core.keys import live_marker
+from headrace.core.times import SECOND, FixedClock
+from headrace.live import frames
+from headrace.live.connections import Subscription
+from headrace.live.memory import MemoryConnections
+from headrace.live.subscriber_hints import LOOK_SECONDS, LOOKS, MARK_SECONDS, NONE, REST_SECONDS, SOME, SubscriberHints
+from headrace.persist.persister import Persister
+from headrace.queues.memory import MemoryLivePublisher
+from headrace.queues.names import live_queue, live_queues
+from headrace.queues.ports import RetryRecord
+from headrace.runtime.observability import Meter
+from headrace.storage.memory import MemoryCache
+from headrace.streams.chat.live_hook import LiveHook
+from headrace.streams.chat.stream import CHAT
+from headrace.streams.probe import PROBE
+from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message, sender
+from tests.worlds.write_path import Lanes
+
+
+class Live:
+    """A listener of stored rows with all that it asks, on a clock that the test moves."""
+
+    def __init__(self) -> None:
+        self.clock = FixedClock(NOW)
+        self.cache = MemoryCache(self.clock)
+        self.connections = CountedConnections(self.clock)
+        self.audience = SubscriberHints(self.cache, self.connections, lambda: self.clock.now() / SECOND)
+        self.publisher = MemoryLivePublisher()
+        self.listener = LiveHook(self.audience, self.publisher)
+
+    def subscribe(self, room: str, connection: str = "c-1", since: str | None = None) -> None:
+        self.connections.subscribe(room, connection, caller(), self.clock.now() // SECOND, since)
+        self.audience.gained(room)
+
+    def store(self, *items: Item) -> None:
+        assert self.listener.stored(CHAT, items) == [None] * len(items)
+
+    def mark(self, room: str) -> bytes | None:
+        return self.cache.get_many([live_marker(room)])[0]
+
+    def pushed(self) -> list[tuple[str, list[str]]]:
+        """Rooms and texts, in the order in which they were published."""
+        found = []
+        for each in self.publisher.sent:
+            room, items = frames.parse(each.body)
+            assert each.routing_key == live_queue(room)
+            found.append((room, [item["message"] for item in items]))
+        return found
+
+
+class CountedConnections(MemoryConnections):
+    """Counts looks, may be away, and may take its time."""
+
+    def __init__(self, clock: FixedClock) -> None:
+        super().__init__(clock)
+        self.clock = clock
+        self.looks = 0
+        self.down = False
+        self.takes = 0.0
+
+    def has_subscriptions(self, room_id: str) -> bool:
+        self.looks += 1
+        if self.down:
+            raise StoreUnavailable("away")
+        found = super().has_subscriptions(room_id)
+        self.clock.advance(self.takes)
+        return found
+
+
+def row(room: str = "kitchen", text: str = "hello", id: str = "m-1") -> Item:
+    event = CHAT.accept(message(roomId=room, message=text, messageId=id), sender()).event
+    return CHAT.item(event, CLOCK.now(), TABLE)
+
+
+def test_messages_of_a_room_that_somebody_listens_to_go_out_together_as_history_shows_them() -> None:
+    live = Live()
+    live.subscribe("kitchen")
+
+    live.store(row(text="one"), row("hall"), row(text="two", id="m-2"), row(text="two", id="m-2"))
+
+    assert live.pushed() == [("kitchen", ["one", "two"])]
+    (frame,) = [json.loads(each.body) for each in live.publisher.sent]
+    assert frame["type"] == "messages"
+    assert frame["items"][0] == {
+        "key": row()["timestampSk"],
+        "roomId": "kitchen",
+        "messageId": "m-1",
+        "timestamp": NOW,
+        "userId": "alice",
+        "username": "Alice",
+        "message": "one",
+        "messageType": "TEXT",
+    }
+
+
+def test_a_room_without_listeners_costs_one_read_of_the_cache_and_a_look_now_and_then() -> None:
+    live = Live()
+    live.store(row())
+    looks, calls = live.connections.looks, live.cache.calls
+
+    for _ in range(100):
+        live.store(row(), row(id="m-2"))
+
+    assert (looks, live.connections.looks) == (1, 1)
+    assert live.cache.calls - calls == 100
+    assert live.pushed() == []
+    live.clock.advance(MARK_SECONDS)
+    live.store(row())
+    assert live.connections.looks == 2
+
+
+def test_what_is_not_chat_is_not_pushed() -> None:
+    live = Live()
+
+    assert live.listener.stored(PROBE, [{}, {}]) == [None, None]
+    assert live.cache.calls == 0
+
+
+def test_whoever_subscribes_is_heard_of_at_once_though_the_room_was_silent_a_moment_ago() -> None:
+    live = Live()
+    live.store(row(text="before"))
+    assert live.mark("kitchen") == NONE
+
+    live.subscribe("kitchen")
+    live.store(row(text="after"))
+
+    assert live.pushed() == [("kitchen", ["after"])]
+
+
+def test_a_look_from_before_a_subscription_does_not_hide_it() -> None:
+    """The race: persist looks and finds nobody, the row and its mark are written, and only then persist would mark."""
+    live = Live()
+
+    class Raced(CountedConnections):
+        def has_subscriptions(self, room_id: str) -> bool:
+            found = super().has_subscriptions(room_id)
+            live.subscribe(room_id)
+            return found
+
+    live.audience._connections = Raced(live.clock)
+
+    live.store(row(text="first"))
+    live.store(row(text="second"))
+
+    assert live.mark("kitchen") == SOME
+    assert live.pushed() == [("kitchen", ["first"]), ("kitchen", ["second"])]
+
+
+def test_a_look_that_took_long_marks_nothing() -> None:
+    live = Live()
+    live.connections.takes = LOOK_SECONDS
+
+    live.store(row())
+
+    assert live.mark("kitchen") is None
+
+
+def test_a_room_is_known_to_have_listeners_without_a_look_for_every_batch() -> None:
+    live = Live()
+    live.subscribe("kitchen")
+    live.cache.clear()
+
+    for _ in range(10):
+        live.store(row())
+
+    assert len(live.pushed()) == 10
+    assert live.connections.looks == 1
+
+
+@pytest.mark.parametrize("state", ["down", "emptied"])
+def test_p10_without_the_cache_everything_that_is_listened_to_is_pushed(state: str) -> None:
+    live = Live()
+    live.subscribe("kitchen")
+    live.store(row())
+    if state == "down":
+        live.cache.down = True
+    else:
+        live.cache.clear()
+
+    live.store(row(text="again"))
+
+    assert live.pushed()[-1] == ("kitchen", ["again"])
+
+
+def test_subscribing_works_without_the_cache() -> None:
+    live = Live()
+    live.cache.down = True
+
+    live.subscribe("kitchen")
+
+    assert live.connections.subscriptions("kitchen") == [Subscription("c-1", "alice")]
+
+
+def test_a_table_that_is_away_is_asked_once_and_everything_is_pushed() -> None:
+    live = Live()
+    live.connections.down = True
+
+    for room in ("a", "b", "c"):
+        live.store(row(room))
+
+    assert [room for room, _ in live.pushed()] == ["a", "b", "c"]
+    assert live.connections.looks == 1
+    live.clock.advance(REST_SECONDS)
+    live.store(row("d"))
+    assert live.connections.looks == 2
+
+
+def test_a_batch_of_many_rooms_looks_at_a_few_of_them_only() -> None:
+    live = Live()
+
+    live.store(*(row(f"room-{number}") for number in range(50)))
+
+    assert live.connections.looks == LOOKS
+    assert len(live.pushed()) == 50 - LOOKS
+
+
+def test_a_broker_that_takes_no_live_copies_is_nobodys_trouble() -> None:
+    live = Live()
+    live.subscribe("kitchen")
+    live.publisher.down = True
+
+    live.store(row())
+
+
+def test_even_an_error_of_ours_sends_no_event_back() -> None:
+    live = Live()
+    live.listener = LiveHook(live.audience, None)  # type: ignore[arg-type]
+    live.subscribe("kitchen")
+
+    live.store(row())
+
+
+@pytest.mark.parametrize("lane", ["main", "retry"])
+def test_both_lanes_publish_what_they_stored_and_only_that(lane: str) -> None:
+    live, lanes = Live(), Lanes()
+    tables = {"chat": TABLE, "probe": TABLE}
+    lanes.persister = Persister(lanes.store, lanes.retry, tables, CLOCK, after=(live.listener,))
+    live.subscribe("kitchen")
+    lanes.acceptor.accept(
+        CHAT, caller(), [message(message="kept"), message(messageId="m-2", message="not kept")], "r", Meter()
+    )
+    lanes.store.throttled = lambda item: item["messageId"] == "m-2"
+
+    if lane == "main":
+        lanes.persist(*lanes.broker.bodies())
+    else:
+        lanes.persist_retry(*(RetryRecord(body, {}) for body in lanes.broker.bodies()))
+
+    assert live.pushed() == [("kitchen", ["kept"])]
+
+
+def test_a_rooms_copies_all_go_through_one_queue() -> None:
+    names = {live_queue(f"room {number}") for number in range(100)}
+
+    assert names == set(live_queues())
+    assert live_queue("кухня") == live_queue("кухня")
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=2000)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(min_size=1, max_size=128), st.lists(texts, max_size=60), st.booleans())
+def test_frames_hold_every_item_in_order_and_are_never_too_long(room: str, messages: list[str], missed: bool) -> None:
+    room = room.encode("utf-8", "replace").decode()
+    items = [{"key": f"k{at}", "timestamp": NOW, "message": text} for at, text in enumerate(messages)]
+
+    made = frames.frames(room, items, missed=missed)
+
+    assert all(len(frame) <= frames.FRAME_BYTES for frame in made)
+    parsed = [frames.parse(frame) for frame in made]
+    assert [item for _, found in parsed for item in found] == items
+    assert {found for found, _ in parsed} <= {room}
+    assert [json.loads(frame).get("missed", False) for frame in made] == [missed and not at for at in range(len(made))]
+    sizes = [len(frame) for frame in made]
+    assert all(first + second > frames.FRAME_BYTES for first, second in itertools.pairwise(sizes))
+
+
+def test_an_item_that_no_frame_holds_is_said_to_be_missed() -> None:
+    def item(text: str) -> dict[str, Any]:
+        return {"key": "k", "timestamp": NOW, "message": text}
+
+    made = [json.loads(each) for each in frames.frames("r", [item("x" * 40_000), item("small")])]
+
+    assert [(len(each["items"]), each.get("missed")) for each in made] == [(1, True)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\xff",
+        b"[]",
+        b'"x"',
+        b"{}",
+        b'{"roomId":1,"items":[]}',
+        b'{"roomId":"r","items":{}}',
+        b'{"roomId":"r","items":[1]}',
+        b'{"roomId":"r","items":[{"key":"k"}]}',
+        b"[" * 100_000,
+    ],
+)
+def test_what_is_no_frame_is_said_to_be_none(body: bytes) -> None:
+    with pytest.raises(ValueError):
+        frames.parse(body)

@@ -1,0 +1,279 @@
+"""P10: the newest page out of the cache, which may be away, emptied, slow, stopped or full of nonsense at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from headrace.api.paging.cursors import CursorSigner
+from headrace.api.paging.page import ROWS
+from headrace.core.caller import Caller
+from headrace.core.errors import Forbidden
+from headrace.core.keys import newest_page
+from headrace.core.times import FixedClock
+from headrace.storage.memory import MemoryCache, MemoryReader
+from headrace.storage.ports import RangeQuery, Rows
+from headrace.streams.chat.history import History, PageRequest
+from headrace.streams.chat.newest_page_cache import NewestPageCache, NewestPageHook
+from headrace.streams.chat.stream import CHAT
+from headrace.streams.probe import PROBE
+from tests.worlds.history_world import ALICE, START, Rights, at, ids, row, stay
+
+BOB = Caller("bob", "Bob", ALICE.scopes, ALICE.expires_at)
+
+
+class Room:
+    """A busy room with its cache: ``pages`` reads it, ``reads`` counts what the table was asked for."""
+
+    def __init__(self, count: int, **reaches: Any) -> None:
+        self.rows = [row(n, f"m{n:03d}") for n in range(count)]
+        self.clock = FixedClock(START)
+        self.cache = MemoryCache(self.clock)
+        self.reads = 0
+        self.while_reading: Callable[[], None] = lambda: None
+        self.rights = Rights(**reaches)
+        signer = CursorSigner(b"k" * 32)
+        newest = NewestPageCache(self.cache, self.clock)
+        newest.find("lobby")
+        self.pages = History(self, signer, "messages", self.clock, self.rights, newest)
+        self.table_only = History(MemoryReader(self.table), signer, "messages", self.clock, self.rights)
+
+    def table(self, _: str) -> list[dict[str, Any]]:
+        return self.rows
+
+    def read(self, query: RangeQuery) -> Rows:
+        self.reads += 1
+        found = MemoryReader(self.table).read(query)
+        self.while_reading()
+        return found
+
+    def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
+        return [self.read(query) for query in queries]
+
+    def page(self, caller: Caller = ALICE, **request: Any) -> dict[str, Any]:
+        return self.pages.room_page(caller, "lobby", PageRequest(**request))
+
+    def store(self, second: float, message_id: str) -> None:
+        new = row(second, message_id)
+        self.rows.append(new)
+        NewestPageHook(self.cache).stored(CHAT, [new])
+
+
+@pytest.mark.parametrize("count", [0, 1, ROWS - 1, ROWS, ROWS + 1, ROWS + 2, 60])
+@pytest.mark.parametrize("limit", [1, 5, ROWS - 1, ROWS])
+def test_p10_a_page_from_the_cache_is_the_page_from_the_table_word_for_word(count: int, limit: int) -> None:
+    room = Room(count)
+    expected = room.table_only.room_page(ALICE, "lobby", PageRequest(limit=limit))
+
+    missed, hit = room.page(limit=limit), room.page(limit=limit)
+
+    assert (missed, hit) == (expected, expected)
+    assert room.reads == 1
+
+
+def test_the_newest_page_of_a_busy_room_costs_one_round_trip_to_the_cache_and_no_read() -> None:
+    room = Room(60)
+    room.page()
+    calls, reads = room.cache.calls, room.reads
+
+    for caller in (ALICE, BOB):
+        for limit in (1, 7, 20):
+            room.page(caller, limit=limit)
+
+    assert room.reads == reads
+    assert room.cache.calls == calls + 6
+
+
+def test_a_room_that_nobody_asked_for_in_the_last_minute_costs_the_cache_nothing() -> None:
+    room = Room(60)
+    room.page()
+    room.clock.advance(61)
+    calls = room.cache.calls
+
+    first = room.page()
+    assert room.cache.calls == calls
+
+    assert room.page() == room.page() == first
+    assert room.cache.calls > calls
+
+
+def test_one_environment_remembers_a_bounded_number_of_rooms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headrace.streams.chat.newest_page_cache.REMEMBERED", 3)
+    cache = MemoryCache(FixedClock(START))
+    newest = NewestPageCache(cache, FixedClock(START))
+
+    for room_id in ("a", "b", "c", "a", "d", "a", "b"):
+        newest.find(room_id)
+
+    assert cache.calls == 2
+
+
+def test_p12_cursors_of_a_cached_page_are_its_callers_own_and_lead_on() -> None:
+    room = Room(60)
+    room.page(BOB)
+    mine, bobs = room.page(), room.page(BOB)
+
+    assert mine["items"] == bobs["items"]
+    assert mine["next"] != bobs["next"]
+    assert ids(room.page(before=mine["next"], limit=2)) == ["m039", "m038"]
+
+
+@pytest.mark.parametrize("request_", [{"limit": 21}, {"limit": 200}, {"start": at(3)}, {"before": 1}])
+def test_any_other_page_comes_from_the_table(request_: dict[str, Any]) -> None:
+    room = Room(60)
+    if "before" in request_:
+        request_ = {"before": room.page(limit=1)["next"]}
+    calls, reads = room.cache.calls, room.reads
+
+    room.page(**request_)
+
+    assert (room.reads, room.cache.calls) == (reads + 1, calls)
+
+
+def test_p10_a_stored_message_is_on_the_next_page() -> None:
+    room = Room(60)
+    room.page()
+
+    room.store(90, "new")
+
+    assert ids(room.page())[0] == "new"
+
+
+def test_p10_a_cached_page_is_never_older_than_two_seconds_though_no_writer_says_anything() -> None:
+    room = Room(60)
+    room.page()
+    room.rows.append(row(90, "new"))
+
+    room.clock.advance(1.99)
+    before_that = ids(room.page())
+    room.clock.advance(0.02)
+
+    assert before_that[0] == "m059"
+    assert ids(room.page())[0] == "new"
+
+
+def test_p10_age_counts_from_before_the_table_was_read() -> None:
+    room = Room(60)
+    room.while_reading = lambda: room.clock.advance(1.5)
+    room.page()
+    room.while_reading = lambda: None
+    room.rows.append(row(90, "new"))
+
+    room.clock.advance(0.6)
+
+    assert ids(room.page())[0] == "new"
+
+
+def test_p10_a_read_that_took_longer_than_that_is_not_kept() -> None:
+    room = Room(60)
+    room.while_reading = lambda: room.clock.advance(2.5)
+
+    room.page()
+
+    assert room.cache.get_many([newest_page("lobby")]) == [None]
+
+
+def test_p10_what_a_stopped_cache_kept_for_too_long_is_not_believed() -> None:
+    room = Room(60)
+    room.page()
+    (kept,) = room.cache.get_many([newest_page("lobby")])
+    room.rows.append(row(90, "new"))
+    room.clock.advance(60)
+    assert kept is not None
+    room.cache.set(newest_page("lobby"), kept, 2)
+
+    assert ids(room.page())[0] == "new"
+
+
+@pytest.mark.parametrize("value", [b"", b"\xff\xfe", b"{}", b"2 0 1", b"1 x 1\n", b"1 1 1 1"])
+def test_p10_what_this_code_did_not_keep_is_not_believed(value: bytes) -> None:
+    room = Room(60)
+    room.cache.set(newest_page("lobby"), value, 2)
+
+    assert len(ids(room.page())) == 20
+
+
+def test_p10_with_the_cache_away_the_page_is_the_same_and_it_is_asked_once() -> None:
+    room = Room(60)
+    expected = room.page()
+    room.cache.clear()
+    room.cache.down = True
+
+    assert room.page() == expected
+
+
+def test_p10_a_cache_that_was_slow_to_say_that_it_has_nothing_is_not_asked_to_keep_anything() -> None:
+    room = Room(60)
+
+    class Slow(MemoryCache):
+        def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
+            room.clock.advance(0.09)
+            return super().get_many(keys)
+
+    slow = Slow(room.clock)
+    newest = NewestPageCache(slow, room.clock)
+    pages = History(room, CursorSigner(b"k" * 32), "messages", room.clock, room.rights, newest)
+    newest.find("lobby")
+
+    pages.room_page(ALICE, "lobby", PageRequest())
+
+    assert slow.calls == 1
+
+
+def test_p12_a_member_whose_stay_covers_the_newest_page_gets_it_from_the_cache_and_others_get_their_own() -> None:
+    room = Room(60, lobby=(stay(0),))
+    room.page()
+    reads = room.reads
+
+    room.rights.stays["lobby"] = (stay(5, 7), stay(30))
+    assert len(ids(room.page())) == 20
+    assert room.reads == reads
+
+    for intervals in ((stay(39.5),), (stay(50),), (stay(0, 55),), (stay(0, 50), stay(58)), (stay(70),)):
+        room.rights.stays["lobby"] = intervals
+        assert room.page() == room.table_only.room_page(ALICE, "lobby", PageRequest())
+
+
+def test_p12_a_removed_member_gets_nothing_newer_out_of_the_cache() -> None:
+    room = Room(60, lobby=(stay(0),))
+    room.page()
+
+    room.rights.stays["lobby"] = (stay(0, 30),)
+    assert ids(room.page())[0] == "m029"
+
+    room.rights.stays["lobby"] = None
+    with pytest.raises(Forbidden):
+        room.page()
+
+
+@pytest.mark.parametrize("intervals", [(stay(50),), (stay(0, 30),), (stay(0, 30), stay(55)), (stay(70),)])
+def test_p12_what_one_member_does_not_see_is_never_kept_as_the_newest_of_the_room(intervals: Any) -> None:
+    room = Room(60, lobby=intervals)
+    room.page()
+    room.rights.stays["lobby"] = (stay(0),)
+
+    assert room.page() == room.table_only.room_page(ALICE, "lobby", PageRequest())
+
+
+def test_writers_forget_each_room_once_in_one_round_trip_and_only_rooms_of_messages() -> None:
+    cache = MemoryCache(FixedClock(START))
+    items = [row(n, f"m{n}", room=f"room-{n % 3}") for n in range(25)]
+    for n in range(3):
+        cache.set(newest_page(f"room-{n}"), b"x", 2)
+    calls = cache.calls
+
+    assert NewestPageHook(cache).stored(PROBE, items) == [None] * 25
+    assert cache.calls == calls
+
+    assert NewestPageHook(cache).stored(CHAT, items) == [None] * 25
+    assert cache.calls == calls + 1
+    assert cache.get_many([newest_page(f"room-{n}") for n in range(3)]) == [None] * 3
+
+
+def test_a_cache_that_is_away_keeps_no_message_from_being_stored() -> None:
+    cache = MemoryCache()
+    cache.down = True
+
+    assert NewestPageHook(cache).stored(CHAT, [row(1, "m1")]) == [None]

@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.core import keys, times
+from headrace.core.errors import InvalidEvent, PoisonRecord
+from headrace.streams import CHAT
+from headrace.streams.registry import stream_named
+from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender
+
+
+def refused(raw: object, **of: Any) -> dict[str, tuple[str, object, str | None]]:
+    with pytest.raises(InvalidEvent) as caught:
+        CHAT.accept(raw, sender(**of))
+    return {each.field: (each.message, each.got, each.allowed) for each in caught.value.details}
+
+
+def test_a_message_keeps_the_senders_id_and_time() -> None:
+    stamped = CHAT.accept(message(), sender())
+
+    assert stamped.receipt == {"roomId": "kitchen", "messageId": "m-1", "timestamp": NOW}
+    assert stamped.event == {
+        **stamped.receipt,
+        "userId": "alice",
+        "username": "Alice",
+        "message": "hello",
+        "messageType": "TEXT",
+        "sender": keys.sender_tag("alice"),
+    }
+
+
+def test_a_retry_with_the_same_id_and_time_is_the_same_event() -> None:
+    """Fault 5 of the design: a fresh id per send makes a retry a new row."""
+    first = CHAT.accept(message(), sender())
+    CLOCK.advance(1)
+    again = CHAT.accept(message(), sender())
+    CLOCK.advance(-1)
+
+    assert first.key == again.key
+    assert first.event == again.event
+
+
+def test_another_senders_event_with_the_same_id_and_time_is_another_event() -> None:
+    """Fault 19 of the design: someone else's message overwritten (P12)."""
+    assert CHAT.accept(message(), sender("alice")).key != CHAT.accept(message(), sender("mallory")).key
+
+
+def test_an_event_without_a_time_has_the_time_in_its_uuid7() -> None:
+    inside = times.micros_of(NOW) // 1000 * 1000 - times.HOUR
+    message_id = times.new_message_id(inside)
+
+    assert CHAT.accept(message(messageId=message_id, timestamp=None), sender()).receipt["timestamp"] == times.iso(
+        inside
+    )
+
+
+def test_an_event_with_neither_time_has_the_servers() -> None:
+    stamped = CHAT.accept({"roomId": "kitchen", "message": "hello"}, sender())
+
+    assert stamped.receipt["timestamp"] == NOW
+    assert times.uuid7_micros(stamped.receipt["messageId"]) == CLOCK.now() // 1000 * 1000
+
+
+def test_events_of_one_request_without_times_keep_their_order() -> None:
+    one = sender()
+    stamped = [CHAT.accept({"roomId": "kitchen", "message": str(number)}, one) for number in range(50)]
+
+    assert sorted(stamped, key=lambda each: each.key) == stamped
+
+
+def test_an_id_that_comes_twice_in_a_request_without_a_time_is_one_event() -> None:
+    one = sender()
+    raw = message(timestamp=None)
+
+    assert CHAT.accept(raw, one).key == CHAT.accept(raw, one).key
+
+
+@pytest.mark.parametrize(
+    ("offset", "trusted", "taken"),
+    [
+        (5 * times.MINUTE, False, True),
+        (5 * times.MINUTE + 1, False, False),
+        (5 * times.MINUTE + 1, True, False),
+        (-24 * times.HOUR, False, True),
+        (-24 * times.HOUR - 1, False, False),
+        (-20 * 365 * times.DAY, True, True),
+    ],
+)
+@pytest.mark.parametrize("field", ["timestamp", "messageId"])
+def test_a_time_is_bounded_ahead_for_all_and_in_age_for_the_untrusted(
+    field: str, offset: int, trusted: bool, taken: bool
+) -> None:
+    at = CLOCK.now() + offset
+    if field == "messageId":
+        # A UUIDv7 holds milliseconds: move to the one that is on the same side of the bound.
+        at = at // 1000 * 1000 if offset in (5 * times.MINUTE, -24 * times.HOUR - 1) else (at // 1000 + 1) * 1000
+        raw = message(messageId=times.new_message_id(at), timestamp=None)
+    else:
+        raw = message(timestamp=times.iso(at))
+
+    if taken:
+        CHAT.accept(raw, sender(trusted=trusted))
+    else:
+        what, _, allowed = refused(raw, trusted=trusted)[field]
+        assert what in ("is too far ahead", "is too old")
+        assert NOW in (allowed or "")
+
+
+def test_a_trusted_producer_may_name_the_user_and_others_may_not() -> None:
+    """P12: user id and username come from the token."""
+    raw = message(userId="bob", username="Bob")
+
+    trusted = CHAT.accept(raw, sender(trusted=True))
+
+    assert (trusted.event["userId"], trusted.event["username"]) == ("bob", "Bob")
+    assert refused(raw)["userId"][0] == "is not the token's"
+    assert refused(message(username="Bob"))["username"][0] == "is not the token's"
+
+
+def test_naming_oneself_is_no_offence() -> None:
+    assert CHAT.accept(message(userId="alice", username="Alice"), sender()).event["userId"] == "alice"
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "what", "got"),
+    [
+        ({"roomId": "a#b"}, "roomId", "contains '#'", "a#b"),
+        ({"roomId": ""}, "roomId", "is empty", ""),
+        ({"roomId": 7}, "roomId", "is not a text", 7),
+        ({"messageId": "x" * 129}, "messageId", "is longer than 128 characters", "x" * 64 + "…"),
+        ({"message": "x" * 4097}, "message", "is longer than 4096 bytes", "x" * 64 + "…"),
+        ({"message": "é" * 2049}, "message", "is longer than 4096 bytes", "é" * 64 + "…"),
+        ({"message": None}, "message", "is not a text", None),
+        ({"message": "\ud800"}, "message", "is not valid Unicode", "?"),
+        ({"timestamp": "yesterday"}, "timestamp", "is not a time with a zone", "yesterday"),
+        ({"messageType": "SHOUT"}, "messageType", "is not one of the allowed values", "SHOUT"),
+        ({"messageType": {}}, "messageType", "is not one of the allowed values", "an object with 0 fields"),
+    ],
+)
+def test_a_refused_field_is_named_with_what_came_and_what_is_allowed(
+    fields: dict[str, Any], field: str, what: str, got: object
+) -> None:
+    message_given, got_given, allowed = refused(message(**fields))[field]
+
+    assert (message_given, got_given) == (what, got)
+    assert allowed
+
+
+def test_every_wrong_field_is_named_at_once() -> None:
+    assert set(refused({"roomId": "#", "timestamp": 1.5})) == {"roomId", "message", "timestamp"}
+
+
+@pytest.mark.parametrize("raw", [None, 7, "text", [], [message()]])
+def test_what_is_no_object_is_refused(raw: object) -> None:
+    assert refused(raw)["event"][2] == "a JSON object"
+
+
+@pytest.mark.parametrize("text", ["", " ", "\x00\x01\x1f", "x" * 4096, "é" * 2048, "👩‍👩‍👧", "\u202e", "\n\r\t"])
+def test_any_text_up_to_the_limit_arrives_as_it_was_sent(text: str) -> None:
+    stamped = CHAT.accept(message(message=text), sender())
+
+    assert CHAT.item(stamped.event, CLOCK.now(), TABLE)["message"] == text
+
+
+def test_an_event_that_was_old_when_it_was_accepted_is_kept_from_then_on() -> None:
+    old = CHAT.accept(message(timestamp="2004-11-15T03:00:00Z"), sender(trusted=True))
+
+    assert CHAT.item(old.event, CLOCK.now(), TABLE)["expiresAt"] == CLOCK.now() // times.SECOND + 30 * 86400
+
+
+@pytest.mark.parametrize("age", [0, 3600, 86_399, 86_400])
+def test_a_client_that_sends_an_event_again_does_not_change_when_it_expires(age: int) -> None:
+    """P3: and never is it kept for less than the retention, nor for more than a day longer."""
+    timestamp = times.iso(CLOCK.now() - age * times.SECOND)
+    event = CHAT.accept(message(timestamp=timestamp), sender()).event
+
+    first = CHAT.item(event, CLOCK.now() - age * times.SECOND, TABLE)
+
+    assert CHAT.item(event, CLOCK.now(), TABLE) == first
+    assert 30 * 86400 <= first["expiresAt"] - CLOCK.now() // times.SECOND <= 31 * 86400
+
+
+def test_a_row_has_the_keys_of_all_indexes() -> None:
+    old = CHAT.accept(message(timestamp="2004-11-15T03:00:00Z"), sender(trusted=True))
+
+    row = CHAT.item(old.event, CLOCK.now(), TABLE)
+
+    assert row["timestampSk"] == f"2004-11-15T03:00:00.000000Z#m-1#{keys.sender_tag('alice')}"
+    assert row["bucketId"] == keys.bucket_id("m-1", 8)
+    assert {CHAT.partition_key, CHAT.sort_key} <= row.keys()
+    assert all({index.partition_key, index.sort_key} <= row.keys() for index in CHAT.indexes)
+
+
+def test_a_row_stays_for_ever_when_there_is_no_retention() -> None:
+    stamped = CHAT.accept(message(), sender())
+
+    assert "expiresAt" not in CHAT.item(stamped.event, CLOCK.now(), TABLE.model_copy(update={"retention_days": 0}))
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"roomId": None}, "invalid_event"),
+        ({"roomId": ""}, "empty_key"),
+        ({"messageId": "a#b"}, "invalid_key"),
+        ({"timestamp": "2025-11-21T10:00:58Z"}, "invalid_key"),
+        ({"sender": "me"}, "invalid_key"),
+        ({"messageType": "SHOUT"}, "invalid_event"),
+    ],
+)
+def test_a_stamped_event_that_cannot_be_a_row_says_why(fields: dict[str, Any], reason: str) -> None:
+    event = CHAT.accept(message(), sender()).event | fields
+
+    with pytest.raises(PoisonRecord) as caught:
+        CHAT.item(event, CLOCK.now(), TABLE)
+
+    assert caught.value.reason == reason
+    assert caught.value.details
+
+
+def test_a_stamped_event_without_a_field_says_so() -> None:
+    event = CHAT.accept(message(), sender()).event
+    del event["roomId"]
+
+    with pytest.raises(PoisonRecord) as caught:
+        CHAT.item(event, CLOCK.now(), TABLE)
+
+    assert caught.value.reason == "missing_field"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda each: st.lists(each) | st.dictionaries(st.text(), each),
+    max_leaves=5,
+)
+FIELDS = ("roomId", "message", "messageId", "timestamp", "messageType", "userId", "username")
+
+
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys(FIELDS, JSON)))
+def test_whatever_comes_is_a_storable_event_or_an_invalid_one(raw: dict[str, Any]) -> None:
+    with contextlib.suppress(InvalidEvent):
+        CHAT.item(CHAT.accept(raw, sender(trusted=True)).event, CLOCK.now(), TABLE)
+
+
+def test_a_stream_is_found_by_its_name() -> None:
+    assert stream_named("chat") is CHAT
+    with pytest.raises(PoisonRecord) as caught:
+        stream_named("chess")
+    assert caught.value.reason == "unknown_stream"

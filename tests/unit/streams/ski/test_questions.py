@@ -1,0 +1,265 @@
+"""Every question about rides has the answer of a list of all rides, whatever happened on the way to the table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.core.envelope import decode
+from headrace.core.errors import StoreUnavailable
+from headrace.streams.ski.resort_days import LAG, STALENESS
+from headrace.streams.ski.routes import SkiRoutes
+from tests.worlds.ski_world import Slopes
+
+RESORTS, SEASONS, DAYS, SKIERS, LIFTS = (7, 8), (2024, 2025), (1, 366), (1, 2, 30), (1, 2, 1000)
+
+
+class Known(NamedTuple):
+    """A ride as a list keeps it: two that are equal are one."""
+
+    sender: str
+    resortID: int  # noqa: N815
+    seasonID: int  # noqa: N815
+    dayID: int  # noqa: N815
+    skierID: int  # noqa: N815
+    time: int
+    liftID: int  # noqa: N815
+    rideID: str | None  # noqa: N815
+
+
+RIDES = st.builds(
+    Known,
+    st.sampled_from(("gate", "other")),
+    # Mostly one resort's day: what goes wrong there goes wrong with its counts.
+    st.sampled_from((7, 7, 7, 8)),
+    st.sampled_from((2025, 2025, 2025, 2024)),
+    st.sampled_from((1, 1, 1, 366)),
+    st.sampled_from(SKIERS),
+    st.sampled_from((0, 59, 60, 1439)),
+    st.sampled_from(LIFTS),
+    st.sampled_from((None, "a", "b")),
+)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("send"), st.lists(RIDES, min_size=1, max_size=6)),
+        st.tuples(st.just("store"), st.lists(RIDES, min_size=1, max_size=3)),
+        st.tuples(st.just("outage"), st.lists(RIDES, min_size=1, max_size=3)),
+        st.tuples(st.just("blackout"), st.lists(RIDES, min_size=1, max_size=3)),
+        st.tuples(st.just("deliver"), st.integers(0, 5)),
+        st.tuples(st.just("again"), st.integers(0, 50)),
+        st.tuples(st.just("lose"), st.none()),
+        st.tuples(st.just("cache"), st.booleans()),
+        st.tuples(st.just("resorts"), st.booleans()),
+        st.tuples(st.just("retry"), st.none()),
+        st.tuples(st.just("lag"), st.sampled_from((0.0, 1.0, LAG / 1000))),
+        st.tuples(st.just("wait"), st.sampled_from((0.3, 2.0, 6.0, 6.0, 4000.0))),
+        st.tuples(st.just("ask"), st.none()),
+        st.tuples(st.just("watch"), st.none()),
+    ),
+    min_size=8,
+    max_size=30,
+)
+
+
+class Story:
+    """Slopes, and what a list says about them: which rides were sent, and since when each is stored and told."""
+
+    def __init__(self) -> None:
+        self.slopes = Slopes()
+        self.waiting: list[tuple[bytes, list[Known]]] = []
+        self.delivered: list[tuple[bytes, list[Known]]] = []
+        self.settled: dict[Known, int] = {}
+        self.started: set[Known] = set()
+        self.has_resorts = True
+
+    def send(self, rides: list[Known]) -> None:
+        for sender in ("gate", "other"):
+            sent = [each for each in rides if each.sender == sender]
+            if sent:
+                status, _ = self.slopes.post(*map(body, sent), subject=sender)
+                assert status == (202 if len(sent) > 1 else 201)
+                (packed,) = self.slopes.accepted()
+                assert len(decode(packed).events) == len(set(sent))
+                self.waiting.append((packed, sent))
+
+    def deliver(self, at: int) -> None:
+        if self.waiting:
+            self._give(*self.waiting.pop(at % len(self.waiting)))
+
+    def again(self, at: int) -> None:
+        """Redelivery, redrive, a replay: the same record once more, however late."""
+        if self.delivered:
+            self._give(*self.delivered[at % len(self.delivered)])
+
+    def _give(self, packed: bytes, rides: list[Known]) -> None:
+        before = len(self.slopes.retry.records)
+        self.slopes.resorts.failure = None if self.has_resorts else StoreUnavailable("the table of resorts is away")
+        self.slopes.deliver(packed)
+        self.slopes.resorts.failure = None
+        self.started.update(rides)
+        self.delivered.append((packed, rides))
+        if len(self.slopes.retry.records) == before:
+            self._settle(rides)
+
+    def retry(self) -> None:
+        if self.slopes.retry_all():
+            self._settle(self.started)
+
+    def _settle(self, rides: Iterable[Known]) -> None:
+        for each in rides:
+            self.settled.setdefault(each, self.slopes.clock.now())
+
+    def ask(self) -> None:
+        """An answer misses at most what was stored in the last while, and never tells what was not sent."""
+        for day in sorted({(each.resortID, each.seasonID, each.dayID) for each in self.started}):
+            self._ask(day)
+
+    def _ask(self, day: tuple[int, int, int]) -> None:
+        oldest = self.slopes.clock.now() - STALENESS * 1000
+        sure = [each for each, at in self.settled.items() if at < oldest]
+        low, high = self._counts(sure, day), self._counts(self.started, day)
+        found = self.asked(day)
+        for name, value in found.items():
+            assert low[name] <= value <= high[name], (name, low, value, high)
+
+    def asked(self, day: tuple[int, int, int]) -> dict[str, int]:
+        resort, season, number = day
+        place = {"resortID": resort, "seasonID": season, "dayID": number}
+        ask = self.slopes.ask
+        hours = good(ask(SkiRoutes.hours, **place))["hours"]
+        assert [each["hour"] for each in hours] == list(range(24))
+        return {
+            "skiers": good(ask(SkiRoutes.unique_skiers, **place))["numSkiers"],
+            **{f"lift {lift}": good(ask(SkiRoutes.lift_rides, **place, liftID=lift))["rides"] for lift in LIFTS},
+            **{f"hour {hour}": hours[hour]["rides"] for hour in range(24)},
+        }
+
+    @staticmethod
+    def _counts(rides: Iterable[Known], day: tuple[int, int, int]) -> dict[str, int]:
+        there = [each for each in rides if (each.resortID, each.seasonID, each.dayID) == day]
+        lifts = Counter(each.liftID for each in there)
+        hours = Counter(each.time // 60 for each in there)
+        return {
+            "skiers": len({each.skierID for each in there}),
+            **{f"lift {lift}": lifts[lift] for lift in LIFTS},
+            **{f"hour {hour}": hours[hour] for hour in range(24)},
+        }
+
+    def finish(self) -> None:
+        """Bring everything to the table; the cache answers again."""
+        self.slopes.counts.down = False
+        self.has_resorts = True
+        while self.waiting:
+            self.deliver(0)
+        self.retry()
+        self.slopes.clock.advance(STALENESS / 1000)
+
+    def check_days(self) -> None:
+        for day in [(resort, season, number) for resort in RESORTS for season in SEASONS for number in DAYS]:
+            assert self.asked(day) == self._counts(self.started, day)
+
+    def check_skiers(self) -> None:
+        for skier in SKIERS:
+            mine = sorted((each for each in self.started if each.skierID == skier), key=lambda each: each.time)
+            for season in SEASONS:
+                self._check_season(skier, season, [each for each in mine if each.seasonID == season])
+            found = good(self.slopes.ask(SkiRoutes.totals, {"resort": "7,8"}, skierID=skier))["resorts"]
+            assert {(each["resortID"], each["seasonID"]): each["totalVert"] for each in found} == totals(mine)
+
+    def _check_season(self, skier: int, season: int, mine: list[Known]) -> None:
+        ask = self.slopes.ask
+        found = good(ask(SkiRoutes.totals, {"resort": "8", "season": str(season)}, skierID=skier))["resorts"]
+        assert {(each["resortID"], each["seasonID"]): each["totalVert"] for each in found} == totals(
+            each for each in mine if each.resortID == 8
+        )
+        days = good(ask(SkiRoutes.days, seasonID=season, skierID=skier))
+        assert days["daysSkied"] == len({each.dayID for each in mine})
+        for number in DAYS:
+            there = [each for each in mine if each.dayID == number]
+            of_day = next((each for each in days["days"] if each["dayID"] == number), {"vertical": 0, "lifts": []})
+            assert of_day["vertical"] == 10 * sum(each.liftID for each in there)
+            one = good(ask(SkiRoutes.lifts, seasonID=season, dayID=number, skierID=skier))
+            assert one["lifts"] == of_day["lifts"]
+            assert Counter(one["lifts"]) == Counter(each.liftID for each in there)
+            assert [each["time"] for each in one["rides"]] == [each.time for each in there]
+            for resort in RESORTS:
+                path = {"resortID": resort, "seasonID": season, "dayID": number, "skierID": skier}
+                assert good(ask(SkiRoutes.day_vertical, **path)) == 10 * sum(
+                    each.liftID for each in there if each.resortID == resort
+                )
+
+
+def body(known: Known) -> dict[str, Any]:
+    fields = known._asdict()
+    del fields["sender"]
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def totals(rides: Iterable[Known]) -> dict[tuple[int, str], int]:
+    found: Counter[tuple[int, str]] = Counter()
+    for each in rides:
+        found[each.resortID, str(each.seasonID)] += 10 * each.liftID
+    return dict(found)
+
+
+def good(answer: tuple[int, Any]) -> Any:
+    assert answer[0] == 200, answer
+    return answer[1]
+
+
+@settings(max_examples=60, deadline=None)
+@given(STEPS)
+def test_p9_every_answer_is_that_of_a_list_whatever_happened(steps: list[tuple[str, Any]]) -> None:
+    """P9, P10: under duplicates, reorderings, redrives, an index that lags and a cache that is lost or away."""
+    story = Story()
+    story.slopes.reader.lag = 1.0
+    for name, what in steps:
+        match name:
+            case "send":
+                story.send(what)
+            case "store":
+                story.send(what)
+                story.deliver(-1)
+            case "outage" | "blackout":
+                # The cache is away just while they are stored, and keeps what it had.
+                was, story.slopes.counts.down = story.slopes.counts.down, True
+                had, story.has_resorts = story.has_resorts, name == "outage"
+                story.send(what)
+                story.deliver(-1)
+                story.slopes.counts.down, story.has_resorts = was, had
+            case "deliver":
+                story.deliver(what)
+            case "again":
+                story.again(what)
+            case "lose":
+                story.slopes.counts.clear()
+            case "cache":
+                story.slopes.counts.down = not what
+            case "resorts":
+                story.has_resorts = what
+            case "retry":
+                story.retry()
+            case "lag":
+                story.slopes.reader.lag = what
+            case "wait":
+                story.slopes.clock.advance(what)
+            case "ask":
+                story.ask()
+            case "watch":
+                story.ask()
+                story.slopes.clock.advance(LAG / 1000)
+                story.ask()
+
+    story.finish()
+    story.check_days()
+    story.check_skiers()
+    story.slopes.clock.advance(LAG / 1000)
+    story.check_days()
+    reads = story.slopes.reader.index_reads
+    story.check_days()
+
+    assert story.slopes.reader.index_reads == reads, "confirmed counts are not read from the table again"

@@ -1,0 +1,259 @@
+"""What is a ride, what is refused, and what becomes of it on the way to its row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.core.errors import InvalidEvent, PoisonRecord, StoreUnavailable
+from headrace.core.sender import SenderContext
+from headrace.core.stream import Shards
+from headrace.core.times import DAY, parse_iso
+from headrace.streams.ski import keys
+from headrace.streams.ski.keys import ResortDay, Ride
+from headrace.streams.ski.stream import RESORT_DAY_INDEX, SKI
+from tests.worlds.ski_world import BATCH, RIDES, SINGLE, START, Slopes, ride
+
+NOW = parse_iso(START)
+GATE = SenderContext("gate", "gate", True, NOW)
+NUMBERS = st.builds(
+    Ride,
+    st.integers(1900, 2199),
+    st.integers(1, 366),
+    st.integers(0, 1439),
+    st.integers(1, 999_999_999),
+    st.integers(1, 1000),
+    st.text(st.characters(exclude_characters="#", exclude_categories=("Cc", "Cs")), min_size=1, max_size=20),
+    st.just("abcdefghijkl"),
+)
+
+BAD: dict[str, tuple[dict[str, Any], str, str]] = {
+    "a resort that is no number": ({"resortID": "Mission Ridge"}, "resortID", "is not a whole number"),
+    "a resort of 0": ({"resortID": 0}, "resortID", "is out of range"),
+    "a skier of half a number": ({"skierID": 1.5}, "skierID", "is not a whole number"),
+    "a skier that is true": ({"skierID": True}, "skierID", "is not a whole number"),
+    "a season before there were lifts": ({"seasonID": 12}, "seasonID", "is out of range"),
+    "day 0": ({"dayID": 0}, "dayID", "is out of range"),
+    "day 367": ({"dayID": "367"}, "dayID", "is out of range"),
+    "lift 0": ({"liftID": 0}, "liftID", "is out of range"),
+    "lift 1001": ({"liftID": 1001}, "liftID", "is out of range"),
+    "time 1440": ({"time": 1440}, "time", "is out of range"),
+    "a negative time": ({"time": -1}, "time", "is out of range"),
+    "a negative time as a text": ({"time": "-1"}, "time", "is out of range"),
+    "a number of a thousand digits": ({"time": "9" * 1000}, "time", "is not a whole number"),
+    "a ride id with a mark": ({"rideID": "a#b"}, "rideID", "contains '#'"),
+    "a ride id that is a number": ({"rideID": 5}, "rideID", "is not a text"),
+}
+
+
+@pytest.mark.parametrize(("fields", "field", "message"), BAD.values(), ids=BAD.keys())
+def test_a_wrong_field_is_named_with_what_came_and_what_is_allowed(
+    fields: dict[str, Any], field: str, message: str
+) -> None:
+    with pytest.raises(InvalidEvent) as caught:
+        SKI.accept(ride(**fields), GATE)
+
+    (detail,) = caught.value.details
+    assert (detail.field, detail.message) == (field, message)
+    assert detail.got is not None
+    assert detail.allowed
+
+
+def test_every_missing_field_is_named() -> None:
+    with pytest.raises(InvalidEvent) as caught:
+        SKI.accept({}, GATE)
+
+    named = {detail.field for detail in caught.value.details}
+    assert named == {"resortID", "seasonID", "dayID", "skierID", "time", "liftID"}
+
+
+def test_texts_of_digits_are_numbers_as_they_are_in_a_path() -> None:
+    texts = {name: str(value) for name, value in ride().items()}
+
+    assert SKI.accept(texts, GATE).event == SKI.accept(ride(), GATE).event
+
+
+@given(NUMBERS)
+def test_a_key_says_all_that_a_ride_is(known: Ride) -> None:
+    assert keys.parse_ride_sk(keys.ride_sk(known)) == known
+
+
+@given(NUMBERS, NUMBERS)
+def test_keys_are_in_order_of_season_day_and_time(one: Ride, other: Ride) -> None:
+    if one[:5] != other[:5]:
+        assert (keys.ride_sk(one) < keys.ride_sk(other)) == (one[:5] < other[:5])
+
+
+@given(NUMBERS)
+def test_a_ride_lies_within_the_bounds_of_its_season_and_day_only(known: Ride) -> None:
+    sk = keys.ride_sk(known)
+
+    for bounds in (keys.season_bounds(known.season), keys.day_bounds(known.season, known.day)):
+        assert bounds[0] < sk < bounds[1]
+    for lower, upper in (keys.season_bounds(known.season + 1), keys.day_bounds(known.season, known.day + 1)):
+        assert not lower <= sk < upper
+
+
+@pytest.mark.parametrize("key", ["", "2025#045#0217", "2025#045#0217#000000007#0021##abcdefghijkl", "a#b#c#d#e#f#g"])
+def test_what_is_no_key_is_not_read_as_one(key: str) -> None:
+    with pytest.raises(ValueError, match=r"key|invalid literal"):
+        keys.parse_ride_sk(key)
+
+
+def test_a_client_that_sends_again_sends_the_same_ride() -> None:
+    """P3."""
+    assert SKI.accept(ride(), GATE).event == SKI.accept(ride(), GATE).event
+    assert SKI.accept(ride(), GATE).key == SKI.accept(ride(), GATE).key
+
+
+def test_two_rides_on_one_lift_in_one_minute_differ_by_their_ride_id() -> None:
+    assert SKI.accept(ride(rideID="a"), GATE).key != SKI.accept(ride(rideID="b"), GATE).key
+
+
+def test_another_senders_ride_with_the_same_id_is_another_row() -> None:
+    """P12."""
+    other = SenderContext("other", "other", True, NOW)
+
+    assert SKI.accept(ride(rideID="a"), GATE).key != SKI.accept(ride(rideID="a"), other).key
+
+
+def test_the_same_id_for_another_ride_overwrites_nothing() -> None:
+    slopes = Slopes()
+    for lift in (1, 2):
+        slopes.post(ride(rideID="a", liftID=lift))
+    slopes.deliver(*slopes.accepted())
+
+    assert len(slopes.store.rows(RIDES.table)) == 2
+
+
+def test_a_replay_lands_on_the_same_shard_and_a_day_is_spread_over_all_of_them() -> None:
+    rows = [SKI.item(SKI.accept(ride(skierID=number), GATE).event, NOW, RIDES) for number in range(1, 400)]
+
+    again = [SKI.item(SKI.accept(ride(skierID=number), GATE).event, NOW + DAY, RIDES) for number in range(1, 400)]
+    assert [row["resortDayId"] for row in again] == [row["resortDayId"] for row in rows]
+    assert RESORT_DAY_INDEX.shards is not None
+    shards = keys.resort_day_shards(ResortDay(7, 2025, 45), RESORT_DAY_INDEX.shards.write)
+    assert {row["resortDayId"] for row in rows} == set(shards)
+    assert {keys.parse_resort_day(shard) for shard in shards} == {ResortDay(7, 2025, 45)}
+
+
+def test_whoever_sends_a_ride_again_on_the_same_day_changes_nothing_of_its_row() -> None:
+    event = SKI.accept(ride(), GATE).event
+    midnight = NOW // DAY * DAY
+
+    first, last = (SKI.item(event, at, RIDES) for at in (midnight, midnight + DAY - 1))
+
+    assert first == last
+    assert first["expiresAt"] * 1_000_000 == midnight + (1 + RIDES.retention_days) * DAY
+
+
+def test_rides_are_kept_for_ever_when_nothing_else_is_said() -> None:
+    event = SKI.accept(ride(), GATE).event
+
+    assert "expiresAt" not in SKI.item(event, NOW, RIDES.model_copy(update={"retention_days": 0}))
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [({"sender": "x"}, "invalid_key"), ({"time": 1440}, "invalid_event"), ({"rideID": ""}, "empty_key")],
+)
+def test_a_record_that_is_no_ride_is_poison(fields: dict[str, Any], reason: str) -> None:
+    with pytest.raises(PoisonRecord) as caught:
+        SKI.item(SKI.accept(ride(), GATE).event | fields, NOW, RIDES)
+
+    assert caught.value.reason == reason
+
+
+def test_an_index_reads_all_shards_that_it_writes() -> None:
+    with pytest.raises(ValueError, match="missing"):
+        Shards(write=8, read=4)
+
+
+def test_one_ride_is_answered_with_201_and_its_id() -> None:
+    status, body = Slopes().post(ride(rideID="r-1"))
+
+    assert (status, body) == (201, {"results": [{"rideID": "r-1", "lane": "main"}]})
+
+
+def test_one_bad_ride_among_five_hundred_is_named_and_the_others_are_accepted() -> None:
+    slopes = Slopes()
+    rides = [ride(skierID=number) for number in range(1, 501)]
+    rides[217] |= {"dayID": 367, "rideID": "bad"}
+
+    status, body = slopes.post(*rides)
+
+    assert status == 202
+    refused = [(at, each) for at, each in enumerate(body["results"]) if "error" in each]
+    assert [(at, each["rideID"]) for at, each in refused] == [(217, "bad")]
+    (detail,) = refused[0][1]["error"]["details"]
+    assert detail == {
+        "field": "dayID",
+        "message": "is out of range",
+        "got": 367,
+        "allowed": "a whole number from 1 to 366",
+    }
+    slopes.deliver(*slopes.accepted())
+    assert len(slopes.store.rows(RIDES.table)) == 499
+
+
+def test_a_ride_of_an_unknown_season_is_a_404_that_names_the_seasons_there_are() -> None:
+    slopes = Slopes()
+
+    status, body = slopes.post(ride(seasonID=2026))
+
+    assert (status, body["error"]["code"]) == (404, "not_found")
+    (detail,) = body["error"]["details"]
+    assert (detail["field"], detail["got"]) == ("seasonID", 2026)
+    assert "2024, 2025" in detail["allowed"]
+    assert not slopes.accepted()
+
+
+def test_in_a_batch_only_the_rides_of_unknown_seasons_are_refused() -> None:
+    slopes = Slopes()
+
+    status, body = slopes.post(ride(), ride(seasonID=2026), ride(resortID=99), ride(resortID=8))
+
+    assert status == 202
+    assert ["error" in each for each in body["results"]] == [False, True, True, False]
+    assert "none yet" in body["results"][2]["error"]["details"][0]["allowed"]
+
+
+def test_a_season_that_was_added_is_known_at_once_and_asked_for_once() -> None:
+    slopes = Slopes()
+    assert slopes.post(ride(seasonID=2026))[0] == 404
+    slopes.resorts.add_season(7, 2026)
+
+    assert slopes.post(ride(seasonID=2026))[0] == 201
+    before = slopes.resorts.calls
+    slopes.post(ride(seasonID=2026, time=5))
+
+    assert slopes.resorts.calls == before
+
+
+def test_rides_are_let_in_while_seasons_cannot_be_asked_for() -> None:
+    slopes = Slopes()
+    slopes.resorts.failure = StoreUnavailable("away")
+
+    assert slopes.post(ride(seasonID=2026))[0] == 201
+    before = slopes.resorts.calls
+    assert slopes.post(ride(seasonID=2026, time=5))[0] == 201
+    assert slopes.resorts.calls == before, "for 5 s the table is not asked again"
+
+    slopes.resorts.failure = None
+    slopes.monotonic += 5
+    assert slopes.post(ride(seasonID=2026))[0] == 404
+
+
+def test_a_body_may_not_name_another_skier_than_the_path() -> None:
+    slopes = Slopes()
+    path = {"resortID": "7", "seasonID": "2025", "dayID": "45", "skierID": "1001"}
+    status, body = slopes.send({"time": 1, "liftID": 2, "skierID": 5}, SINGLE, path)
+
+    assert (status, body["error"]["details"][0]["field"]) == (400, "skierID")
+
+
+def test_more_than_five_hundred_rides_are_too_many() -> None:
+    assert Slopes().send({"events": [ride()] * 501}, BATCH)[0] == 413

@@ -1,0 +1,246 @@
+"""A further stream, added as docs/add-a-stream.md says: one module (here: this one) and a line in the table of them."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from pydantic import Field
+
+from headrace.core import keys, times
+from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.errors import NotFound, PoisonRecord, StoreUnavailable, UserError
+from headrace.core.fields import CanonicalTime, EventModel, Id, SenderTag, Time
+from headrace.core.items import Item
+from headrace.core.sender import SenderContext, choose_time, expires_at
+from headrace.core.stream import Stream, TableSettings, ValidatedEvent
+from headrace.core.times import FixedClock
+from headrace.core.validation import incoming, stamped
+from headrace.ingest.acceptor import Acceptor
+from headrace.ingest.routes import HttpWrites, batch, single
+from headrace.operations.dead_letter import Filter
+from headrace.operations.dead_letters import DeadLetters
+from headrace.persist.persister import Persister
+from headrace.queues import names
+from headrace.queues.memory import MemoryDeadLane, MemoryPublisher, MemoryRetryLane
+from headrace.runtime.settings import table_settings
+from headrace.storage.memory import MemoryReader, MemoryStore
+from headrace.storage.ports import RangeQuery
+from headrace.streams.registry import STREAMS, StreamListeners, stream_gates
+from tests.unit.template_stack import ROOT
+from tests.worlds.ski_world import event
+from tests.worlds.write_path import rabbit_event, received_event
+
+NOW = "2025-11-21T10:00:00.000000Z"
+
+
+class Incoming(EventModel):
+    """A door that was opened, as a client sends it."""
+
+    door_id: Id = Field(description=keys.ID_FORM)
+    opening_id: Id | None = Field(default=None, description=keys.ID_FORM)
+    timestamp: Time | None = Field(default=None, description=times.ACCEPTED_FORM)
+
+
+class Opening(EventModel):
+    """A door that was opened, as it travels."""
+
+    door_id: Id = Field(description=keys.ID_FORM)
+    opening_id: Id = Field(description=keys.ID_FORM)
+    timestamp: CanonicalTime = Field(description="a canonical UTC time with six digits")
+    sender: SenderTag = Field(description="12 characters of base32")
+
+
+_incoming, _stamped = incoming(Incoming), stamped(Opening)
+
+
+def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
+    opening = _incoming(raw)
+    timestamp = choose_time(sender, "openingId", opening.opening_id, opening.timestamp)
+    opening_id = opening.opening_id or times.new_message_id(sender.now)
+    tag = keys.sender_tag(sender.subject)
+    receipt = {"doorId": opening.door_id, "openingId": opening_id, "timestamp": timestamp}
+    key = opening.door_id, keys.timestamp_sk(timestamp, opening_id, tag)
+    return ValidatedEvent({**receipt, "sender": tag}, opening_id, key, receipt)
+
+
+def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
+    opening = _stamped(event)
+    return {
+        "doorId": opening.door_id,
+        "timestampSk": keys.timestamp_sk(opening.timestamp, opening.opening_id, opening.sender),
+        "expiresAt": expires_at(opening.timestamp, accepted_at, table.retention_days),
+    }
+
+
+class Bell:
+    """Rings when a door was opened; it does not while it is ``broken``."""
+
+    def __init__(self) -> None:
+        self.rung: list[str] = []
+        self.broken = False
+
+    def stored(self, _stream: Stream, items: Sequence[Item]) -> Sequence[StoreUnavailable | PoisonRecord | None]:
+        if self.broken:
+            return [StoreUnavailable("the bell is broken")] * len(items)
+        self.rung += [each["doorId"] for each in items]
+        return [None] * len(items)
+
+
+class Walls:
+    """Lets nobody open a door that is no door."""
+
+    def admit(self, _caller: Caller, events: Sequence[ValidatedEvent], _now: int) -> Sequence[UserError | None]:
+        return [NotFound("doorId is a wall") if each.event["doorId"] == "wall" else None for each in events]
+
+
+BELL = Bell()
+DOORS = Stream(
+    name="doors",
+    id_field="openingId",
+    write_scope=EVENTS_WRITE,
+    accept=accept,
+    item=item,
+    table_setting="DOORS_TABLE",
+    retention_setting="DOORS_RETENTION_DAYS",
+    partition_key="doorId",
+    sort_key="timestampSk",
+    listener=lambda: BELL,
+    gate=Walls,
+)
+ROUTES = {"POST /doors/{doorId}/openings": single(DOORS, "doorId"), "POST /openings/batch": batch(DOORS)}
+
+
+@pytest.fixture(autouse=True)
+def added(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one line in headrace/streams/__init__.py."""
+    monkeypatch.setitem(STREAMS, DOORS.name, DOORS)
+    BELL.rung.clear()
+    BELL.broken = False
+
+
+class House:
+    """The lanes, wired as writing.py and persisting.py wire them."""
+
+    def __init__(self) -> None:
+        environ = {"DOORS_TABLE": "Doors", "DOORS_RETENTION_DAYS": "7"}
+        tables = {DOORS.name: table_settings(DOORS, environ)}
+        self.clock = FixedClock(NOW)
+        self.broker = MemoryPublisher(names.persist_queues(4))
+        self.retry = MemoryRetryLane(self.clock)
+        self.store = MemoryStore()
+        self.http = HttpWrites(Acceptor(self.broker, self.retry, 4, self.clock, stream_gates()), "")
+        self.persister = Persister(self.store, self.retry, tables, self.clock, after=(StreamListeners(),))
+        self.letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, tables, self.clock)
+
+    def post(self, route: str, body: Any, **path: str) -> tuple[int, list[dict[str, Any]]]:
+        answer = self.http.answer(event(body, path, EVENTS_WRITE), ROUTES[route])
+        return answer["statusCode"], json.loads(answer["body"])["results"]
+
+    def persist(self, *bodies: bytes) -> None:
+        self.persister.main_lane(rabbit_event(bodies or self.broker.bodies()), lambda: 60.0)
+
+    def persist_retry(self) -> None:
+        self.clock.advance(3600)
+        messages = self.retry.receive()
+        answer = self.persister.retry_lane(received_event(messages))
+        kept = {each["itemIdentifier"] for each in answer["batchItemFailures"]}
+        self.retry.delete([each.receipt for each in messages if each.id not in kept])
+
+    def openings(self, door: str) -> list[str]:
+        """Its read function: the newest first."""
+        reader = MemoryReader(self.store.rows, (DOORS.partition_key, DOORS.sort_key))
+        rows = reader.read(RangeQuery("Doors", DOORS.partition_key, door, DOORS.sort_key, consistent=True)).items
+        return [keys.parse_timestamp_sk(row["timestampSk"]).message_id for row in rows]
+
+
+def test_one_and_a_batch_reach_the_table_and_its_reader() -> None:
+    house = House()
+    status, results = house.post(
+        "POST /doors/{doorId}/openings", {"openingId": "o-1", "timestamp": NOW}, doorId="front"
+    )
+    assert (status, results[0]["lane"]) == (202, "main")
+    house.clock.advance(1)
+    house.post("POST /openings/batch", {"events": [{"doorId": "front", "openingId": "o-2"}, {"doorId": "back"}]})
+
+    house.persist()
+    house.persist()
+
+    assert house.openings("front") == ["o-2", "o-1"]
+    assert len(house.store.rows("Doors")) == 3
+    assert BELL.rung.count("front") == 4, "it hears of every delivery"
+
+
+def test_what_is_wrong_or_refused_is_named_and_its_neighbours_are_accepted() -> None:
+    house = House()
+
+    events = [{"doorId": "a#b", "openingId": "o-1"}, {"doorId": "wall", "openingId": "o-2"}, {"doorId": "front"}]
+    status, results = house.post("POST /openings/batch", {"events": events})
+
+    assert status == 202
+    assert [each.get("error", {}).get("code") for each in results] == ["invalid_event", "not_found", None]
+    assert [each["openingId"] for each in results[:2]] == ["o-1", "o-2"]
+    assert len(house.broker.bodies()) == 1
+
+
+def test_without_a_broker_it_takes_the_retry_lane_and_is_stored() -> None:
+    house = House()
+    house.broker.down = True
+    _, results = house.post("POST /doors/{doorId}/openings", {"openingId": "o-1"}, doorId="front")
+    assert results[0]["lane"] == "retry"
+
+    house.persist_retry()
+
+    assert house.openings("front") == ["o-1"]
+    assert not house.retry.records
+
+
+def test_what_its_listener_could_not_be_told_is_told_again_through_the_retry_lane() -> None:
+    house = House()
+    BELL.broken = True
+    house.post("POST /doors/{doorId}/openings", {"openingId": "o-1"}, doorId="front")
+    house.persist()
+    assert house.openings("front") == ["o-1"]
+    assert BELL.rung == []
+
+    BELL.broken = False
+    house.persist_retry()
+
+    assert BELL.rung == ["front"]
+    assert not house.retry.records
+
+
+def test_a_record_of_it_that_no_table_takes_is_dead_for_a_reason_and_named_by_stream() -> None:
+    house = House()
+    house.post("POST /doors/{doorId}/openings", {"openingId": "o-1"}, doorId="front")
+    (body,) = house.broker.bodies()
+    house.persist(body.replace(b"front", b"fr#nt"))
+    while not house.retry.dead.messages:
+        house.persist_retry()
+
+    look = house.letters.look(Filter(stream="doors"))
+
+    assert [(letter.stream, letter.reason) for letter in look.letters] == [("doors", "invalid_key")]
+
+
+LAYER = ROOT / "layers" / "headrace" / "headrace"
+UNTOUCHED = [
+    *(LAYER / package for package in ("core", "runtime", "storage", "queues", "api", "ingest", "persist")),
+    *(LAYER / "operations").glob("dead_letter*.py"),
+    ROOT / "functions" / "persist_events",
+    ROOT / "localstage",
+]
+
+
+@pytest.mark.parametrize("place", UNTOUCHED, ids=lambda place: place.name)
+def test_nothing_that_publishes_persists_retries_or_plays_the_stage_knows_a_stream_by_name(place: Any) -> None:
+    for path in [place] if place.is_file() else place.rglob("*.py"):
+        named = set(STREAMS) - {DOORS.name}
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                module = f"{node.module}."
+                assert not any(module.startswith(f"headrace.streams.{name}.") for name in named)
+                assert not {each.name for each in node.names} & {name.upper() for name in named}, path

@@ -1,0 +1,190 @@
+"""Ads in memory: the write path, indexes that lag, a cache that may be lost, and the questions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from headrace.analytics.late_events import LateEvents
+from headrace.analytics.scanner import Deadline, Scanner
+from headrace.analytics.windows import Analytics
+from headrace.api import responses
+from headrace.api.auth import caller_from_http
+from headrace.api.paging.cursors import CursorSigner
+from headrace.core import times
+from headrace.core.envelope import decode
+from headrace.core.errors import HeadraceError
+from headrace.core.items import Item
+from headrace.core.stream import TableSettings
+from headrace.core.times import FixedClock
+from headrace.ingest.acceptor import Acceptor
+from headrace.ingest.routes import HttpWrites, batch, single
+from headrace.persist.persister import Persister
+from headrace.queues import names
+from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
+from headrace.runtime.secrets import MemorySecrets
+from headrace.storage.memory import MemoryCache, MemoryColumns, MemoryReader, MemoryStore
+from headrace.storage.ports import Failure, Table
+from headrace.streams.ads import addresses
+from headrace.streams.ads.addresses import AddressHasher
+from headrace.streams.ads.history import ClickHistory
+from headrace.streams.ads.routes import AdsRoutes, Route
+from headrace.streams.ads.stream import ADS
+from tests.worlds.ski_world import event
+from tests.worlds.write_path import rabbit_event, sqs_event
+
+CLICKS = TableSettings(table="AdClicks", retention_days=30)
+START = "2025-11-21T10:00:30.000000Z"
+SETTLE = 10
+PRODUCER, USER, READER = "events:write", "chat:write chat:read", "analytics:read"
+SINGLE, BATCH = single(ADS, "adId"), batch(ADS)
+ADDRESS = "203.0.113.7"
+
+
+def click(**fields: Any) -> dict[str, Any]:
+    return {"adId": "ad-1", "userId": "ann", "adType": "banner", "clickedAt": START, **fields}
+
+
+def hash_with(patch: pytest.MonkeyPatch, secrets: MemorySecrets | None = None) -> None:
+    """Let addresses be hashed with a key of the tests'."""
+    hasher = AddressHasher(secrets or MemorySecrets({"key": "k" * 64}), "key")
+    patch.setattr(addresses, "hasher", lambda: hasher)
+
+
+class LaggingStore(MemoryStore):
+    """A store whose indexes show a row only ``lag`` seconds after it was written."""
+
+    def __init__(self, clock: FixedClock) -> None:
+        super().__init__()
+        self.lag = 0.0
+        self._clock = clock
+        self._visible: dict[tuple[Any, ...], int] = {}
+        self._written: dict[tuple[Any, ...], int] = {}
+        self.looked_at: int | None = None
+
+    def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
+        """As ever; but whoever looked before some rows were written (``looked_at``) writes over them."""
+        for each in items:
+            if self.looked_at is not None and self._written.get(table.key_of(each), -1) >= self.looked_at:
+                self.tables[table.name].pop(table.key_of(each), None)
+        outcomes = super().put_many(table, items)
+        for each in items:
+            self._written.setdefault(table.key_of(each), self._clock.now())
+        at = self._clock.now() + round(self.lag * times.SECOND)
+        for each, outcome in zip(items, outcomes, strict=True):
+            if outcome is None:
+                self._visible.setdefault(table.key_of(each), at)
+        return outcomes
+
+    def shown(self, table: str, _index: str | None = None) -> Iterable[Item]:
+        now = self._clock.now()
+        return [row for row in self.rows(table) if self._visible[row["clickId"], row["sender"]] <= now]
+
+
+class Billboards:
+    """Everything about clicks, put together as the functions put it together."""
+
+    def __init__(self) -> None:
+        self.clock = FixedClock(START)
+        self.broker = MemoryPublisher(names.persist_queues(4))
+        self.retry = MemoryRetryLane(self.clock)
+        self.store = LaggingStore(self.clock)
+        self.cache = MemoryCache(self.clock)
+        self.http = HttpWrites(Acceptor(self.broker, self.retry, 4, self.clock), "")
+        late = LateEvents(self.cache, self.clock, SETTLE)
+        self.persister = Persister(
+            self.store, self.retry, {ADS.name: CLICKS}, self.clock, sleep=lambda _: None, after=(late,)
+        )
+        self.routes = self.reader()
+
+    def reader(self) -> AdsRoutes:
+        """Another environment of read_ads, with nothing in memory."""
+        ranges = MemoryReader(self.store.shown, (ADS.partition_key, ADS.sort_key))
+        scanner = Scanner(MemoryColumns(self.store.shown, page=3), CLICKS.table, 8, self.clock, parallel=1)
+        return AdsRoutes(
+            ClickHistory(ranges, CursorSigner(b"k" * 32), CLICKS.table, self.clock),
+            Analytics(scanner, self.cache, self.clock, SETTLE, sleep=self.clock.advance),
+        )
+
+    def post(
+        self, *clicks: dict[str, Any], subject: str = "ad-server", scope: str = PRODUCER
+    ) -> tuple[int, dict[str, Any]]:
+        """Send clicks, one by its own route, several as a batch."""
+        if len(clicks) > 1:
+            return self.send({"events": clicks}, BATCH, None, subject, scope)
+        body = {name: clicks[0][name] for name in clicks[0] if name != "adId"}
+        return self.send(body, SINGLE, {"adId": clicks[0]["adId"]}, subject, scope)
+
+    def send(
+        self, body: Any, route: Any, path: dict[str, str] | None, subject: str = "ad-server", scope: str = PRODUCER
+    ) -> tuple[int, dict[str, Any]]:
+        sent = event(body, path, scope, subject)
+        sent["requestContext"]["http"] = {"sourceIp": ADDRESS}
+        answer = self.http.answer(sent, route)
+        return answer["statusCode"], json.loads(answer["body"])
+
+    def ask(
+        self,
+        route: Route,
+        query: dict[str, str] | None = None,
+        *,
+        scope: str = READER,
+        subject: str = "analyst",
+        routes: AdsRoutes | None = None,
+        **path: str,
+    ) -> tuple[int, Any]:
+        """What reading.answer_body does with a route."""
+        asked = {**event(None, path, scope, subject), "queryStringParameters": query}
+        try:
+            body = route(routes or self.routes, caller_from_http(asked), asked, Deadline(1000))
+        except HeadraceError as error:
+            answer = responses.http_error(error)
+            return answer["statusCode"], json.loads(answer["body"])
+        return 200, json.loads(body) if isinstance(body, str) else body
+
+    def walk(self, route: Route, query: dict[str, str], **more: Any) -> Iterator[dict[str, Any]]:
+        """Pages towards older clicks, to the end."""
+        status, page = self.ask(route, query, **more)
+        while True:
+            assert status == 200, page
+            yield page
+            assert page["hasMore"] == (page["next"] is not None)
+            if not page["hasMore"]:
+                return
+            status, page = self.ask(route, {**query, "before": page["next"]}, **more)
+
+    def accepted(self) -> list[bytes]:
+        """The bodies on the broker since the last call."""
+        bodies = list(self.broker.bodies())
+        for queue in self.broker.queues.values():
+            queue.clear()
+        return bodies
+
+    def events(self) -> list[dict[str, Any]]:
+        """The events on the broker."""
+        return [each for body in self.broker.bodies() for each in decode(body).events]
+
+    def deliver(self, *bodies: bytes) -> None:
+        """Give bodies to persist_events."""
+        self.persister.main_lane(rabbit_event(bodies), lambda: 60.0)
+
+    def store_all(self, *clicks: dict[str, Any], **more: str) -> None:
+        """Send clicks and store them."""
+        assert self.post(*clicks, **more)[0] == 202
+        self.deliver(*self.accepted())
+
+    def retry_all(self) -> bool:
+        """Give what lies in the retry lane to persist_events once; whether nothing is left there."""
+        records = list(self.retry.records)
+        if records:
+            kept = self.persister.retry_lane(sqs_event(records))["batchItemFailures"]
+            if kept:
+                return False
+            self.retry.queue.messages.clear()
+        return True
+
+    def rows(self) -> list[Item]:
+        return self.store.rows(CLICKS.table)

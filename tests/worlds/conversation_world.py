@@ -1,0 +1,93 @@
+"""Rooms, memberships, messages and conversations in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.api.paging.cursors import CursorSigner
+from headrace.api.paging.request import ListRequest
+from headrace.core import keys
+from headrace.core.caller import Caller
+from headrace.core.times import FixedClock
+from headrace.storage.memory import MemoryReader
+from headrace.storage.ports import RangeQuery, Rows
+from headrace.streams.chat.activity import ActivityHook, MemoryRoomActivity
+from headrace.streams.chat.conversations import DEFAULT_LIMIT, Conversations
+from headrace.streams.chat.memberships import Change, EventKind, MemoryMemberships
+from headrace.streams.chat.rooms import MemoryRooms, Room, RoomKind
+from headrace.streams.chat.stream import CHAT
+from tests.worlds.history_world import START, at, row
+from tests.worlds.senders import caller
+
+
+class Counting(MemoryReader):
+    """Remembers which rooms were asked for."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        super().__init__(lambda _: rows)
+        self.asked: list[str] = []
+
+    def read(self, query: RangeQuery) -> Rows:
+        self.asked.append(query.partition)
+        return super().read(query)
+
+
+class Desk:
+    """What one stage knows; seconds count from ``histories.START``, and it is ``now`` there."""
+
+    def __init__(self, now: float = 1000) -> None:
+        self.clock = FixedClock(START)
+        self.clock.advance(now)
+        self.rooms, self.memberships, self.rows = MemoryRooms(), MemoryMemberships(), list[dict[str, Any]]()
+        self.activity = MemoryRoomActivity(self.rooms)
+        self.listener = ActivityHook(self.activity, self.rooms, self.clock)
+        self.reader = Counting(self.rows)
+        self.conversations = Conversations(
+            self.memberships, self.activity, self.reader, CursorSigner(b"k" * 32), "messages", self.clock
+        )
+
+    def room(self, room_id: str, kind: RoomKind = "members") -> None:
+        self.rooms.create(Room(room_id, kind, "group", at(0), "owner"))
+
+    def change(self, kind: EventKind, user: str, room: str, second: float) -> None:
+        event = keys.membership_event(at(second), f"e{len(self.memberships.rows)}")
+        self.memberships.add(Change(user_id=user, room_id=room, kind=kind, event=event))
+
+    def join(self, user: str, room: str, second: float = 0) -> None:
+        self.change("join", user, room, second)
+
+    def leave(self, user: str, room: str, second: float) -> None:
+        self.change("leave", user, room, second)
+
+    def say(self, room: str, *seconds: float, user: str = "bob", **more: Any) -> list[str]:
+        """Store messages as one batch; their keys."""
+        first = len(self.rows)
+        new = [row(second, f"m{first + n}", room=room, user=user, **more) for n, second in enumerate(seconds)]
+        self.rows += new
+        assert self.listener.stored(CHAT, new) == [None] * len(new)
+        return [each["timestampSk"] for each in new]
+
+    def page(self, limit: int = DEFAULT_LIMIT, before: str | None = None, who: Caller | None = None) -> dict[str, Any]:
+        return self.conversations.page(who or caller(), "alice", ListRequest(limit=limit, place=before))
+
+    def only(self) -> dict[str, Any]:
+        """The one conversation there is."""
+        (item,) = self.page()["items"]
+        return dict(item)
+
+    def walk(self, limit: int) -> list[str]:
+        """The rooms of all pages."""
+        found: list[str] = []
+        before = None
+        while True:
+            page = self.page(limit, before)
+            found += [item["roomId"] for item in page["items"]]
+            if not page["hasMore"]:
+                assert page["next"] is None
+                return found
+            before = page["next"]
+
+    def read(self, room: str, up_to: object) -> str:
+        answer = self.conversations.mark_read(caller(), room, up_to)
+        assert answer["roomId"] == room
+        return str(answer["readTo"])

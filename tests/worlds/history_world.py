@@ -1,0 +1,100 @@
+"""Rooms of messages in memory, who may read them, and walks through their pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.api.paging.cursors import CursorSigner
+from headrace.core import keys, times
+from headrace.core.caller import Caller
+from headrace.core.errors import Forbidden
+from headrace.storage.memory import MemoryReader
+from headrace.streams.chat.access import Access, Interval, ReadScope, not_in_room
+from headrace.streams.chat.history import History, PageRequest
+from headrace.streams.chat.newest_page_cache import NewestPageCache
+
+START = times.parse_iso("2025-11-21T10:00:00Z")
+ALICE = Caller("alice", "Alice", frozenset({"chat:read"}), START // times.SECOND + 3600)
+TAG = keys.sender_tag("alice")
+
+
+def row(
+    second: float, message_id: str, *, room: str = "lobby", user: str = "alice", tag: str = TAG, **more: Any
+) -> dict[str, Any]:
+    timestamp = at(second)
+    return {
+        "roomId": room,
+        "timestampSk": keys.timestamp_sk(timestamp, message_id, tag),
+        "messageId": message_id,
+        "timestamp": timestamp,
+        "userId": user,
+        "username": user.title(),
+        "message": f"text of {message_id}",
+        "messageType": "TEXT",
+        "bucketId": "001",
+        **more,
+    }
+
+
+class Rights:
+    """Access in memory: ``stays`` by room; a room that is not among them is open. ``None``: never in it."""
+
+    def __init__(self, **stays: tuple[Interval, ...] | None) -> None:
+        self.stays = stays
+        self.asked: list[str] = []
+
+    def reach(self, caller: Caller, room_id: str) -> ReadScope:
+        self.asked.append(room_id)
+        if room_id not in self.stays:
+            return ReadScope(None)
+        intervals = self.stays[room_id]
+        if intervals is None:
+            raise not_in_room(room_id)
+        return ReadScope(intervals)
+
+    def reaches(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, ReadScope | None]:
+        found: dict[str, ReadScope | None] = {}
+        for room_id in room_ids:
+            try:
+                found[room_id] = self.reach(caller, room_id)
+            except Forbidden:
+                found[room_id] = None
+        return found
+
+    def check_write(self, caller: Caller, room_id: str) -> None:
+        self.reach(caller, room_id)
+
+
+def history(
+    rows: list[dict[str, Any]],
+    clock: times.Clock | None = None,
+    access: Access | None = None,
+    newest: NewestPageCache | None = None,
+) -> History:
+    reader, clock = MemoryReader(lambda _: rows), clock or times.FixedClock(START)
+    return History(reader, CursorSigner(b"k" * 32), "messages", clock, access or Rights(), newest)
+
+
+def at(second: float) -> str:
+    return times.iso(START + round(second * times.SECOND))
+
+
+def stay(joined: float, left: float | None = None) -> Interval:
+    return Interval(at(joined), None if left is None else at(left))
+
+
+def ids(page: dict[str, Any]) -> list[str]:
+    return [item["messageId"] for item in page["items"]]
+
+
+def walk(pages: History, *, limit: int, direction: str, at: str | None = None, **bounds: Any) -> list[list[str]]:
+    """All pages from ``at`` in one direction, as ids."""
+    seen, cursor = [], at
+    for _ in range(1000):
+        page = pages.room_page(ALICE, "lobby", PageRequest(limit=limit, **{direction: cursor}, **bounds))
+        seen.append(ids(page))
+        cursor = page["next"] if direction == "before" else page["previous"]
+        if not page["hasMore"]:
+            return seen
+    raise AssertionError("the walk does not end")

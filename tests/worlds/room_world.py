@@ -1,0 +1,104 @@
+"""Rooms, memberships and everything that keeps them, in memory, with a clock that moves."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from headrace.api.paging.cursors import CursorSigner
+from headrace.core.caller import Caller
+from headrace.core.times import FixedClock
+from headrace.ingest.acceptor import Acceptor
+from headrace.live.memory import MemoryConnections
+from headrace.streams.chat.access import RoomAccess
+from headrace.streams.chat.join_messages import JoinMessages
+from headrace.streams.chat.memberships import Membership, MemoryMemberships
+from headrace.streams.chat.room_members import RoomMembers
+from headrace.streams.chat.room_service import RoomService
+from headrace.streams.chat.rooms import MemoryRooms, RememberedRooms
+from headrace.streams.chat.routes import RoomRoutes
+from headrace.streams.chat.write_rights import CheckedStore, RoomGate
+from tests.worlds.senders import NOW
+from tests.worlds.write_path import QUEUES, Lanes
+
+TRUSTED = "events:write"
+GROUP = {"kind": "members"}
+OPEN = {"kind": "open"}
+DIRECT = {"kind": "members", "form": "direct"}
+OLD = "2009-05-01T10:00:00.000000Z"
+LATER = "2009-05-01T11:00:00.000000Z"
+
+
+class Keepers:
+    """One stage's rooms. ``ask`` speaks HTTP to manage_rooms as one user."""
+
+    def __init__(self) -> None:
+        self.clock = FixedClock(NOW)
+        self.rooms = MemoryRooms()
+        self.memberships = MemoryMemberships()
+        self.connections = MemoryConnections(self.clock)
+        self.lanes = Lanes()
+        self.gate_time = 0.0
+        self.acceptor = Acceptor(self.lanes.broker, self.lanes.retry, QUEUES, self.clock)
+        self.access = RoomAccess(self.rooms, self.memberships)
+        self.gate = self.new_gate()
+        self.store = CheckedStore(self.lanes.store, self.rooms, self.memberships)
+        self.routes = self.environment(self.clock)
+
+    def new_gate(self) -> RoomGate:
+        """The gate of an environment that remembers nothing yet."""
+        return RoomGate(RememberedRooms(self.rooms), self.memberships, lambda: self.gate_time)
+
+    def environment(self, clock: FixedClock) -> RoomRoutes:
+        """manage_rooms in an environment with a clock of its own."""
+        rooms = RememberedRooms(self.rooms)
+        stories = JoinMessages(self.acceptor, clock)
+        members = RoomMembers(self.access, rooms, self.memberships, CursorSigner(b"k" * 32))
+        return RoomRoutes(RoomService(rooms, self.memberships, self.connections, stories, clock), members, clock, "")
+
+    def ask(
+        self,
+        user: str,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        scopes: str = "chat:write chat:read",
+        query: dict[str, str] | None = None,
+        routes: RoomRoutes | None = None,
+    ) -> tuple[int, Any]:
+        """Status and body of an answer; ``path`` is ``room``, ``room/members`` or ``room/members/user``."""
+        parts = path.split("/")
+        route = {
+            ("PUT", 1): RoomRoutes.create,
+            ("PUT", 3): RoomRoutes.join,
+            ("DELETE", 3): RoomRoutes.leave,
+            ("GET", 2): RoomRoutes.members,
+        }[method, len(parts)]
+        claims = {"sub": user, "username": user.title(), "scope": scopes, "exp": "4102444800"}
+        event = {
+            "requestContext": {"authorizer": {"jwt": {"claims": claims}}, "requestId": "r"},
+            "pathParameters": {"roomId": parts[0], **({"userId": parts[2]} if len(parts) == 3 else {})},
+            "queryStringParameters": query,
+            "body": body if isinstance(body, str) or body is None else json.dumps(body),
+        }
+        answer = (routes or self.routes).answer(event, route)
+        return answer["statusCode"], json.loads(answer["body"])
+
+    def ok(self, *arguments: Any, **more: Any) -> Any:
+        """The body of an answer that must be 200."""
+        status, body = self.ask(*arguments, **more)
+        assert status == 200, body
+        return body
+
+    def row(self, user: str, room: str = "kitchen") -> Membership:
+        return self.memberships.get(user, room)
+
+    def stories(self) -> list[tuple[str, str, str]]:
+        """What was published: type, user and time, each message once, in order."""
+        unique = {(each["messageType"], each["userId"], each["timestamp"]): None for each in self.lanes.published()}
+        return sorted(unique, key=lambda story: story[2])
+
+
+def caller(user: str, *scopes: str) -> Caller:
+    return Caller(user, user.title(), frozenset(scopes or ("chat:write", "chat:read")), 4_102_444_800)

@@ -1,0 +1,184 @@
+"""A ski area in memory: the write path, an index that lags, a cache that may be lost, and the questions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from headrace.api.statistics import RequestTimes
+from headrace.core import times
+from headrace.core.errors import StoreUnavailable
+from headrace.core.items import Item
+from headrace.core.stream import Stream, TableSettings
+from headrace.core.times import FixedClock
+from headrace.ingest.acceptor import Acceptor
+from headrace.ingest.routes import HttpWrites, batch, single
+from headrace.persist.persister import Persister
+from headrace.queues import names
+from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
+from headrace.storage.memory import MemoryReader, MemoryStore
+from headrace.storage.ports import Failure, RangeQuery, RangeReader, Rows, Table
+from headrace.streams.ski.day_counts import MemoryDayCounts
+from headrace.streams.ski.gate import SeasonGate
+from headrace.streams.ski.hook import RideHook
+from headrace.streams.ski.resort_days import ResortDays
+from headrace.streams.ski.resorts import MemoryResorts
+from headrace.streams.ski.routes import SkiRoutes, SkiServices
+from headrace.streams.ski.skiers import Skiers
+from headrace.streams.ski.stream import SKI
+from tests.worlds.write_path import rabbit_event, sqs_event
+
+RIDES = TableSettings(table="LiftRides", retention_days=30)
+START = "2025-11-21T10:00:00.000000Z"
+WRITER, READER = "events:write", "analytics:read"
+
+SINGLE = single(SKI, "resortID", "seasonID", "dayID", "skierID", status=201)
+BATCH = batch(SKI)
+
+
+def ride(**fields: Any) -> dict[str, Any]:
+    return {"resortID": 7, "seasonID": 2025, "dayID": 45, "skierID": 1001, "time": 217, "liftID": 21, **fields}
+
+
+class LaggingReader:
+    """The table's own rows at once, an index's only ``lag`` seconds after they were written."""
+
+    def __init__(self, store: MemoryStore, clock: FixedClock) -> None:
+        self.lag = 0.0
+        self.index_reads = 0
+        self.failure: Exception | None = None
+        self._store = store
+        self._clock = clock
+        self._written: dict[tuple[str, str], int] = {}
+        self._all = MemoryReader(store.rows, ("skierID", "rideSk"))
+        self._shown = MemoryReader(self._visible, ("skierID", "rideSk"))
+
+    def note(self, items: Iterable[Item]) -> None:
+        """Remember when rows were first written."""
+        for item in items:
+            self._written.setdefault((item["skierID"], item["rideSk"]), self._clock.now())
+
+    def read(self, query: RangeQuery) -> Rows:
+        if self.failure is not None:
+            raise self.failure
+        if query.index is None:
+            assert query.consistent
+            return self._all.read(query)
+        self.index_reads += 1
+        return self._shown.read(query)
+
+    def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
+        return [self.read(query) for query in queries]
+
+    def _visible(self, table: str) -> list[Item]:
+        before = self._clock.now() - round(self.lag * times.SECOND)
+        return [row for row in self._store.rows(table) if self._written[row["skierID"], row["rideSk"]] <= before]
+
+
+class NotingStore(MemoryStore):
+    """A store whose reader knows when rows were written."""
+
+    reader: LaggingReader
+
+    def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
+        outcomes = super().put_many(table, items)
+        self.reader.note(item for item, outcome in zip(items, outcomes, strict=True) if outcome is None)
+        return outcomes
+
+
+class Slopes:
+    """Everything about rides in memory, put together as the functions put it together."""
+
+    def __init__(self) -> None:
+        self.clock = FixedClock(START)
+        self.broker = MemoryPublisher(names.persist_queues(4))
+        self.retry = MemoryRetryLane(self.clock)
+        self.store = NotingStore()
+        self.reader = LaggingReader(self.store, self.clock)
+        self.store.reader = self.reader
+        self.resorts = MemoryResorts()
+        self.counts = MemoryDayCounts(self.clock)
+        self.monotonic = 0.0
+        gate = SeasonGate(lambda: self.resorts, lambda: self.monotonic)
+        self.http = HttpWrites(Acceptor(self.broker, self.retry, 4, self.clock, {SKI.name: gate}), "")
+        self.listener = RideHook(self.counts, self.resorts, self.clock)
+        self.persister = Persister(
+            self.store, self.retry, {SKI.name: RIDES}, self.clock, sleep=lambda _: None, after=(OnlySki(self.listener),)
+        )
+        self.routes = self._routes(self.reader)
+        for season in (2024, 2025):
+            self.resorts.add_season(7, season)
+            self.resorts.add_season(8, season)
+
+    def _routes(self, reader: RangeReader) -> SkiRoutes:
+        skiers = Skiers(reader, RIDES.table, self.clock)
+        days = ResortDays(reader, RIDES.table, self.resorts, self.counts, self.clock, self.clock.advance)
+        return SkiRoutes(SkiServices(skiers, days, self.resorts, RequestTimes(NoCache())), self.clock, "")
+
+    def post(self, *rides: dict[str, Any], subject: str = "gate") -> tuple[int, dict[str, Any]]:
+        """Send rides, one by its own route, several as a batch."""
+        if len(rides) > 1:
+            return self.send({"events": rides}, BATCH, subject=subject)
+        path = {name: str(rides[0][name]) for name in ("resortID", "seasonID", "dayID", "skierID")}
+        return self.send({name: rides[0][name] for name in rides[0] if name not in path}, SINGLE, path, subject)
+
+    def send(
+        self, body: Any, route: Any, path: dict[str, str] | None = None, subject: str = "gate"
+    ) -> tuple[int, dict[str, Any]]:
+        answer = self.http.answer(event(body, path, WRITER, subject), route)
+        return answer["statusCode"], json.loads(answer["body"])
+
+    def ask(self, route: Any, query: dict[str, str] | None = None, **path: Any) -> tuple[int, Any]:
+        asked = event(None, {name: str(value) for name, value in path.items()}, READER)
+        answer = self.routes.answer({**asked, "queryStringParameters": query}, route)
+        return answer["statusCode"], json.loads(answer["body"])
+
+    def accepted(self) -> list[bytes]:
+        """The bodies on the broker since the last call."""
+        bodies = list(self.broker.bodies())
+        for queue in self.broker.queues.values():
+            queue.clear()
+        return bodies
+
+    def deliver(self, *bodies: bytes) -> None:
+        """Give bodies to persist_events."""
+        self.persister.main_lane(rabbit_event(bodies), lambda: 60.0)
+
+    def retry_all(self) -> bool:
+        """Give what lies in the retry lane to persist_events once; whether all of it was stored."""
+        records = list(self.retry.records)
+        if not records:
+            return True
+        kept = self.persister.retry_lane(sqs_event(records))["batchItemFailures"]
+        if not kept:
+            self.retry.queue.messages.clear()
+        return not kept
+
+
+class OnlySki:
+    """Tells the listener of rides."""
+
+    def __init__(self, listener: RideHook) -> None:
+        self._listener = listener
+
+    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
+        assert stream is SKI
+        return self._listener.stored(stream, items)
+
+
+class NoCache:
+    """A cache that never answers."""
+
+    def run(self, _commands: list[tuple[Any, ...]]) -> list[Any]:
+        raise StoreUnavailable("no cache")
+
+
+def event(body: Any, path: dict[str, str] | None, scope: str, subject: str = "gate") -> dict[str, Any]:
+    claims = {"sub": subject, "username": subject, "scope": scope, "exp": "4102444800"}
+    return {
+        "requestContext": {"requestId": "r-1", "authorizer": {"jwt": {"claims": claims}}},
+        "pathParameters": path,
+        "body": None if body is None else json.dumps(body),
+        "isBase64Encoded": False,
+    }

@@ -1,0 +1,176 @@
+"""A table whose indexes lag, a cache that is lost, and readers and writers that come between each other's steps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from headrace.analytics.late_events import LateEvents
+from headrace.analytics.requests import parse_request
+from headrace.analytics.scanner import Deadline, Scanner
+from headrace.analytics.windows import Analytics
+from headrace.core import keys, times
+from headrace.core.caller import ANALYTICS_READ, Caller
+from headrace.core.times import FixedClock
+from headrace.storage.memory import MemoryCache, MemoryColumns
+from headrace.streams import CHAT
+
+SETTLE = 10
+START = "2025-11-21T10:00:00.000000Z"
+TAG = keys.sender_tag("producer")
+CALLER = Caller("analyst", "analyst", frozenset({ANALYTICS_READ}), 10**12)
+Row = dict[str, Any]
+
+
+class HookedCache(MemoryCache):
+    """Calls ``between`` before whatever it is asked."""
+
+    between: Callable[[], None] = staticmethod(lambda: None)
+
+    def _call(self) -> None:
+        self.between()
+        super()._call()
+
+    def lose(self, fits: Callable[[str, bytes], bool]) -> None:
+        """Lose the entries that fit."""
+        self._entries = {key: entry for key, entry in self._entries.items() if not fits(key, entry[0])}
+
+
+class World:
+    """Rows by key with the time when they were stored, and when the cache was told (``None``: not yet)."""
+
+    def __init__(self, shards: int = 3, readers: int = 2, page: int = 2) -> None:
+        self.clock = FixedClock(START)
+        self.cache = HookedCache(self.clock)
+        self.shards = shards
+        self.rows: dict[tuple[str, str], Row] = {}
+        self.stored: dict[tuple[str, str], int] = {}
+        self.told: dict[tuple[str, str], int | None] = {}
+        self.lag = 0.0
+        self.visible: dict[tuple[str, str], int] = {}
+        self.waiting: list[Row] = []
+        self.actions: list[Callable[[], object]] = []
+        self.busy = False
+        self.cache.between = self._between
+        self.columns = MemoryColumns(self._seen, page)
+        self.late = LateEvents(self.cache, self.clock, SETTLE)
+        self.readers = [self.reader() for _ in range(readers)]
+
+    def reader(self, shards: int | None = None) -> Analytics:
+        """One more reader, with nothing in memory."""
+        scanner = Scanner(self.columns, "Messages", shards or self.shards, self.clock, parallel=1)
+        return Analytics(scanner, self.cache, self.clock, SETTLE, sleep=self.clock.advance)
+
+    def row(self, at: int, user: str = "u0", room: str = "r0", message_id: str = "m0", expires: int = 0) -> Row:
+        """A row at ``at`` microseconds."""
+        time = times.iso(at)
+        return {
+            "roomId": room,
+            "timestampSk": keys.timestamp_sk(time, message_id, TAG),
+            "userId": user,
+            "bucketId": keys.bucket_id(message_id, self.shards),
+            "timestamp": time,
+            **({"expiresAt": expires} if expires else {}),
+        }
+
+    def put(self, row: Row) -> None:
+        """Store a row and tell the cache, with what may come in between."""
+        key = (row["roomId"], row["timestampSk"])
+        self.rows[key] = row
+        now = self.clock.now()
+        self.stored.setdefault(key, now)
+        self.visible[key] = min(self.visible.get(key, 10**18), now + round(self.lag * times.SECOND))
+        self.told.setdefault(key, None)
+        self._between()
+        (failure,) = self.late.stored(CHAT, [row])
+        if failure is None:
+            if self.told[key] is None:
+                self.told[key] = self.clock.now()
+        elif row not in self.waiting:
+            self.waiting.append(row)
+
+    def redeliver(self) -> None:
+        """What the retry lane holds comes again."""
+        waiting, self.waiting = self.waiting, []
+        for row in waiting:
+            self.put(row)
+
+    def ask(self, reader: Analytics, kind: str, query: dict[str, str]) -> dict[str, Any]:
+        """An answer."""
+        more = {"window": ["top"], "series": ["step"], "active_users": []}[kind]
+        ask: dict[str, Callable[..., dict[str, Any]]] = {
+            "window": reader.window,
+            "series": reader.series,
+            "active_users": reader.active_users,
+        }
+        return ask[kind](CALLER, parse_request(CHAT, query, *more), Deadline(1000))
+
+    def fitting(self, query: dict[str, str], among: Iterable[tuple[str, str]] | None = None) -> list[Row]:
+        """The rows that a full scan finds for ``query``."""
+        start, end = (times.parse_query(query[name]) for name in ("from", "to"))
+        now = self.clock.now() // times.SECOND
+        return [
+            row
+            for key in (self.rows if among is None else among)
+            for row in [self.rows[key]]
+            if start <= row["timestamp"] < end
+            and all(row[name] == query[name] for name in ("roomId", "userId") if name in query)
+            and not 0 < row.get("expiresAt", 0) <= now
+        ]
+
+    def settled(self) -> list[tuple[str, str]]:
+        """The rows that every answer must count by now."""
+        until = self.clock.now() - SETTLE * times.SECOND
+        return [key for key, told in self.told.items() if told is not None and told <= until]
+
+    def _seen(self, _table: str, _index: str | None) -> Sequence[Row]:
+        self._between()
+        now = self.clock.now()
+        return [row for key, row in list(self.rows.items()) if self.visible[key] <= now]
+
+    def _between(self) -> None:
+        """One thing happens, if nothing else does."""
+        if self.actions and not self.busy:
+            self.busy = True
+            try:
+                self.actions.pop(0)()
+            finally:
+                self.busy = False
+
+
+def expected_window(rows: Sequence[Row], query: dict[str, str]) -> dict[str, Any]:
+    """The parts of an answer about a window that a scan of ``rows`` gives."""
+    start, end = (times.micros_of(times.parse_query(query[name])) for name in ("from", "to"))
+    found = sorted(row["timestamp"] for row in rows)
+    top = int(query.get("top", "10"))
+
+    def ranked(name: str) -> list[dict[str, Any]]:
+        counts = sorted(Counter(row[name] for row in rows).items(), key=lambda pair: (-pair[1], pair[0]))
+        return [{name: key, "messages": count} for key, count in counts[:top]]
+
+    span = max(1.0, (times.micros_of(found[-1]) - times.micros_of(found[0])) / 1e6) if found else 1.0
+    return {
+        "totalMessages": len(rows),
+        "messagesPerSecond": {
+            "window": round(len(rows) / ((end - start) / 1e6), 6),
+            "active": round(len(rows) / span, 6),
+        },
+        "active": {"from": found[0], "to": found[-1]} if found else None,
+        "uniqueUsers": len({row["userId"] for row in rows}),
+        "topUsers": ranked("userId"),
+        "topRooms": ranked("roomId"),
+        "accuracy": {"exact": True},
+    }
+
+
+def expected_points(rows: Sequence[Row], query: dict[str, str]) -> list[dict[str, Any]]:
+    """The points of a series that a scan of ``rows`` gives."""
+    start, end = (times.micros_of(times.parse_query(query[name])) for name in ("from", "to"))
+    step = int(query["step"]) * times.SECOND
+    points = []
+    for at in range(start - start % step, end, step):
+        inside = [row for row in rows if at <= times.micros_of(row["timestamp"]) < at + step]
+        users = len({row["userId"] for row in inside})
+        points.append({"from": times.iso(max(at, start)), "messages": len(inside), "uniqueUsers": users})
+    return points

@@ -1,0 +1,116 @@
+"""All write-path parts in memory, put together as the functions put them together."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from headrace.core.envelope import decode
+from headrace.core.items import Item
+from headrace.ingest.acceptor import Acceptor
+from headrace.ingest.routes import HttpWrites
+from headrace.persist.persister import Persister
+from headrace.queues import names
+from headrace.queues.memory import MemoryPublisher, MemoryRetryLane, Message
+from headrace.queues.ports import RetryRecord, to_text
+from headrace.storage.memory import MemoryStore
+from headrace.streams.chat.frames import Frames
+from tests.worlds.senders import CLOCK, TABLE
+
+QUEUES = 4
+
+
+class Lanes:
+    """A broker, a retry lane and a table, and the parts that write into them."""
+
+    def __init__(self) -> None:
+        self.broker = MemoryPublisher(names.persist_queues(QUEUES))
+        self.retry = MemoryRetryLane(CLOCK)
+        self.store = MemoryStore()
+        self.waits: list[float] = []
+        self.acceptor = Acceptor(self.broker, self.retry, QUEUES, CLOCK)
+        self.frames = Frames(self.acceptor, CLOCK)
+        self.http = HttpWrites(self.acceptor, "")
+        self.persister = Persister(
+            self.store, self.retry, {"chat": TABLE, "probe": TABLE}, CLOCK, sleep=self.waits.append
+        )
+
+    def published(self) -> list[dict[str, Any]]:
+        """Every event on the broker."""
+        return [event for body in self.broker.bodies() for event in decode(body).events]
+
+    def retried(self) -> list[dict[str, Any]]:
+        """Every event in the retry lane."""
+        return [event for record in self.retry.records for event in decode(record.body).events]
+
+    def rows(self) -> list[Item]:
+        return self.store.rows(TABLE.table)
+
+    def persist(self, *bodies: bytes | str, seconds: float = 60) -> None:
+        """Give ``bodies`` to the main lane, as RabbitMQ's trigger does; a text stands for data as it is."""
+        self.persister.main_lane(rabbit_event(bodies), lambda: seconds - sum(self.waits))
+
+    def persist_retry(self, *records: RetryRecord, received: int = 1) -> list[str]:
+        """Give records to the retry lane's trigger; the ids of those to keep."""
+        answer = self.persister.retry_lane(sqs_event(records, received))
+        return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+
+
+def rabbit_event(bodies: Iterable[bytes | str]) -> dict[str, Any]:
+    records = [
+        {"data": body if isinstance(body, str) else base64.b64encode(body).decode(), "redelivered": False}
+        for body in bodies
+    ]
+    return {"eventSource": "aws:rmq", "rmqMessagesByQueue": {"persist.0::/": records}}
+
+
+def sqs_event(records: Iterable[RetryRecord], received: int = 1) -> dict[str, Any]:
+    return {"Records": [_sqs_record(index, record, received) for index, record in enumerate(records)]}
+
+
+def received_event(messages: Iterable[Message]) -> dict[str, Any]:
+    """The event of what was received from the retry lane."""
+    return {
+        "Records": [
+            {**_sqs_record(0, each.record, each.received), "messageId": each.id, "receiptHandle": each.receipt}
+            for each in messages
+        ]
+    }
+
+
+def _sqs_record(index: int, record: RetryRecord, received: int) -> dict[str, Any]:
+    body, attributes = to_text(record)
+    return {
+        "messageId": f"sqs-{index}",
+        "receiptHandle": f"receipt-{index}",
+        "body": body,
+        "attributes": {"ApproximateReceiveCount": str(received)},
+        "messageAttributes": {name: {"stringValue": value, "dataType": "String"} for name, value in attributes.items()},
+        "eventSource": "aws:sqs",
+    }
+
+
+def frame_event(
+    body: object, *, subject: str = "alice", scope: str = "chat:write", exp: int = 4_102_444_800
+) -> dict[str, Any]:
+    return {
+        "requestContext": {
+            "routeKey": "$default",
+            "requestId": "r-1",
+            "connectionId": "c-1",
+            "authorizer": {"sub": subject, "username": subject.title(), "scope": scope, "exp": str(exp)},
+        },
+        "body": body if isinstance(body, str) else json.dumps(body),
+    }
+
+
+def http_event(body: object, *, room: str | None = None, scope: str = "chat:write") -> dict[str, Any]:
+    claims = {"sub": "alice", "username": "Alice", "scope": scope, "exp": "4102444800"}
+    return {
+        "requestContext": {"requestId": "r-1", "authorizer": {"jwt": {"claims": claims}}},
+        "pathParameters": {"roomId": room} if room else None,
+        "body": body if isinstance(body, str) else json.dumps(body),
+        "isBase64Encoded": False,
+    }
