@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format typecheck validate unit model contract e2e load bench-localstage bench-publish bench-persist bench-clicks bench-history bench-live bench-analytics bench-emulators invoke lock clean
+.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format typecheck validate unit model contract e2e load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-emulators invoke lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -103,6 +103,9 @@ bench-localstage: setup ## an echo function here and under `sam local start-api`
 
 bench-publish: setup ## the receiving handler beside a bare publish-and-confirm
 	@$(PY) -m bench.publish
+
+bench-rate-limit: setup ## what the rate limit of a sender costs, and how exact it is
+	@$(PY) -m bench.rate_limit
 
 bench-persist: setup ## the writing side beside boto3's batch_writer(), also with 8 ms in front
 	@$(PY) -m bench.persist
