@@ -25,7 +25,7 @@ class Budget:
         """Read the template's values and a section of ``samconfig.toml``; ``first_pause`` overrides both.
 
         Raises:
-            localstage.errors.TemplateError: one of the files cannot be read.
+            localstage.core.errors.TemplateError: one of the files cannot be read.
         """
         template = ROOT / "template.yaml"
         document = parse(template.read_text(encoding="utf-8"), template)

@@ -1,4 +1,4 @@
-"""From template.yaml and samconfig.toml to the model that a stage runs from."""
+"""Loads template.yaml and samconfig.toml into the model that a stage runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from localstage.errors import TemplateError
-from localstage.model import StageModel
+from localstage.core.errors import TemplateError
+from localstage.core.model import StageModel
 from localstage.template import data, functions, http_api, names, parameters, secrets, triggers, websocket_api
 from localstage.template.attributes import Attributes
 from localstage.template.intrinsics import NO_VALUE, Resolver, as_text
@@ -42,7 +42,7 @@ _RUN = {
     "AWS::Cognito::UserPoolClient",
     "AWS::CloudFormation::CustomResource",
 }
-# Without these something that the template promises would be missing, so the user is told at once.
+# A template that declares one of these does not work here as it does on AWS, so each start warns of them.
 _MISSED = {
     "AWS::ApiGateway::RestApi",
     "AWS::DynamoDB::GlobalTable",
@@ -55,8 +55,7 @@ _MISSED = {
     "AWS::SNS::Topic",
     "AWS::StepFunctions::StateMachine",
 }
-_NESTED = "AWS::CloudFormation::Stack"
-_TYPE = re.compile(r"""\bType["']?:\s*["']?((?:AWS|Custom)::[A-Za-z0-9:]+)""")
+_TYPE = re.compile(r"""\bType["']?:\s*["']?(AWS::\w+::\w+)""")
 
 
 def load(
@@ -67,11 +66,11 @@ def load(
     overrides: Mapping[str, str] | None = None,
     state_dir: Path | None = None,
 ) -> StageModel:
-    """Everything that ``template`` declares, as a stage with the services in ``attributes`` runs it.
+    """Load ``template`` as a stage with the services in ``attributes`` runs it.
 
     Parameter values come from the template's defaults, then from ``samconfig.toml`` beside the template
     (``[<config_env>.global.parameters]``, ``[<config_env>.deploy.parameters]``), then from ``overrides``.
-    ``state_dir`` (``.local`` beside the template) keeps the translation and the generated secrets.
+    ``state_dir`` (``.local`` beside the template) holds the translation and the generated secrets.
 
     Raises:
         TemplateError: the template cannot be run as written; names the logical id and property, or the line.
@@ -90,7 +89,8 @@ def load(
     stack = Stack(translated.document, resolver)
     _check_names(translated.document, resolver, stack)
     model = _read(stack, translated, template.parent, state_dir)
-    _tell_what_is_left_out(stack, translated.document, template.parent)
+    _log_left_out(stack)
+    _warn_of_nested_stacks(stack, template.parent)
     return model
 
 
@@ -136,32 +136,26 @@ def _outputs(document: dict[str, Any], resolver: Resolver) -> dict[str, str]:
     return found
 
 
-def _tell_what_is_left_out(stack: Stack, document: dict[str, Any], root: Path) -> None:
+def _log_left_out(stack: Stack) -> None:
     left_out: dict[str, list[str]] = {}
-    missed: dict[str, list[str]] = {}
     for logical_id, type_ in stack.types.items():
-        if type_ in _RUN or type_.startswith("Custom::"):
+        if type_ not in _RUN and not type_.startswith("Custom::"):
+            left_out.setdefault(type_, []).append(logical_id)
+    for type_ in sorted(left_out):
+        if type_ in _MISSED:
+            log.warning("%s is not run: the local stage has no %s", ", ".join(left_out[type_]), type_)
+    plain = sorted(type_ for type_ in left_out if type_ not in _MISSED)
+    log.debug("resource types that the local stage does not run: %s", ", ".join(plain) or "none")
+
+
+def _warn_of_nested_stacks(stack: Stack, root: Path) -> None:
+    """Warn of each nested stack with resources that this template would run; alarms and dashboards need no warning."""
+    for nested in stack.all("AWS::CloudFormation::Stack"):
+        path = root / nested.text("TemplateURL", "")
+        if not path.is_file():
+            log.warning("%s is not run: it is a nested stack whose template is not a local file", nested.id)
             continue
-        is_missed = type_ in _MISSED
-        if type_ == _NESTED:
-            is_missed = _is_missed_nested(document["Resources"][logical_id], root)
-        (missed if is_missed else left_out).setdefault(type_, []).append(logical_id)
-    for type_ in sorted(missed):
-        log.warning("%s is not run: the local stage has no %s", ", ".join(missed[type_]), type_)
-    log.debug("resource types that the local stage does not run: %s", ", ".join(sorted(left_out)) or "none")
-
-
-def _is_missed_nested(resource: dict[str, Any], root: Path) -> bool:
-    """Whether a nested stack has anything that a stage would run, or its template is not a file of this project.
-
-    The file is searched for types, not parsed: a start with a kept translation imports no YAML.
-    """
-    url = (resource.get("Properties") or {}).get("TemplateURL")
-    if not isinstance(url, str):
-        return True
-    try:
-        text = (root / url).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return True
-    types = set(_TYPE.findall(text))
-    return any(one in _RUN | _MISSED or one.startswith(("AWS::Serverless::", "Custom::")) for one in types)
+        types = set(_TYPE.findall(path.read_text(encoding="utf-8")))
+        lost = sorted(one for one in types if one in _RUN or one.startswith("AWS::Serverless::"))
+        if lost:
+            log.warning("%s is not run: it is a nested stack, with %s", nested.id, ", ".join(lost))

@@ -51,7 +51,7 @@ def test_what_nobody_expected_is_answered_and_counted_but_its_text_is_told_to_no
     logged = "".join(str(vars(record)) for record in caplog.records)
     assert (status, error["code"]) == (500, "internal")
     assert "private" not in error["message"] + logged
-    assert "test_reading.py" in logged
+    assert "test_history_errors.py" in logged
     assert '"Unexpected":[1.0]' in capsys.readouterr().out.replace(" ", "")
 
 
