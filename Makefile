@@ -77,8 +77,9 @@ e2e: setup ## the local stage whole, with a real broker, and a selection of faul
 	@$(PY) -m pytest -q tests/e2e
 	@$(PY) -m pytest -q tests/faults
 
-validate: .local/sam/bin/sam ## sam validate --lint
-	@AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 $< validate --lint
+validate: .local/sam/bin/sam ## sam validate --lint, of the template and of the nested one
+	@export AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0; \
+	for template in template.yaml templates/*.yaml; do $< validate --lint --template $$template || exit 1; done
 
 .local/sam/bin/sam: requirements/sam.txt | setup
 	@echo "headrace: setting up the SAM CLI (once)" >&2

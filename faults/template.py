@@ -46,7 +46,7 @@ def write_template(folder: Path, parameters: Mapping[str, str] = _NONE) -> Path:
     path = folder / "template.yaml"
     path.write_text(text, encoding="utf-8")
     # A copy: the stage reloads edited code at once, and a scenario must not see half of one.
-    for name in ("functions", "layers"):
+    for name in ("functions", "layers", "templates"):
         shutil.rmtree(folder / name, ignore_errors=True)
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "samconfig.toml").write_text(_samconfig(parameters), encoding="utf-8")

@@ -22,19 +22,19 @@ class Budget:
 
     @classmethod
     def of_stage(cls, config_env: str, first_pause: int | None = None) -> Budget:
-        """By the template's defaults and a section of ``samconfig.toml``; ``first_pause`` goes before both.
+        """Read the template's values and a section of ``samconfig.toml``; ``first_pause`` overrides both.
 
         Raises:
             localstage.core.errors.TemplateError: one of the files cannot be read.
         """
         template = ROOT / "template.yaml"
-        declared = parse(template.read_text(encoding="utf-8"), template)["Parameters"]
+        document = parse(template.read_text(encoding="utf-8"), template)
         overrides = parameters.from_samconfig(ROOT / "samconfig.toml", config_env)
-        found = parameters.values(declared, overrides)
+        found = parameters.values(document["Parameters"], overrides)
         return cls(
             first_pause or int(found["RetryFirstPauseSeconds"]),
             int(found["RetryVisibilitySeconds"]),
-            float(found["BreakerProbeSeconds"]),
+            float(document["Globals"]["Function"]["Environment"]["Variables"]["BREAKER_PROBE_SECONDS"]),
         )
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pytest_socket import disable_socket, enable_socket
 
-from tests.unit.stack import Stack
+from tests.unit.template_stack import TemplateStack
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -17,5 +17,5 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 
 
 @pytest.fixture(scope="session")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Stack:
-    return Stack(tmp_path_factory.mktemp("template"))
+def template_stack(tmp_path_factory: pytest.TempPathFactory) -> TemplateStack:
+    return TemplateStack(tmp_path_factory.mktemp("template"))

@@ -11,7 +11,7 @@ import pytest
 from headrace.core.envelope import decode
 from headrace.core.stream import TableSettings
 from headrace.streams.chat.stream import CHAT
-from tests.unit.stack import ROOT, Stack
+from tests.unit.template_stack import ROOT, TemplateStack
 
 EVENTS = sorted((ROOT / "events").glob("*.json"))
 HTTP = ["receive_http.single", "receive_http.batch", "read_room", "read_user", "check_health"]
@@ -27,8 +27,8 @@ def stored(body: bytes | str) -> int:
     return len([CHAT.item(event, 0, table) for event in decode(body).events])
 
 
-def test_every_function_has_an_event_and_every_event_a_function(stack: Stack) -> None:
-    assert {path.name.split(".")[0] for path in EVENTS} == set(stack.folders.values())
+def test_every_function_has_an_event_and_every_event_a_function(template_stack: TemplateStack) -> None:
+    assert {path.name.split(".")[0] for path in EVENTS} == set(template_stack.folders.values())
 
 
 @pytest.mark.parametrize("path", EVENTS, ids=lambda path: path.name)
@@ -75,29 +75,29 @@ def test_an_event_holds_no_real_token(path: Path) -> None:
         "manage_rooms.members",
     ],
 )
-def test_an_http_event_comes_from_a_route_of_its_function(stack: Stack, name: str) -> None:
+def test_an_http_event_comes_from_a_route_of_its_function(template_stack: TemplateStack, name: str) -> None:
     event = read(f"{name}.json")
     method, path = event["routeKey"].split()
 
-    route = stack.resources["HttpApi"]["Properties"]["Body"]["paths"][path][method.lower()]
+    route = template_stack.resources["HttpApi"]["Properties"]["Body"]["paths"][path][method.lower()]
     uri = route["x-amazon-apigateway-integration"]["uri"]["Fn::Sub"]
-    function = next(logical_id for logical_id, folder in stack.folders.items() if folder == name.split(".")[0])
+    function = next(logical_id for logical_id, folder in template_stack.folders.items() if folder == name.split(".")[0])
     assert f"${{{function}.Arn}}" in uri
     assert event["rawPath"] == path.format(**event.get("pathParameters", {}))
 
 
 @pytest.mark.parametrize("path", [path for path in EVENTS if "_connection" in path.name or "_frame" in path.name])
-def test_a_websocket_event_comes_from_a_route_of_its_function(stack: Stack, path: Path) -> None:
+def test_a_websocket_event_comes_from_a_route_of_its_function(template_stack: TemplateStack, path: Path) -> None:
     event = json.loads(path.read_text())
     key = event["requestContext"]["routeKey"]
 
     integrations = {
         one["RouteKey"]: one["Target"]["Fn::Join"][1][1]["Ref"]
-        for one in stack.of_type("AWS::ApiGatewayV2::Route").values()
+        for one in template_stack.of_type("AWS::ApiGatewayV2::Route").values()
     }
     if not path.name.startswith("authorize"):
-        uri = stack.resources[integrations[key]]["Properties"]["IntegrationUri"]["Fn::Sub"][1]
-        assert stack.folders[uri["FunctionArn"]["Fn::GetAtt"][0]] == path.name.split(".")[0]
+        uri = template_stack.resources[integrations[key]]["Properties"]["IntegrationUri"]["Fn::Sub"][1]
+        assert template_stack.folders[uri["FunctionArn"]["Fn::GetAtt"][0]] == path.name.split(".")[0]
     if "body" in event:
         assert json.loads(event["body"])["action"] == key
 
@@ -119,8 +119,8 @@ def test_records_from_the_retry_lane_can_be_stored() -> None:
     assert stored(record["body"]) == 1
 
 
-def test_the_custom_resource_event_has_the_properties_of_the_template(stack: Stack) -> None:
+def test_the_custom_resource_event_has_the_properties_of_the_template(template_stack: TemplateStack) -> None:
     event = read("declare_topology.create.json")
 
-    assert event["ResourceProperties"].keys() == stack.resources["Topology"]["Properties"].keys()
-    assert event["ResourceType"] == stack.resources["Topology"]["Type"]
+    assert event["ResourceProperties"].keys() == template_stack.resources["Topology"]["Properties"].keys()
+    assert event["ResourceType"] == template_stack.resources["Topology"]["Type"]

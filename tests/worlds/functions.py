@@ -7,7 +7,7 @@ import importlib.util
 from types import ModuleType
 
 from headrace.api.router import Route
-from tests.unit.stack import ROOT
+from tests.unit.template_stack import ROOT
 
 FUNCTIONS = sorted(path.parent.name for path in (ROOT / "functions").glob("*/app.py"))
 

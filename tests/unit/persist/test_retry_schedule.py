@@ -21,7 +21,7 @@ from headrace.storage.ports import Table
 from headrace.streams.chat.stream import CHAT
 from ops.__main__ import cli
 from ops.budget import Budget
-from tests.unit.stack import ROOT, Stack
+from tests.unit.template_stack import ROOT, TemplateStack
 from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender
 from tests.worlds.write_path import Lanes, received_event
 
@@ -51,11 +51,11 @@ def test_the_docs_state_the_computed_budget(page: str) -> None:
     assert f"an outage shorter than {budget.outage} leaves the dead lane empty" in " ".join(
         text.replace("**", "").split()
     )
-    assert f"{budget.probe_seconds:g} s (`BreakerProbeSeconds`)" in text
+    assert f"{budget.probe_seconds:g} s (`BREAKER_PROBE_SECONDS`)" in text
 
 
-def test_the_template_describes_the_computed_budget(stack: Stack) -> None:
-    parameter = stack.parameters["RetryFirstPauseSeconds"]
+def test_the_template_describes_the_computed_budget(template_stack: TemplateStack) -> None:
+    parameter = template_stack.parameters["RetryFirstPauseSeconds"]
 
     assert Budget(int(parameter["Default"]), 0, 0).pauses in parameter["Description"]
 
@@ -115,10 +115,10 @@ def test_pauses_only_grow_and_never_exceed_the_longest(first_pause: int) -> None
 
 @pytest.mark.parametrize("chance", [0.0, 0.5, 0.999])
 def test_records_that_shared_a_batch_with_a_crash_record_come_again_further_apart_than_an_invocation_takes(
-    stack: Stack, chance: float
+    template_stack: TemplateStack, chance: float
 ) -> None:
-    visibility = int(stack.parameters["RetryVisibilitySeconds"]["Default"])
-    timeout = stack.resources["PersistEvents"]["Properties"]["Timeout"]
+    visibility = int(template_stack.parameters["RetryVisibilitySeconds"]["Default"])
+    timeout = template_stack.resources["PersistEvents"]["Properties"]["Timeout"]
 
     pauses = retry_schedule.staggered_delays(10, visibility, chance)
 

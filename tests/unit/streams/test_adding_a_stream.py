@@ -31,7 +31,7 @@ from headrace.runtime.settings import table_settings
 from headrace.storage.memory import MemoryReader, MemoryStore
 from headrace.storage.ports import RangeQuery
 from headrace.streams.registry import STREAMS, StreamListeners, stream_gates
-from tests.unit.stack import ROOT
+from tests.unit.template_stack import ROOT
 from tests.worlds.ski_world import event
 from tests.worlds.write_path import rabbit_event, received_event
 

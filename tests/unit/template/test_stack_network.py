@@ -1,0 +1,22 @@
+"""The VPC: what is inside, and that nothing leads out."""
+
+from tests.unit.template_stack import TemplateStack
+
+OUTSIDE_THE_VPC = {"AuthorizeConnection", "OpenConnection", "CloseConnection", "ManageDeadLetters", "PushLive"}
+
+
+def test_functions_that_need_public_addresses_are_outside_the_vpc_and_all_others_inside(
+    template_stack: TemplateStack,
+) -> None:
+    outside = {
+        name for name in template_stack.folders if "VpcConfig" not in template_stack.resources[name]["Properties"]
+    }
+
+    assert outside == OUTSIDE_THE_VPC
+
+
+def test_the_vpc_has_no_way_to_or_from_the_internet(template_stack: TemplateStack) -> None:
+    ways = {"AWS::EC2::InternetGateway", "AWS::EC2::NatGateway", "AWS::EC2::Route", "AWS::EC2::EIP"}
+
+    assert not ways & {one["Type"] for one in template_stack.resources.values()}
+    assert template_stack.resources["Broker"]["Properties"]["PubliclyAccessible"] is False

@@ -1,0 +1,171 @@
+"""What each function may do."""
+
+import json
+from collections import Counter
+
+import pytest
+
+from headrace.streams.ads.stream import ADS
+from tests.unit.template_stack import TemplateStack, as_list
+
+# EC2 takes no narrower resource for network interfaces. AWS documents that these endpoints must name every resource.
+MAY_NAME_EVERY_RESOURCE = {"MappingPolicy", "LambdaEndpoint", "StsEndpoint"}
+
+
+def test_only_operators_routes_take_from_the_dead_letter_queue(template_stack: TemplateStack) -> None:
+    for action in ("sqs:ReceiveMessage", "sqs:DeleteMessage"):
+        assert template_stack.may(action, "DeadLetterQueue") == {"ManageDeadLettersRole"}
+
+
+def test_no_policy_names_every_resource_but_the_three_that_must(template_stack: TemplateStack) -> None:
+    wide = {name for name, one in template_stack.statements() if "*" in as_list(one["Resource"])}
+
+    assert wide == MAY_NAME_EVERY_RESOURCE
+
+
+def test_no_policy_allows_every_action_of_a_service(template_stack: TemplateStack) -> None:
+    assert [one for _, one in template_stack.statements() for action in as_list(one["Action"]) if "*" in action] == []
+
+
+def test_every_function_has_a_role_of_its_own(template_stack: TemplateStack) -> None:
+    roles = Counter(template_stack.role_of(function) for function in template_stack.folders)
+
+    assert set(roles.values()) == {1}
+
+
+def test_a_function_writes_to_its_own_log_group_and_no_other(template_stack: TemplateStack) -> None:
+    """SAM's roles may write to every log group: each function's own policy denies the others."""
+    for function in template_stack.folders:
+        group = template_stack.resources[function]["Properties"]["LoggingConfig"]["LogGroup"]["Ref"]
+        arn = json.dumps({"Fn::GetAtt": [group, "Arn"]})
+        logs = {one for one in template_stack.permissions(function) if one.action.startswith("logs:")}
+
+        assert logs == {(action, arn, "null") for action in ("logs:CreateLogStream", "logs:PutLogEvents")}
+
+
+def test_only_lambda_itself_may_manage_network_interfaces(template_stack: TemplateStack) -> None:
+    for function in template_stack.folders:
+        wide = {one.action for one in template_stack.permissions(function) if one.resource == '"*"'}
+        in_vpc = "VpcConfig" in template_stack.resources[function]["Properties"]
+        (denial,) = template_stack.denials(function)
+
+        assert bool(wide) == (in_vpc or function == "PushLive")
+        assert all(action.startswith("ec2:") for action in wide)
+        assert (denial["Action"], denial["Resource"]) == ("ec2:*", "*")
+        assert denial["Condition"].keys() == {"ArnLike"}
+        assert denial["Condition"]["ArnLike"].keys() == {"lambda:SourceFunctionArn"}
+
+
+def test_only_functions_with_mappings_on_the_broker_may_look_at_the_vpc(template_stack: TemplateStack) -> None:
+    may = {
+        function
+        for function in template_stack.folders
+        if any(one.action == "ec2:DescribeVpcs" for one in template_stack.permissions(function))
+    }
+
+    assert may == {"PersistEvents", "PushLive"}
+
+
+def test_only_code_that_publishes_or_polls_may_read_the_brokers_password(template_stack: TemplateStack) -> None:
+    users = {
+        "ReceiveFrame",
+        "ReceiveHttp",
+        "ManageRooms",
+        "DeclareTopology",
+        "PersistEvents",
+        "PushLive",
+        "SendProbes",
+        "ReadStatus",
+        "ReturnParked",
+    }
+
+    expected = {template_stack.role_of(function) for function in users} | {"SecretsManagerEndpoint"}
+    assert template_stack.may("secretsmanager:GetSecretValue", "BrokerSecret") == expected
+
+
+def test_only_persist_events_writes_events(template_stack: TemplateStack) -> None:
+    for table in ("AdClicksTable", "ChatMessagesTable", "LiftRidesTable"):
+        assert template_stack.may("dynamodb:BatchWriteItem", table) == {"PersistEventsRole", "DynamoDbEndpoint"}
+
+
+def test_only_what_manages_rooms_lets_people_in_and_out(template_stack: TemplateStack) -> None:
+    """P12: a sender can create an open room, and change nothing of any room or membership there is."""
+    for action in ("dynamodb:UpdateItem", "dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"):
+        may = template_stack.may(action, "MembershipsTable") - {"ManageRoomsRole", "DynamoDbEndpoint"}
+        assert may <= {"ReadConversationsRole"}
+    may = template_stack.may("dynamodb:UpdateItem", "RoomsTable") - {"ManageRoomsRole", "DynamoDbEndpoint"}
+    assert may == {"PersistEventsRole"}
+
+
+def test_the_functions_that_look_at_probes_can_read_nothing_else_of_the_messages(template_stack: TemplateStack) -> None:
+    """P12."""
+    for role in ("SendProbesRole", "ReadStatusRole"):
+        (query,) = [
+            one for name, one in template_stack.statements() if name == role and "dynamodb" in str(one["Action"])
+        ]
+        assert query["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["#probe#*"]}}
+
+
+@pytest.mark.parametrize(
+    ("role", "table", "attributes"),
+    [
+        ("ReadConversationsRole", "MembershipsTable", ["userId", "roomId", "readTo"]),
+        ("PersistEventsRole", "RoomsTable", ["roomId", "lastKey"]),
+    ],
+)
+def test_read_marks_and_last_activity_are_all_that_others_write_there(
+    template_stack: TemplateStack, role: str, table: str, attributes: list[str]
+) -> None:
+    """P12: what rights hang on stands in the same rows."""
+    (update,) = [
+        one
+        for name, one in template_stack.statements()
+        if name == role and "dynamodb:UpdateItem" in as_list(one["Action"]) and table in str(one["Resource"])
+    ]
+
+    assert update["Condition"] == {
+        "ForAllValues:StringEquals": {"dynamodb:Attributes": attributes},
+        "StringEqualsIfExists": {"dynamodb:ReturnValues": "NONE"},
+    }
+
+
+def test_analytics_see_who_where_and_when_and_no_text(template_stack: TemplateStack) -> None:
+    """P12."""
+    (query,) = [
+        one for name, one in template_stack.statements() if name == "ReadAnalyticsRole" and "dynamodb" in str(one)
+    ]
+
+    assert query["Action"] == "dynamodb:Query"
+    assert query["Condition"] == {
+        "ForAllValues:StringEquals": {
+            "dynamodb:Attributes": ["bucketId", "expiresAt", "roomId", "timestampSk", "userId"]
+        },
+        "StringEquals": {"dynamodb:Select": "SPECIFIC_ATTRIBUTES"},
+    }
+
+
+def test_whoever_stores_clicks_sees_no_more_of_them_than_which_there_are(template_stack: TemplateStack) -> None:
+    """P12."""
+    (look,) = [
+        one
+        for name, one in template_stack.statements()
+        if name == "PersistEventsRole" and "AdClicksTable" in str(one["Resource"]) and "Condition" in one
+    ]
+
+    assert look["Action"] == "dynamodb:BatchGetItem"
+    assert look["Condition"]["ForAllValues:StringEquals"] == {"dynamodb:Attributes": [ADS.partition_key, ADS.sort_key]}
+
+
+def test_nothing_that_answers_questions_can_read_the_hashes_of_addresses(template_stack: TemplateStack) -> None:
+    """P12."""
+    queried = [str(one["Resource"]) for name, one in template_stack.statements() if name == "ReadAdsRole"]
+    indexes = template_stack.resources["AdClicksTable"]["Properties"]["GlobalSecondaryIndexes"]
+
+    assert not any("'AdClicksTable', 'Arn'" in each for each in queried)
+    assert not any(
+        "addressHash" in str(index["Projection"]) or index["Projection"]["ProjectionType"] == "ALL" for index in indexes
+    )
+    assert template_stack.may("secretsmanager:GetSecretValue", "AddressSecret") == {
+        "ReceiveHttpRole",
+        "SecretsManagerEndpoint",
+    }

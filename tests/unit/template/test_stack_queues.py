@@ -1,0 +1,93 @@
+"""Queues and mappings: how an event gets from the broker to the function, and what happens when it fails."""
+
+from collections import Counter
+
+from headrace.persist import retry_schedule
+from headrace.queues.names import live_queues
+from tests.unit.template_stack import TemplateStack, as_list
+
+
+def test_every_persist_queue_and_every_live_queue_has_one_mapping(template_stack: TemplateStack) -> None:
+    mappings = template_stack.of_type("AWS::Lambda::EventSourceMapping").values()
+    queues = Counter(queue for one in mappings for queue in one.get("Queues", []))
+
+    count = template_stack.parameters["PersistQueuesInUse"]["MaxValue"]
+    assert queues == dict.fromkeys([*(f"persist.{number}" for number in range(count)), *live_queues()], 1)
+
+
+def test_every_persist_queue_is_declared_probed_and_shown(template_stack: TemplateStack) -> None:
+    count = str(template_stack.parameters["PersistQueuesInUse"]["MaxValue"])
+
+    assert template_stack.resources["Topology"]["Properties"]["PersistQueues"] == count
+    for function in ("DeclareTopology", "SendProbes", "ReadStatus", "ReturnParked"):
+        assert template_stack.value_of(function, "PERSIST_QUEUES") == count
+
+
+def test_no_mapping_on_the_broker_relies_on_what_lambda_does_not_do_there(template_stack: TemplateStack) -> None:
+    for one in template_stack.of_type("AWS::Lambda::EventSourceMapping").values():
+        if "Queues" in one:
+            assert not {"FunctionResponseTypes", "DestinationConfig", "ScalingConfig", "FilterCriteria"} & one.keys()
+
+
+def test_the_retry_lane_gives_back_single_records(template_stack: TemplateStack) -> None:
+    retry = template_stack.resources["PersistEventsRetry"]["Properties"]
+
+    assert retry["EventSourceArn"] == {"Fn::GetAtt": ["RetryQueue", "Arn"]}
+    assert retry["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+
+
+def test_only_sqs_itself_moves_records_to_the_dead_letter_queue(template_stack: TemplateStack) -> None:
+    assert template_stack.may("sqs:SendMessage", "DeadLetterQueue") == set()
+    sources = [
+        name
+        for name, queue in template_stack.of_type("AWS::SQS::Queue").items()
+        if queue.get("RedrivePolicy", {}).get("deadLetterTargetArn") == {"Fn::GetAtt": ["DeadLetterQueue", "Arn"]}
+    ]
+    assert sources == ["RetryQueue"]
+    allowed = template_stack.resources["DeadLetterQueue"]["Properties"]["RedriveAllowPolicy"]
+    assert allowed["redrivePermission"] == "byQueue"
+    assert len(allowed["sourceQueueArns"]) == 1
+
+
+def test_a_record_is_tried_as_often_as_the_retry_budget_counts_before_it_is_dead(template_stack: TemplateStack) -> None:
+    assert (
+        template_stack.resources["RetryQueue"]["Properties"]["RedrivePolicy"]["maxReceiveCount"]
+        == retry_schedule.RECEIVES
+    )
+
+
+def test_a_dead_record_outlives_the_retry_lane(template_stack: TemplateStack) -> None:
+    kept = {name: queue["MessageRetentionPeriod"] for name, queue in template_stack.of_type("AWS::SQS::Queue").items()}
+
+    assert kept["DeadLetterQueue"] == 14 * 86400
+    assert kept["RetryQueue"] < kept["DeadLetterQueue"]
+
+
+def test_a_retried_record_stays_hidden_for_six_timeouts(template_stack: TemplateStack) -> None:
+    timeout = template_stack.resources["PersistEvents"]["Properties"]["Timeout"]
+
+    assert template_stack.parameters["RetryVisibilitySeconds"]["MinValue"] >= 6 * timeout
+
+
+def test_persist_events_ends_before_a_mapping_on_the_broker_must(template_stack: TemplateStack) -> None:
+    assert template_stack.resources["PersistEvents"]["Properties"]["Timeout"] <= 14 * 60
+
+
+def test_no_burst_elsewhere_takes_environments_from_persisting(template_stack: TemplateStack) -> None:
+    reserved = template_stack.resources["PersistEvents"]["Properties"]["ReservedConcurrentExecutions"]
+
+    mappings = template_stack.parameters["PersistQueuesInUse"]["MaxValue"]
+    assert reserved >= mappings + template_stack.parameters["RetryMaxConcurrency"]["MaxValue"]
+
+
+def test_nothing_consumes_or_publishes_before_the_topology_stands(template_stack: TemplateStack) -> None:
+    for function in ("ReceiveFrame", "ReceiveHttp", "ManageRooms", "PersistEvents", "SendProbes"):
+        assert "Topology" in as_list(template_stack.resources[function]["DependsOn"])
+
+
+def test_new_code_declares_its_topology_when_it_is_deployed(template_stack: TemplateStack) -> None:
+    declared_by = template_stack.resources["Topology"]["Properties"]["DeclaredBy"]["Ref"]
+
+    assert template_stack.resources[declared_by]["Type"] == "AWS::Lambda::LayerVersion"
+    assert declared_by.startswith("HeadraceLayer")
+    assert declared_by != "HeadraceLayer", "the translator adds a hash of the content"

@@ -1,0 +1,79 @@
+"""The stages of samconfig.toml."""
+
+import tomllib
+
+import pytest
+
+from faults.template import PARAMETERS as FAULT_PARAMETERS
+from headrace.queues.names import live_queues
+from localstage.template import parameters
+from tests.unit.template_stack import ROOT, TemplateStack
+
+# Connections that one node takes by default (single, cluster), as Amazon MQ documents them.
+CONNECTIONS = {"mq.m7g.medium": (100, 100), "mq.m7g.large": (1500, 500), "mq.m7g.xlarge": (3000, 1000)}
+
+
+@pytest.mark.parametrize("stage", ["default", "dev", "staging", "prod", "local"])
+def test_a_stage_sets_only_parameters_that_the_template_allows(template_stack: TemplateStack, stage: str) -> None:
+    overrides = parameters.from_samconfig(ROOT / "samconfig.toml", stage)
+
+    parameters.check_names(template_stack.parameters, overrides, stage)
+    assert parameters.values(template_stack.parameters, overrides)["StageName"] == (
+        stage if stage != "default" else "dev"
+    )
+
+
+def test_without_a_stage_name_sam_does_what_it_does_for_dev() -> None:
+    config = tomllib.loads((ROOT / "samconfig.toml").read_text())
+
+    assert config["default"] == config["dev"]
+
+
+@pytest.mark.parametrize("stage", ["dev", "staging", "prod"])
+def test_a_stage_opens_no_more_connections_than_one_broker_node_takes(
+    template_stack: TemplateStack, stage: str
+) -> None:
+    values = parameters.values(template_stack.parameters, parameters.from_samconfig(ROOT / "samconfig.toml", stage))
+    alone, in_a_cluster = CONNECTIONS[values["BrokerInstanceType"]]
+    limit = in_a_cluster if values["BrokerDeploymentMode"] == "CLUSTER_MULTI_AZ" else alone
+    publishers = sum(int(values[f"{name}Concurrency"]) for name in ("ReceiveFrame", "ReceiveHttp", "ManageRooms"))
+
+    assert int(values["BrokerConnectionLimit"]) == limit
+    own = sum(
+        template_stack.resources[name]["Properties"]["ReservedConcurrentExecutions"]
+        for name in ("DeclareTopology", "SendProbes", "ReadStatus", "ReturnParked")
+    )
+    persist_queues = int(template_stack.value_of("DeclareTopology", "PERSIST_QUEUES"))
+    mappings = persist_queues + len(live_queues())
+    # persist_events publishes live copies: from the mappings' environments, and from those of the retry lane.
+    persisting = persist_queues + int(values["RetryMaxConcurrency"])
+    assert publishers + mappings + persisting + own <= limit
+
+
+def test_the_page_about_the_template_has_every_parameter_with_its_default(template_stack: TemplateStack) -> None:
+    page = (ROOT / "docs" / "template.md").read_text()
+
+    missing = []
+    for name, one in template_stack.parameters.items():
+        default = f"`{one['Default']}`" if str(one["Default"]) else "empty"
+        if f"| `{name}` | {default} |" not in page:
+            missing.append(name)
+    assert missing == []
+
+
+def test_the_page_about_the_template_has_every_shared_constant(template_stack: TemplateStack) -> None:
+    page = (ROOT / "docs" / "template.md").read_text()
+
+    constants = {name: value for name, value in template_stack.shared_variables.items() if isinstance(value, int)}
+    assert len(constants) == 7
+    assert [name for name, value in constants.items() if f"| `{name}` | `{value}` |" not in page] == []
+
+
+def test_every_parameter_is_set_by_a_stage_or_belongs_to_an_account(template_stack: TemplateStack) -> None:
+    """A value that no stage sets is a constant. The retry queue's pauses are set by the stages of ``faults/``."""
+    sections = tomllib.loads((ROOT / "samconfig.toml").read_text())
+    stages = [name for name in sections if name != "version"]
+    set_by_stages = {name for stage in stages for name in parameters.from_samconfig(ROOT / "samconfig.toml", stage)}
+
+    of_the_account = {"AlarmTopicArn", "ApiGatewayLogsRole", "JwtAudience", "JwtIssuer"}
+    assert template_stack.parameters.keys() == set_by_stages | of_the_account | FAULT_PARAMETERS.keys()

@@ -1,0 +1,57 @@
+"""Tables: keys, indexes, expiry and recovery."""
+
+from typing import Any
+
+import pytest
+
+from headrace.core.stream import Stream
+from headrace.streams.ads.stream import ADS
+from headrace.streams.chat.stream import CHAT
+from headrace.streams.ski.stream import SKI
+from tests.unit.template_stack import TemplateStack
+
+
+def test_every_table_can_be_restored_and_all_but_those_that_rights_hang_on_forget_expired_items(
+    template_stack: TemplateStack,
+) -> None:
+    tables = template_stack.of_type("AWS::DynamoDB::Table")
+
+    for table in tables.values():
+        assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+        assert table["SSESpecification"] == {"SSEEnabled": True}
+    forget = {name for name, table in tables.items() if "TimeToLiveSpecification" in table}
+    for name in forget:
+        assert tables[name]["TimeToLiveSpecification"] == {"AttributeName": "expiresAt", "Enabled": True}
+    assert tables.keys() == forget | {"RoomsTable", "MembershipsTable", "ResortsTable"}
+    assert forget == {"AdClicksTable", "ChatMessagesTable", "ConnectionsTable", "LiftRidesTable"}
+
+
+@pytest.mark.parametrize(
+    ("stream", "table", "index"),
+    [(CHAT, "ChatMessagesTable", "TimeIndex"), (ADS, "AdClicksTable", "TimeIndex"), (ADS, "AdClicksTable", "AdIndex")],
+)
+def test_the_indexes_hold_what_slots_are_made_of(
+    template_stack: TemplateStack, stream: Stream, table: str, index: str
+) -> None:
+    assert stream.slot_dimensions is not None
+    (found,) = [
+        one
+        for one in template_stack.resources[table]["Properties"]["GlobalSecondaryIndexes"]
+        if one["IndexName"] == index
+    ]
+    keys = {one["AttributeName"] for one in found["KeySchema"]} | {stream.partition_key, stream.sort_key}
+    wanted = {stream.slot_dimensions.user, *stream.slot_dimensions.groups, "expiresAt"}
+    assert set(found["Projection"]["NonKeyAttributes"]) == wanted - keys
+
+
+def test_a_table_is_keyed_and_indexed_as_its_stream_says(template_stack: TemplateStack) -> None:
+    for stream, name in ((CHAT, "ChatMessagesTable"), (SKI, "LiftRidesTable"), (ADS, "AdClicksTable")):
+        table = template_stack.resources[name]["Properties"]
+        indexes = {one["IndexName"]: _key(one) for one in table["GlobalSecondaryIndexes"]}
+
+        assert _key(table) == [stream.partition_key, stream.sort_key]
+        assert indexes == {index.name: [index.partition_key, index.sort_key] for index in stream.indexes}
+
+
+def _key(table: dict[str, Any]) -> list[str]:
+    return [one["AttributeName"] for one in table["KeySchema"]]

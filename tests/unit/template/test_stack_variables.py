@@ -1,0 +1,119 @@
+"""The environment variables of each function."""
+
+import pytest
+
+from tests.unit.template_stack import ROOT, TemplateStack
+
+# How to publish, and to ask the broker.
+BROKER = {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN"}
+# How much one sender may send.
+RATES = {"EVENT_RATE", "EVENT_RATE_OFF_PERCENT", "TRUSTED_EVENT_RATE"}
+# The tables that rights are decided by.
+RIGHTS = {"MEMBERSHIPS_TABLE", "ROOMS_TABLE"}
+# The tables of the streams, and how long they keep their rows.
+EVENT_TABLES = {
+    "AD_CLICKS_TABLE",
+    "ADS_RETENTION_DAYS",
+    "CHAT_MESSAGES_TABLE",
+    "CHAT_RETENTION_DAYS",
+    "LIFT_RIDES_TABLE",
+    "SKI_RETENTION_DAYS",
+}
+# Settings that all functions share: none names a table, a queue, an endpoint or a secret.
+SHARED = {
+    "POWERTOOLS_SERVICE_NAME",
+    "POWERTOOLS_METRICS_NAMESPACE",
+    "POWERTOOLS_LOG_LEVEL",
+    "AWS_ENDPOINT_URL_DYNAMODB",
+    "AWS_ENDPOINT_URL_SQS",
+    "AWS_ENDPOINT_URL_SECRETS_MANAGER",
+    "SCOPE_PREFIX",
+    "CACHE_TLS",
+    "BREAKER_FAILURE_PERCENT",
+    "BREAKER_WINDOW",
+    "BREAKER_PROBE_SECONDS",
+    "TIME_WRITE_SHARDS",
+    "TIME_READ_SHARDS",
+    "ANALYTICS_SETTLE_SECONDS",
+    "ANALYTICS_PARALLEL_READS",
+}
+# What each function has beside these.
+VARIABLES = {
+    "AuthorizeConnection": {"JWT_AUDIENCE", "JWT_ISSUER"},
+    "OpenConnection": {"CONNECTIONS_TABLE"},
+    "CloseConnection": {"CONNECTIONS_TABLE"},
+    "ReceiveFrame": BROKER | RATES | RIGHTS | {"CACHE_ENDPOINT", "PERSIST_QUEUES", "RETRY_QUEUE_URL"},
+    "ReceiveHttp": BROKER
+    | RATES
+    | RIGHTS
+    | {"ADDRESS_SECRET_ARN", "CACHE_ENDPOINT", "PERSIST_QUEUES", "RESORTS_TABLE", "RETRY_QUEUE_URL"},
+    "ManageRooms": BROKER
+    | RIGHTS
+    | {"CACHE_ENDPOINT", "CONNECTIONS_TABLE", "CURSOR_SECRET_ARN", "PERSIST_QUEUES", "RETRY_QUEUE_URL"},
+    "PersistEvents": BROKER
+    | RIGHTS
+    | EVENT_TABLES
+    | {
+        "CACHE_ENDPOINT",
+        "CONNECTIONS_TABLE",
+        "RESORTS_TABLE",
+        "RETRY_FIRST_PAUSE_SECONDS",
+        "RETRY_QUEUE_URL",
+        "RETRY_VISIBILITY_SECONDS",
+    },
+    "ReadFrame": RIGHTS | {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE", "CONNECTIONS_TABLE", "CURSOR_SECRET_ARN"},
+    "PushLive": {"CONNECTIONS_TABLE", "MANAGEMENT_URL"},
+    "ReadRoom": RIGHTS | {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN"},
+    "ReadUser": RIGHTS | {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN"},
+    "ReadAnalytics": {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE"},
+    "ReadConversations": RIGHTS | {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN"},
+    "ReadSki": {"CACHE_ENDPOINT", "LIFT_RIDES_TABLE", "RESORTS_TABLE"},
+    "ReadAds": {"AD_CLICKS_TABLE", "CACHE_ENDPOINT", "CURSOR_SECRET_ARN"},
+    "DeclareTopology": BROKER | {"PERSIST_QUEUES"},
+    "CheckHealth": {"BROKER_ENDPOINTS", "CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE", "RETRY_QUEUE_URL"},
+    "ManageDeadLetters": EVENT_TABLES | {"DEAD_LETTER_QUEUE_URL", "RETRY_QUEUE_URL"},
+    "ReturnParked": BROKER | {"CACHE_ENDPOINT", "PERSIST_QUEUES", "RETRY_QUEUE_URL"},
+    "SendProbes": BROKER | {"CHAT_MESSAGES_TABLE", "PERSIST_QUEUES"},
+    "ReadStatus": BROKER
+    | {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE", "DEAD_LETTER_QUEUE_URL", "PERSIST_QUEUES", "RETRY_QUEUE_URL"},
+}
+
+
+@pytest.mark.parametrize("function", sorted(VARIABLES))
+def test_a_function_has_only_the_variables_it_is_meant_to_have(template_stack: TemplateStack, function: str) -> None:
+    assert template_stack.variables(function) == VARIABLES[function]
+
+
+def test_all_functions_share_settings_and_no_address(template_stack: TemplateStack) -> None:
+    assert template_stack.shared_variables.keys() == SHARED
+
+
+def test_every_function_is_named_in_these_tests(template_stack: TemplateStack) -> None:
+    assert template_stack.folders.keys() == VARIABLES.keys()
+
+
+def test_endpoints_are_declared_empty_so_that_a_stage_can_fill_them_in(template_stack: TemplateStack) -> None:
+    for function in template_stack.folders:
+        declared = template_stack.resources[function]["Properties"]["Environment"]["Variables"]
+        assert {name: declared[name] for name in declared if name.startswith("AWS_")} == {
+            "AWS_ENDPOINT_URL_DYNAMODB": "",
+            "AWS_ENDPOINT_URL_SQS": "",
+            "AWS_ENDPOINT_URL_SECRETS_MANAGER": "",
+            **({"AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI": ""} if function == "PushLive" else {}),
+        }
+
+
+def test_dead_letters_are_validated_with_the_settings_of_persist_events(template_stack: TemplateStack) -> None:
+    for variable in EVENT_TABLES:
+        in_persist_events = template_stack.value_of("PersistEvents", variable)
+        assert template_stack.value_of("ManageDeadLetters", variable) == in_persist_events
+
+
+def test_analytics_take_no_environment_from_ingestion(template_stack: TemplateStack) -> None:
+    assert template_stack.resources["ReadAnalytics"]["Properties"]["ReservedConcurrentExecutions"] == 5
+
+
+def test_every_function_folder_is_in_the_template_and_the_other_way_round(template_stack: TemplateStack) -> None:
+    folders = {path.parent.name for path in (ROOT / "functions").glob("*/app.py")}
+
+    assert set(template_stack.folders.values()) == folders

@@ -1,0 +1,154 @@
+"""The project's own template as CloudFormation gets it, with what tests ask it for."""
+
+import json
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from localstage.template.document import parse
+from localstage.template.translate import translate
+
+ROOT = Path(__file__).parents[2]
+TEMPLATE = ROOT / "template.yaml"
+
+_LOGS = ["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"]
+_INTERFACES = [
+    "ec2:AssignPrivateIpAddresses",
+    "ec2:CreateNetworkInterface",
+    "ec2:DeleteNetworkInterface",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeSubnets",
+    "ec2:UnassignPrivateIpAddresses",
+]
+# What AWS's managed policies allow, on every resource. SAM attaches them to the roles that it makes.
+_MANAGED = {"AWSLambdaBasicExecutionRole": _LOGS, "AWSLambdaVPCAccessExecutionRole": _LOGS + _INTERFACES}
+
+
+class Permission(NamedTuple):
+    """One action that a role allows; ``resource`` and ``condition`` as JSON."""
+
+    action: str
+    resource: str
+    condition: str
+
+
+class TemplateStack:
+    """Resources by logical id, after AWS's own translation; alarms are those of the nested stack."""
+
+    def __init__(self, state_dir: Path) -> None:
+        document = translate(TEMPLATE, {}, "us-east-1", state_dir).document
+        self.parameters: dict[str, Any] = document["Parameters"]
+        self.resources: dict[str, Any] = document["Resources"]
+        written = parse(TEMPLATE.read_text(), TEMPLATE)
+        self.shared_variables: dict[str, Any] = written["Globals"]["Function"]["Environment"]["Variables"]
+        self.folders = {
+            name: Path(one["Properties"]["CodeUri"]).name
+            for name, one in written["Resources"].items()
+            if one["Type"] == "AWS::Serverless::Function"
+        }
+        monitoring = self.resources["Monitoring"]["Properties"]
+        path = ROOT / monitoring["TemplateURL"]
+        self.monitoring: dict[str, Any] = parse(path.read_text(), path)
+        self.alarms: dict[str, Any] = {
+            name: _substitute(one["Properties"], monitoring["Parameters"])
+            for name, one in self.monitoring["Resources"].items()
+            if one["Type"] == "AWS::CloudWatch::Alarm"
+        }
+
+    def of_type(self, type_: str) -> dict[str, Any]:
+        """Properties of every resource of this type."""
+        return {name: one.get("Properties", {}) for name, one in self.resources.items() if one["Type"] == type_}
+
+    def variables(self, function: str) -> set[str]:
+        """The environment variables of a function, without those that all share."""
+        declared = self.resources[function]["Properties"]["Environment"]["Variables"]
+        own = {name for name in declared if not name.startswith("AWS_ENDPOINT_URL_")}
+        return own - self.shared_variables.keys()
+
+    def value_of(self, function: str, variable: str) -> Any:
+        """What an environment variable of a function is set to."""
+        return self.resources[function]["Properties"]["Environment"]["Variables"][variable]
+
+    def role_of(self, function: str) -> str:
+        """The logical id of a function's role."""
+        return str(self.resources[function]["Properties"]["Role"]["Fn::GetAtt"][0])
+
+    def statements(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Every policy statement that grants something, with the logical id of what carries it."""
+        for name in self.of_type("AWS::IAM::Role"):
+            yield from ((name, one) for one in self._inline(name) if one["Effect"] == "Allow")
+        for type_ in ("AWS::IAM::ManagedPolicy", "AWS::EC2::VPCEndpoint"):
+            for name, policy in self.of_type(type_).items():
+                yield from ((name, one) for one in policy["PolicyDocument"]["Statement"] if one["Effect"] == "Allow")
+
+    def may(self, action: str, resource: str) -> set[str]:
+        """What carries a statement that allows ``action`` on the resource with this logical id."""
+        return {
+            name
+            for name, one in self.statements()
+            if action in as_list(one["Action"]) and f'"{resource}"' in json.dumps(one["Resource"])
+        }
+
+    def permissions(self, function: str) -> set[Permission]:
+        """What a function's role allows in effect: all its policies, less what they deny without a condition.
+
+        Raises:
+            KeyError: a managed policy of AWS whose content this module does not know.
+        """
+        statements = list(self._all_statements(self.role_of(function)))
+        allowed = {
+            Permission(action, json.dumps(resource), json.dumps(one.get("Condition"), sort_keys=True))
+            for one in statements
+            if one["Effect"] == "Allow"
+            for action in as_list(one["Action"])
+            for resource in as_list(one["Resource"])
+        }
+        for deny in (one for one in statements if one["Effect"] == "Deny" and "Condition" not in one):
+            allowed = {left for one in allowed if (left := _after(deny, one)) is not None}
+        return allowed
+
+    def denials(self, function: str) -> list[dict[str, Any]]:
+        """The statements of a function's role that deny something under a condition."""
+        return [
+            one
+            for one in self._all_statements(self.role_of(function))
+            if one["Effect"] == "Deny" and "Condition" in one
+        ]
+
+    def _inline(self, role: str) -> Iterator[dict[str, Any]]:
+        for policy in self.resources[role]["Properties"].get("Policies", []):
+            yield from policy["PolicyDocument"]["Statement"]
+
+    def _all_statements(self, role: str) -> Iterator[dict[str, Any]]:
+        yield from self._inline(role)
+        for arn in self.resources[role]["Properties"].get("ManagedPolicyArns", []):
+            if isinstance(arn, dict):
+                yield from self.resources[arn["Ref"]]["Properties"]["PolicyDocument"]["Statement"]
+            else:
+                yield {"Effect": "Allow", "Action": _MANAGED[arn.rpartition("/")[2]], "Resource": "*"}
+
+
+def as_list(node: Any) -> list[Any]:
+    """A policy writes one value without a list."""
+    return node if isinstance(node, list) else [node]
+
+
+def _after(deny: dict[str, Any], permission: Permission) -> Permission | None:
+    """What is left of a permission under an unconditional denial."""
+    if not any(fnmatchcase(permission.action, pattern) for pattern in as_list(deny["Action"])):
+        return permission
+    if "NotResource" not in deny:
+        assert deny["Resource"] == "*"
+        return None
+    spared = json.dumps(deny["NotResource"])
+    return permission._replace(resource=spared) if permission.resource in ('"*"', spared) else None
+
+
+def _substitute(node: Any, values: dict[str, Any]) -> Any:
+    """``node`` of a nested template with the values that the stack passes to it."""
+    if isinstance(node, dict):
+        if len(node) == 1 and node.get("Ref") in values:
+            return values[node["Ref"]]
+        return {name: _substitute(one, values) for name, one in node.items()}
+    return [_substitute(one, values) for one in node] if isinstance(node, list) else node
