@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from headrace.core.errors import CacheUnavailable, StoreUnavailable
 from headrace.core.keys import live_marker
 from headrace.live.connections import Connections
+from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.cache import Cache
 
@@ -25,7 +26,7 @@ LOOK_SECONDS = MARK_SECONDS / 3
 """How old a look at the table may be to set "none"."""
 LOOKS = 4
 """Rooms looked up per batch of stored messages; the others are taken to have listeners."""
-REST_SECONDS = 5.0
+COOLDOWN_SECONDS = 5.0
 """How long the table is left alone after it did not answer."""
 
 
@@ -36,7 +37,7 @@ class SubscriberHints:
         self._cache = cache
         self._connections = connections
         self._monotonic = monotonic
-        self._rest_until = float("-inf")
+        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
 
     def gained(self, room_id: str) -> None:
         """Say that a room has a listener, after its row is written. Without it live may begin 30 s late."""
@@ -60,9 +61,9 @@ class SubscriberHints:
         ]
 
     def _look(self, room_id: str) -> bool:
-        began = self._monotonic()
-        if began < self._rest_until:
+        if self._cooldown.is_active:
             return True
+        began = self._monotonic()
         try:
             found = self._connections.has_subscriptions(room_id)
             if found:
@@ -71,7 +72,7 @@ class SubscriberHints:
                 # Another mark wins: somebody has subscribed since the look.
                 return not self._cache.set(live_marker(room_id), NONE, MARK_SECONDS, only_new=True)
         except StoreUnavailable as error:
-            self._rest_until = self._monotonic() + REST_SECONDS
+            self._cooldown.start()
             report("live audience", f"it is not known who listens: {error.message}")
             return True
         except CacheUnavailable:

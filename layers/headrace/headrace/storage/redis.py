@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.core.errors import CacheUnavailable
+from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.settings import CacheSettings
 from headrace.storage.cache import Command, milliseconds
 
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from redis import Redis
     from redis.cluster import RedisCluster
 
-AWAY_SECONDS = 5.0
+COOLDOWN_SECONDS = 5.0
+"""How long the cache is not asked after a failed call."""
+
 CALL_SECONDS = 0.1
 """For a connection, and again for an answer."""
 
@@ -35,9 +38,8 @@ class RedisCache:
     ) -> None:
         self._connect: Callable[[], Redis | RedisCluster] = connect
         self._connect_cluster = connect_cluster
-        self._monotonic = monotonic
         self._client: Redis | RedisCluster | None = None
-        self._away_until = float("-inf")
+        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
 
     @classmethod
     def of(cls, settings: CacheSettings) -> RedisCache:
@@ -76,12 +78,12 @@ class RedisCache:
         """
         if not commands:
             return []
-        if self._monotonic() < self._away_until:
+        if self._cooldown.is_active:
             raise CacheUnavailable("the cache is away")
         try:
             return self._run(commands)
         except Exception as error:
-            self._away_until = self._monotonic() + AWAY_SECONDS
+            self._cooldown.start()
             raise CacheUnavailable(f"the cache does not answer: {type(error).__name__}") from error
 
     def _run(self, commands: Sequence[Command]) -> list[Any]:

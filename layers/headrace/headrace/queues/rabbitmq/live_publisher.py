@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pika import BasicProperties, DeliveryMode
 
@@ -19,15 +19,14 @@ from headrace.queues.names import LIVE_EXCHANGE
 from headrace.queues.ports import Outgoing
 from headrace.queues.rabbitmq.confirm_channel import ConfirmChannel
 from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error
+from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.secrets import Credentials, Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
 
-if TYPE_CHECKING:
-    pass
-
 CONNECT_SECONDS = 0.5
 SEND_SECONDS = 0.1
-AWAY_SECONDS = 5.0
+COOLDOWN_SECONDS = 5.0
+"""How long nothing is published after a failed publish."""
 
 
 class RabbitLivePublisher:
@@ -38,29 +37,25 @@ class RabbitLivePublisher:
     ) -> None:
         self._settings = settings
         self._secrets = secrets
-        self._monotonic = monotonic
         self._link: LiveChannel | None = None
-        self._away_until = float("-inf")
+        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
 
     def publish(self, messages: Sequence[Outgoing]) -> BrokerUnavailable | None:
         """Send ``messages`` on their way."""
         if not messages:
             return None
-        if self._monotonic() < self._away_until:
+        if self._cooldown.is_active:
             return ConnectionLost("the broker was away a moment ago")
         try:
             self._ready().cast(messages, time.monotonic() + SEND_SECONDS)
         except PublisherBlocked as error:
-            self._rest()
+            self._cooldown.start()
             return error
         except (BrokerUnavailable, SecretsUnavailable, ConfigurationError) as error:
-            self._rest()
+            self._cooldown.start()
             self.close()
             return error if isinstance(error, BrokerUnavailable) else ConnectionLost(error.message)
         return None
-
-    def _rest(self) -> None:
-        self._away_until = self._monotonic() + AWAY_SECONDS
 
     def _ready(self) -> LiveChannel:
         if self._link is not None and self._link.notice():

@@ -14,13 +14,14 @@ import time
 from collections.abc import Callable
 
 from headrace.core.errors import SecretsUnavailable
+from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
 from headrace.runtime.secrets import ManagedSecrets, Secrets
 from headrace.runtime.settings import AddressSettings
 
 HASH_BYTES = 12
 HASH_LENGTH = 16
-AWAY_SECONDS = 10.0
+COOLDOWN_SECONDS = 10.0
 """How long the key is not asked for after it could not be read."""
 
 
@@ -41,8 +42,7 @@ class AddressHasher:
     def __init__(self, secrets: Secrets, arn: str, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._secrets = secrets
         self._arn = arn
-        self._monotonic = monotonic
-        self._away_until = float("-inf")
+        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
 
     def hashed(self, address: str) -> str | None:
         """``address`` as 16 characters of base64url; ``None`` if it is none, or while the key cannot be read.
@@ -53,12 +53,12 @@ class AddressHasher:
             told = canonical(address)
         except ValueError:
             return None
-        if self._monotonic() < self._away_until:
+        if self._cooldown.is_active:
             return None
         try:
             key = self._secrets.text(self._arn).encode()
         except SecretsUnavailable as error:
-            self._away_until = self._monotonic() + AWAY_SECONDS
+            self._cooldown.start()
             report("address key", f"clicks are kept without their address: {error.message}")
             return None
         return base64.urlsafe_b64encode(hmac.digest(key, told.encode(), "sha256")[:HASH_BYTES]).decode()

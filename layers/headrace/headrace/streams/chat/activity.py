@@ -12,6 +12,7 @@ from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item, from_wire
 from headrace.core.stream import Stream
 from headrace.core.times import Clock, iso
+from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.dynamodb.client import BATCH, ConditionFailed, batch_get, call
 from headrace.storage.ports import Failure
@@ -125,7 +126,7 @@ class MemoryRoomActivity:
 UPDATES_AT_ONCE = 8
 REMEMBERED = 10_000
 """Rooms whose second an environment remembers: about a megabyte."""
-REST_SECONDS = 5.0
+COOLDOWN_SECONDS = 5.0
 """How long the table is left alone after it did not answer."""
 
 SECOND = len("2025-11-21T10:00:58")
@@ -145,9 +146,8 @@ class ActivityHook:
         self._activity = activity
         self._rooms = rooms
         self._clock = clock
-        self._monotonic = monotonic
         self._seconds: dict[str, str] = {}
-        self._rest_until = float("-inf")
+        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
         self._pool: ThreadPoolExecutor | None = None
 
     def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
@@ -172,13 +172,13 @@ class ActivityHook:
         return list(self._pool.map(self._raise, items))
 
     def _raise(self, item: Item) -> bool | StoreUnavailable:
-        if self._monotonic() < self._rest_until:
+        if self._cooldown.is_active:
             return StoreUnavailable("rooms did not answer a moment ago")
         try:
             return self._activity.raise_to(item["roomId"], item["timestampSk"])
         except StoreUnavailable as error:
             if not isinstance(error, StoreThrottled):
-                self._rest_until = self._monotonic() + REST_SECONDS
+                self._cooldown.start()
             return error
 
     def _settle(self, item: Item, raised: bool | StoreUnavailable) -> StoreUnavailable | None:

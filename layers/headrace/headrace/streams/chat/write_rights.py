@@ -13,6 +13,7 @@ from headrace.core.intervals import Interval
 from headrace.core.items import Item
 from headrace.core.stream import ValidatedEvent
 from headrace.core.times import SECOND, micros_of
+from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.ports import Failure, Store, Table
 from headrace.streams.chat.access import not_in_room, was_said_outside
@@ -20,7 +21,7 @@ from headrace.streams.chat.memberships import Memberships, Pair
 from headrace.streams.chat.rooms import GROUP, MEMBERS, OPEN, RememberedRooms, Room, Rooms
 from headrace.streams.chat.stream import UNCHECKED
 
-AWAY_SECONDS = 5.0
+COOLDOWN_SECONDS = 5.0
 """How long the tables are not asked after they did not answer."""
 
 CHECK_SECONDS = 0.5
@@ -45,7 +46,7 @@ class RoomGate:
         self._rooms = rooms
         self._memberships = memberships
         self._monotonic = monotonic
-        self._away_until = 0.0
+        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
 
     def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[Forbidden | None]:
         """Why each event is refused, in order."""
@@ -73,7 +74,7 @@ class RoomGate:
         # A trusted sender may write anywhere; its rooms are asked for only to create those that are missing.
         rights: dict[str, Stays | None] = dict.fromkeys(room_ids, EVERYBODYS if trusted else None)
         deadline = self._monotonic() + CHECK_SECONDS
-        if self._monotonic() < self._away_until:
+        if self._cooldown.is_active:
             return rights
         try:
             members = []
@@ -90,7 +91,7 @@ class RoomGate:
                     rights[room_id] = membership.intervals
         except StoreUnavailable as error:
             if not isinstance(error, StoreThrottled):
-                self._away_until = self._monotonic() + AWAY_SECONDS
+                self._cooldown.start()
             report(type(error).__name__, f"rights are checked before storing: {error.message}")
         return rights
 

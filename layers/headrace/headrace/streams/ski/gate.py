@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreThrottled, StoreUnavailable, UserError
 from headrace.core.stream import ValidatedEvent
+from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
 from headrace.streams.ski.resorts import Resort, Resorts
 
-AWAY_SECONDS = 5.0
+COOLDOWN_SECONDS = 5.0
 """How long the table is not asked after it did not answer."""
 
 CHECK_SECONDS = 0.5
@@ -30,7 +31,7 @@ class SeasonGate:
     def __init__(self, resorts: Callable[[], Resorts], monotonic: Callable[[], float] = time.monotonic) -> None:
         self._resorts = resorts
         self._monotonic = monotonic
-        self._away_until = float("-inf")
+        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
         self._known: set[tuple[int, int]] = set()
 
     def admit(self, _caller: Caller, events: Sequence[ValidatedEvent], _now: int) -> Sequence[UserError | None]:
@@ -51,7 +52,7 @@ class SeasonGate:
 
     def _ask(self, resort_ids: set[int]) -> dict[int, Resort]:
         found: dict[int, Resort] = {}
-        if self._monotonic() < self._away_until:
+        if self._cooldown.is_active:
             return found
         deadline = self._monotonic() + CHECK_SECONDS
         try:
@@ -61,7 +62,7 @@ class SeasonGate:
                 found[resort_id] = self._resorts().get(resort_id)
         except StoreUnavailable as error:
             if not isinstance(error, StoreThrottled):
-                self._away_until = self._monotonic() + AWAY_SECONDS
+                self._cooldown.start()
             report("seasons", f"rides are let in without a look at their season: {error.message}")
         if len(self._known) > REMEMBERED:
             self._known.clear()
