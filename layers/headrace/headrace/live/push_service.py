@@ -17,6 +17,7 @@ from headrace.live import frames
 from headrace.live.connections import Connections, Subscription
 from headrace.live.push.port import ConnectionPusher, Push, PushResult
 from headrace.queues.rabbitmq.event import rabbit_body
+from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import Meter, report, report_unexpected
 
 BATCH_SECONDS = 5.0
@@ -51,8 +52,8 @@ class PushService:
         self._connections = connections
         self._courier = courier
         self._monotonic = monotonic
-        self._late: dict[str, _Late] = {}
-        self._missed: set[Subscriber] = set()
+        self._late: BoundedDict[str, _Late] = BoundedDict(REMEMBERED)
+        self._missed: BoundedDict[Subscriber, None] = BoundedDict(REMEMBERED)
         self._pool: ThreadPoolExecutor | None = None
 
     def push(self, event: Mapping[str, Any]) -> None:
@@ -102,7 +103,7 @@ class PushService:
             listener = (room_id, subscription.connection_id)
             late = self._late.get(subscription.connection_id)
             if late is not None and late.rests_until > now:
-                self._miss(listener)
+                self._missed[listener] = None
                 continue
             since = subscription.since if subscription.since is not None and subscription.since > earliest else None
             key = (since, listener in self._missed)
@@ -118,21 +119,14 @@ class PushService:
         for listener, verdict in zip(listeners, verdicts, strict=True):
             meter.count("LivePushed", verdict=verdict)
             if verdict in ("late", "refused"):
-                self._miss(listener)
+                self._missed[listener] = None
                 if not is_slow_itself:
                     self._rest(listener[1])
             else:
-                self._missed.discard(listener)
+                self._missed.pop(listener, None)
                 self._late.pop(listener[1], None)
 
-    def _miss(self, listener: Subscriber) -> None:
-        if len(self._missed) >= REMEMBERED:
-            self._missed.clear()
-        self._missed.add(listener)
-
     def _rest(self, connection_id: str) -> None:
-        if len(self._late) >= REMEMBERED:
-            self._late.clear()
         late = self._late.setdefault(connection_id, _Late())
         late.times += 1
         if late.times > 1:

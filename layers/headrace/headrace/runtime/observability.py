@@ -15,6 +15,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.metrics.functions import is_metrics_disabled
 from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 
+from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.settings import ObserveSettings
 
 QUIET_SECONDS = 5.0
@@ -45,7 +46,7 @@ class LogThrottle:
     def __init__(self, seconds: float = QUIET_SECONDS, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
         self._monotonic = monotonic
-        self._kinds: dict[str, tuple[float, int]] = {}
+        self._kinds: BoundedDict[str, tuple[float, int]] = BoundedDict(KINDS_LIMIT)
 
     def pass_count(self, kind: str) -> int:
         """How many of ``kind`` there were since the last one let through, this one included; 0: keep it back."""
@@ -54,8 +55,6 @@ class LogThrottle:
         if now - since < self._seconds:
             self._kinds[kind] = (since, kept + 1)
             return 0
-        if len(self._kinds) >= KINDS_LIMIT:
-            self._kinds.clear()
         self._kinds[kind] = (now, 0)
         return kept + 1
 

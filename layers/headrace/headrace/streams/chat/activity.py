@@ -12,6 +12,7 @@ from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item, from_wire
 from headrace.core.stream import Stream
 from headrace.core.times import Clock, iso
+from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.dynamodb.client import BATCH, ConditionFailed, batch_get, call
@@ -146,7 +147,7 @@ class ActivityHook:
         self._activity = activity
         self._rooms = rooms
         self._clock = clock
-        self._seconds: dict[str, str] = {}
+        self._seconds: BoundedDict[str, str] = BoundedDict(REMEMBERED)
         self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
         self._pool: ThreadPoolExecutor | None = None
 
@@ -193,14 +194,8 @@ class ActivityHook:
         if isinstance(raised, StoreUnavailable):
             report("last activity", f"messages are stored, but their rooms' activity is not: {raised.message}")
             return raised
-        self._remember(item)
-        return None
-
-    def _remember(self, item: Item) -> None:
-        self._seconds.pop(item["roomId"], None)
-        while len(self._seconds) >= REMEMBERED:
-            self._seconds.pop(next(iter(self._seconds)))
         self._seconds[item["roomId"]] = _second(item)
+        return None
 
 
 def _second(item: Item) -> str:

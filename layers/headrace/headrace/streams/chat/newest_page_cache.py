@@ -18,6 +18,7 @@ from headrace.core.items import Item
 from headrace.core.keys import newest_page
 from headrace.core.stream import Stream
 from headrace.core.times import SECOND, Clock
+from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import report
 from headrace.storage.cache import Cache
 from headrace.storage.ports import Failure
@@ -43,7 +44,7 @@ class NewestPageCache:
     def __init__(self, cache: Cache, clock: Clock) -> None:
         self._cache = cache
         self._clock = clock
-        self._asked: dict[str, int] = {}
+        self._asked: BoundedDict[str, int] = BoundedDict(REMEMBERED)
 
     def find(self, room_id: str) -> tuple[CachedPage | None, bool]:
         """What is kept, if it is there and fresh; and whether something is to be kept now."""
@@ -60,10 +61,8 @@ class NewestPageCache:
         return found, now - asked < SLOW_SECONDS * SECOND
 
     def _is_busy(self, room_id: str, now: int) -> bool:
-        last = self._asked.pop(room_id, None)
+        last = self._asked.get(room_id)
         self._asked[room_id] = now
-        if len(self._asked) > REMEMBERED:
-            del self._asked[next(iter(self._asked))]
         return last is not None and now - last < BUSY_SECONDS * SECOND
 
     def keep(self, room_id: str, newest: CachedPage, read_at: int) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import from_wire, to_wire
+from headrace.runtime.bounded import BoundedDict
 from headrace.storage.dynamodb.client import ConditionFailed, batch_get, call
 
 RoomKind = Literal["open", "members"]
@@ -182,8 +183,7 @@ class RememberedRooms:
 
     def __init__(self, rooms: Rooms, limit: int = REMEMBERED) -> None:
         self._rooms = rooms
-        self._limit = limit
-        self._known: dict[str, Room] = {}
+        self._known: BoundedDict[str, Room] = BoundedDict(limit)
 
     def known(self, room_id: str) -> Room | None:
         """The room, if it is remembered: asks nobody."""
@@ -193,7 +193,7 @@ class RememberedRooms:
         """The room, if there is one."""
         known = self._known.get(room_id)
         if known is None and (known := self._rooms.get(room_id)) is not None:
-            self._remember(known)
+            self._known[room_id] = known
         return known
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
@@ -204,21 +204,16 @@ class RememberedRooms:
             asked = self._rooms.get_many(unknown)
             for room in asked.values():
                 if room is not None:
-                    self._remember(room)
+                    self._known[room.room_id] = room
             found |= asked
         return found
 
     def create(self, room: Room) -> Room:
         """The room there is from now on."""
         there = self._rooms.create(room)
-        self._remember(there)
+        self._known[room.room_id] = there
         return there
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
         """Whether ``user_id`` has a seat."""
         return self._rooms.take_seat(room_id, user_id)
-
-    def _remember(self, room: Room) -> None:
-        while len(self._known) >= self._limit:
-            self._known.pop(next(iter(self._known)))
-        self._known[room.room_id] = room

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreThrottled, StoreUnavailable, UserError
 from headrace.core.stream import ValidatedEvent
+from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
 from headrace.streams.ski.resorts import Resort, Resorts
@@ -32,7 +33,7 @@ class SeasonGate:
         self._resorts = resorts
         self._monotonic = monotonic
         self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
-        self._known: set[tuple[int, int]] = set()
+        self._known: BoundedDict[tuple[int, int], None] = BoundedDict(REMEMBERED)
 
     def admit(self, _caller: Caller, events: Sequence[ValidatedEvent], _now: int) -> Sequence[UserError | None]:
         """Why each ride is refused, in order."""
@@ -64,7 +65,5 @@ class SeasonGate:
             if not isinstance(error, StoreThrottled):
                 self._cooldown.start()
             report("seasons", f"rides are let in without a look at their season: {error.message}")
-        if len(self._known) > REMEMBERED:
-            self._known.clear()
-        self._known.update((resort, season) for resort, each in found.items() for season in each.seasons)
+        self._known.update(((resort, season), None) for resort, each in found.items() for season in each.seasons)
         return found
