@@ -45,8 +45,8 @@ class Clocked:
 
     def add(self, route: str, seconds: float) -> None:
         self.latencies.add(route, seconds)
-        if self.latencies._under_way is not None and self.cache.gate.is_set():
-            self.latencies._under_way.result(5)
+        if self.latencies._background._running is not None and self.cache.gate.is_set():
+            self.latencies._background._running.result(5)
 
 
 def test_a_lonely_request_is_brought_at_once_and_a_crowd_once_a_second() -> None:
@@ -100,7 +100,7 @@ def test_statistics_have_the_shape_of_the_skidataapi(flat: bool) -> None:
 
 def test_a_handler_is_timed_under_its_route_also_when_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     clocked = Clocked()
-    monkeypatch.setattr(module, "latencies", lambda: clocked.latencies)
+    monkeypatch.setattr(module, "request_times", lambda: clocked.latencies)
 
     @timed
     def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:

@@ -75,17 +75,15 @@ class BreakerStatus:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._written: dict[str, tuple[float, BreakerRecord]] = {}
-        self._pool: ThreadPoolExecutor | None = None
+        self._pool = ThreadPoolExecutor(1, "breaker-board")
 
     def seen(self, breaker: str, state: State) -> None:
         """Write where ``breaker`` stands, if that is new or was said long ago."""
         with self._lock:
+            seconds = WAIT_SECONDS if self._written else FIRST_WAIT_SECONDS
             record, is_change = self._record(breaker, state)
             if record is None:
                 return
-            seconds = WAIT_SECONDS if self._pool else FIRST_WAIT_SECONDS
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(1, "breaker-board")
             writing = self._pool.submit(self._write, record)
         if is_change:
             report(f"breaker {breaker} {state}", f"the breaker of the {breaker} is {state}")

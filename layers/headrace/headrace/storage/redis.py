@@ -47,27 +47,22 @@ class RedisCache:
         return cls(lambda: connect(settings, CALL_SECONDS), lambda: connect_cluster(settings, CALL_SECONDS))
 
     def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
-        """One value per key, in order."""
         return self.run([("GET", key) for key in keys])
 
     def set(self, key: str, value: bytes, seconds: float, *, only_new: bool = False) -> bool:
-        """Keep ``value``."""
         command: Command = ("SET", key, value, "PX", milliseconds(seconds))
         return self.run([(*command, "NX") if only_new else command])[0] is not None
 
     def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
-        """Keep each value."""
         self.run([("SET", key, value, "PX", milliseconds(seconds)) for key, (value, seconds) in entries.items()])
 
     def add_many(self, entries: Mapping[str, tuple[bytes, float]]) -> list[bool]:
-        """Keep each value where there is none."""
         answers = self.run(
             [("SET", key, value, "PX", milliseconds(seconds), "NX") for key, (value, seconds) in entries.items()]
         )
         return [answer is not None for answer in answers]
 
     def delete_many(self, keys: Sequence[str]) -> None:
-        """Forget what is under ``keys``."""
         self.run([("DEL", key) for key in keys])
 
     def run(self, commands: Sequence[Command]) -> list[Any]:
