@@ -52,7 +52,7 @@ class Live:
 
     def subscribe(self, room: str, connection: str = "c-1", since: str | None = None) -> None:
         self.connections.subscribe(room, connection, caller(), self.clock.now() // SECOND, since)
-        self.audience.gained(room)
+        self.audience.mark_subscribed(room)
 
     def store(self, *items: Item) -> None:
         assert self.listener.stored(CHAT, items) == [None] * len(items)

@@ -106,7 +106,7 @@ class RoomFrames:
                 self._connections.unsubscribe(room_id, [frame.connection_id])
                 raise
             since, written = now, now == since
-        self._audience.gained(room_id)
+        self._audience.mark_subscribed(room_id)
         return responses.subscribed(frame.request_id, room_id, self._newest(room_id, since))
 
     def unsubscribe(self, frame: RoomFrame) -> dict[str, Any]:
