@@ -19,15 +19,15 @@ COOLDOWN_SECONDS = 5.0
 """How long the cache is not asked after a failed call."""
 
 CALL_SECONDS = 0.1
-"""For a connection, and again for an answer."""
+"""The timeout for a connection, and again for each response."""
 
 
 class RedisCache:
-    """A :class:`Cache` in Redis or Valkey: one round trip per call, however many keys.
+    """A :class:`~headrace.storage.cache.Cache` in Redis or Valkey: one round trip per call, for any number of keys.
 
-    Commands go one key each through a pipeline, so that no two keys need be in one slot of a cluster. ElastiCache
-    Serverless answers a plain client from its one endpoint; should an endpoint point elsewhere (MOVED) instead, a
-    cluster client takes over, which costs more per call.
+    Each command of the pipeline has one key, so that keys may be in different slots of a cluster. ElastiCache
+    Serverless serves a plain client from one endpoint. An endpoint that redirects (MOVED) gets a cluster client
+    instead, which costs more per call.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class RedisCache:
 
     @classmethod
     def of(cls, settings: CacheSettings) -> RedisCache:
-        """The cache that ``settings`` name; it connects, and imports the client's library, on first use."""
+        """The cache of ``settings``. It connects, and imports the client library, on first use."""
         return cls(lambda: connect(settings, CALL_SECONDS), lambda: connect_cluster(settings, CALL_SECONDS))
 
     def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
@@ -66,11 +66,7 @@ class RedisCache:
         self.run([("DEL", key) for key in keys])
 
     def run(self, commands: Sequence[Command]) -> list[Any]:
-        """The answers to ``commands``, each on one key, sent together.
-
-        Raises:
-            CacheUnavailable: no answer in time, now or less than 5 s ago.
-        """
+        """See :class:`~headrace.storage.cache.Commands`. Fails at once for 5 s after a failed call."""
         if not commands:
             return []
         if self._cooldown.is_active:
@@ -106,7 +102,7 @@ def _options(settings: CacheSettings, seconds: float) -> dict[str, Any]:
     from redis.retry import Retry
 
     host, _, port = settings.cache_endpoint.rpartition(":")
-    # The library's own retries would take seconds when the cache is away (design, fault 17).
+    # The library's own retries would take seconds while the cache is unavailable.
     return {
         "host": host,
         "port": int(port),
@@ -118,14 +114,14 @@ def _options(settings: CacheSettings, seconds: float) -> dict[str, Any]:
 
 
 def connect(settings: CacheSettings, seconds: float) -> Redis:
-    """A client that gives up after ``seconds``, once for the connection and once for the answer."""
+    """A client with a timeout of ``seconds`` for the connection and for each response."""
     from redis import Redis
 
     return Redis(**_options(settings, seconds))
 
 
 def connect_cluster(settings: CacheSettings, seconds: float) -> RedisCluster:
-    """The same for a cluster whose nodes answer for themselves."""
+    """The same for a cluster whose clients talk to each node."""
     from redis.cluster import RedisCluster
 
     return RedisCluster(**_options(settings, seconds))

@@ -30,7 +30,7 @@ COOLDOWN_SECONDS = 5.0
 
 
 class RabbitLivePublisher:
-    """A :class:`LivePublisher` on RabbitMQ. Its library is imported with the first message. Not for several threads."""
+    """A :class:`~headrace.queues.ports.LivePublisher` on RabbitMQ. Not thread-safe."""
 
     def __init__(
         self, settings: BrokerSettings, secrets: Secrets, monotonic: Callable[[], float] = time.monotonic
@@ -41,7 +41,6 @@ class RabbitLivePublisher:
         self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
 
     def publish(self, messages: Sequence[Outgoing]) -> BrokerUnavailable | None:
-        """Send ``messages`` on their way."""
         if not messages:
             return None
         if self._cooldown.is_active:
@@ -76,30 +75,29 @@ class RabbitLivePublisher:
             return LiveChannel.open(endpoints, time.monotonic() + CONNECT_SECONDS)
         except PIKA_ERRORS as error:
             if is_authentication(error):
-                # Read anew for the next try; this one has had its time.
+                # Read again for the next publish: this one is out of time.
                 credentials(self._secrets, self._settings.broker_secret_arn, fresh=True)
             raise broker_error(error) from error
 
     def close(self) -> None:
-        """Let the connection go; the next publish opens another."""
         if self._link is not None:
             self._link.drop()
             self._link = None
 
 
 class LiveChannel(ConfirmChannel):
-    """See the module. A message for a queue that is not there is dropped by the broker."""
+    """A channel without confirms: the broker drops a message whose queue does not exist."""
 
     def _on_channel(self, channel: Any) -> None:
         channel.add_on_close_callback(self._on_closed)
         self._ready = True
 
     def cast(self, messages: Sequence[Outgoing], deadline: float) -> None:
-        """Write ``messages``, and wait until they have left the process.
+        """Write ``messages``, and wait until they are sent.
 
         Raises:
-            PublisherBlocked: the broker takes nothing from publishers now; nothing was written.
-            ConnectionLost: the connection broke, or does not take them before ``deadline`` (monotonic).
+            PublisherBlocked: the broker accepts nothing from publishers now; nothing was written.
+            ConnectionLost: the connection broke, or they were not sent before ``deadline`` (monotonic).
         """
         if self._blocked:
             raise PublisherBlocked("the broker takes no messages now")

@@ -1,7 +1,7 @@
-"""Lets in only rides of seasons that their resort has.
+"""Refuses rides of seasons that their resort does not have.
 
-Seasons are added and never taken away, so each is asked for once per environment. While the table of resorts does not
-answer, rides are let in as they are: that they are kept matters more, and they are seen once their season is added.
+Seasons are never removed, so each is read once per environment. While the table of resorts is unavailable, rides are
+accepted unchecked: storing them is more important, and they are shown once their season is added.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from headrace.runtime.observability import report
 from headrace.streams.ski.resorts import Resort, Resorts
 
 COOLDOWN_SECONDS = 5.0
-"""How long the table is not asked after it did not answer."""
+"""How long the table is not read after it did not answer."""
 
 CHECK_SECONDS = 0.5
-"""After so long no further resort is asked for in a request."""
+"""After so many seconds a request reads no further resorts."""
 
 REMEMBERED = 10_000
+"""Seasons that an environment remembers."""
 
 
 class SeasonGate:
-    """A :class:`~headrace.streams.chat.write_rights.Gate` for rides."""
+    """A :class:`~headrace.ingest.gate.Gate` for rides."""
 
     def __init__(self, resorts: Callable[[], Resorts], monotonic: Callable[[], float] = time.monotonic) -> None:
         self._resorts = resorts
@@ -36,7 +37,6 @@ class SeasonGate:
         self._known: BoundedDict[tuple[int, int], None] = BoundedDict(REMEMBERED)
 
     def admit(self, _caller: Caller, events: Sequence[ValidatedEvent], _now: int) -> Sequence[UserError | None]:
-        """Why each ride is refused, in order."""
         places = [(each.event["resortID"], each.event["seasonID"]) for each in events]
         unknown = {resort for resort, season in places if (resort, season) not in self._known}
         asked = self._ask(unknown) if unknown else {}

@@ -34,7 +34,6 @@ class RideHook:
         self._invalid_until: dict[int, int] = {}
 
     def stored(self, _stream: Stream, items: Sequence[Item]) -> Sequence[StoreUnavailable | None]:
-        """One outcome per ride."""
         days: dict[ResortDay, list[Item]] = {}
         for item in items:
             days.setdefault(parse_resort_day(item["resortDayId"]), []).append(item)
