@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
-
-from pika import BasicProperties, DeliveryMode
+from typing import TYPE_CHECKING
 
 from headrace.core.errors import (
     BrokerUnavailable,
@@ -15,13 +13,13 @@ from headrace.core.errors import (
     PublisherBlocked,
     SecretsUnavailable,
 )
-from headrace.queues.names import LIVE_EXCHANGE
 from headrace.queues.ports import Outgoing
-from headrace.queues.rabbitmq.confirm_channel import ConfirmChannel
-from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error
 from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.secrets import Credentials, Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
+
+if TYPE_CHECKING:
+    from headrace.queues.rabbitmq.live_channel import LiveChannel
 
 CONNECT_SECONDS = 0.5
 SEND_SECONDS = 0.1
@@ -30,7 +28,7 @@ COOLDOWN_SECONDS = 5.0
 
 
 class RabbitLivePublisher:
-    """A :class:`~headrace.queues.ports.LivePublisher` on RabbitMQ. Not thread-safe."""
+    """A :class:`~headrace.queues.ports.LivePublisher` on RabbitMQ, not thread-safe. Imports pika on first use."""
 
     def __init__(
         self, settings: BrokerSettings, secrets: Secrets, monotonic: Callable[[], float] = time.monotonic
@@ -66,6 +64,7 @@ class RabbitLivePublisher:
 
     def _open(self, known: Credentials) -> LiveChannel:
         from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication
+        from headrace.queues.rabbitmq.live_channel import LiveChannel
         from headrace.queues.rabbitmq.publisher import parameters
 
         share = CONNECT_SECONDS / len(self._settings.broker_endpoints)
@@ -83,37 +82,3 @@ class RabbitLivePublisher:
         if self._link is not None:
             self._link.drop()
             self._link = None
-
-
-class LiveChannel(ConfirmChannel):
-    """A channel without confirms: the broker drops a message whose queue does not exist."""
-
-    def _on_channel(self, channel: Any) -> None:
-        channel.add_on_close_callback(self._on_closed)
-        self._ready = True
-
-    def cast(self, messages: Sequence[Outgoing], deadline: float) -> None:
-        """Write ``messages``, and wait until they are sent.
-
-        Raises:
-            PublisherBlocked: the broker accepts nothing from publishers now; nothing was written.
-            ConnectionLost: the connection broke, or they were not sent before ``deadline`` (monotonic).
-        """
-        if self._blocked:
-            raise PublisherBlocked("the broker takes no messages now")
-        try:
-            for message in messages:
-                self._channel.basic_publish(LIVE_EXCHANGE, message.routing_key, message.body, _properties(message))
-            self._turn_until(lambda: self._error is not None or not self._connection.unsent, deadline)
-        except PIKA_ERRORS as error:
-            raise broker_error(error) from error
-        if self._error is not None or self._connection.unsent:
-            raise ConnectionLost("the broker does not take live copies")
-
-
-def _properties(message: Outgoing) -> BasicProperties:
-    return BasicProperties(
-        content_type="application/json",
-        delivery_mode=DeliveryMode.Transient.value,
-        correlation_id=message.correlation_id,
-    )
