@@ -184,30 +184,7 @@ def refused(calls: int) -> float:
     return statistics.median(timed(lambda: publisher.publish(message)) for _ in range(calls))
 
 
-def admitted(endpoints: Endpoints, calls: int) -> tuple[float, float]:
-    """Seconds that a request spends on the rate limit, and seconds of telling the cache beside one."""
-    from headrace.core.caller import Caller
-    from headrace.ingest.rate_limiter import Throttle
-    from headrace.ingest.shared_counts import RedisRateSums
-    from headrace.runtime.observability import Meter
-    from headrace.runtime.settings import CacheSettings, RateSettings
-    from headrace.storage.redis import RedisCache
-
-    cache = CacheSettings(cache_endpoint=f"{endpoints.redis_host}:{endpoints.redis_port}", cache_tls=False)
-    throttle = Throttle(RateSettings(event_rate=100_000), RedisRateSums(RedisCache.of(cache)))
-    caller, meter = Caller("alice", "Alice", frozenset({"chat:write"}), 4_102_444_800), Meter()
-    throttle.admit(caller, 1, meter)
-    request = statistics.median(timed(lambda: throttle.admit(caller, 1, meter)) for _ in range(calls))
-    telling = []
-    for _ in range(calls // 10):
-        throttle._told = float("-inf")
-        throttle.admit(caller, 1, meter)
-        under_way = throttle._under_way
-        telling.append(timed(lambda it=under_way: it.result()))  # type: ignore[misc]
-    return request, statistics.median(telling)
-
-
-def report(seen: list[tuple[float, float, float]], admission: tuple[float, float]) -> None:
+def report(seen: list[tuple[float, float, float]]) -> None:
     bare, one, batch = (statistics.median(column) for column in zip(*seen, strict=True))
     ratio = statistics.median(one / bare for bare, one, _ in seen)
     gain = statistics.median(BATCH / batch * bare for bare, _, batch in seen)
@@ -218,15 +195,13 @@ def report(seen: list[tuple[float, float, float]], admission: tuple[float, float
         f"| batch of {BATCH} | {1 / bare:,.0f} events/s | {BATCH / batch:,.0f} events/s | {gain:.1f}× the rate | ≥ 6× |"
     )
     print(f"| one publish while the breaker is open | – | {refused(2000) * 1e6:.0f} µs | – | microseconds |")
-    print(f"| the rate limit of a sender, in each request | – | {admission[0] * 1e6:.1f} µs | – | microseconds |")
-    print(f"| telling the cache, once a second, beside a request | – | {admission[1] * 1e6:.0f} µs | – | – |")
 
 
 async def main(rounds: int, calls: int) -> None:
     async with running() as endpoints:
         seen = await asyncio.to_thread(measure, endpoints, rounds, calls)
         print(f"Medians of {rounds} rounds of {calls} calls each; same broker, queue and body.\n")
-        report(seen, await asyncio.to_thread(admitted, endpoints, 5000))
+        report(seen)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.ingest.sliding_window import Gauge, Limit
+from headrace.ingest.sliding_window import Limit, SlidingWindow
 from headrace_client import Lost, Refused, Sender, Tempo
 from headrace_client.pace import LONGEST_ADVICE, Pace
 from tests.worlds.senders import message
@@ -142,16 +142,16 @@ class Limited(Script):
 
     def __init__(self, limit: Limit) -> None:
         super().__init__()
-        self.gauge = Gauge(limit)
+        self.window = SlidingWindow(limit)
         self.passed: list[tuple[float, int]] = []
         self.refused: list[tuple[float, int]] = []
 
     async def post(self, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         self.now += 0.01
-        passed = self.gauge.take(len(events), self.now)
+        passed = self.window.admit(len(events), self.now)
         self.passed.append((self.now, passed))
         self.refused.append((self.now, len(events) - passed))
-        later = {"error": {"code": "rate_limited", "retryAfter": int(self.gauge.wait(self.now)) + 1}}
+        later = {"error": {"code": "rate_limited", "retryAfter": int(self.window.wait(self.now)) + 1}}
         return [GOOD] * passed + [later] * (len(events) - passed)
 
 
@@ -172,7 +172,7 @@ async def test_it_settles_to_a_steady_rate_below_the_limit(rate: int) -> None:
 
 
 def test_senders_who_share_a_limit_each_come_to_a_share_of_it() -> None:
-    gauge, dice = Gauge(Limit(100, 50)), random.Random(2)
+    window, dice = SlidingWindow(Limit(100, 50)), random.Random(2)
     paces = [Pace(Tempo(first_rate=1000.0 / (number + 1)), dice.uniform) for number in range(4)]
     passed, tries = [0] * 4, [0] * 4
     due = [(0.0, number) for number in range(4)]
@@ -181,7 +181,7 @@ def test_senders_who_share_a_limit_each_come_to_a_share_of_it() -> None:
         pace = paces[number]
         events = pace.portion()
         pace.sent(events, now)
-        took = gauge.take(events, now)
+        took = window.admit(events, now)
         if now > 60:
             passed[number] += took
         tries[number] = 0 if took == events else 1 if took else tries[number] + 1
@@ -189,7 +189,7 @@ def test_senders_who_share_a_limit_each_come_to_a_share_of_it() -> None:
         if took == events:
             pace.accepted(now)
         else:
-            wait = pace.refused(tries[number], int(gauge.wait(now)) + 1)
+            wait = pace.refused(tries[number], int(window.wait(now)) + 1)
         heapq.heappush(due, (max(now + wait, now + pace.delay(now)), number))
 
     assert sum(passed) > 540 * 100 / 2

@@ -68,7 +68,7 @@ class Desk:
         return [each["timestampSk"] for each in new]
 
     def page(self, limit: int = DEFAULT_LIMIT, before: str | None = None, who: Caller | None = None) -> dict[str, Any]:
-        return self.conversations.page(who or caller(), "alice", ListRequest(limit, before))
+        return self.conversations.page(who or caller(), "alice", ListRequest(limit=limit, place=before))
 
     def only(self) -> dict[str, Any]:
         """The one conversation there is."""

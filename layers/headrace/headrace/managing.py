@@ -10,7 +10,7 @@ from headrace.operations.dead_letters import DeadLetters
 from headrace.queues.sqs.dead_letter_queue import SqsDeadLane
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.settings import DeadLetterSettings, table_settings
-from headrace.streams import STREAMS
+from headrace.streams.registry import STREAMS
 
 
 @functools.cache

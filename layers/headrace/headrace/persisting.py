@@ -24,10 +24,10 @@ from headrace.storage.breaker import GuardedStore
 from headrace.storage.cache import Cache
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.redis import RedisCache
-from headrace.streams import STREAMS, StreamListeners
 from headrace.streams.chat.activity import UPDATES_AT_ONCE, ActivityHook, DynamoRoomActivity
 from headrace.streams.chat.newest_page_cache import NewestPageHook
 from headrace.streams.chat.write_rights import CheckedStore
+from headrace.streams.registry import STREAMS, StreamListeners
 
 
 @functools.cache

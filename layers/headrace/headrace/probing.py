@@ -9,7 +9,6 @@ from typing import Any
 
 from headrace.core import times
 from headrace.core.times import SystemClock
-from headrace.operations.probe_stream import PROBE
 from headrace.operations.probes import Prober, ProbeReader
 from headrace.queues import names
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
@@ -17,6 +16,7 @@ from headrace.runtime.aws import client
 from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import BrokerSettings, table_settings
 from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.streams.probe import PROBE
 
 READ_SECONDS = 1.0
 

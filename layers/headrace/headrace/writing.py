@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from headrace.core.times import SystemClock
 from headrace.ingest.acceptor import Acceptor
 from headrace.ingest.gate import Gate
-from headrace.ingest.rate_limiter import UNLIMITED, Admission, Throttle
+from headrace.ingest.rate_limiter import UNLIMITED, Admission, RateLimiter
 from headrace.ingest.routes import HttpWrites
-from headrace.ingest.shared_counts import RedisRateSums
+from headrace.ingest.shared_counts import SharedCounts
 from headrace.operations.breaker_status import BreakerStatus
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
@@ -19,9 +19,9 @@ from headrace.rights import gate
 from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import CacheSettings, EnvironmentSettings, RateSettings, WriteSettings
 from headrace.storage.redis import RedisCache
-from headrace.streams import stream_gates
 from headrace.streams.chat.frames import Frames
 from headrace.streams.chat.stream import CHAT
+from headrace.streams.registry import stream_gates
 
 
 @functools.cache
@@ -42,7 +42,7 @@ def throttle() -> Admission:
     settings = RateSettings.read()
     if not settings.event_rate and not settings.trusted_event_rate:
         return UNLIMITED
-    return Throttle(settings, RedisRateSums(RedisCache.of(CacheSettings.read())))
+    return RateLimiter(settings, SharedCounts(RedisCache.of(CacheSettings.read())))
 
 
 def acceptor(gates: Mapping[str, Gate], throttle: Admission = UNLIMITED) -> Acceptor:

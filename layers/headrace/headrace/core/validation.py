@@ -60,14 +60,18 @@ _MESSAGES = {
 
 
 def field_errors(model: type[BaseModel], error: ValidationError) -> list[FieldError]:
-    """Pydantic's errors as field errors; ``allowed`` is the field's description."""
+    """Pydantic's errors as field errors; ``allowed`` is the field's description.
+
+    A PydanticCustomError may bring its own ``allowed`` in its context, and ``got: None`` where no value is to blame.
+    """
     forms = {found.alias or name: found.description for name, found in model.model_fields.items()}
     details = []
     for problem in error.errors(include_url=False):
         name = ".".join(str(part) for part in problem["loc"]) or "event"
-        missing = problem["type"] == "missing"
-        got = None if missing else echo(problem["input"])
+        context = problem.get("ctx", {})
+        is_absent = problem["type"] == "missing" or context.get("got", True) is None
         message = _MESSAGES.get(problem["type"], problem["msg"])
         allowed = forms.get(str(problem["loc"][0])) if problem["loc"] else "a JSON object"
-        details.append(FieldError(name, message, got, allowed))
+        got = None if is_absent else echo(problem["input"])
+        details.append(FieldError(name, message, got, context.get("allowed", allowed)))
     return details

@@ -1,1 +1,1 @@
-"""TODO package docstring."""
+"""Takes events from clients: how many of them, and how they are published."""

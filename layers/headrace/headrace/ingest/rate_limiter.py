@@ -1,13 +1,12 @@
-"""Holds each sender to a number of events/s, over all environments as far as they know of each other.
+"""Limits each sender to a number of events/s, over all environments as far as they know of each other.
 
-A request is decided by what its environment knows, in microseconds. At most once a second, an environment that takes
-events tells the cache what it let through, and learns what all others did; a thread of its own does so, beside the
-publishing, and no request waits for it. What an environment could not know is what it may let through too much: a
-window never holds more than the limit from one environment, and what others let through in about the last two seconds
-comes on top. Without the cache each environment holds its own limit.
+A request is decided from the counts of its own environment, in microseconds. At most once a second, a background
+thread reports these counts to the cache and learns those of the other environments; no request waits for it.
 
-An environment that is frozen while it tells is no worse off: what is not known to have arrived is told again, and what
-is counted twice or late keeps a limit on for longer, at most for a window.
+An environment therefore never admits more than the limit in a window. All together can exceed it by what the others
+admitted since they last exchanged counts, about two seconds. Without the cache each environment enforces the limit
+independently. Counts of an exchange without an answer are reported again. If they had arrived, they count twice until
+they leave the window.
 """
 
 from __future__ import annotations
@@ -23,22 +22,21 @@ from typing import Protocol
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import CacheUnavailable, RateLimited
 from headrace.core.keys import rate_key
-from headrace.ingest.shared_counts import RateSums, Told
-from headrace.ingest.sliding_window import WINDOW_SECONDS, Gauge, Limit
+from headrace.ingest.shared_counts import SharedCounts
+from headrace.ingest.sliding_window import SLOT_SECONDS, WINDOW_SECONDS, Limit, SlidingWindow
 from headrace.runtime.observability import Meter, report, report_unexpected
 from headrace.runtime.settings import RateSettings
 
-EVERY_SECONDS = 1.0
+EXCHANGE_SECONDS = 1.0
 SENDERS = 10_000
 """Senders that an environment remembers; far more than it can serve in a window."""
-AT_ONCE = 500
-"""Senders that are told of in one round trip."""
+SENDERS_PER_EXCHANGE = 500
 
 _Sender = tuple[bool, str]
 
 
 class Admission(Protocol):
-    """Says how many events of a request may pass."""
+    """Decides how many events of a request may pass."""
 
     def admit(self, caller: Caller, events: int, meter: Meter) -> tuple[int, RateLimited | None]:
         """How many, the first ones, and why the others may not. Never raises, never waits."""
@@ -56,23 +54,23 @@ class Unlimited:
 UNLIMITED: Admission = Unlimited()
 
 
-class Throttle:
-    """An :class:`Admission` by sender. ``sums`` is ``None`` where there is no cache."""
+class RateLimiter:
+    """An :class:`Admission` by sender. ``shared`` is ``None`` without a cache. ``clock``: seconds since the epoch."""
 
     def __init__(
-        self, settings: RateSettings, sums: RateSums | None, monotonic: Callable[[], float] = time.monotonic
+        self, settings: RateSettings, shared: SharedCounts | None, clock: Callable[[], float] = time.time
     ) -> None:
         rates = (settings.event_rate, settings.trusted_event_rate)
         self._limits = tuple(Limit(rate, settings.event_rate_off_percent) if rate else None for rate in rates)
-        self._sums = sums
-        self._monotonic = monotonic
-        self._gauges: OrderedDict[_Sender, Gauge] = OrderedDict()
-        self._asked: dict[_Sender, None] = {}
+        self._shared = shared
+        self._clock = clock
+        self._windows: OrderedDict[_Sender, SlidingWindow] = OrderedDict()
+        self._active: dict[_Sender, None] = {}
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
-        self._under_way: Future[None] | None = None
-        # Not with the first request: its environment has enough to do, and may never see another.
-        self._told = monotonic()
+        self._exchange: Future[None] | None = None
+        # The first exchange imports the cache's library: not in a cold start.
+        self._exchanged_at = clock()
 
     def admit(self, caller: Caller, events: int, meter: Meter) -> tuple[int, RateLimited | None]:
         """How many of ``events`` may pass, the first ones, and why the others may not."""
@@ -81,63 +79,58 @@ class Throttle:
         if limit is None:
             return events, None
         sender = (trusted, caller.subject)
-        now = self._monotonic()
+        now = self._clock()
+        refusal = None
         with self._lock:
-            gauge = self._gauge(sender, limit)
-            was_on = gauge.is_on
-            passed = gauge.take(events, now)
-            wait = gauge.wait(now)
-            self._asked[sender] = None
-        self._exchange(now)
-        if passed == events:
-            return events, None
-        if not was_on:
-            meter.count("SenderLimited", senders="trusted" if trusted else "users")
-        return passed, _refusal(limit, wait)
+            window = self._window(sender, limit)
+            resume_slot = window.resume_slot
+            admitted = window.admit(events, now)
+            if admitted < events:
+                refusal = _refusal(limit, window.wait(now))
+                if window.resume_slot != resume_slot:
+                    meter.count("SenderLimited", senders="trusted" if trusted else "users")
+            self._active[sender] = None
+        if self._shared is not None and abs(now - self._exchanged_at) >= EXCHANGE_SECONDS:
+            self._start_exchange(self._shared, now)
+        return admitted, refusal
 
-    def _gauge(self, sender: _Sender, limit: Limit) -> Gauge:
-        gauge = self._gauges.get(sender)
-        if gauge is None:
-            gauge = self._gauges[sender] = Gauge(limit)
-            if len(self._gauges) > SENDERS:
-                self._gauges.popitem(last=False)
-        self._gauges.move_to_end(sender)
-        return gauge
+    def _window(self, sender: _Sender, limit: Limit) -> SlidingWindow:
+        window = self._windows.get(sender)
+        if window is None:
+            window = self._windows[sender] = SlidingWindow(limit)
+            if len(self._windows) > SENDERS:
+                self._windows.popitem(last=False)
+        self._windows.move_to_end(sender)
+        return window
 
-    def _exchange(self, now: float) -> None:
-        if self._sums is None or now - self._told < EVERY_SECONDS:
+    def _start_exchange(self, shared: SharedCounts, now: float) -> None:
+        if self._exchange is not None and not self._exchange.done():
             return
-        if self._under_way is not None and not self._under_way.done():
-            return
-        self._told = now
+        self._exchanged_at = now
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(1, "throttle")
-        self._under_way = self._pool.submit(self._tell, self._sums)
+            self._pool = ThreadPoolExecutor(1, "rate-limiter")
+        self._exchange = self._pool.submit(self._exchange_counts, shared)
 
-    def _tell(self, sums: RateSums) -> None:
+    def _exchange_counts(self, shared: SharedCounts) -> None:
         with self._lock:
-            senders = list(self._asked)[:AT_ONCE]
+            now = self._clock()
+            senders = list(self._active)[:SENDERS_PER_EXCHANGE]
+            windows = {each: self._windows[each] for each in senders if each in self._windows}
+            reports = {rate_key(each[1], trusted=each[0]): window.report(now) for each, window in windows.items()}
             for each in senders:
-                del self._asked[each]
-            now = self._monotonic()
-            gauges = {each: self._gauges[each] for each in senders if each in self._gauges}
-            told = [_told(each, gauge, now) for each, gauge in gauges.items()]
+                del self._active[each]
         try:
-            known = sums.exchange(told)
+            counts = shared.exchange(reports, int(now / SLOT_SECONDS))
         except CacheUnavailable as error:
-            report("rates", f"each environment holds senders to their rates by itself: {error.message}")
+            report("rates", f"each environment limits senders independently: {error.message}")
             return
-        except Exception as error:  # noqa: BLE001 - reported; nobody else would ever hear of it
+        except Exception as error:  # noqa: BLE001 - the thread has no caller to raise it to
             report_unexpected(error)
             return
-        for gauge, everybody in zip(gauges.values(), known, strict=True):
-            with self._lock:
-                gauge.learn(everybody.counts, self._monotonic(), is_on=everybody.is_on)
-
-
-def _told(sender: _Sender, gauge: Gauge, now: float) -> Told:
-    trusted, subject = sender
-    return Told(rate_key(subject, trusted=trusted), gauge.limit, gauge.tell(now), gauge.is_on)
+        with self._lock:
+            now = self._clock()
+            for window, everywhere in zip(windows.values(), counts, strict=True):
+                window.learn(everywhere, now)
 
 
 def _refusal(limit: Limit, wait: float) -> RateLimited:

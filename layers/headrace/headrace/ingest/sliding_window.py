@@ -1,30 +1,29 @@
-"""How much one sender may send: a rate limit with hysteresis, as a pure decision about counts and times.
+"""The rate limit of one sender as a pure decision: a sliding window of counts with hysteresis.
 
-A :class:`Gauge` counts what it let through in the last ``WINDOW_SECONDS``. When that comes to the limit's ``most``, the
-limit goes on: nothing more is let through until the window holds ``few`` or less. What was refused does not count, so
-whoever goes on knocking is let in again as soon as whoever waits.
+A :class:`SlidingWindow` counts the events that were admitted in the last ``WINDOW_SECONDS``. When they reach
+``Limit.most``, the window closes: it admits nothing until it holds ``Limit.resume_below`` events or fewer. Refused
+events are not counted, so retries do not extend the wait.
 
-Counts are kept in steps of ``STEP_SECONDS`` and leave the window a little late, never early: so no window of
-``WINDOW_SECONDS``, wherever it begins, holds more than ``most``. Times are seconds of a clock that never goes back.
+Events are counted by slot, a quarter of a second of the system clock. A slot leaves the window when its end is
+``WINDOW_SECONDS`` old, so events leave up to a slot late and never early: no interval of ``WINDOW_SECONDS`` holds
+more than ``most`` events. Environments share slots, so their clocks should agree to within about a slot.
 """
 
 from __future__ import annotations
 
-import math
-from collections import deque
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 WINDOW_SECONDS = 5.0
-STEP_SECONDS = 0.25
-
-Count = tuple[float, int]
-"""When the last of some events may have been let through at the latest, and how many they are."""
+SLOT_SECONDS = 0.25
+SLOTS = int(WINDOW_SECONDS / SLOT_SECONDS)
+"""Whole slots in a window. The one before them counts too, until its end has left the window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """``rate`` events/s on average over a window; once it is reached, back to ``off_percent`` of it first."""
+    """``rate`` events/s on average over a window. Once reached, the window opens at ``off_percent`` of it."""
 
     rate: int
     off_percent: int
@@ -32,107 +31,92 @@ class Limit:
     @property
     def most(self) -> int:
         """Events that one window may hold."""
-        return math.floor(self.rate * WINDOW_SECONDS)
+        return int(self.rate * WINDOW_SECONDS)
 
     @property
-    def few(self) -> int:
-        """Events in the window at which a limit that is on goes off; fewer than ``most``."""
+    def resume_below(self) -> int:
+        """Events in the window at which a closed window opens; fewer than ``most``."""
         return min(self.most * self.off_percent // 100, self.most - 1)
 
 
-class _Step:
-    """``events`` that were let through before ``end``."""
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Events of one sender by slot, and the slot in which its window opens (the current or a past one: it is open)."""
 
-    __slots__ = ("end", "events")
-
-    def __init__(self, end: float, events: int) -> None:
-        self.end = end
-        self.events = events
+    events: Mapping[int, int]
+    resume_slot: int
 
 
-class Gauge:
-    """What one sender sent lately: what was let through here, and what is known of everywhere else.
+class SlidingWindow:
+    """The recent events of one sender: admitted by this environment, and known from the others.
 
-    Not safe for threads: whoever shares one holds a lock.
+    Not thread-safe. Times are seconds of the system clock.
     """
 
-    __slots__ = ("_known", "_own", "_own_sum", "_sent", "_sum", "_untold", "is_on", "limit")
+    __slots__ = ("_local", "_most", "_others", "_reported", "_resume_below", "_sent", "_slot", "_total", "resume_slot")
 
     def __init__(self, limit: Limit) -> None:
-        self.limit = limit
-        self._known: deque[_Step] = deque()
-        """All that counts, in the order in which it leaves the window."""
-        self._own: deque[_Step] = deque()
-        """What was let through here: it counts even if everybody else has forgotten it."""
-        self._untold: list[_Step] = []
-        self._sent: list[_Step] = []
-        """Those of them that nobody was told of, and those that nobody is known to have heard of."""
-        self._sum = self._own_sum = 0
-        self.is_on = False
-        """Whether the limit is on."""
+        self._most, self._resume_below = limit.most, limit.resume_below
+        self.resume_slot = 0
+        """The slot in which a closed window opens."""
+        self._local: dict[int, int] = {}
+        self._others: dict[int, int] = {}
+        self._sent: dict[int, int] = {}
+        self._reported: dict[int, int] = {}
+        """``_local`` as it was when :meth:`report` was last called, and when it last succeeded."""
+        self._slot = 0
+        self._total = 0
 
-    def take(self, events: int, now: float) -> int:
-        """How many of ``events`` more may pass; they are counted. The limit goes on when it is not all of them."""
-        self._forget(now)
-        if self.is_on:
+    def admit(self, events: int, now: float) -> int:
+        """Count as many of ``events`` as may pass, and return how many. The window closes if not all of them may."""
+        slot = int(now / SLOT_SECONDS)
+        if slot != self._slot:
+            self._recount(slot)
+        if slot < self.resume_slot:
             return 0
-        passed = min(events, max(0, self.limit.most - max(self._sum, self._own_sum)))
-        self.is_on = passed < events
-        if passed:
-            self._add(passed, now)
-        return passed
+        admitted = max(0, min(events, self._most - self._total))
+        if admitted:
+            self._local[slot] = self._local.get(slot, 0) + admitted
+            self._total += admitted
+        if admitted < events:
+            self._close()
+        return admitted
 
     def wait(self, now: float) -> float:
-        """Seconds until a limit that is on goes off, as far as is known now; 0 when it is off."""
-        self._forget(now)
-        if not self.is_on:
-            return 0.0
-        return max(self._wait(self._known, self._sum, now), self._wait(self._own, self._own_sum, now))
+        """Seconds until a closed window opens, as far as is known; 0 if it is open."""
+        return max(0.0, self.resume_slot * SLOT_SECONDS - now)
 
-    def _wait(self, steps: Iterable[_Step], left: int, now: float) -> float:
-        wait = 0.0
-        for step in steps:
-            if left <= self.limit.few:
+    def report(self, now: float) -> Counts:
+        """What the other environments do not know. It is part of every report until :meth:`learn` confirms one."""
+        self._recount(int(now / SLOT_SECONDS))
+        self._sent = dict(self._local)
+        unknown = {slot: events - self._reported.get(slot, 0) for slot, events in self._sent.items()}
+        return Counts({slot: events for slot, events in unknown.items() if events}, self.resume_slot)
+
+    def learn(self, everywhere: Counts, now: float) -> None:
+        """Take over the counts of all environments, the last report among them."""
+        self._reported = self._sent
+        self._others = {slot: events - self._sent.get(slot, 0) for slot, events in everywhere.events.items()}
+        slot = int(now / SLOT_SECONDS)
+        self._recount(slot)
+        if max(self.resume_slot, everywhere.resume_slot) > slot or self._total > self._most:
+            self._close()
+
+    def _recount(self, slot: int) -> None:
+        """Move on to ``slot``: drop the slots that left the window, and sum up the rest."""
+        # abs(): after the clock was set back, slots far in the future do not count.
+        self._local = {at: events for at, events in self._local.items() if abs(slot - at) <= SLOTS}
+        self._others = {at: events for at, events in self._others.items() if abs(slot - at) <= SLOTS and events > 0}
+        self._total = sum(self._local.values()) + sum(self._others.values())
+        if self.resume_slot > slot + 2 * SLOTS:
+            self.resume_slot = 0
+        self._slot = slot
+
+    def _close(self) -> None:
+        """Set ``resume_slot`` to the slot in which few enough events are left."""
+        left, self.resume_slot = self._total, 0
+        for slot, events in sorted((Counter(self._local) + Counter(self._others)).items()):
+            if left <= self._resume_below:
                 break
-            left -= step.events
-            wait = step.end + WINDOW_SECONDS - now
-        return wait
-
-    def tell(self, now: float) -> list[Count]:
-        """What is to be told to everybody. It is told again until :meth:`learn` says that it has arrived."""
-        self._sent = [step for step in [*self._sent, *self._untold] if step.end + WINDOW_SECONDS > now]
-        self._untold = []
-        return [(max(0.0, now - step.end), step.events) for step in self._sent]
-
-    def learn(self, counts: Iterable[Count], now: float, *, is_on: bool) -> None:
-        """Know ``counts`` of everybody, what was last told among them. ``is_on``: the limit is on for everybody."""
-        known = sorted((_Step(now - age, events) for age, events in counts), key=lambda step: step.end)
-        self._sent = []
-        self._known = deque([*known, *self._untold])
-        self._sum = sum(step.events for step in self._known)
-        self.is_on = self.is_on or is_on
-        self._forget(now)
-
-    def _add(self, events: int, now: float) -> None:
-        self._sum += events
-        self._own_sum += events
-        end = (math.floor(now / STEP_SECONDS) + 1) * STEP_SECONDS
-        if self._untold and self._untold[-1].end == end:
-            self._untold[-1].events += events
-            return
-        step = _Step(end, events)
-        self._untold.append(step)
-        self._known.append(step)
-        self._own.append(step)
-
-    def _forget(self, now: float) -> None:
-        """Drop what has left the window. The limit goes off when little enough is left."""
-        gone = now - WINDOW_SECONDS
-        while self._known and self._known[0].end <= gone:
-            self._sum -= self._known.popleft().events
-        while self._own and self._own[0].end <= gone:
-            self._own_sum -= self._own.popleft().events
-        while self._untold and self._untold[0].end <= gone:
-            del self._untold[0]
-        if self.is_on and max(self._sum, self._own_sum) <= self.limit.few:
-            self.is_on = False
+            left -= events
+            self.resume_slot = slot + SLOTS + 1

@@ -13,7 +13,7 @@ from headrace.core.stream import TableSettings
 from headrace.persist.records import Record, rows_of
 from headrace.persist.retry_schedule import RECEIVES
 from headrace.queues.ports import BASE64, ENCODING, ReceivedLetter, RetryRecord, from_text
-from headrace.streams import STREAMS
+from headrace.streams.registry import STREAMS
 
 STORABLE = "storable"
 UNEXPECTED = "unexpected"

@@ -13,7 +13,7 @@ from headrace.core import times
 from headrace.core.errors import FieldError, InvalidRequest, echo
 from headrace.operations.dead_letter import REASONS, UNKNOWN_STREAM, Filter
 from headrace.operations.dead_letters import RedriveState
-from headrace.streams import STREAMS
+from headrace.streams.registry import STREAMS
 
 DEFAULT_LIMIT = 50
 LIMIT = 200

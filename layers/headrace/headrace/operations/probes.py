@@ -17,10 +17,10 @@ from headrace.core import keys, times
 from headrace.core.envelope import Envelope
 from headrace.core.errors import StoreUnavailable
 from headrace.core.times import Clock
-from headrace.operations.probe_stream import PROBE, probe
 from headrace.queues.ports import Outgoing, Publisher
 from headrace.runtime.observability import Meter, report
 from headrace.storage.ports import RangeQuery, RangeReader
+from headrace.streams.probe import PROBE, probe
 
 WATCH_SECONDS = 10.0
 FIRST_WAIT = 0.02

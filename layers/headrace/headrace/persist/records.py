@@ -15,7 +15,7 @@ from headrace.core.errors import PoisonRecord
 from headrace.core.items import Item
 from headrace.core.stream import Stream, TableSettings
 from headrace.queues.ports import ENCODING, from_text
-from headrace.streams import stream_named
+from headrace.streams.registry import stream_named
 
 
 @dataclass(frozen=True, slots=True)

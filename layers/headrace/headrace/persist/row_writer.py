@@ -12,7 +12,7 @@ from headrace.core.stream import Stream, TableSettings
 from headrace.persist.records import Record, Row
 from headrace.runtime.observability import Meter, report
 from headrace.storage.ports import Failure, Store, Table
-from headrace.streams import STREAMS
+from headrace.streams.registry import STREAMS
 
 Reason = Failure | FollowUpUnavailable
 """Why an event comes again: it is not stored, or what must follow from it is not done."""

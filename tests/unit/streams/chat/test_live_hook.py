@@ -26,7 +26,6 @@ from headrace.live.subscriber_hints import (
     SOME,
     SubscriberHints,
 )
-from headrace.operations.probe_stream import PROBE
 from headrace.persist.persister import Persister
 from headrace.queues.memory import MemoryLivePublisher
 from headrace.queues.names import live_queue, live_queues
@@ -35,6 +34,7 @@ from headrace.runtime.observability import Meter
 from headrace.storage.memory import MemoryCache
 from headrace.streams.chat.live_hook import LiveHook
 from headrace.streams.chat.stream import CHAT
+from headrace.streams.probe import PROBE
 from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message, sender
 from tests.worlds.write_path import Lanes
 

@@ -13,12 +13,12 @@ from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden
 from headrace.core.keys import newest_page
 from headrace.core.times import FixedClock
-from headrace.operations.probe_stream import PROBE
 from headrace.storage.memory import MemoryCache, MemoryReader
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.history import History, PageRequest
 from headrace.streams.chat.newest_page_cache import NewestPageCache, NewestPageHook
 from headrace.streams.chat.stream import CHAT
+from headrace.streams.probe import PROBE
 from tests.worlds.history_world import ALICE, START, Rights, at, ids, row, stay
 
 BOB = Caller("bob", "Bob", ALICE.scopes, ALICE.expires_at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from headrace.api import responses
@@ -119,7 +119,7 @@ class RoomFrames:
         """A page of the room, as ``GET /rooms/{roomId}/messages`` gives it, shorter where a frame does not hold it."""
         room_id = frame.room_id
         fields = {name: value for name, value in frame.content.items() if name not in NOT_OF_A_PAGE}
-        request = replace(parse_page_request(fields), max_bytes=PAGE_BYTES)
+        request = parse_page_request(fields).model_copy(update={"max_bytes": PAGE_BYTES})
         page = self._history.room(frame.caller, room_id, request)
         return responses.history(frame.request_id, room_id, page.text())
 

@@ -1,0 +1,120 @@
+"""What the rate limit of senders costs and how exact it is: ``python -m bench.rate_limit``.
+
+Starts the services of a stage for their Redis. Costs are real times, the best of 9 rounds. What is admitted is
+simulated: one sender, a limit of 100 events/s, environments that exchange counts through Redis once a second and learn
+0.1 s later. For comparison: the usual two counters, the previous one weighted by its overlap with the window.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import sys
+import time
+import timeit
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from bench.services import running
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "layers" / "headrace"))
+from headrace.core.caller import Caller
+from headrace.ingest.rate_limiter import RateLimiter
+from headrace.ingest.shared_counts import SharedCounts
+from headrace.ingest.sliding_window import SLOT_SECONDS, WINDOW_SECONDS, Counts, Limit, SlidingWindow
+from headrace.runtime.observability import Meter
+from headrace.runtime.settings import CacheSettings, RateSettings
+from headrace.storage.redis import RedisCache
+
+LIMIT = Limit(rate=100, off_percent=50)
+START, WARM_UP, SECONDS = 1000, 5, 65
+
+
+class TwoCounters:
+    """One counter per ``WINDOW_SECONDS``, with the same hysteresis."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[int] = Counter()
+        self._closed = False
+
+    def admit(self, events: int, now: float) -> int:
+        window, elapsed = divmod(now / WINDOW_SECONDS, 1)
+        total = self._counts[int(window)] + self._counts[int(window) - 1] * (1 - elapsed)
+        self._closed = self._closed and total > LIMIT.resume_below
+        admitted = 0 if self._closed else min(events, int(LIMIT.most - total))
+        self._closed = admitted < events
+        self._counts[int(window)] += admitted
+        return admitted
+
+
+def fullest(admitted: Iterable[tuple[float, int]]) -> float:
+    """The most events in any ``WINDOW_SECONDS``, as a multiple of the limit."""
+    window: deque[tuple[float, int]] = deque()
+    most = total = 0
+    for at, events in admitted:
+        window.append((at, events))
+        total += events
+        while window[0][0] <= at - WINDOW_SECONDS:
+            total -= window.popleft()[1]
+        most = max(most, total)
+    return most / LIMIT.most
+
+
+def bursts(make: Callable[[], SlidingWindow | TwoCounters]) -> tuple[float, int]:
+    """The fullest window after a full batch and retries every 10 ms; what passes of a second batch 5.25 s later."""
+    full, second = 0.0, LIMIT.most
+    for start in (START + number / 20 for number in range(100)):
+        window, waiting = make(), make()
+        full = max(full, fullest((at, window.admit(500, at)) for at in (start + pause / 100 for pause in range(1500))))
+        waiting.admit(LIMIT.most, start)
+        second = min(second, waiting.admit(LIMIT.most, start + WINDOW_SECONDS + SLOT_SECONDS))
+    return full, second
+
+
+def steadily(factor: float, environments: int, shared: SharedCounts) -> tuple[float, float]:
+    """What is admitted of ``factor`` x the limit in single events, as a multiple of it, and the fullest window."""
+    windows = [SlidingWindow(LIMIT) for _ in range(environments)]
+    next_exchange = [START + 1 + number / environments for number in range(environments)]
+    answers: dict[int, tuple[float, Counts]] = {}
+    admitted = []
+    for number in range(int(SECONDS * LIMIT.rate * factor)):
+        now, here = START + number / LIMIT.rate / factor, number % environments
+        if here in answers and now >= answers[here][0]:
+            windows[here].learn(answers.pop(here)[1], now)
+        if here not in answers and now >= next_exchange[here]:
+            report = {f"steadily:{factor}:{environments}": windows[here].report(now)}
+            answers[here] = (now + 0.1, shared.exchange(report, int(now / SLOT_SECONDS))[0])
+            next_exchange[here] = now + 1
+        admitted.append((now, windows[here].admit(1, now)))
+    steady = sum(events for at, events in admitted if at >= START + WARM_UP)
+    return steady / LIMIT.rate / (SECONDS - WARM_UP), fullest(admitted)
+
+
+def microseconds(call: Callable[[], object], calls: int) -> float:
+    """Of one call, in the best of 9 rounds of ``calls``."""
+    return min(timeit.repeat(call, number=calls, repeat=9)) / calls * 1e6
+
+
+def measure(shared: SharedCounts) -> None:
+    limiter, meter = RateLimiter(RateSettings(event_rate=100_000), shared), Meter()
+    caller, slot = Caller("alice", "Alice", frozenset(), 0), int(time.time() / SLOT_SECONDS)
+    few, many = ({f"sender:{number}": Counts({slot: 1}, 0) for number in range(count)} for count in (1, 500))
+    print(f"one request: {microseconds(lambda: limiter.admit(caller, 1, meter), 20_000):.1f} µs")
+    print(f"exchange of one sender's counts: {microseconds(lambda: shared.exchange(few, slot), 300):,.0f} µs")
+    print(f"exchange of 500 senders' counts: {microseconds(lambda: shared.exchange(many, slot), 5):,.0f} µs")
+    for name, make in (("slots", lambda: SlidingWindow(LIMIT)), ("two counters", TwoCounters)):
+        print(f"{name}: bursts fill a window to %.2f× the limit; of the second batch of 500 pass %d" % bursts(make))
+    print("\n| sent | environments | admitted | fullest window |\n| --- | --- | --- | --- |")
+    for factor, environments in itertools.product((0.5, 0.95, 1, 2, 5), (1, 4, 16)):
+        print(f"| {factor:g}× | {environments} | %.2f× | %.2f× |" % steadily(factor, environments, shared))
+
+
+async def main() -> None:
+    async with running() as endpoints:
+        cache = CacheSettings(cache_endpoint=f"{endpoints.redis_host}:{endpoints.redis_port}", cache_tls=False)
+        await asyncio.to_thread(measure, SharedCounts(RedisCache.of(cache)))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,94 @@
+"""Models of what a request asks for: its path, its query string, its body or frame.
+
+    class RoomPath(Params):
+        refusal = "{field} is not a usable id"
+        room_id: Id = Field(alias="roomId", description=ID_FORM)
+
+A field's ``description`` is its accepted form; the answer to a wrong value quotes it, with what came.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+from headrace.core.errors import FieldError, InvalidRequest, echo
+from headrace.core.validation import field_errors
+
+T = TypeVar("T", bound="Params")
+
+
+class Params(BaseModel):
+    """Base of parameter models; strict types, and unknown fields are refused.
+
+    ``refusal`` is the message of the answer to a wrong request; ``{field}`` and ``{message}`` are the first wrong
+    field's. ``unknown`` is what a field that the model does not have is answered with; an empty one ignores such
+    fields. A body may be left out where ``is_optional``.
+    """
+
+    model_config = ConfigDict(strict=True, frozen=True, populate_by_name=True, alias_generator=to_camel)
+
+    refusal: ClassVar[str] = "{field} {message}"
+    unknown: ClassVar[str] = "is not a parameter of this route"
+    is_optional: ClassVar[bool] = False
+
+
+class AnyBody(Params):
+    """A JSON object that the route's function reads: it is in ``request.content``."""
+
+    unknown = ""
+
+
+@functools.cache
+def names_of(model: type[Params]) -> list[str]:
+    """The names of a model's fields as clients write them, in order; fields with ``exclude`` are not for clients."""
+    return [field.alias or name for name, field in model.model_fields.items() if not field.exclude]
+
+
+def read(model: type[T] | None, given: Mapping[str, Any] | None) -> T | None:
+    """``given`` as a ``model``; ``None`` for a route that has none. A value of ``None`` counts as not given.
+
+    Raises:
+        InvalidRequest: names every field that is wrong, what came, and what is allowed.
+    """
+    if model is None:
+        return None
+    values = {name: value for name, value in (given or {}).items() if value is not None}
+    names = names_of(model)
+    wrong = [
+        FieldError(str(echo(name)), model.unknown, echo(value), ", ".join(names))
+        for name, value in values.items()
+        if model.unknown and name not in names
+    ]
+    found: T | None = None
+    try:
+        found = model.model_validate({name: value for name, value in values.items() if name in names})
+    except ValidationError as error:
+        wrong += field_errors(model, error)
+    if wrong:
+        message = model.refusal.format(field=wrong[0].field, message=wrong[0].message)
+        raise InvalidRequest(message, details=wrong)
+    return found
+
+
+def whole_number(least: int, most: int, *, message: str = "is out of range") -> Callable[[object], int]:
+    """A validator of whole numbers from ``least`` to ``most``: of digits, or of a JSON number."""
+
+    def validate(value: object) -> int:
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+            value = int(value)
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise PydanticCustomError("out_of_range", _literal(message))
+        return value
+
+    return validate
+
+
+def _literal(text: str) -> Any:
+    # PydanticCustomError takes a template, in which braces have a meaning.
+    return text.replace("{", "{{").replace("}", "}}")

@@ -1,0 +1,258 @@
+"""Routes as data, and the one wrapper around every HTTP route and every WebSocket action.
+
+    ROUTES = {"GET /rooms/{roomId}/messages": Route(room_page, scopes=(CHAT_READ,), path=RoomPath, query=PageQuery)}
+    handler = HttpRouter(ROUTES, history, clock, scope_prefix)
+
+A router finds the route, sets the correlation id of all log lines, finds the caller, checks scope and expiry, parses
+path, query and body, calls the route's function, measures, counts, maps errors to answers and logs what is the
+platform's own fault. It never raises.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from headrace.api import responses
+from headrace.api.auth import caller_from_frame, caller_from_http
+from headrace.api.bodies import http_body, parse_object
+from headrace.api.params import Params, read
+from headrace.api.statistics import RequestTimes
+from headrace.core.caller import Caller
+from headrace.core.errors import (
+    ConfigurationError,
+    FieldError,
+    HeadraceError,
+    InvalidRequest,
+    NotFound,
+    echo,
+    mapping_of,
+    to_body,
+)
+from headrace.core.times import Clock
+from headrace.runtime.observability import Meter, correlate, report, report_unexpected
+
+Path = TypeVar("Path")
+Query = TypeVar("Query")
+Body = TypeVar("Body")
+
+NOBODY = Caller(subject="", username="", scopes=frozenset(), expires_at=0)
+"""The caller of a route that needs no token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Generic[Path, Query, Body]):
+    """One request, as a route's function gets it.
+
+    ``path``, ``query`` and ``body`` are instances of the route's models. ``content`` is the JSON object that was sent:
+    a WebSocket frame, or an HTTP body where the route has a model for it. ``now`` is in microseconds.
+    """
+
+    event: Mapping[str, Any]
+    context: Any
+    caller: Caller
+    now: int
+    correlation_id: str
+    meter: Meter
+    path: Path
+    query: Query
+    body: Body
+    content: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until Lambda ends this invocation."""
+        return float(self.context.get_remaining_time_in_millis()) / 1000
+
+    @property
+    def request_id(self) -> str | None:
+        """The client's own id of a WebSocket frame."""
+        return responses.request_id_of(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A body with a status that only the function knows."""
+
+    status: int
+    body: Mapping[str, Any] | str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One HTTP route, or one WebSocket action.
+
+    ``function(services, request)`` returns the body: a mapping, JSON text, or a :class:`Reply`; ``answer`` is its
+    model, a TypedDict or a pydantic model. The caller needs one of ``scopes``; ``()`` accepts any valid token, ``None``
+    needs no token. ``errors`` are those that the function raises beside the common ones (InvalidRequest, Unauthorized,
+    TokenExpired, Forbidden). A frame's model is its ``body``.
+    """
+
+    function: Callable[[Any, Request[Any, Any, Any]], Any]
+    scopes: tuple[str, ...] | None = ()
+    path: type[Params] | None = None
+    query: type[Params] | None = None
+    body: type[Params] | None = None
+    answer: Any = None
+    errors: tuple[type[HeadraceError], ...] = ()
+    status: int = 200
+
+
+def _no_prefix() -> str:
+    return ""
+
+
+def _not_measured() -> None:
+    return None
+
+
+class HttpRouter:
+    """Answers the events of an HTTP API (payload 2.0).
+
+    ``services`` builds what the functions ask, on first use. ``scope_prefix`` and ``request_times`` are asked with
+    every request, inside the wrapper: a setting that is missing is an answer too.
+    """
+
+    def __init__(
+        self,
+        routes: Mapping[str, Route],
+        services: Callable[[], Any],
+        clock: Clock,
+        scope_prefix: Callable[[], str] = _no_prefix,
+        request_times: Callable[[], RequestTimes | None] = _not_measured,
+    ) -> None:
+        self.routes = routes
+        self._services = services
+        self._clock = clock
+        self._scope_prefix = scope_prefix
+        self._request_times = request_times
+
+    def __call__(self, event: Mapping[str, Any], context: Any = None) -> dict[str, Any]:
+        """The answer to ``event``, or to the error that stopped it."""
+        began = time.perf_counter()
+        key, content, meter = self._key(event), dict[str, Any](), Meter()
+        try:
+            correlation_id = correlate(event)
+            content.update(self._frame(event))
+            route = self.routes.get(key)
+            caller = NOBODY if route is not None and route.scopes is None else self._caller(event)
+            now = self._clock.now()
+            if route is None:
+                raise self._unknown(content)
+            if route.scopes is not None:
+                caller.require(*route.scopes, now=now)
+            request = self._request(route, event, context, caller, now, correlation_id, meter, content)
+            return self._success(route, route.function(self._services(), request))
+        except HeadraceError as error:
+            _log(key, error, meter)
+            return self._failure(error, content)
+        except Exception as error:  # noqa: BLE001 - reported, and answered as an error: a client must not wait
+            report_unexpected(error)
+            return self._failure(error, content)
+        finally:
+            meter.flush()
+            self._measure(key, time.perf_counter() - began)
+
+    def _request(
+        self,
+        route: Route,
+        event: Mapping[str, Any],
+        context: Any,
+        caller: Caller,
+        now: int,
+        correlation_id: str,
+        meter: Meter,
+        content: dict[str, Any],
+    ) -> Request[Any, Any, Any]:
+        path = read(route.path, event.get("pathParameters"))
+        query = read(route.query, event.get("queryStringParameters"))
+        content.update(self._body(route, event))
+        body = read(route.body, content)
+        return Request(event, context, caller, now, correlation_id, meter, path, query, body, content)
+
+    def _body(self, route: Route, event: Mapping[str, Any]) -> Mapping[str, Any]:
+        if route.body is None or (route.body.is_optional and not event.get("body")):
+            return {}
+        return http_body(event)
+
+    def _key(self, event: Mapping[str, Any]) -> str:
+        return str(event.get("routeKey", ""))
+
+    def _frame(self, _event: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {}
+
+    def _caller(self, event: Mapping[str, Any]) -> Caller:
+        return caller_from_http(event, self._scope_prefix())
+
+    def _unknown(self, _content: Mapping[str, Any]) -> HeadraceError:
+        return NotFound("there is no such route")
+
+    def _success(self, route: Route, result: Any) -> dict[str, Any]:
+        if isinstance(result, Reply):
+            return responses.http(result.status, result.body, result.headers)
+        return responses.http(route.status, result)
+
+    def _failure(self, error: Exception, _content: Mapping[str, Any]) -> dict[str, Any]:
+        return responses.http_error(error)
+
+    def _measure(self, key: str, seconds: float) -> None:
+        request_times = self._request_times()
+        if request_times is not None:
+            request_times.add(key, seconds)
+
+
+class ConnectionRouter(HttpRouter):
+    """Answers ``$connect`` and ``$disconnect`` of a WebSocket API: any status but 200 refuses a connection."""
+
+    def _key(self, event: Mapping[str, Any]) -> str:
+        return str(event["requestContext"]["routeKey"])
+
+    def _caller(self, event: Mapping[str, Any]) -> Caller:
+        return caller_from_frame(event, self._scope_prefix())
+
+
+class FrameRouter(ConnectionRouter):
+    """Answers frames of a WebSocket API on their own connection, which stays open whatever the answer is.
+
+    A function returns the answer as :mod:`headrace.api.responses` builds it. ``actions`` are those that a client may
+    send, for the answer to an unknown one.
+    """
+
+    def __init__(
+        self,
+        routes: Mapping[str, Route],
+        services: Callable[[], Any],
+        clock: Clock,
+        scope_prefix: Callable[[], str] = _no_prefix,
+        actions: str = "",
+    ) -> None:
+        super().__init__(routes, services, clock, scope_prefix)
+        self._actions = actions
+
+    def _frame(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
+        return parse_object(event.get("body"), "frame")
+
+    def _body(self, _route: Route, _event: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {}
+
+    def _unknown(self, content: Mapping[str, Any]) -> HeadraceError:
+        detail = FieldError("action", "is not an action", echo(content.get("action")), self._actions)
+        return InvalidRequest("the frame's action is not known", details=[detail])
+
+    def _success(self, _route: Route, result: Any) -> dict[str, Any]:
+        answer: dict[str, Any] = result
+        return answer
+
+    def _failure(self, error: Exception, content: Mapping[str, Any]) -> dict[str, Any]:
+        return responses.frame_error(responses.request_id_of(content), to_body(error))
+
+
+def _log(key: str, error: HeadraceError, meter: Meter) -> None:
+    """Log an error that is the platform's own fault. A wrong setup is unexpected, too, and counted as such."""
+    if isinstance(error, ConfigurationError):
+        meter.count("Unexpected")
+    if mapping_of(error).status >= 500:
+        report(type(error).__name__, f"{key} failed: {error.message}", level="error")

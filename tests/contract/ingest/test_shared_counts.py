@@ -1,0 +1,114 @@
+"""The counts of all environments, in memory and in a real cache that is one node of a cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace.core.caller import Caller
+from headrace.core.errors import CacheUnavailable
+from headrace.core.keys import rate_key
+from headrace.ingest.rate_limiter import RateLimiter
+from headrace.ingest.shared_counts import EXPIRE_SECONDS, SharedCounts
+from headrace.ingest.sliding_window import SLOTS, Counts
+from headrace.runtime.observability import Meter
+from headrace.runtime.settings import RateSettings
+from headrace.storage.redis import RedisCache, connect
+from tests.contract.redis_node import RedisNode
+from tests.unit.ingest.memory_commands import MemoryCommands
+
+KEY = rate_key("alice", trusted=False)
+ALICE = Caller("alice", "Alice", frozenset({"chat:write"}), 4_102_444_800)
+NOW = 100 * SLOTS + 5
+"""A slot early in its window: what counts is in two hashes."""
+
+
+@pytest.fixture(params=["memory", "redis"])
+def shared(request: pytest.FixtureRequest) -> SharedCounts:
+    if request.param == "memory":
+        return SharedCounts(MemoryCommands())
+    return of(request.getfixturevalue("redis_node"))
+
+
+def of(node: RedisNode) -> SharedCounts:
+    node.start()
+    connect(node.settings, 1.0).flushall()
+    return SharedCounts(RedisCache.of(node.settings))
+
+
+def test_reports_of_environments_add_up_by_slot(shared: SharedCounts) -> None:
+    shared.exchange({KEY: Counts({NOW: 3, NOW - SLOTS: 4}, 0)}, NOW)
+    (counts,) = shared.exchange({KEY: Counts({NOW: 5}, 0)}, NOW)
+
+    assert counts == Counts({NOW - SLOTS: 4, NOW: 8}, 0)
+
+
+def test_senders_are_separate_and_answered_in_order(shared: SharedCounts) -> None:
+    keys = [rate_key(f"user-{number}", trusted=False) for number in range(20)]
+    counts = shared.exchange({key: Counts({NOW: number + 1}, 0) for number, key in enumerate(keys)}, NOW)
+
+    assert [each.events[NOW] for each in counts] == list(range(1, 21))
+    trusted = rate_key("user-1", trusted=True)
+    assert shared.exchange({trusted: Counts({}, 0)}, NOW) == [Counts({}, 0)]
+
+
+def test_counts_of_the_last_window_are_kept_and_older_ones_are_not_read(shared: SharedCounts) -> None:
+    shared.exchange({KEY: Counts({NOW: 40}, 0)}, NOW)
+
+    later = [shared.exchange({KEY: Counts({}, 0)}, slot)[0].events for slot in (NOW + SLOTS, NOW + 2 * SLOTS)]
+    assert later == [{NOW: 40}, {}]
+
+
+def test_all_environments_learn_when_a_closed_window_opens(shared: SharedCounts) -> None:
+    shared.exchange({KEY: Counts({NOW: 50}, NOW + SLOTS + 1)}, NOW)
+
+    (counts,) = shared.exchange({KEY: Counts({}, NOW)}, NOW + SLOTS)
+    assert counts.resume_slot == NOW + SLOTS + 1
+
+
+def test_nothing_is_left_in_the_cache_of_a_sender_who_stopped(redis_node: RedisNode) -> None:
+    of(redis_node).exchange({KEY: Counts({NOW: 30, NOW - SLOTS: 1}, NOW + 9)}, NOW)
+
+    client = connect(redis_node.settings, 1.0)
+    keys = list(client.scan_iter())
+    assert len(keys) == 2
+    assert all(0 < client.ttl(key) <= EXPIRE_SECONDS for key in keys)
+
+
+def test_an_exchange_without_the_cache_fails(redis_node: RedisNode) -> None:
+    shared = of(redis_node)
+    redis_node.kill()
+
+    with pytest.raises(CacheUnavailable):
+        shared.exchange({KEY: Counts({NOW: 1}, 0)}, NOW)
+
+
+def settled(limiter: RateLimiter, events: int) -> int:
+    """How many of ``events`` pass; the exchange that begins with them has ended."""
+    limiter._exchanged_at = float("-inf")
+    admitted, _ = limiter.admit(ALICE, events, Meter())
+    assert limiter._exchange is not None
+    limiter._exchange.result(5)
+    return admitted
+
+
+def test_environments_that_share_a_cache_enforce_one_limit(redis_node: RedisNode) -> None:
+    shared = of(redis_node)
+    settings = RateSettings(event_rate=100, event_rate_off_percent=50)
+    limiters = [RateLimiter(settings, shared, lambda: 1000.0) for _ in range(4)]
+
+    first = [settled(each, 100) for each in limiters]
+    second = [settled(each, 200) for each in limiters]
+
+    assert first == [100] * 4
+    # Each admitted what fits into what it knew from its first exchange: 100, 200, 300 and 400 of 500.
+    assert second == [200, 200, 200, 100]
+    assert [settled(each, 1) for each in limiters] == [0] * 4
+
+
+def test_without_the_cache_each_environment_enforces_the_limit_alone(redis_node: RedisNode) -> None:
+    limiter = RateLimiter(RateSettings(event_rate=10), of(redis_node), lambda: 1000.0)
+    settled(limiter, 1)
+    redis_node.kill()
+
+    assert settled(limiter, 100) == 49
+    assert limiter.admit(ALICE, 1, Meter())[0] == 0

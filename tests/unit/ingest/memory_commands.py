@@ -1,0 +1,36 @@
+"""The commands of a cache that the rate limit uses, in memory."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.core.errors import CacheUnavailable
+
+
+class MemoryCommands:
+    """Hashes without expiry. ``down``: the cache is unavailable. ``calls`` counts round trips."""
+
+    def __init__(self) -> None:
+        self.down = False
+        self.calls = 0
+        self._hashes: defaultdict[str, dict[bytes, bytes]] = defaultdict(dict)
+
+    def run(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """The answers to ``commands``."""
+        if self.down:
+            raise CacheUnavailable("the cache is unavailable")
+        self.calls += 1
+        return [self._run(*command) for command in commands]
+
+    def _run(self, name: str, key: str, *arguments: object) -> Any:
+        fields = self._hashes[key]
+        if name == "HGETALL":
+            return dict(fields)
+        if name == "EXPIRE":
+            return 1
+        field, value = (str(each).encode() for each in arguments)
+        before = fields.get(field, b"0") if name == "HINCRBY" else b"0"
+        fields[field] = str(int(before) + int(value)).encode()
+        return int(fields[field])

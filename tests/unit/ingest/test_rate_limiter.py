@@ -1,0 +1,300 @@
+"""Senders are limited to their rates, over several environments and without the cache."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.core.errors import CacheUnavailable, RateLimited
+from headrace.ingest.acceptor import Acceptor
+from headrace.ingest.rate_limiter import EXCHANGE_SECONDS, RateLimiter
+from headrace.ingest.routes import HttpWrites, batch, single
+from headrace.ingest.shared_counts import SharedCounts
+from headrace.ingest.sliding_window import SLOT_SECONDS, WINDOW_SECONDS
+from headrace.runtime.observability import Meter
+from headrace.runtime.settings import RateSettings
+from headrace.streams.chat.frames import Frames
+from headrace.streams.chat.stream import CHAT
+from tests.unit.ingest.memory_commands import MemoryCommands
+from tests.worlds.senders import CLOCK, NOW, caller, message
+from tests.worlds.write_path import QUEUES, Lanes, frame_event, http_event
+
+SETTINGS = RateSettings(event_rate=10, trusted_event_rate=0, event_rate_off_percent=50)
+MOST = 50
+
+
+class Environments:
+    """Several environments with one time and one cache. All that was admitted is in ``admitted``: (when, events)."""
+
+    def __init__(self, count: int, settings: RateSettings = SETTINGS) -> None:
+        self.now = 1000.0
+        self.cache = MemoryCommands()
+        self.limiters = [RateLimiter(settings, SharedCounts(self.cache), lambda: self.now) for _ in range(count)]
+        self.now += EXCHANGE_SECONDS
+        self.admitted: list[tuple[float, int]] = []
+        self.meter = Meter()
+
+    def send(self, events: int, environment: int = 0, user: str = "alice", *scopes: str) -> int:
+        limiter = self.limiters[environment]
+        admitted, error = limiter.admit(caller(user, *scopes), events, self.meter)
+        assert (error is None) == (admitted == events)
+        if limiter._exchange is not None:
+            limiter._exchange.result(5)
+        self.admitted.append((self.now, admitted))
+        return admitted
+
+    def lately(self) -> int:
+        return sum(events for at, events in self.admitted if at > self.now - WINDOW_SECONDS)
+
+
+def test_each_sender_has_a_limit_and_trusted_producers_another_or_none() -> None:
+    environments = Environments(1)
+
+    assert [environments.send(60, 0, user) for user in ("alice", "bob")] == [MOST, MOST]
+    assert environments.send(100_000, 0, "importer", "events:write") == 100_000
+    limited = Environments(1, RateSettings(event_rate=0, trusted_event_rate=10))
+    assert limited.send(60, 0, "importer", "events:write") == 50
+    assert limited.send(60, 0, "alice") == 60
+
+
+def test_what_one_environment_admitted_counts_in_another_a_second_later() -> None:
+    environments = Environments(2)
+    environments.send(40, 0)
+    environments.send(1, 1)
+    environments.now += EXCHANGE_SECONDS
+    environments.send(1, 1)
+
+    assert environments.send(60, 1) == MOST - 42
+
+
+def test_a_window_that_closed_in_one_environment_is_closed_in_all() -> None:
+    environments = Environments(3)
+    environments.send(MOST + 1, 0)
+    for environment in (1, 2):
+        environments.send(1, environment)
+    environments.now += EXCHANGE_SECONDS
+
+    assert [environments.send(1, each) for each in (0, 1, 2)] == [0, 0, 0]
+    environments.now += WINDOW_SECONDS
+    assert [environments.send(1, each) for each in (0, 1, 2)] == [1, 1, 1]
+
+
+def test_a_window_that_closed_elsewhere_stays_closed_while_more_than_half_is_left() -> None:
+    environments = Environments(2)
+    environments.send(20, 0)
+    environments.now += 3
+    environments.send(31, 0)
+    environments.now += WINDOW_SECONDS - 3 + SLOT_SECONDS
+    environments.send(1, 0)
+    environments.now += EXCHANGE_SECONDS
+
+    # 30 of 50 are left: less than the limit, more than half of it.
+    assert environments.send(1, 1) == 1, "not known here before the first exchange"
+    assert environments.send(1, 1) == 0
+
+
+REQUESTS = st.lists(
+    st.tuples(st.integers(0, 1500), st.integers(0, 2), st.integers(1, 80), st.booleans()), min_size=1, max_size=60
+)
+
+
+@given(REQUESTS)
+def test_no_environment_admits_more_than_the_limit_with_the_cache_or_without(
+    requests: list[tuple[int, int, int, bool]],
+) -> None:
+    environments = Environments(3)
+    each: list[list[tuple[float, int]]] = [[], [], []]
+    for pause, environment, events, down in requests:
+        environments.now += pause / 1000
+        environments.cache.down = down
+        each[environment].append((environments.now, environments.send(events, environment)))
+
+        for one in each:
+            assert sum(events for at, events in one if at > environments.now - WINDOW_SECONDS) <= MOST
+
+
+@given(st.lists(st.tuples(st.integers(1, 100), st.integers(1, 30)), min_size=1, max_size=60), st.integers(2, 6))
+def test_all_environments_exceed_the_limit_by_no_more_than_two_seconds(
+    requests: list[tuple[int, int]], count: int
+) -> None:
+    environments = Environments(count)
+    for environment in range(count):
+        environments.send(1, environment)
+    offered = [(environments.now, count)]
+    for number, (pause, events) in enumerate(requests):
+        environments.now += pause / 1000
+        environments.send(events, number % count)
+        offered.append((environments.now, events))
+
+        # What an environment cannot know: what others admitted since its last exchange, and had not reported by then.
+        unknown = 2 * EXCHANGE_SECONDS + 2 * 0.1 * count
+        recent = sum(events for at, events in offered if at > environments.now - unknown)
+        assert environments.lately() <= MOST + recent
+
+
+def test_without_the_cache_each_environment_enforces_the_limit_alone_and_recovers() -> None:
+    environments = Environments(2)
+    environments.cache.down = True
+
+    assert [environments.send(60, each) for each in (0, 1)] == [MOST, MOST]
+    environments.now += WINDOW_SECONDS + SLOT_SECONDS
+    assert [environments.send(10, each) for each in (0, 1)] == [10, 10]
+    environments.cache.down = False
+    environments.now += EXCHANGE_SECONDS
+    environments.send(1, 0)
+    assert environments.cache.calls == 1
+
+
+class Silent:
+    """A cache that does not answer until ``gate`` is set."""
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.calls = 0
+
+    def run(self, _commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+        self.calls += 1
+        self.gate.wait(5)
+        raise CacheUnavailable("no answer")
+
+
+def test_a_cache_that_does_not_answer_delays_no_request() -> None:
+    """P10; also an environment that was frozen during an exchange."""
+    silent = Silent()
+    now = [0.0]
+    limiter = RateLimiter(SETTINGS, SharedCounts(silent), lambda: now[0])
+
+    for _ in range(30):
+        now[0] += EXCHANGE_SECONDS
+        assert limiter.admit(caller(), 1, Meter()) == (1, None)
+
+    assert silent.calls == 1, "one call is in progress, and no request waits for it"
+    silent.gate.set()
+
+
+def test_counts_are_exchanged_once_a_second_for_all_senders_together() -> None:
+    environments = Environments(1)
+    for number in range(300):
+        environments.now += 0.01
+        environments.send(1, 0, f"user-{number}")
+
+    assert environments.cache.calls == 3
+
+
+def test_a_new_environment_does_not_use_the_cache_in_its_first_second() -> None:
+    environments = Environments(1)
+    environments.now -= EXCHANGE_SECONDS / 2
+    environments.send(1)
+    early = environments.cache.calls
+    environments.now += EXCHANGE_SECONDS
+    environments.send(1)
+
+    assert (early, environments.cache.calls) == (0, 1)
+
+
+def test_counts_are_exchanged_after_the_clock_was_set_back() -> None:
+    environments = Environments(1)
+    environments.now -= 500
+    environments.send(1)
+
+    assert environments.cache.calls == 1
+
+
+def test_each_time_a_window_closes_is_counted_once() -> None:
+    environments = Environments(1)
+    for pause in (0.0, 0.1, WINDOW_SECONDS + SLOT_SECONDS, 0.1):
+        environments.now += pause
+        environments.send(MOST + 1)
+
+    assert environments.meter.counts["SenderLimited", (("senders", "users"),)] == 2
+
+
+@pytest.fixture
+def lanes() -> Lanes:
+    lanes = Lanes()
+    now = [0.0]
+    limiter = RateLimiter(SETTINGS, None, lambda: now[0])
+    lanes.acceptor = Acceptor(lanes.broker, lanes.retry, QUEUES, CLOCK, throttle=limiter)
+    lanes.frames, lanes.http = Frames(lanes.acceptor, CLOCK), HttpWrites(lanes.acceptor, "")
+    return lanes
+
+
+def test_a_batch_is_accepted_as_far_as_it_fits_and_the_rest_can_be_sent_again(lanes: Lanes) -> None:
+    events = [message(messageId=f"m-{number}") for number in range(MOST + 2)]
+    invalid = {"roomId": "kitchen", "messageId": "bad"}
+    meter = Meter()
+
+    results = lanes.acceptor.accept(CHAT, caller(), [invalid, *events], "c-1", meter)
+
+    assert [result.lane for result in results] == [None, *["main"] * MOST, None, None]
+    assert len(lanes.published()) == MOST
+    body = results[-1].to_body()
+    assert (body["messageId"], body["timestamp"], body["error"]["code"]) == (f"m-{MOST + 1}", NOW, "rate_limited")
+    assert body["error"]["retryAfter"] >= 1
+    assert meter.counts["Refused", (("code", "rate_limited"), ("stream", "chat"))] == 2
+    assert meter.counts["SenderLimited", (("senders", "users"),)] == 1
+
+
+def test_an_event_that_comes_twice_in_a_batch_counts_once(lanes: Lanes) -> None:
+    results = lanes.acceptor.accept(CHAT, caller(), [message()] * (MOST * 2), "c-1", Meter())
+
+    assert {result.lane for result in results} == {"main"}
+
+
+def test_a_refused_request_is_a_429_with_retry_after_and_the_ids_to_send_again(lanes: Lanes) -> None:
+    events = [message(messageId=f"m-{number}") for number in range(MOST)]
+    assert lanes.http.answer(http_event({"events": events}), batch(CHAT))["statusCode"] == 202
+
+    for answer in (
+        lanes.http.answer(http_event({"events": [message(messageId="x"), {}]}), batch(CHAT)),
+        lanes.http.answer(http_event(message(messageId="x"), room="kitchen"), single(CHAT, "roomId")),
+    ):
+        body = json.loads(answer["body"])
+        assert answer["statusCode"] == 429
+        assert answer["headers"]["retry-after"] == str(body["error"]["retryAfter"])
+        assert body["error"]["code"] == "rate_limited"
+        assert (body["results"][0]["messageId"], body["results"][0]["timestamp"]) == ("x", NOW)
+
+
+def test_a_refused_frame_says_when_to_send_which_id_again(lanes: Lanes) -> None:
+    events = [message(messageId=f"m-{number}") for number in range(MOST)]
+    lanes.frames.answer(frame_event({"events": events}), Frames.send_batch)
+
+    answer = json.loads(lanes.frames.answer(frame_event(message(messageId="x")), Frames.send_message)["body"])
+
+    assert (answer["type"], answer["messageId"], answer["timestamp"]) == ("error", "x", NOW)
+    assert answer["error"]["code"] == "rate_limited"
+    assert answer["error"]["retryAfter"] >= 1
+
+
+def test_refused_events_cause_no_reads_of_a_table() -> None:
+    class Gate:
+        asked = 0
+
+        def admit(self, _caller: object, events: Sequence[object], _now: int) -> list[None]:
+            self.asked += 1
+            return [None] * len(events)
+
+    gate, lanes = Gate(), Lanes()
+    limiter = RateLimiter(SETTINGS, None, lambda: 0.0)
+    acceptor = Acceptor(lanes.broker, lanes.retry, QUEUES, CLOCK, {"chat": gate}, limiter)  # type: ignore[dict-item]
+    for number in range(MOST + 5):
+        acceptor.accept(CHAT, caller(), [message(messageId=str(number))], "c-1", Meter())
+
+    assert gate.asked == MOST
+
+
+def test_the_refusal_says_what_is_allowed() -> None:
+    limiter = RateLimiter(SETTINGS, None, lambda: 0.0)
+
+    _, error = limiter.admit(caller(), MOST + 1, Meter())
+
+    assert isinstance(error, RateLimited)
+    assert "10 events/s, measured over 5 s" in error.message
+    assert 1 <= error.retry_after <= WINDOW_SECONDS + 1

@@ -1,0 +1,171 @@
+"""The rate limit of one sender: what passes, when its window closes and opens."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.ingest.sliding_window import SLOT_SECONDS, WINDOW_SECONDS, Counts, Limit, SlidingWindow
+
+LIMITS = st.builds(Limit, st.integers(1, 50), st.integers(1, 95))
+# Whole milliseconds, so that sums of pauses are exact enough.
+PAUSES = st.one_of(st.integers(0, 400), st.integers(0, 12_000)).map(lambda millis: millis / 1000)
+REQUESTS = st.lists(st.tuples(PAUSES, st.integers(1, 300)), max_size=60)
+HOUR = 3600.0
+
+
+class Sending:
+    """One sender in one environment, and all that was admitted: (when, events)."""
+
+    def __init__(self, limit: Limit, start: float = 1000.0) -> None:
+        self.limit = limit
+        self.window = SlidingWindow(limit)
+        self.now = start
+        self.admitted: list[tuple[float, int]] = []
+
+    def send(self, pause: float, events: int) -> int:
+        self.now += pause
+        admitted = self.window.admit(events, self.now)
+        self.admitted.append((self.now, admitted))
+        return admitted
+
+    def lately(self, seconds: float = WINDOW_SECONDS) -> int:
+        """What was admitted in the last ``seconds``, counted one by one."""
+        return sum(events for at, events in self.admitted if at > self.now - seconds)
+
+
+def slots_from(now: float, **events_by_age: int) -> dict[int, int]:
+    """Counts by slot from ``s4=26``: 26 events in the slot 4 s before ``now``."""
+    return {int((now - int(age[1:])) / SLOT_SECONDS): events for age, events in events_by_age.items()}
+
+
+@given(LIMITS, REQUESTS)
+def test_no_window_holds_more_than_the_limit_however_events_are_sent(
+    limit: Limit, requests: list[tuple[float, int]]
+) -> None:
+    sending = Sending(limit)
+    for pause, events in requests:
+        sending.send(pause, events)
+
+        assert sending.lately() <= limit.most
+
+
+@given(LIMITS, REQUESTS)
+def test_a_window_closes_when_it_is_full_and_opens_at_a_lower_count(
+    limit: Limit, requests: list[tuple[float, int]]
+) -> None:
+    sending = Sending(limit)
+    for pause, events in requests:
+        was_closed = sending.window.wait(sending.now) > 0
+        before = sending.lately(WINDOW_SECONDS - pause) if pause < WINDOW_SECONDS else 0
+        admitted = sending.send(pause, events)
+
+        if was_closed and admitted:
+            assert before <= limit.resume_below, "it opened only when few enough were left"
+        if not was_closed and admitted < events:
+            assert sending.lately(WINDOW_SECONDS + SLOT_SECONDS) >= limit.most, "it closed only when it was full"
+        if admitted < events:
+            assert sending.window.wait(sending.now) > 0
+
+
+@given(LIMITS, REQUESTS, st.integers(1, 300))
+def test_it_opens_when_it_says_whether_a_sender_waits_or_retries(
+    limit: Limit, requests: list[tuple[float, int]], retries: int
+) -> None:
+    sending = Sending(limit)
+    for pause, events in requests:
+        sending.send(pause, events)
+    sending.send(0, limit.most + 1)
+    wait = sending.window.wait(sending.now)
+    assert 0 < wait <= WINDOW_SECONDS + SLOT_SECONDS
+
+    for _ in range(retries):
+        assert sending.send(wait * 0.99 / retries, 1) == 0
+    assert sending.send(wait * 0.01 + 0.001, 1) == 1
+
+
+@given(LIMITS, st.lists(st.tuples(st.integers(0, 3000), st.integers(1, 9)), max_size=60))
+def test_a_sender_below_the_rate_is_never_refused(limit: Limit, requests: list[tuple[int, int]]) -> None:
+    sending = Sending(limit)
+    for pause, events in requests:
+        fitting = min(events, limit.most - sending.lately(WINDOW_SECONDS + SLOT_SECONDS - pause / 1000))
+        sending.send(pause / 1000, max(0, fitting))
+
+        assert sending.admitted[-1][1] == max(0, fitting)
+        assert sending.window.wait(sending.now) == 0
+
+
+def test_a_batch_counts_as_its_events_and_passes_as_far_as_they_fit() -> None:
+    sending = Sending(Limit(10, 50))
+
+    assert sending.send(0, 30) == 30
+    assert sending.send(0, 30) == 20
+    assert sending.send(0, 1) == 0
+    assert sending.send(WINDOW_SECONDS + SLOT_SECONDS, 60) == 50
+
+
+def test_counts_are_reported_until_a_report_succeeds_and_only_once_after_that() -> None:
+    window = SlidingWindow(Limit(10, 50))
+    window.admit(3, 100.0)
+    assert sum(window.report(100.1).events.values()) == 3
+    window.admit(2, 100.2)
+
+    report = window.report(100.3)
+    assert sum(report.events.values()) == 5
+    window.admit(1, 100.3)
+    window.learn(report, 100.3)
+
+    assert list(window.report(100.3).events.values()) == [1]
+    assert window.admit(100, 100.3) == 44
+
+
+def test_a_window_that_closed_elsewhere_is_closed_here_until_few_are_left() -> None:
+    window = SlidingWindow(Limit(10, 50))
+    window.learn(Counts(slots_from(100.0, s4=26, s0=20), resume_slot=404), 100.0)
+
+    assert window.admit(1, 100.0) == 0
+    assert window.wait(100.0) == 1.0 + SLOT_SECONDS
+    assert window.admit(30, 101.0 + SLOT_SECONDS) == 30
+
+
+def test_a_window_that_has_opened_elsewhere_is_not_closed_here() -> None:
+    window = SlidingWindow(Limit(10, 50))
+    window.learn(Counts(slots_from(100.0, s4=26, s0=20), resume_slot=400), 100.0)
+
+    assert window.admit(1, 100.0) == 1
+
+
+def test_a_window_closes_when_all_environments_together_are_over_the_limit() -> None:
+    window = SlidingWindow(Limit(10, 50))
+    window.learn(Counts(slots_from(100.0, s1=51), resume_slot=0), 100.0)
+
+    assert window.wait(100.0) == WINDOW_SECONDS - 1 + SLOT_SECONDS
+
+
+def test_slots_that_left_the_window_are_forgotten() -> None:
+    window = SlidingWindow(Limit(1000, 50))
+    for number in range(2000):
+        window.admit(1, number * 0.1)
+        window.learn(window.report(number * 0.1), number * 0.1)
+
+    held = (window._local, window._others, window._sent, window._reported)
+    assert sum(map(len, held)) <= 4 * (WINDOW_SECONDS / SLOT_SECONDS + 1)
+
+
+def test_what_was_admitted_here_counts_when_the_cache_was_emptied_meanwhile() -> None:
+    window = SlidingWindow(Limit(10, 50))
+    assert window.admit(50, 100.0) == 50
+    window.report(100.5)
+    window.learn(Counts({}, 0), 100.5)
+
+    assert window.admit(1, 101.0) == 0
+    assert window.wait(101.0) == 100.0 + SLOT_SECONDS + WINDOW_SECONDS - 101.0
+    assert window.admit(1, 100.0 + SLOT_SECONDS + WINDOW_SECONDS) == 1
+
+
+def test_a_clock_that_is_set_back_does_not_keep_a_window_closed() -> None:
+    sending = Sending(Limit(10, 50), start=2 * HOUR)
+    assert sending.send(0, 60) == 50
+
+    assert sending.send(-HOUR, 60) == 50
+    assert sending.send(WINDOW_SECONDS + SLOT_SECONDS, 60) == 50
