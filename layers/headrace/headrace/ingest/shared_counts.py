@@ -6,7 +6,7 @@ closed window opens. A hash expires once its slots have left every window.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from headrace.ingest.sliding_window import SLOTS, WINDOW_SECONDS, Counts
