@@ -18,8 +18,8 @@ def test_environments_add_up_and_begin_anew_when_the_cache_is_emptied(redis_node
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda pair: pair[1].add("GET /resorts", 0.001 * (pair[0] + 1)), enumerate(environments)))
     for each in environments:
-        assert each._under_way is not None
-        each._under_way.result(5)
+        assert each._background._running is not None
+        each._background._running.result(5)
 
     found = environments[0].read()
     assert found["endpointStats"] == [{"URL": "/resorts", "operation": "GET", "mean": 2.5, "max": 4.0}]

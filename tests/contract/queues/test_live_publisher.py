@@ -13,7 +13,7 @@ from headrace.core.errors import BrokerUnavailable, ConnectionLost
 from headrace.core.times import SECOND, FixedClock
 from headrace.queues.names import LIVE_EXCHANGE, live_queues
 from headrace.queues.ports import Outgoing
-from headrace.queues.rabbitmq.live_publisher import AWAY_SECONDS, RabbitLivePublisher
+from headrace.queues.rabbitmq.live_publisher import COOLDOWN_SECONDS, RabbitLivePublisher
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.secrets import MemorySecrets
 from localstage.tcp_proxy import TcpProxy
@@ -124,7 +124,7 @@ def test_a_broker_that_is_away_is_asked_once_and_then_left_alone(broker: Rabbit)
 
     assert live.secrets.reads == reads
     assert live.publisher._link is None
-    live.clock.advance(AWAY_SECONDS)
+    live.clock.advance(COOLDOWN_SECONDS)
     live.publisher = RabbitLivePublisher(settings(broker.url), live.secrets, lambda: live.clock.now() / SECOND)
     assert live.publish("2") is None
     assert taken(broker, 1) == ["2"]
@@ -141,7 +141,7 @@ def test_a_broker_that_takes_nothing_does_not_hold_up_the_batch(broker: Rabbit, 
         broker.thaw()
 
     assert any(isinstance(failure, ConnectionLost) for failure in failures)
-    live.clock.advance(AWAY_SECONDS)
+    live.clock.advance(COOLDOWN_SECONDS)
     assert live.publish("after") is None
     assert "after" in taken(broker, 10_000)[-1:]
 
@@ -160,7 +160,7 @@ def test_a_blocked_broker_is_left_alone_until_it_takes_messages_again(broker: Ra
     finally:
         broker.control("eval", "rabbit_alarm:clear_alarm({resource_limit, memory, node()}).")
     for _ in range(200):
-        live.clock.advance(AWAY_SECONDS)
+        live.clock.advance(COOLDOWN_SECONDS)
         if live.publish("after") is None:
             break
         time.sleep(0.01)
@@ -174,9 +174,9 @@ def test_a_password_that_was_changed_is_read_again_for_the_next_try(broker: Rabb
 
     assert isinstance(live.publish("1"), ConnectionLost)
     secrets.values["arn"] = GUEST
-    live.clock.advance(AWAY_SECONDS)
+    live.clock.advance(COOLDOWN_SECONDS)
     assert isinstance(live.publish("2"), ConnectionLost)
-    live.clock.advance(AWAY_SECONDS)
+    live.clock.advance(COOLDOWN_SECONDS)
     assert live.publish("3") is None
 
     assert taken(broker, 1)[-1] == "3"

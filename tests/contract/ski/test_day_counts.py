@@ -110,7 +110,7 @@ def test_whoever_fills_an_older_generation_changes_nothing(counts: DayCounts) ->
         (FILLING, NOW + PATIENCE, NOW - 1, True),
     ],
 )
-def test_counts_are_begun_anew_only_if_they_are_doubtful_or_abandoned(
+def test_counts_are_started_again_only_if_they_are_invalid_or_abandoned(
     counts: DayCounts, stage: str, now: int, after: int, begins: bool
 ) -> None:
     begun(counts)

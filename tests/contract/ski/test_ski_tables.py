@@ -89,15 +89,15 @@ def test_a_season_added_twice_is_one_and_a_name_stays_until_another_comes(resort
 def test_every_resort_with_a_season_is_told_by_id(resorts: Resorts) -> None:
     for number in (10, 9, 200):
         resorts.add_season(number, 2025)
-    resorts.doubt([3], 1000)
+    resorts.invalidate_counts([3], 1000)
 
     assert [resort.resort_id for resort in resorts.every()] == [9, 10, 200]
 
 
-def test_doubt_never_moves_back_and_leaves_seasons_alone(resorts: Resorts) -> None:
+def test_invalidation_never_moves_back_and_leaves_seasons_alone(resorts: Resorts) -> None:
     resorts.add_season(7, 2025)
-    resorts.doubt([7, 8], 2000)
-    resorts.doubt([7], 1000)
+    resorts.invalidate_counts([7, 8], 2000)
+    resorts.invalidate_counts([7], 1000)
 
     assert resorts.get(7) == Resort(7, None, frozenset({2025}), 2000)
     assert resorts.get(8) == Resort(8, None, frozenset(), 2000)

@@ -12,7 +12,7 @@ from headrace.core.errors import CacheUnavailable
 from headrace.core.times import FixedClock
 from headrace.storage.cache import Cache
 from headrace.storage.memory import MemoryCache
-from headrace.storage.redis import AWAY_SECONDS, RedisCache, connect
+from headrace.storage.redis import COOLDOWN_SECONDS, RedisCache, connect
 from tests.contract.redis_node import RedisNode
 
 START = "2025-11-21T10:00:00.000000Z"
@@ -110,7 +110,7 @@ def test_a_cache_that_is_away_is_asked_once_in_five_seconds_and_then_found_again
 
     with pytest.raises(CacheUnavailable, match="away"):
         cache.get_many(["a"])
-    now[0] = AWAY_SECONDS
+    now[0] = COOLDOWN_SECONDS
 
     assert cache.get_many(["a"]) == [None]
     assert len(connections) == 1

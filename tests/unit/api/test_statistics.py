@@ -44,8 +44,8 @@ class Clocked:
 
     def add(self, route: str, seconds: float) -> None:
         self.latencies.add(route, seconds)
-        if self.latencies._under_way is not None and self.cache.gate.is_set():
-            self.latencies._under_way.result(5)
+        if self.latencies._background._running is not None and self.cache.gate.is_set():
+            self.latencies._background._running.result(5)
 
 
 def test_a_lonely_request_is_brought_at_once_and_a_crowd_once_a_second() -> None:

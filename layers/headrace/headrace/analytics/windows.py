@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from itertools import chain, groupby, islice
 from typing import Any, TypeVar
@@ -19,6 +18,7 @@ from headrace.analytics.time_slots import DAY, MINUTE, Pieces, Slot, pieces
 from headrace.core import times
 from headrace.core.caller import ANALYTICS_READ, Caller
 from headrace.core.times import Clock
+from headrace.runtime.bounded import BoundedDict
 from headrace.storage.cache import Cache
 
 MERGED_LIMIT = 16
@@ -49,7 +49,7 @@ class Analytics:
         self._settle = settle
         self._sleep = sleep
         self._memory = Memory()
-        self._merged: OrderedDict[Key, Aggregate] = OrderedDict()
+        self._merged: BoundedDict[Key, Aggregate] = BoundedDict(MERGED_LIMIT)
 
     @property
     def units(self) -> float:
@@ -167,8 +167,6 @@ class Analytics:
     def _remember(self, key: Key | None, merged: Aggregate) -> Aggregate:
         if key is not None:
             self._merged[key] = merged
-            while len(self._merged) > MERGED_LIMIT:
-                self._merged.popitem(last=False)
         return merged
 
     def _split(self, request: WindowRequest, now: int, longest: int = DAY) -> tuple[Pieces, SlotCache]:

@@ -1,8 +1,8 @@
-"""How long requests take: sums over all environments, in one hash of the cache, for ``GET /statistics``.
+"""Request durations: sums over all environments, in one hash of the cache, for ``GET /statistics``.
 
-An environment adds up what it saw and brings the sums to the cache at most once a second, in one round trip; a thread
-of its own does so, and a request waits for it 5 ms at most. Best effort: what an environment has not brought when it
-goes is not counted, and when the cache is emptied the sums begin anew (``since`` says when).
+Each environment sums up its requests and publishes the sums to the cache at most once a second, in one round trip in
+the background; a request waits at most 5 ms for it. Best effort: sums that are not yet published when an environment
+ends are lost, and when the cache is emptied the sums start from zero (``since`` says when).
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ import functools
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Any, Protocol
+from typing import Any
 
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, ConfigurationError
 from headrace.core.times import Clock, SystemClock
+from headrace.runtime.background import Background
 from headrace.runtime.observability import report
 from headrace.runtime.settings import CacheSettings
+from headrace.storage.cache import Commands
 from headrace.storage.redis import RedisCache
 
 KEY = "latencies"
@@ -44,16 +45,8 @@ return 1
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 
-class Commands(Protocol):
-    """What :class:`headrace.storage.redis.RedisCache` does."""
-
-    def run(self, commands: list[tuple[Any, ...]]) -> list[Any]:
-        """The answers to ``commands``."""
-        ...
-
-
 class RouteTimes:
-    """Of one route: requests, microseconds in all, microseconds of the longest."""
+    """One route: the number of requests, the sum of their microseconds, and the longest one."""
 
     __slots__ = ("count", "longest", "total")
 
@@ -68,38 +61,28 @@ class RouteTimes:
 
 
 class RequestTimes:
-    """The times of this environment's requests on their way to the cache, and everybody's as they are there."""
+    """Publishes the durations of this environment's requests, and reads the sums of all environments."""
 
     def __init__(
         self, cache: Commands, clock: Clock | None = None, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._cache = cache
         self._clock = clock or SystemClock()
-        self._monotonic = monotonic
         self._sums: dict[str, RouteTimes] = {}
-        self._brought = float("-inf")
         self._lock = threading.Lock()
-        self._pool: ThreadPoolExecutor | None = None
-        self._under_way: Future[None] | None = None
+        self._background = Background("latencies", EVERY_SECONDS, WAIT_SECONDS, monotonic)
 
     def add(self, route: str, seconds: float) -> None:
-        """Count a request of ``route`` that took ``seconds``."""
+        """Count a request of ``route`` that took ``seconds``. Never raises."""
         with self._lock:
             self._sums.setdefault(route, RouteTimes()).add(round(seconds * 1_000_000))
-        now = self._monotonic()
-        if now - self._brought < EVERY_SECONDS or (self._under_way is not None and not self._under_way.done()):
-            return
-        self._brought = now
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(1, "latencies")
-        self._under_way = self._pool.submit(self._bring)
-        wait([self._under_way], WAIT_SECONDS)
+        self._background.run(self._publish)
 
     def read(self) -> dict[str, Any]:
         """``{"endpointStats": [{"URL", "operation", "mean", "max"}], "since"}``; times in milliseconds.
 
         Raises:
-            CacheUnavailable: the cache does not say.
+            CacheUnavailable: the cache did not answer.
         """
         (found,) = self._cache.run([("HGETALL", KEY)])
         pairs = found.items() if isinstance(found, dict) else zip(found[::2], found[1::2], strict=True)
@@ -107,7 +90,7 @@ class RequestTimes:
         routes = sorted((name[2:] for name in fields if name.startswith("n ")), key=lambda each: each.split()[::-1])
         return {"endpointStats": [_stats(route, fields) for route in routes], "since": fields.get("since")}
 
-    def _bring(self) -> None:
+    def _publish(self) -> None:
         with self._lock:
             sums, self._sums = self._sums, {}
         arguments = [value for route, each in sums.items() for value in (route, each.count, each.total, each.longest)]

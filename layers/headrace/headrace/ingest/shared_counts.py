@@ -6,21 +6,14 @@ closed window opens. A hash expires once its slots have left every window.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 from headrace.ingest.sliding_window import SLOTS, WINDOW_SECONDS, Counts
+from headrace.storage.cache import Commands
 
 EXPIRE_SECONDS = int(2 * WINDOW_SECONDS) + 1
 _RESUME = "resume"
-
-
-class Commands(Protocol):
-    """What :class:`headrace.cache.RedisCache` does."""
-
-    def run(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """The answers to ``commands``."""
-        ...
 
 
 class SharedCounts:

@@ -1,4 +1,4 @@
-"""Connections in memory, for tests."""
+"""Connections in memory, for tests. The methods are documented in :mod:`headrace.live.connections`."""
 
 from __future__ import annotations
 
@@ -19,45 +19,37 @@ class MemoryConnections:
         self._clock = clock or SystemClock()
 
     def open(self, connection_id: str, caller: Caller) -> None:
-        """Remember a connection."""
         row = connection_row(connection_id, caller, self._clock.now())
         self.rows[row["roomId"], connection_id] = row
 
     def close(self, connection_id: str) -> int:
-        """Forget a connection and its subscriptions."""
         keys = {key for key in self.rows if key[1] == connection_id} | {(connection_room(connection_id), connection_id)}
         for key in keys:
             self.rows.pop(key, None)
         return len(keys)
 
     def subscribe(self, room_id: str, connection_id: str, caller: Caller, connected_at: int, since: str | None) -> None:
-        """Put a connection into a room."""
         row = subscription_row(room_id, connection_id, caller, connected_at, since)
         self.rows[room_id, connection_id] = row
 
     def unsubscribe(self, room_id: str, connection_ids: Iterable[str]) -> None:
-        """Take connections out of a room."""
         for connection_id in connection_ids:
             self.rows.pop((room_id, connection_id), None)
 
     def unsubscribe_user(self, room_id: str, user_id: str) -> int:
-        """Take all connections of a user out of a room."""
         found = [row["connectionId"] for row in self._room(room_id) if row["userId"] == user_id]
         self.unsubscribe(room_id, found)
         return len(found)
 
     def members_only(self, room_id: str) -> int:
-        """Take out of a room whoever was let in without a membership."""
         found = [row["connectionId"] for row in self._room(room_id) if "since" not in row]
         self.unsubscribe(room_id, found)
         return len(found)
 
     def subscriptions(self, room_id: str) -> list[Subscription]:
-        """Who listens to a room now."""
         return _living(self._room(room_id), self._clock.now())
 
     def has_subscriptions(self, room_id: str) -> bool:
-        """Whether anybody may listen to a room."""
         return bool(self.subscriptions(room_id))
 
     def _room(self, room_id: str) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
-"""Brings live copies to those who listen: one frame per connection and batch, all connections at once.
+"""Pushes live copies to subscribers: one frame per connection and batch, all connections in parallel.
 
-Best effort: nothing here is given back to the queue, and nothing raises. A listener that was not reached is told with
-its next frame (``missed``), so that it closes the gap from history.
+Best effort: no batch returns to its queue, and nothing raises. After a failed push the subscriber's next frame has
+``missed``, so that its client reads the missing messages from history.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from headrace.live import frames
 from headrace.live.connections import Connections, Subscription
 from headrace.live.push.port import ConnectionPusher, Push, PushResult
 from headrace.queues.rabbitmq.event import rabbit_body
+from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import Meter, report, report_unexpected
 
 BATCH_SECONDS = 5.0
-"""How long a batch may take: as long as its successors live in the queue."""
+"""How long a batch may take: as long as the next ones stay in the queue."""
 FIRST_REST = 1.0
 LONGEST_REST = 30.0
-"""Seconds that a connection is left alone when it was late twice in a row, doubled each time it is late again: else it
-would be waited for with every batch."""
+"""Seconds for which a connection is skipped after it was late twice in a row, doubled each further time.
+Without it every batch would wait for the connection."""
 REMEMBERED = 10_000
+"""Late connections, and subscribers that missed something, that an environment remembers."""
 LOOKS_AT_ONCE = 8
 
 Items = Mapping[str, Mapping[str, Any]]
@@ -36,23 +38,23 @@ Subscriber = tuple[str, str]
 
 @dataclass(slots=True)
 class _Late:
-    """How often in a row a connection was late, and until when it is left alone."""
+    """How often in a row a connection was late, and until when it is skipped."""
 
     times: int = 0
     rests_until: float = float("-inf")
 
 
 class PushService:
-    """Pushes batches of live copies. Remembers across batches who is late and who missed something."""
+    """Pushes batches of live copies. Remembers across batches which connections are late or missed something."""
 
     def __init__(
-        self, connections: Connections, courier: ConnectionPusher, monotonic: Callable[[], float] = time.monotonic
+        self, connections: Connections, pusher: ConnectionPusher, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._connections = connections
-        self._courier = courier
+        self._pusher = pusher
         self._monotonic = monotonic
-        self._late: dict[str, _Late] = {}
-        self._missed: set[Subscriber] = set()
+        self._late: BoundedDict[str, _Late] = BoundedDict(REMEMBERED)
+        self._missed: BoundedDict[Subscriber, None] = BoundedDict(REMEMBERED)
         self._pool: ThreadPoolExecutor | None = None
 
     def push(self, event: Mapping[str, Any]) -> None:
@@ -60,23 +62,23 @@ class PushService:
         meter = Meter()
         try:
             self._push(_rooms(event, meter), meter)
-        except Exception as error:  # noqa: BLE001 - a batch given back would only come again, later and useless
+        except Exception as error:  # noqa: BLE001 - a retried batch would come too late to be useful
             report_unexpected(error)
         finally:
             meter.flush()
 
     def _push(self, rooms: Mapping[str, Items], meter: Meter) -> None:
         sends: list[Push] = []
-        listeners: list[Subscriber] = []
-        for (room_id, items), subscriptions in zip(rooms.items(), self._listening(list(rooms), meter), strict=True):
+        subscribers: list[Subscriber] = []
+        for (room_id, items), subscriptions in zip(rooms.items(), self._subscriptions(list(rooms), meter), strict=True):
             for subscription, texts in self._addressed(room_id, items, subscriptions):
                 sends.append(Push(subscription.connection_id, texts))
-                listeners.append((room_id, subscription.connection_id))
-        verdicts = self._courier.deliver(sends, BATCH_SECONDS)
-        self._note(listeners, verdicts, meter)
-        self._forget(listener for listener, verdict in zip(listeners, verdicts, strict=True) if verdict == "gone")
+                subscribers.append((room_id, subscription.connection_id))
+        results = self._pusher.deliver(sends, BATCH_SECONDS)
+        self._note(subscribers, results, meter)
+        self._forget(subscriber for subscriber, result in zip(subscribers, results, strict=True) if result == "gone")
 
-    def _listening(self, room_ids: Sequence[str], meter: Meter) -> list[list[Subscription]]:
+    def _subscriptions(self, room_ids: Sequence[str], meter: Meter) -> list[list[Subscription]]:
         def look(room_id: str) -> list[Subscription]:
             try:
                 return self._connections.subscriptions(room_id)
@@ -94,45 +96,38 @@ class PushService:
     def _addressed(
         self, room_id: str, items: Items, subscriptions: Iterable[Subscription]
     ) -> Iterable[tuple[Subscription, list[bytes]]]:
-        """Who gets which frames: only what was said since the listener may hear; most get the same bytes."""
+        """Each subscription with its frames: only messages since it may read the room. Most share the same bytes."""
         now = self._monotonic()
         earliest = min(item["timestamp"] for item in items.values())
         made: dict[tuple[str | None, bool], list[bytes]] = {}
         for subscription in subscriptions:
-            listener = (room_id, subscription.connection_id)
+            subscriber = (room_id, subscription.connection_id)
             late = self._late.get(subscription.connection_id)
             if late is not None and late.rests_until > now:
-                self._miss(listener)
+                self._missed[subscriber] = None
                 continue
             since = subscription.since if subscription.since is not None and subscription.since > earliest else None
-            key = (since, listener in self._missed)
+            key = (since, subscriber in self._missed)
             if key not in made:
-                heard = [item for item in items.values() if since is None or item["timestamp"] >= since]
-                made[key] = frames.frames(room_id, heard, missed=key[1])
+                readable = [item for item in items.values() if since is None or item["timestamp"] >= since]
+                made[key] = frames.frames(room_id, readable, missed=key[1])
             if made[key]:
                 yield subscription, made[key]
 
-    def _note(self, listeners: Sequence[Subscriber], verdicts: Sequence[PushResult], meter: Meter) -> None:
-        # Where most are late, it is not they who are slow.
-        is_slow_itself = verdicts.count("late") > max(1, len(verdicts) // 2)
-        for listener, verdict in zip(listeners, verdicts, strict=True):
-            meter.count("LivePushed", verdict=verdict)
-            if verdict in ("late", "refused"):
-                self._miss(listener)
-                if not is_slow_itself:
-                    self._rest(listener[1])
+    def _note(self, subscribers: Sequence[Subscriber], results: Sequence[PushResult], meter: Meter) -> None:
+        # When most are late, this environment is slow, not the connections.
+        is_overloaded = results.count("late") > max(1, len(results) // 2)
+        for subscriber, result in zip(subscribers, results, strict=True):
+            meter.count("LivePushed", verdict=result)
+            if result in ("late", "refused"):
+                self._missed[subscriber] = None
+                if not is_overloaded:
+                    self._rest(subscriber[1])
             else:
-                self._missed.discard(listener)
-                self._late.pop(listener[1], None)
-
-    def _miss(self, listener: Subscriber) -> None:
-        if len(self._missed) >= REMEMBERED:
-            self._missed.clear()
-        self._missed.add(listener)
+                self._missed.pop(subscriber, None)
+                self._late.pop(subscriber[1], None)
 
     def _rest(self, connection_id: str) -> None:
-        if len(self._late) >= REMEMBERED:
-            self._late.clear()
         late = self._late.setdefault(connection_id, _Late())
         late.times += 1
         if late.times > 1:

@@ -1,9 +1,9 @@
-"""Whether anybody listens to a room: a mark in the cache, so that a room without listeners costs almost nothing.
+"""Whether a room has subscribers: a mark in the cache, so that a room without any costs almost nothing.
 
-Three marks: "some", "none", and no mark at all, which is looked up in the Connections table. Whoever subscribes writes
-the row first and "some" second. Whoever stores messages and finds no row sets "none", but not over another mark. So a
-look that came before a row can hide that row only if its "none" comes after the "some" has expired, and a look that
-took so long sets no mark. In doubt, and without the cache, a room has listeners.
+A mark is "some" or "none"; without a mark the Connections table is read. A subscribing connection writes its row first
+and "some" second. A function that stores messages and finds no row sets "none", but only where there is no mark. So an
+early read can hide a later row only if its "none" is set after the "some" has expired, and a read that took so long
+sets no mark. When it is uncertain, and without the cache, a room is taken to have subscribers.
 """
 
 from __future__ import annotations
@@ -14,65 +14,66 @@ from collections.abc import Callable, Sequence
 from headrace.core.errors import CacheUnavailable, StoreUnavailable
 from headrace.core.keys import live_marker
 from headrace.live.connections import Connections
+from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.cache import Cache
 
 SOME = b"some"
 NONE = b"none"
 MARK_SECONDS = 30.0
-"""How long a mark stands. A lost "some" (the cache was away for whoever subscribed) is made up for after as long."""
+"""How long a mark is valid; also how late live copies may begin when a "some" could not be set."""
 LOOK_SECONDS = MARK_SECONDS / 3
-"""How old a look at the table may be to set "none"."""
+"""How long a read of the table may take for its result to set "none"."""
 LOOKS = 4
-"""Rooms looked up per batch of stored messages; the others are taken to have listeners."""
-REST_SECONDS = 5.0
-"""How long the table is left alone after it did not answer."""
+"""Rooms read from the table per batch of stored messages; further rooms are taken to have subscribers."""
+COOLDOWN_SECONDS = 5.0
+"""How long the table is not read after it did not answer."""
 
 
 class SubscriberHints:
-    """Knows which rooms have listeners."""
+    """Says which rooms may have subscribers."""
 
     def __init__(self, cache: Cache, connections: Connections, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._cache = cache
         self._connections = connections
         self._monotonic = monotonic
-        self._rest_until = float("-inf")
+        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
 
-    def gained(self, room_id: str) -> None:
-        """Say that a room has a listener, after its row is written. Without it live may begin 30 s late."""
+    def mark_subscribed(self, room_id: str) -> None:
+        """Mark a room as subscribed to, after the row is written. If that fails, live copies may begin 30 s late."""
         try:
             self._cache.set(live_marker(room_id), SOME, MARK_SECONDS)
         except CacheUnavailable as error:
-            report("live marker", f"a room is not marked as listened to: {error.message}")
+            report("live marker", f"a room is not marked as subscribed to: {error.message}")
 
-    def heard(self, room_ids: Sequence[str]) -> list[str]:
-        """The rooms among ``room_ids`` that may have listeners. One read of the cache, and a few looks at most."""
+    def rooms_with_subscribers(self, room_ids: Sequence[str]) -> list[str]:
+        """The rooms that may have subscribers: one read of the cache, and at most four of the table."""
         try:
             marks = self._cache.get_many([live_marker(room_id) for room_id in room_ids])
         except CacheUnavailable:
             return list(room_ids)
         unknown = [room_id for room_id, mark in zip(room_ids, marks, strict=True) if mark is None][:LOOKS]
-        silent = {room_id for room_id in unknown if not self._look(room_id)}
+        empty = {room_id for room_id in unknown if not self._has_subscribers(room_id)}
         return [
             room_id
             for room_id, mark in zip(room_ids, marks, strict=True)
-            if mark != NONE and not (mark is None and room_id in silent)
+            if mark != NONE and not (mark is None and room_id in empty)
         ]
 
-    def _look(self, room_id: str) -> bool:
-        began = self._monotonic()
-        if began < self._rest_until:
+    def _has_subscribers(self, room_id: str) -> bool:
+        if self._cooldown.is_active:
             return True
+        began = self._monotonic()
         try:
             found = self._connections.has_subscriptions(room_id)
             if found:
                 self._cache.set(live_marker(room_id), SOME, MARK_SECONDS)
             elif self._monotonic() - began < LOOK_SECONDS:
-                # Another mark wins: somebody has subscribed since the look.
+                # Another mark wins: a connection has subscribed since the read.
                 return not self._cache.set(live_marker(room_id), NONE, MARK_SECONDS, only_new=True)
         except StoreUnavailable as error:
-            self._rest_until = self._monotonic() + REST_SECONDS
-            report("live audience", f"it is not known who listens: {error.message}")
+            self._cooldown.start()
+            report("live audience", f"subscriptions cannot be read: {error.message}")
             return True
         except CacheUnavailable:
             return True

@@ -1,7 +1,7 @@
-"""Where the breakers of every environment stand: small records in the cache, for ``GET /status``.
+"""The state of the circuit breakers of all environments: small records in the cache, for ``GET /status``.
 
-Written when a breaker changes, and every 10 s while it is used and not closed. Best effort: a thread of its own writes,
-the request waits for it no longer than 50 ms (200 ms once), and nothing that goes wrong here is anybody else's trouble.
+A record is written when a breaker changes, and every 10 s while it is used and not closed. Best effort: a background
+thread writes, a request waits at most 50 ms for it (200 ms for the first record), and a failure fails no request.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from headrace.runtime.observability import Meter, report
 from headrace.runtime.settings import CacheSettings, EnvironmentSettings
 
 KEY = "breakers"
-"""A hash: a field for each breaker of each environment."""
+"""A hash with a field for each breaker of each environment."""
 REFRESH_SECONDS = 10.0
 FRESH_SECONDS = 60
-"""A breaker that is used says every 10 s that it is not closed; one that was silent for longer refuses nobody."""
+"""How long a record of an open breaker is shown; a breaker in use renews it every 10 s."""
 KEPT_SECONDS = 900
-"""How long the board remembers."""
+"""How long the hash is kept without a change."""
 WAIT_SECONDS = 0.05
 FIRST_WAIT_SECONDS = 0.2
-"""For the first record of an environment, which brings the cache's library along: importing that beforehand would cost
-every cold start what only an environment needs whose broker or table goes away."""
+"""For the first record of an environment, which imports the cache's library. Importing it earlier would slow down every
+cold start for what only environments with a failing dependency need."""
 CACHE_SECONDS = 0.2
 
 Connect = Callable[[], Any]
@@ -40,7 +40,7 @@ Connect = Callable[[], Any]
 
 @dataclass(frozen=True, slots=True)
 class BreakerRecord:
-    """One breaker of one environment: in ``state`` ``since`` then, as of ``at`` (ISO times).
+    """One breaker of one environment: in ``state`` since ``since``, as of ``at`` (ISO times).
 
     ``environment`` is the name of its log stream.
     """
@@ -54,12 +54,12 @@ class BreakerRecord:
 
     @property
     def field(self) -> str:
-        """Its place on the board."""
+        """Its field in the hash."""
         return f"{self.environment} {self.breaker}"
 
 
 class BreakerStatus:
-    """A :class:`~headrace.runtime.breaker.Watcher` that writes what it sees on the board."""
+    """A :class:`~headrace.runtime.breaker.Watcher` that writes states to the cache."""
 
     def __init__(
         self,
@@ -75,17 +75,15 @@ class BreakerStatus:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._written: dict[str, tuple[float, BreakerRecord]] = {}
-        self._pool: ThreadPoolExecutor | None = None
+        self._pool = ThreadPoolExecutor(1, "breaker-board")
 
     def seen(self, breaker: str, state: State) -> None:
-        """Write where ``breaker`` stands, if that is new or was said long ago."""
+        """Write the state of ``breaker``, if it changed or was written more than 10 s ago."""
         with self._lock:
+            seconds = WAIT_SECONDS if self._written else FIRST_WAIT_SECONDS
             record, is_change = self._record(breaker, state)
             if record is None:
                 return
-            seconds = WAIT_SECONDS if self._pool else FIRST_WAIT_SECONDS
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(1, "breaker-board")
             writing = self._pool.submit(self._write, record)
         if is_change:
             report(f"breaker {breaker} {state}", f"the breaker of the {breaker} is {state}")
@@ -93,7 +91,7 @@ class BreakerStatus:
                 meter = Meter()
                 meter.count("BreakerOpened", breaker=breaker)
                 meter.flush()
-        # Where nothing runs between two invocations, a thread that nobody waits for would be frozen before it wrote.
+        # Lambda freezes the environment after the response: without this wait the thread might not write in time.
         wait([writing], seconds)
 
     def _record(self, breaker: str, state: State) -> tuple[BreakerRecord | None, bool]:
@@ -118,17 +116,17 @@ class BreakerStatus:
                 pipeline.execute()
             finally:
                 cache.close()
-        except Exception as error:  # noqa: BLE001 - reported; the board is for looking at, and fails no request
+        except Exception as error:  # noqa: BLE001 - reported; a status page fails no request
             report("breaker board", f"the cache does not take where a breaker stands: {type(error).__name__}")
 
 
 def read_breaker_status(connect: Connect | None = None, clock: Clock | None = None) -> list[BreakerRecord]:
-    """The breakers that are not closed and in use, and then those that closed in the last 15 minutes.
+    """The breakers that are in use and not closed, and then those that closed in the last 15 minutes.
 
-    An environment whose breakers never opened says nothing; one that is idle or gone is left out after a minute.
+    Environments whose breakers never opened have no records; those of an idle environment are dropped after a minute.
 
     Raises:
-        CacheUnavailable: the cache does not say.
+        CacheUnavailable: the cache did not answer.
     """
     try:
         cache = (connect or cache_client)()
@@ -153,7 +151,7 @@ def read_breaker_status(connect: Connect | None = None, clock: Clock | None = No
 
 
 def cache_client() -> Any:
-    """A client of the cache for a record or two. Made where it is used: its library costs a cold start 124 ms."""
+    """A cache client for a few records. Its library is imported here because it costs a cold start 124 ms."""
     from headrace.storage.redis import connect
 
     return connect(CacheSettings.read(), CACHE_SECONDS)

@@ -37,7 +37,6 @@ class GuardedPublisher:
         return [BrokerUnavailable("the broker was away a moment ago")] * len(messages) if outcomes is None else outcomes
 
     def close(self) -> None:
-        """Let the connection go; the next publish opens another."""
         self._publisher.close()
 
 

@@ -1,4 +1,4 @@
-"""Queues in memory, for tests."""
+"""Queues in memory, for tests. Their methods are documented in :mod:`headrace.queues.ports`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,6 @@ class MemoryPublisher:
         self._failures.clear()
 
     def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
-        """One outcome per message, in order."""
         return [self._publish(message) for message in messages]
 
     def _publish(self, message: Outgoing) -> Outcome:
@@ -199,7 +198,6 @@ class MemoryRetryLane:
         self._refusals = 0
 
     def send(self, records: Sequence[RetryRecord]) -> list[RetryLaneUnavailable | None]:
-        """One outcome per record, in order."""
         return [self._send(record) for record in records]
 
     def _send(self, record: RetryRecord) -> RetryLaneUnavailable | None:
@@ -220,13 +218,11 @@ class MemoryRetryLane:
         return self.queue.receive(limit, self.visibility)
 
     def postpone(self, postponements: Sequence[VisibilityChange]) -> None:
-        """Change when records are seen again; also remembered."""
         self.postponed.extend(postponements)
         for each in postponements:
             self.queue.hide(each.receipt, each.seconds)
 
     def delete(self, receipts: Sequence[str]) -> None:
-        """Forget received records."""
         for receipt in receipts:
             self.queue.delete(receipt)
 
@@ -242,7 +238,6 @@ class MemoryDeadLane:
         self.undeletable = False
 
     def receive(self, hold: int) -> list[ReceivedLetter]:
-        """At most ten records, hidden for ``hold`` seconds."""
         if self.queue.away:
             raise DeadLaneUnavailable("the dead-letter queue is away")
         held = []
@@ -254,12 +249,10 @@ class MemoryDeadLane:
         return held
 
     def release(self, held: Sequence[ReceivedLetter]) -> None:
-        """Show them again at once."""
         for each in held:
             self.queue.hide(each.receipt, 0)
 
     def delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
-        """Take them away for good."""
         if self.undeletable or self.queue.away:
             return [False] * len(held)
         for each in held:
@@ -275,7 +268,6 @@ class MemoryLivePublisher:
         self.down = False
 
     def publish(self, messages: Sequence[Outgoing]) -> BrokerUnavailable | None:
-        """Keep ``messages``."""
         if self.down:
             return ConnectionLost("the broker is away")
         self.sent.extend(messages)

@@ -1,4 +1,4 @@
-"""Logs and metrics. Nothing private is ever passed in: no text, no token, no password; ids only where they help."""
+"""Logs and metrics. Callers pass no private data: no message text, token or password; ids only where they help."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.metrics.functions import is_metrics_disabled
 from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 
+from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.settings import ObserveSettings
 
 QUIET_SECONDS = 5.0
 KINDS_LIMIT = 256
 VALUES_LIMIT = 100
-"""Values of a metric in one line, as CloudWatch takes them."""
+"""Values of a metric in one line, the limit of CloudWatch."""
 
 _Dimensions = tuple[tuple[str, str], ...]
 _Counted = tuple[str, _Dimensions]
@@ -33,29 +34,27 @@ _emf = AmazonCloudWatchEMFProvider(
 
 
 def correlate(event: Mapping[str, Any]) -> str:
-    """The id of an API's ``event``, as in its access log and its envelopes; every log line has it from now on."""
+    """Return the request id of an API's ``event``, and set it as the correlation id of all further log lines."""
     request_id = str(event["requestContext"].get("requestId", ""))
     logger.set_correlation_id(request_id)
     return request_id
 
 
 class LogThrottle:
-    """Lets one report per kind through in ``seconds``, and counts the ones it keeps back."""
+    """Passes one report per kind in ``seconds``, and counts the suppressed ones."""
 
     def __init__(self, seconds: float = QUIET_SECONDS, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
         self._monotonic = monotonic
-        self._kinds: dict[str, tuple[float, int]] = {}
+        self._kinds: BoundedDict[str, tuple[float, int]] = BoundedDict(KINDS_LIMIT)
 
     def pass_count(self, kind: str) -> int:
-        """How many of ``kind`` there were since the last one let through, this one included; 0: keep it back."""
+        """How many reports of ``kind`` this one stands for: itself and those suppressed before it. 0: suppress it."""
         now = self._monotonic()
         since, kept = self._kinds.get(kind, (float("-inf"), 0))
         if now - since < self._seconds:
             self._kinds[kind] = (since, kept + 1)
             return 0
-        if len(self._kinds) >= KINDS_LIMIT:
-            self._kinds.clear()
         self._kinds[kind] = (now, 0)
         return kept + 1
 
@@ -71,9 +70,9 @@ def report(kind: str, message: str, *, level: str = "warning", **fields: Any) ->
 
 
 def report_unexpected(error: BaseException) -> None:
-    """Log where ``error`` was raised, but not its message: that may quote what a client sent.
+    """Log where ``error`` was raised, but not its message, which may quote a client's data.
 
-    Whoever calls this answers the client, so that Lambda counts no error: ``Unexpected`` is counted in its place.
+    The caller still responds to the client, so Lambda counts no error; the metric ``Unexpected`` counts it instead.
     """
     meter = Meter()
     meter.count("Unexpected")
@@ -83,7 +82,7 @@ def report_unexpected(error: BaseException) -> None:
 
 
 class Meter:
-    """Counts during one invocation, and writes the sums as CloudWatch metrics (EMF) at its end.
+    """Counts during one invocation; :meth:`flush` writes the sums as CloudWatch metrics (EMF).
 
     ``counts`` maps (name, dimensions) to a sum; dimensions are few and bounded: stream, lane, code.
     """
@@ -99,7 +98,7 @@ class Meter:
             self.counts[name, tuple(sorted(dimensions.items()))] += value
 
     def measure(self, name: str, value: float, unit: MetricUnit = MetricUnit.Count, **dimensions: str) -> None:
-        """Keep ``value`` as it is, 0 too: CloudWatch makes a distribution of all values of ``name``."""
+        """Record ``value``, including 0: CloudWatch computes a distribution of all values of ``name``."""
         self.measured[name, tuple(sorted(dimensions.items()))].append(value)
         self._units[name] = unit
 
@@ -108,7 +107,7 @@ class Meter:
         return sum(value for (counted, _), value in self.counts.items() if counted == name)
 
     def flush(self) -> None:
-        """Write what was counted and measured, one line per set of dimensions, and start from nothing."""
+        """Write all counts and values, one line per set of dimensions, and reset them."""
         lines: dict[_Dimensions, dict[str, dict[str, Any]]] = {}
         for (name, dimensions), value in self.counts.items():
             lines.setdefault(dimensions, {})[name] = _metric(MetricUnit.Count, [value])
@@ -132,8 +131,8 @@ def _metric(unit: MetricUnit, values: Sequence[float]) -> dict[str, Any]:
 def _write(dimensions: _Dimensions, metrics: dict[str, dict[str, Any]]) -> None:
     if is_metrics_disabled():
         return
-    # What Metrics.flush_metrics() writes, from a provider that is kept: making one for each line costs a fifth of what
-    # a whole frame costs.
+    # The output of Metrics.flush_metrics(), from one provider that is reused: creating a provider per line would cost
+    # a fifth of the time of a whole frame.
     all_dimensions = dict(dimensions, service=_settings.powertools_service_name)
     line = _emf.serialize_metric_set(metrics, all_dimensions, {})
     sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")

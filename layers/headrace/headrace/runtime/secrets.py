@@ -1,4 +1,4 @@
-"""Secrets, read once per environment and again only when one turns out to be outdated."""
+"""Secrets: read once per environment, and again only when one is outdated."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Secrets(Protocol):
     """Reads secrets by ARN or name."""
 
     def text(self, arn: str, *, fresh: bool = False) -> str:
-        """The secret's string; ``fresh`` reads it anew.
+        """The secret's string; ``fresh`` reads it again.
 
         Raises:
             SecretsUnavailable: it could not be read.
@@ -32,7 +32,7 @@ class Secrets(Protocol):
 
 
 class MemorySecrets:
-    """Secrets in a dict; ``reads`` counts what was read anew."""
+    """Secrets in a dict, for tests; ``reads`` counts uncached reads."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self.values = dict(values)
@@ -40,7 +40,6 @@ class MemorySecrets:
         self._known: dict[str, str] = {}
 
     def text(self, arn: str, *, fresh: bool = False) -> str:
-        """The secret's string."""
         if fresh or arn not in self._known:
             self.reads += 1
             if arn not in self.values:
@@ -50,7 +49,7 @@ class MemorySecrets:
 
 
 class ManagedSecrets:
-    """Secrets Manager."""
+    """Secrets in AWS Secrets Manager."""
 
     def __init__(self, make_client: Callable[[], Any] = lambda: client("secretsmanager")) -> None:
         self._make_client = make_client
@@ -58,7 +57,6 @@ class ManagedSecrets:
         self._known: dict[str, str] = {}
 
     def text(self, arn: str, *, fresh: bool = False) -> str:
-        """The secret's string."""
         if fresh or arn not in self._known:
             try:
                 if self._client is None:

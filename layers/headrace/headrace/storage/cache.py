@@ -1,4 +1,4 @@
-"""The cache that the platform needs."""
+"""Ports of the cache: values by key, and single commands."""
 
 from __future__ import annotations
 
@@ -16,22 +16,37 @@ class Cache(Protocol):
         ...
 
     def set(self, key: str, value: bytes, seconds: float, *, only_new: bool = False) -> bool:
-        """Keep ``value`` for ``seconds``; with ``only_new`` not over another one. Whether it was kept."""
+        """Store ``value`` for ``seconds``; with ``only_new`` only where there is none. Returns whether it did."""
         ...
 
     def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
-        """Keep each value for its seconds."""
+        """Store each value for its seconds."""
         ...
 
     def add_many(self, entries: Mapping[str, tuple[bytes, float]]) -> list[bool]:
-        """Keep each value for its seconds, but not over another one: which were kept, in order. One of several
-        callers at the same time succeeds."""
+        """Store each value for its seconds, only where there is none. Returns which were stored, in order.
+
+        Of several concurrent callers one succeeds.
+        """
         ...
 
     def delete_many(self, keys: Sequence[str]) -> None:
-        """Forget what is under ``keys``."""
+        """Delete the values of ``keys``."""
+        ...
+
+
+class Commands(Protocol):
+    """Runs commands of Redis, for data structures and scripts that :class:`Cache` has no method for."""
+
+    def run(self, commands: Sequence[Command]) -> list[Any]:
+        """The results of ``commands``, in order. Each is on one key; they are sent in one round trip.
+
+        Raises:
+            headrace.core.errors.CacheUnavailable: no answer in time.
+        """
         ...
 
 
 def milliseconds(seconds: float) -> int:
+    """``seconds`` as an expiry time of Redis, which is at least 1 ms."""
     return max(1, int(seconds * 1000))

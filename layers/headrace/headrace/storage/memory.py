@@ -23,7 +23,6 @@ class MemoryStore:
         self.writes = 0
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
-        """One outcome per item, in order."""
         rows, keys = one_of_each(table, items)
         outcomes = {key: self._put(table, key, row) for key, row in rows.items()}
         return [outcomes[key] for key in keys]
@@ -60,7 +59,6 @@ class MemoryReader:
         self._keys = keys
 
     def read(self, query: RangeQuery) -> Rows:
-        """Up to ``query.limit`` rows."""
 
         def order(row: Any) -> tuple[str, ...]:
             return (row[query.sort_attribute], *(row[key] for key in self._keys))
@@ -87,7 +85,6 @@ class MemoryReader:
         return Rows([{name: row[name] for name in query.attributes or row if name in row} for row in alive], more)
 
     def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
-        """What :meth:`read` gives for each."""
         return [self.read(query) for query in queries]
 
 
@@ -104,7 +101,6 @@ class MemoryColumns:
         self.failing: Exception | None = None
 
     def read(self, query: ColumnQuery) -> Columns:
-        """The next page."""
         if self.failing is not None:
             raise self.failing
         self.reads += 1
@@ -136,12 +132,10 @@ class MemoryCache:
         self._entries: dict[str, tuple[bytes, int]] = {}
 
     def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
-        """One value per key, in order."""
         self._call()
         return [self._get(key) for key in keys]
 
     def set(self, key: str, value: bytes, seconds: float, *, only_new: bool = False) -> bool:
-        """Keep ``value``."""
         self._call()
         if only_new and self._get(key) is not None:
             return False
@@ -149,13 +143,11 @@ class MemoryCache:
         return True
 
     def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
-        """Keep each value."""
         self._call()
         for key, (value, seconds) in entries.items():
             self._entries[key] = (value, self._clock.now() + milliseconds(seconds) * 1000)
 
     def add_many(self, entries: Mapping[str, tuple[bytes, float]]) -> list[bool]:
-        """Keep each value where there is none."""
         self._call()
         added = []
         for key, (value, seconds) in entries.items():
@@ -165,7 +157,6 @@ class MemoryCache:
         return added
 
     def delete_many(self, keys: Sequence[str]) -> None:
-        """Forget what is under ``keys``."""
         self._call()
         for key in keys:
             self._entries.pop(key, None)

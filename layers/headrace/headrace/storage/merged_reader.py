@@ -30,7 +30,6 @@ class MergedReader:
         return self.read_many([query])[0]
 
     def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
-        """What :meth:`read` gives for each."""
         parts = [self._parts(query) for query in queries]
         found = iter(self._reader.read_many([part for each in parts for part in each]))
         return [merged(query, [next(found) for _ in each]) for query, each in zip(queries, parts, strict=True)]

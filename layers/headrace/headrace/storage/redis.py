@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.core.errors import CacheUnavailable
+from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.settings import CacheSettings
 from headrace.storage.cache import Command, milliseconds
 
@@ -14,17 +15,19 @@ if TYPE_CHECKING:
     from redis import Redis
     from redis.cluster import RedisCluster
 
-AWAY_SECONDS = 5.0
+COOLDOWN_SECONDS = 5.0
+"""How long the cache is not asked after a failed call."""
+
 CALL_SECONDS = 0.1
-"""For a connection, and again for an answer."""
+"""The timeout for a connection, and again for each response."""
 
 
 class RedisCache:
-    """A :class:`Cache` in Redis or Valkey: one round trip per call, however many keys.
+    """A :class:`~headrace.storage.cache.Cache` in Redis or Valkey: one round trip per call, for any number of keys.
 
-    Commands go one key each through a pipeline, so that no two keys need be in one slot of a cluster. ElastiCache
-    Serverless answers a plain client from its one endpoint; should an endpoint point elsewhere (MOVED) instead, a
-    cluster client takes over, which costs more per call.
+    Each command of the pipeline has one key, so that keys may be in different slots of a cluster. ElastiCache
+    Serverless serves a plain client from one endpoint. An endpoint that redirects (MOVED) gets a cluster client
+    instead, which costs more per call.
     """
 
     def __init__(
@@ -35,53 +38,43 @@ class RedisCache:
     ) -> None:
         self._connect: Callable[[], Redis | RedisCluster] = connect
         self._connect_cluster = connect_cluster
-        self._monotonic = monotonic
         self._client: Redis | RedisCluster | None = None
-        self._away_until = float("-inf")
+        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
 
     @classmethod
     def of(cls, settings: CacheSettings) -> RedisCache:
-        """The cache that ``settings`` name; it connects, and imports the client's library, on first use."""
+        """The cache of ``settings``. It connects, and imports the client library, on first use."""
         return cls(lambda: connect(settings, CALL_SECONDS), lambda: connect_cluster(settings, CALL_SECONDS))
 
     def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
-        """One value per key, in order."""
         return self.run([("GET", key) for key in keys])
 
     def set(self, key: str, value: bytes, seconds: float, *, only_new: bool = False) -> bool:
-        """Keep ``value``."""
         command: Command = ("SET", key, value, "PX", milliseconds(seconds))
         return self.run([(*command, "NX") if only_new else command])[0] is not None
 
     def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
-        """Keep each value."""
         self.run([("SET", key, value, "PX", milliseconds(seconds)) for key, (value, seconds) in entries.items()])
 
     def add_many(self, entries: Mapping[str, tuple[bytes, float]]) -> list[bool]:
-        """Keep each value where there is none."""
         answers = self.run(
             [("SET", key, value, "PX", milliseconds(seconds), "NX") for key, (value, seconds) in entries.items()]
         )
         return [answer is not None for answer in answers]
 
     def delete_many(self, keys: Sequence[str]) -> None:
-        """Forget what is under ``keys``."""
         self.run([("DEL", key) for key in keys])
 
     def run(self, commands: Sequence[Command]) -> list[Any]:
-        """The answers to ``commands``, each on one key, sent together.
-
-        Raises:
-            CacheUnavailable: no answer in time, now or less than 5 s ago.
-        """
+        """See :class:`~headrace.storage.cache.Commands`. Fails at once for 5 s after a failed call."""
         if not commands:
             return []
-        if self._monotonic() < self._away_until:
+        if self._cooldown.is_active:
             raise CacheUnavailable("the cache is away")
         try:
             return self._run(commands)
         except Exception as error:
-            self._away_until = self._monotonic() + AWAY_SECONDS
+            self._cooldown.start()
             raise CacheUnavailable(f"the cache does not answer: {type(error).__name__}") from error
 
     def _run(self, commands: Sequence[Command]) -> list[Any]:
@@ -109,7 +102,7 @@ def _options(settings: CacheSettings, seconds: float) -> dict[str, Any]:
     from redis.retry import Retry
 
     host, _, port = settings.cache_endpoint.rpartition(":")
-    # The library's own retries would take seconds when the cache is away (design, fault 17).
+    # The library's own retries would take seconds while the cache is unavailable.
     return {
         "host": host,
         "port": int(port),
@@ -121,14 +114,14 @@ def _options(settings: CacheSettings, seconds: float) -> dict[str, Any]:
 
 
 def connect(settings: CacheSettings, seconds: float) -> Redis:
-    """A client that gives up after ``seconds``, once for the connection and once for the answer."""
+    """A client with a timeout of ``seconds`` for the connection and for each response."""
     from redis import Redis
 
     return Redis(**_options(settings, seconds))
 
 
 def connect_cluster(settings: CacheSettings, seconds: float) -> RedisCluster:
-    """The same for a cluster whose nodes answer for themselves."""
+    """The same for a cluster whose clients talk to each node."""
     from redis.cluster import RedisCluster
 
     return RedisCluster(**_options(settings, seconds))

@@ -17,7 +17,7 @@ from headrace.core.sender import SenderContext
 from headrace.core.times import DAY, iso, parse_iso
 from headrace.runtime.secrets import MemorySecrets
 from headrace.streams.ads import keys as ads_keys
-from headrace.streams.ads.addresses import AWAY_SECONDS, HASH_LENGTH, AddressHasher, canonical
+from headrace.streams.ads.addresses import COOLDOWN_SECONDS, HASH_LENGTH, AddressHasher, canonical
 from headrace.streams.ads.stream import AD_INDEX, ADS, ONCE_DAYS, TIME_INDEX
 from tests.worlds.ads_world import ADDRESS, CLICKS, SINGLE, START, USER, Billboards, click, hash_with
 from tests.worlds.ski_world import event
@@ -253,7 +253,7 @@ def test_while_the_key_cannot_be_read_clicks_are_accepted_without_an_address(mon
         assert boards.post(click(clickId=f"c-{number}", address=ADDRESS))[0] == 202
     assert secrets.reads == 1, "it is not asked for again at once"
     secrets.values["key"] = "k" * 64
-    now[0] = AWAY_SECONDS
+    now[0] = COOLDOWN_SECONDS
     boards.post(click(clickId="c-3", address=ADDRESS))
 
     assert ["h" in each for each in sorted(boards.events(), key=lambda each: each["i"])] == [False, False, False, True]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.times import FixedClock
-from headrace.streams.chat.activity import REST_SECONDS, ActivityHook, MemoryRoomActivity
+from headrace.streams.chat.activity import COOLDOWN_SECONDS, ActivityHook, MemoryRoomActivity
 from headrace.streams.chat.rooms import MemoryRooms, Room
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
@@ -86,7 +86,7 @@ def test_what_could_not_be_written_comes_again_but_only_the_newest_of_each_room(
     assert [outcome is None for outcome in outcomes] == [True, False, True, False]
     assert all(isinstance(outcome, StoreUnavailable | None) for outcome in outcomes)
     parts.activity.down = False
-    parts.monotonic = REST_SECONDS
+    parts.monotonic = COOLDOWN_SECONDS
     assert listener.stored(CHAT, [said(3)]) == [None]
     assert parts.activity.last_keys["kitchen"] == said(3)["timestampSk"]
 
@@ -101,7 +101,7 @@ def test_a_table_that_does_not_answer_is_left_alone_for_a_while() -> None:
         assert isinstance(outcome, StoreUnavailable)
     assert parts.activity.writes == 1
 
-    parts.activity.down, parts.monotonic = False, REST_SECONDS
+    parts.activity.down, parts.monotonic = False, COOLDOWN_SECONDS
     assert listener.stored(CHAT, [said(9)]) == [None]
 
 

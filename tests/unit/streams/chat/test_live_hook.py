@@ -17,7 +17,15 @@ from headrace.core.times import SECOND, FixedClock
 from headrace.live import frames
 from headrace.live.connections import Subscription
 from headrace.live.memory import MemoryConnections
-from headrace.live.subscriber_hints import LOOK_SECONDS, LOOKS, MARK_SECONDS, NONE, REST_SECONDS, SOME, SubscriberHints
+from headrace.live.subscriber_hints import (
+    COOLDOWN_SECONDS,
+    LOOK_SECONDS,
+    LOOKS,
+    MARK_SECONDS,
+    NONE,
+    SOME,
+    SubscriberHints,
+)
 from headrace.persist.persister import Persister
 from headrace.queues.memory import MemoryLivePublisher
 from headrace.queues.names import live_queue, live_queues
@@ -44,7 +52,7 @@ class Live:
 
     def subscribe(self, room: str, connection: str = "c-1", since: str | None = None) -> None:
         self.connections.subscribe(room, connection, caller(), self.clock.now() // SECOND, since)
-        self.audience.gained(room)
+        self.audience.mark_subscribed(room)
 
     def store(self, *items: Item) -> None:
         assert self.listener.stored(CHAT, items) == [None] * len(items)
@@ -214,7 +222,7 @@ def test_a_table_that_is_away_is_asked_once_and_everything_is_pushed() -> None:
 
     assert [room for room, _ in live.pushed()] == ["a", "b", "c"]
     assert live.connections.looks == 1
-    live.clock.advance(REST_SECONDS)
+    live.clock.advance(COOLDOWN_SECONDS)
     live.store(row("d"))
     assert live.connections.looks == 2
 

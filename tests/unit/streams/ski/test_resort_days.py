@@ -6,7 +6,7 @@ import pytest
 
 from headrace.core.errors import StoreUnavailable
 from headrace.streams.ski.day_counts import FILLED, CountedRide
-from headrace.streams.ski.hook import DOUBT
+from headrace.streams.ski.hook import INVALID_FOR
 from headrace.streams.ski.keys import ResortDay
 from headrace.streams.ski.resort_days import LAG, LIFE, PATIENCE, ResortDays
 from headrace.streams.ski.routes import SkiRoutes
@@ -90,7 +90,7 @@ def test_rides_that_the_cache_was_not_told_of_are_in_the_answer_once_it_is_back(
 
     assert skiers(slopes) == 4
 
-    slopes.clock.advance(DOUBT / 1000)
+    slopes.clock.advance(INVALID_FOR / 1000)
     assert skiers(slopes) == 4
 
 
@@ -105,7 +105,7 @@ def test_an_absent_cache_costs_one_small_write_per_resort_and_two_seconds() -> N
     assert slopes.resorts.calls - before == 1
 
 
-def test_a_ride_goes_through_the_retry_lane_only_if_nobody_can_be_told_that_counts_are_doubtful() -> None:
+def test_a_ride_is_retried_only_if_its_counts_cannot_be_invalidated() -> None:
     slopes = confirmed()
     slopes.counts.down = True
     slopes.resorts.failure = StoreUnavailable("away")

@@ -27,7 +27,6 @@ class ApiGatewayPusher:
         self._connections = connections
 
     def deliver(self, sends: Sequence[Push], seconds: float) -> list[PushResult]:
-        """One verdict per send, in order."""
         # Most frames go to many: their hash is made once.
         hashes = {id(frame): body_hash(frame) for send in sends for frame in send.frames}
         deliveries = [_Delivery(send, self._signer, hashes) for send in sends]

@@ -17,7 +17,6 @@ class MemoryPusher:
         self.asked: list[str] = []
 
     def deliver(self, sends: Sequence[Push], seconds: float) -> list[PushResult]:  # noqa: ARG002 - takes no time
-        """One verdict per send, in order."""
         verdicts: list[PushResult] = []
         for send in sends:
             self.asked.append(send.connection_id)

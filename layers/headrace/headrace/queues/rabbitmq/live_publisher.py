@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
-
-from pika import BasicProperties, DeliveryMode
+from typing import TYPE_CHECKING
 
 from headrace.core.errors import (
     BrokerUnavailable,
@@ -15,52 +13,46 @@ from headrace.core.errors import (
     PublisherBlocked,
     SecretsUnavailable,
 )
-from headrace.queues.names import LIVE_EXCHANGE
 from headrace.queues.ports import Outgoing
-from headrace.queues.rabbitmq.confirm_channel import ConfirmChannel
-from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error
+from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.secrets import Credentials, Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
 
 if TYPE_CHECKING:
-    pass
+    from headrace.queues.rabbitmq.live_channel import LiveChannel
 
 CONNECT_SECONDS = 0.5
 SEND_SECONDS = 0.1
-AWAY_SECONDS = 5.0
+COOLDOWN_SECONDS = 5.0
+"""How long nothing is published after a failed publish."""
 
 
 class RabbitLivePublisher:
-    """A :class:`LivePublisher` on RabbitMQ. Its library is imported with the first message. Not for several threads."""
+    """A :class:`~headrace.queues.ports.LivePublisher` on RabbitMQ, not thread-safe. Imports pika on first use."""
 
     def __init__(
         self, settings: BrokerSettings, secrets: Secrets, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._settings = settings
         self._secrets = secrets
-        self._monotonic = monotonic
         self._link: LiveChannel | None = None
-        self._away_until = float("-inf")
+        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
 
     def publish(self, messages: Sequence[Outgoing]) -> BrokerUnavailable | None:
-        """Send ``messages`` on their way."""
         if not messages:
             return None
-        if self._monotonic() < self._away_until:
+        if self._cooldown.is_active:
             return ConnectionLost("the broker was away a moment ago")
         try:
             self._ready().cast(messages, time.monotonic() + SEND_SECONDS)
         except PublisherBlocked as error:
-            self._rest()
+            self._cooldown.start()
             return error
         except (BrokerUnavailable, SecretsUnavailable, ConfigurationError) as error:
-            self._rest()
+            self._cooldown.start()
             self.close()
             return error if isinstance(error, BrokerUnavailable) else ConnectionLost(error.message)
         return None
-
-    def _rest(self) -> None:
-        self._away_until = self._monotonic() + AWAY_SECONDS
 
     def _ready(self) -> LiveChannel:
         if self._link is not None and self._link.notice():
@@ -72,6 +64,7 @@ class RabbitLivePublisher:
 
     def _open(self, known: Credentials) -> LiveChannel:
         from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication
+        from headrace.queues.rabbitmq.live_channel import LiveChannel
         from headrace.queues.rabbitmq.publisher import parameters
 
         share = CONNECT_SECONDS / len(self._settings.broker_endpoints)
@@ -81,46 +74,11 @@ class RabbitLivePublisher:
             return LiveChannel.open(endpoints, time.monotonic() + CONNECT_SECONDS)
         except PIKA_ERRORS as error:
             if is_authentication(error):
-                # Read anew for the next try; this one has had its time.
+                # Read again for the next publish: this one is out of time.
                 credentials(self._secrets, self._settings.broker_secret_arn, fresh=True)
             raise broker_error(error) from error
 
     def close(self) -> None:
-        """Let the connection go; the next publish opens another."""
         if self._link is not None:
             self._link.drop()
             self._link = None
-
-
-class LiveChannel(ConfirmChannel):
-    """See the module. A message for a queue that is not there is dropped by the broker."""
-
-    def _on_channel(self, channel: Any) -> None:
-        channel.add_on_close_callback(self._on_closed)
-        self._ready = True
-
-    def cast(self, messages: Sequence[Outgoing], deadline: float) -> None:
-        """Write ``messages``, and wait until they have left the process.
-
-        Raises:
-            PublisherBlocked: the broker takes nothing from publishers now; nothing was written.
-            ConnectionLost: the connection broke, or does not take them before ``deadline`` (monotonic).
-        """
-        if self._blocked:
-            raise PublisherBlocked("the broker takes no messages now")
-        try:
-            for message in messages:
-                self._channel.basic_publish(LIVE_EXCHANGE, message.routing_key, message.body, _properties(message))
-            self._turn_until(lambda: self._error is not None or not self._connection.unsent, deadline)
-        except PIKA_ERRORS as error:
-            raise broker_error(error) from error
-        if self._error is not None or self._connection.unsent:
-            raise ConnectionLost("the broker does not take live copies")
-
-
-def _properties(message: Outgoing) -> BasicProperties:
-    return BasicProperties(
-        content_type="application/json",
-        delivery_mode=DeliveryMode.Transient.value,
-        correlation_id=message.correlation_id,
-    )

@@ -1,8 +1,8 @@
-"""Publishing to RabbitMQ over one connection per environment, kept across invocations and freezes.
+"""Publishes to RabbitMQ over one connection per environment, which is kept across invocations and freezes.
 
-The whole of :meth:`RabbitPublisher.publish` stays within the budget: the first try has the larger part of it, and what
-is unsettled then (cut, or not confirmed) is sent once more over a fresh connection. Returned and nacked messages
-are answers, and are not sent again. The first publish of an environment also reads the secret, outside the budget.
+:meth:`RabbitPublisher.publish` stays within the budget: the first attempt has the larger share of it, and messages
+that are unsettled then (connection lost, or not confirmed) are sent once more over a new connection. Returned and
+nacked messages are settled, and are not sent again. The first publish also reads the secret, outside the budget.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from headrace.runtime.secrets import Credentials, Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
 
 FIRST_TRY = 0.6
-"""The part of the budget after which unconfirmed messages are sent again."""
+"""The share of the budget after which unconfirmed messages are sent again."""
 
 _PORTS = {"amqp": 5672, "amqps": 5671}
 
 
 class RabbitPublisher:
-    """A :class:`~headrace.queues.ports.Publisher` on RabbitMQ. Not for use by several threads."""
+    """A :class:`~headrace.queues.ports.Publisher` on RabbitMQ. Not thread-safe."""
 
     def __init__(self, settings: BrokerSettings, secrets: Secrets) -> None:
         self._settings = settings
@@ -42,7 +42,6 @@ class RabbitPublisher:
         self._link: ConfirmChannel | None = None
 
     def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
-        """One outcome per message, in order, within the budget."""
         outcomes: list[Outcome] = [_NOT_SENT] * len(messages)
         pending = list(range(len(messages)))
         try:
@@ -62,19 +61,19 @@ class RabbitPublisher:
                     break
         except (BrokerUnavailable, SecretsUnavailable, ConfigurationError) as error:
             reason = error if isinstance(error, BrokerUnavailable) else ConnectionLost(error.message)
-            # What the first try says is kept: an unconfirmed message may be in its queue, one never sent is not.
+            # Outcomes of the first attempt stay: an unconfirmed message may be in its queue, an unsent one is not.
             outcomes = [reason if outcome is _NOT_SENT else outcome for outcome in outcomes]
         except BaseException:
-            # Nobody knows what pika is in the middle of: kept, such a link would fail every publish to come.
+            # pika may be in any state: if this connection were kept, every later publish could fail.
             self.close()
             raise
         return outcomes
 
     def _ready(self, known: Credentials, deadline: float) -> ConfirmChannel:
-        """The kept link if it still lives, else a new one; outdated credentials are read again, once.
+        """The open connection, or a new one; outdated credentials are read again, once.
 
         Raises:
-            BrokerUnavailable: no endpoint lets us in before ``deadline``.
+            BrokerUnavailable: no endpoint accepts a connection before ``deadline``.
         """
         if self._link is not None and self._link.notice():
             return self._link
@@ -99,7 +98,6 @@ class RabbitPublisher:
         ]
 
     def close(self) -> None:
-        """Let the connection go; the next publish opens another."""
         if self._link is not None:
             self._link.drop()
             self._link = None
@@ -110,7 +108,7 @@ _UNSETTLED = (ConnectionLost, PublishUnconfirmed)
 
 
 def parameters(url: str, known: Credentials, timeout: float, heartbeat: int) -> ConnectionParameters:
-    """How to connect to ``url`` (``amqp://host:port/vhost``; ``amqps`` verifies the host) in ``timeout`` seconds."""
+    """Parameters for ``url`` (``amqp://host:port/vhost``; ``amqps`` verifies the host), with a timeout in seconds."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     tls = SSLOptions(ssl.create_default_context(), host) if parts.scheme == "amqps" else None

@@ -21,7 +21,6 @@ class SqsDeadLane:
         self._client = make_client()
 
     def receive(self, hold: int) -> list[ReceivedLetter]:
-        """At most ten records, hidden for ``hold`` seconds."""
         try:
             answer = self._client.receive_message(
                 QueueUrl=self._url,
@@ -36,7 +35,6 @@ class SqsDeadLane:
         return [_received(message) for message in answer.get("Messages", ())]
 
     def release(self, held: Sequence[ReceivedLetter]) -> None:
-        """Show them again at once, as far as possible."""
         for start in range(0, len(held), RECEIVE_LIMIT):
             entries = [
                 {"Id": str(index), "ReceiptHandle": each.receipt, "VisibilityTimeout": 0}
@@ -49,7 +47,6 @@ class SqsDeadLane:
                 continue
 
     def delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
-        """Take them away for good; whether each is known to be gone."""
         gone: list[bool] = []
         for start in range(0, len(held), RECEIVE_LIMIT):
             gone += self._delete(held[start : start + RECEIVE_LIMIT])

@@ -28,7 +28,6 @@ class SqsRetryLane:
         self._pool: ThreadPoolExecutor | None = None
 
     def send(self, records: Sequence[RetryRecord]) -> list[RetryLaneUnavailable | None]:
-        """One outcome per record, in order."""
         outcomes: list[RetryLaneUnavailable | None] = [None] * len(records)
         silent: list[RetryLaneUnavailable] = []
         for failures in self._at_once(lambda entries: self._send_batch(entries, silent), list(batches(records))):
@@ -37,7 +36,6 @@ class SqsRetryLane:
         return outcomes
 
     def postpone(self, postponements: Sequence[VisibilityChange]) -> None:
-        """Change when records are seen again, as far as possible."""
         entries = [
             {"Id": str(index), "ReceiptHandle": each.receipt, "VisibilityTimeout": each.seconds}
             for index, each in enumerate(postponements)
@@ -45,7 +43,6 @@ class SqsRetryLane:
         self._at_once(self._postpone_batch, _slices(entries))
 
     def delete(self, receipts: Sequence[str]) -> None:
-        """Take received records out of the queue, as far as possible."""
         entries = [{"Id": str(index), "ReceiptHandle": receipt} for index, receipt in enumerate(receipts)]
         self._at_once(self._delete_batch, _slices(entries))
 

@@ -1,7 +1,6 @@
-"""Clients' addresses as keyed hashes: equal ones can be told, and without the key none can be found out.
+"""Clients' addresses as keyed hashes: equal addresses have equal hashes, and without the key none can be recovered.
 
-There are only four thousand million IPv4 addresses, so a hash without a key would be no secret: whoever has the rows
-could try them all.
+There are only about four billion IPv4 addresses: without a key, a reader of the rows could try them all.
 """
 
 from __future__ import annotations
@@ -14,18 +13,19 @@ import time
 from collections.abc import Callable
 
 from headrace.core.errors import SecretsUnavailable
+from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
 from headrace.runtime.secrets import ManagedSecrets, Secrets
 from headrace.runtime.settings import AddressSettings
 
 HASH_BYTES = 12
 HASH_LENGTH = 16
-AWAY_SECONDS = 10.0
-"""How long the key is not asked for after it could not be read."""
+COOLDOWN_SECONDS = 10.0
+"""How long the key is not requested after it could not be read."""
 
 
 def canonical(address: str) -> str:
-    """One text for one address: an IPv4 address inside an IPv6 one is itself.
+    """The canonical text of an address; an IPv4-mapped IPv6 address is the IPv4 address.
 
     Raises:
         ValueError: not an address.
@@ -41,27 +41,26 @@ class AddressHasher:
     def __init__(self, secrets: Secrets, arn: str, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._secrets = secrets
         self._arn = arn
-        self._monotonic = monotonic
-        self._away_until = float("-inf")
+        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
 
     def hashed(self, address: str) -> str | None:
-        """``address`` as 16 characters of base64url; ``None`` if it is none, or while the key cannot be read.
+        """``address`` as 16 characters of base64url; ``None`` if it is not an address, or the key cannot be read.
 
-        That a click is kept matters more than where it came from: never the address itself is kept instead.
+        A click without a hash is stored without its address: the address itself is never stored.
         """
         try:
-            told = canonical(address)
+            text = canonical(address)
         except ValueError:
             return None
-        if self._monotonic() < self._away_until:
+        if self._cooldown.is_active:
             return None
         try:
             key = self._secrets.text(self._arn).encode()
         except SecretsUnavailable as error:
-            self._away_until = self._monotonic() + AWAY_SECONDS
+            self._cooldown.start()
             report("address key", f"clicks are kept without their address: {error.message}")
             return None
-        return base64.urlsafe_b64encode(hmac.digest(key, told.encode(), "sha256")[:HASH_BYTES]).decode()
+        return base64.urlsafe_b64encode(hmac.digest(key, text.encode(), "sha256")[:HASH_BYTES]).decode()
 
 
 @functools.cache

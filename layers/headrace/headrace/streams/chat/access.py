@@ -72,7 +72,6 @@ class RoomAccess:
         self._memberships = memberships
 
     def reach(self, caller: Caller, room_id: str) -> ReadScope:
-        """How much of the room ``caller`` may read."""
         room = self._rooms.get(room_id)
         if room is None or room.kind == OPEN:
             return ReadScope(None)
@@ -95,7 +94,6 @@ class RoomAccess:
         return found
 
     def check_write(self, caller: Caller, room_id: str) -> None:
-        """Pass if ``caller`` may write to the room now."""
         if caller.has(EVENTS_WRITE):
             return
         room = self._rooms.get(room_id)

@@ -1,4 +1,4 @@
-"""When something was last said in each room."""
+"""The time of the last message in each room."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item, from_wire
 from headrace.core.stream import Stream
 from headrace.core.times import Clock, iso
+from headrace.runtime.bounded import BoundedDict
+from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.dynamodb.client import BATCH, ConditionFailed, batch_get, call
 from headrace.storage.ports import Failure
@@ -24,21 +26,21 @@ TRIES = 2
 
 @dataclass(frozen=True, slots=True)
 class ActiveRoom:
-    """A room, and the sort key of its newest message as far as it is known."""
+    """A room, and the sort key of its newest known message."""
 
     room: Room
     last_key: str | None
 
 
 class RoomActivity(Protocol):
-    """Keeps the last activity of rooms. Every method may raise :class:`~headrace.core.errors.StoreUnavailable`."""
+    """Stores the last activity of rooms. Every method may raise :class:`~headrace.core.errors.StoreUnavailable`."""
 
     def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
-        """The rooms among ``room_ids`` that there are, with all that was answered before."""
+        """The rooms among ``room_ids`` that exist, including every update that was confirmed before the call."""
         ...
 
     def raise_to(self, room_id: str, key: str) -> bool:
-        """Make the message with this sort key the room's newest; ``False``: a newer one is known, or no such room."""
+        """Make this sort key the room's newest. ``False``: a newer one is stored, or the room does not exist."""
         ...
 
 
@@ -51,7 +53,7 @@ class DynamoRoomActivity:
         self._pool: ThreadPoolExecutor | None = None
 
     def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
-        """Rooms, in calls of 100 at the same time."""
+        """See the port; batches of 100 are read in parallel."""
         keys = [{"roomId": {"S": room_id}} for room_id in dict.fromkeys(room_ids)]
         chunks = [keys[at : at + BATCH] for at in range(0, len(keys), BATCH)]
         if len(chunks) <= 1:
@@ -74,7 +76,7 @@ class DynamoRoomActivity:
         raise StoreThrottled("the rooms cannot all be read right now; try again shortly")
 
     def raise_to(self, room_id: str, key: str) -> bool:
-        """One conditional UpdateItem."""
+        """See the port; one conditional UpdateItem."""
         try:
             call(
                 self._client,
@@ -96,7 +98,7 @@ def _active(row: dict[str, Any]) -> ActiveRoom:
 
 
 class MemoryRoomActivity:
-    """:class:`RoomActivity` beside rooms in memory, for tests. ``down``: nothing answers. ``writes`` counts tries."""
+    """:class:`RoomActivity` beside rooms in memory, for tests. ``down``: calls fail. ``writes`` counts attempts."""
 
     def __init__(self, rooms: MemoryRooms) -> None:
         self.rooms = rooms
@@ -105,14 +107,12 @@ class MemoryRoomActivity:
         self.writes = 0
 
     def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
-        """Rooms."""
         if self.down:
             raise StoreUnavailable("rooms are away")
         rows = self.rooms.rows
         return {each: ActiveRoom(rows[each], self.last_keys.get(each)) for each in room_ids if each in rows}
 
     def raise_to(self, room_id: str, key: str) -> bool:
-        """Move a room's activity forward."""
         self.writes += 1
         if self.down:
             raise StoreUnavailable("rooms are away")
@@ -124,19 +124,18 @@ class MemoryRoomActivity:
 
 UPDATES_AT_ONCE = 8
 REMEMBERED = 10_000
-"""Rooms whose second an environment remembers: about a megabyte."""
-REST_SECONDS = 5.0
-"""How long the table is left alone after it did not answer."""
+"""Rooms whose last written second an environment remembers: about a megabyte."""
+COOLDOWN_SECONDS = 5.0
+"""How long the table is not written after it did not answer."""
 
 SECOND = len("2025-11-21T10:00:58")
 
 
 class ActivityHook:
-    """A hook after storing: one conditional write per room, second and environment at most.
+    """A hook after storing: at most one conditional write per room, second and environment.
 
-    The order of a list depends on it, and nothing else would mend a room that stays too far down until somebody speaks
-    there again. So what cannot be written is a failure, and comes again through the retry lane: of each room only the
-    newest message of the batch.
+    Lists of rooms are ordered by it, and a missed update would stay visible until the room's next message. So a failed
+    write is a failure of the event, which goes to the retry lane: for each room the newest message of the batch.
     """
 
     def __init__(
@@ -145,13 +144,11 @@ class ActivityHook:
         self._activity = activity
         self._rooms = rooms
         self._clock = clock
-        self._monotonic = monotonic
-        self._seconds: dict[str, str] = {}
-        self._rest_until = float("-inf")
+        self._seconds: BoundedDict[str, str] = BoundedDict(REMEMBERED)
+        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
         self._pool: ThreadPoolExecutor | None = None
 
     def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
-        """One outcome per item, in order."""
         outcomes: list[Failure | None] = [None] * len(items)
         if stream is not CHAT:
             return outcomes
@@ -172,17 +169,17 @@ class ActivityHook:
         return list(self._pool.map(self._raise, items))
 
     def _raise(self, item: Item) -> bool | StoreUnavailable:
-        if self._monotonic() < self._rest_until:
+        if self._cooldown.is_active:
             return StoreUnavailable("rooms did not answer a moment ago")
         try:
             return self._activity.raise_to(item["roomId"], item["timestampSk"])
         except StoreUnavailable as error:
             if not isinstance(error, StoreThrottled):
-                self._rest_until = self._monotonic() + REST_SECONDS
+                self._cooldown.start()
             return error
 
     def _settle(self, item: Item, raised: bool | StoreUnavailable) -> StoreUnavailable | None:
-        """What became of an item, once its room is there: a trusted sender's message may be stored before it is."""
+        """The outcome of an item. Creates its room if it is missing, as it may be for a trusted sender's message."""
         try:
             if raised is False and self._rooms.get(item["roomId"]) is None:
                 now = iso(self._clock.now())
@@ -193,14 +190,8 @@ class ActivityHook:
         if isinstance(raised, StoreUnavailable):
             report("last activity", f"messages are stored, but their rooms' activity is not: {raised.message}")
             return raised
-        self._remember(item)
-        return None
-
-    def _remember(self, item: Item) -> None:
-        self._seconds.pop(item["roomId"], None)
-        while len(self._seconds) >= REMEMBERED:
-            self._seconds.pop(next(iter(self._seconds)))
         self._seconds[item["roomId"]] = _second(item)
+        return None
 
 
 def _second(item: Item) -> str:

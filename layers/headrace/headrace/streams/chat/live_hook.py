@@ -1,7 +1,7 @@
-"""Live copies: what is stored in a room that somebody listens to is published to ``headrace.live``, for push_live.
+"""Live copies: messages stored in a room with subscribers are published to ``headrace.live``, for push_live.
 
-Best effort, whatever is away: live is a hint, history is the truth. One message per room and batch (more where 32 KB do
-not hold it), in one queue per room, so that a room's order stays.
+Best effort: history is complete, live copies may be missing. Each room and batch is one message (several beyond 32 KB),
+and each room has one queue, so that its order is preserved.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from headrace.streams.chat.stream import CHAT
 
 
 class LiveHook:
-    """An :class:`~headrace.persist.persister.AfterStore` that publishes live copies, and lets no event fail for it."""
+    """A hook that publishes live copies of stored rows; a failure of it fails no event."""
 
-    def __init__(self, audience: SubscriberHints, publisher: LivePublisher) -> None:
-        self._audience = audience
+    def __init__(self, hints: SubscriberHints, publisher: LivePublisher) -> None:
+        self._hints = hints
         self._publisher = publisher
 
     def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
-        """Publish what somebody listens to. Every outcome is ``None``."""
+        """Publish the messages of rooms with subscribers. Every outcome is ``None``."""
         if stream is CHAT and items:
             try:
                 self._publish(items)
@@ -42,7 +42,7 @@ class LiveHook:
             rooms.setdefault(item["roomId"], {})[item["timestampSk"]] = item
         messages = [
             Outgoing(live_queue(room_id), body, "")
-            for room_id in self._audience.heard(list(rooms))
+            for room_id in self._hints.rooms_with_subscribers(list(rooms))
             for body in frames(room_id, [item_of(item) for item in rooms[room_id].values()])
         ]
         failure = self._publisher.publish(messages)

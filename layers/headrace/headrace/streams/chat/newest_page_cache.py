@@ -1,11 +1,10 @@
-"""The newest messages of a room, kept in the cache for those who look at what has just been said.
+"""The newest page of a room, cached for at most 2 s.
 
-What is kept is at most 2 s old, counted from before the table was read: it carries that time, and whoever reads it
-checks it by their own clock, since a cache that was stopped for a while would keep it longer than it was told to. (The
-bound is as good as the clocks of two environments agree; AWS keeps them within milliseconds.) A writer in either lane
-deletes it once a message is stored. Without the cache every page comes from the table, and is the same.
+A cached page contains the time just before the table was read. Every reader compares it with its own clock, because a
+cache that was suspended keeps entries beyond their expiry time. (Clocks of AWS environments agree within milliseconds.)
+Storing a message deletes its room's page. Without the cache every page is read from the table, and is the same.
 
-Form: a line ``1 time is_complete``, then one line of JSON for each item, newest first.
+Format: a line ``1 time is_complete``, then one line of JSON for each item, newest first.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from headrace.core.items import Item
 from headrace.core.keys import newest_page
 from headrace.core.stream import Stream
 from headrace.core.times import SECOND, Clock
+from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import report
 from headrace.storage.cache import Cache
 from headrace.storage.ports import Failure
@@ -26,27 +26,27 @@ from headrace.streams.chat.stream import CHAT
 AGE_SECONDS = 2.0
 
 BUSY_SECONDS = 60
-"""A room is busy where its newest page was asked for less than this ago, in the same environment. Only busy rooms use
-the cache: a page that nobody asks for again would cost two round trips for nothing."""
+"""A room is busy if this environment read its newest page less than this ago. Only busy rooms use the cache: two round
+trips for a page that is not read again would be wasted."""
 REMEMBERED = 10_000
-"""Rooms that one environment remembers to have been asked for."""
+"""Rooms whose last request an environment remembers."""
 
 SLOW_SECONDS = 0.05
-"""A cache that took this long to say it has nothing is not asked to keep something: one wait per request is enough."""
+"""After a miss that took this long the page is not stored: a request waits for a slow cache only once."""
 
 _FORM = "1"
 
 
 class NewestPageCache:
-    """Finds and keeps the newest messages of rooms; nothing it does can fail a request."""
+    """Finds and stores the newest pages of rooms. A failure of the cache fails no request."""
 
     def __init__(self, cache: Cache, clock: Clock) -> None:
         self._cache = cache
         self._clock = clock
-        self._asked: dict[str, int] = {}
+        self._asked: BoundedDict[str, int] = BoundedDict(REMEMBERED)
 
     def find(self, room_id: str) -> tuple[CachedPage | None, bool]:
-        """What is kept, if it is there and fresh; and whether something is to be kept now."""
+        """The cached page, if there is a fresh one, and whether to :meth:`keep` the page that is read instead."""
         asked = self._clock.now()
         if not self._is_busy(room_id, asked):
             return None, False
@@ -60,14 +60,12 @@ class NewestPageCache:
         return found, now - asked < SLOW_SECONDS * SECOND
 
     def _is_busy(self, room_id: str, now: int) -> bool:
-        last = self._asked.pop(room_id, None)
+        last = self._asked.get(room_id)
         self._asked[room_id] = now
-        if len(self._asked) > REMEMBERED:
-            del self._asked[next(iter(self._asked))]
         return last is not None and now - last < BUSY_SECONDS * SECOND
 
     def keep(self, room_id: str, newest: CachedPage, read_at: int) -> None:
-        """Keep ``newest``, which the table held at ``read_at`` (microseconds) or later."""
+        """Store ``newest``, which was read from the table at ``read_at`` (microseconds) or later."""
         left = AGE_SECONDS - (self._clock.now() - read_at) / SECOND
         if left <= 0:
             return
@@ -89,16 +87,16 @@ def _decoded(value: bytes, now: int) -> CachedPage | None:
 
 
 class NewestPageHook:
-    """Deletes what is kept of the rooms that new messages are in: an :class:`~headrace.persist.persister.AfterStore`.
+    """A hook that deletes the cached pages of rooms with new messages, in one round trip.
 
-    Best effort, in one round trip. Where it fails, a page is old for as long as it is kept.
+    Best effort: when it fails, a page may be up to 2 s old.
     """
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
 
     def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
-        """Nothing that goes wrong here concerns the stored rows."""
+        """Delete the rooms' pages. Every outcome is ``None``."""
         if stream is CHAT:
             rooms = dict.fromkeys(item["roomId"] for item in items)
             try:

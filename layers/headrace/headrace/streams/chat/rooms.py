@@ -1,6 +1,6 @@
-"""Rooms: what kind they are. A room never changes its kind, form, creator or time, so whoever knows it may remember it.
+"""Rooms. The kind, form, creator and creation time of a room never change, so they may be remembered.
 
-A room is created by a PUT, or as an open one by its first message. One conditional put decides between two creators.
+A PUT creates a room, or its first message does as an open one. A conditional put decides between two creators.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import from_wire, to_wire
+from headrace.runtime.bounded import BoundedDict
 from headrace.storage.dynamodb.client import ConditionFailed, batch_get, call
 
 RoomKind = Literal["open", "members"]
@@ -148,22 +149,18 @@ class MemoryRooms:
         self.reads = 0
 
     def get(self, room_id: str) -> Room | None:
-        """The room, if there is one."""
         self._asked()
         return self.rows.get(room_id)
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
-        """Several rooms."""
         self._asked()
         return {room_id: self.rows.get(room_id) for room_id in room_ids}
 
     def create(self, room: Room) -> Room:
-        """The room there is from now on."""
         self._asked()
         return self.rows.setdefault(room.room_id, room)
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
-        """Whether ``user_id`` has a seat."""
         self._asked()
         seats = self.seats.setdefault(room_id, set())
         if user_id not in seats and len(seats) >= DIRECT_SEATS:
@@ -178,47 +175,37 @@ class MemoryRooms:
 
 
 class RememberedRooms:
-    """:class:`Rooms` that remember every room they have seen, up to ``limit``; one that is not there yet, never."""
+    """:class:`Rooms` that remember up to ``limit`` rooms. A missing room is read again each time."""
 
     def __init__(self, rooms: Rooms, limit: int = REMEMBERED) -> None:
         self._rooms = rooms
-        self._limit = limit
-        self._known: dict[str, Room] = {}
+        self._known: BoundedDict[str, Room] = BoundedDict(limit)
 
     def known(self, room_id: str) -> Room | None:
-        """The room, if it is remembered: asks nobody."""
+        """The room, if it is remembered; reads nothing."""
         return self._known.get(room_id)
 
     def get(self, room_id: str) -> Room | None:
-        """The room, if there is one."""
         known = self._known.get(room_id)
         if known is None and (known := self._rooms.get(room_id)) is not None:
-            self._remember(known)
+            self._known[room_id] = known
         return known
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
-        """Several rooms."""
         found: dict[str, Room | None] = {each: self._known[each] for each in room_ids if each in self._known}
         unknown = [each for each in room_ids if each not in found]
         if unknown:
             asked = self._rooms.get_many(unknown)
             for room in asked.values():
                 if room is not None:
-                    self._remember(room)
+                    self._known[room.room_id] = room
             found |= asked
         return found
 
     def create(self, room: Room) -> Room:
-        """The room there is from now on."""
         there = self._rooms.create(room)
-        self._remember(there)
+        self._known[room.room_id] = there
         return there
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
-        """Whether ``user_id`` has a seat."""
         return self._rooms.take_seat(room_id, user_id)
-
-    def _remember(self, room: Room) -> None:
-        while len(self._known) >= self._limit:
-            self._known.pop(next(iter(self._known)))
-        self._known[room.room_id] = room

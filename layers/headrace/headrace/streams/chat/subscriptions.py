@@ -50,7 +50,7 @@ class Subscriptions:
                 self._connections.unsubscribe(room_id, [connection_id])
                 raise
             since, written = now, now == since
-        self._hints.gained(room_id)
+        self._hints.mark_subscribed(room_id)
         return self._newest(room_id, since)
 
     def unsubscribe(self, room_id: str, connection_id: str) -> None:

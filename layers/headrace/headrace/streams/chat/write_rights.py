@@ -13,6 +13,7 @@ from headrace.core.intervals import Interval
 from headrace.core.items import Item
 from headrace.core.stream import ValidatedEvent
 from headrace.core.times import SECOND, micros_of
+from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.ports import Failure, Store, Table
 from headrace.streams.chat.access import not_in_room, was_said_outside
@@ -20,23 +21,22 @@ from headrace.streams.chat.memberships import Memberships, Pair
 from headrace.streams.chat.rooms import GROUP, MEMBERS, OPEN, RememberedRooms, Room, Rooms
 from headrace.streams.chat.stream import UNCHECKED
 
-AWAY_SECONDS = 5.0
-"""How long the tables are not asked after they did not answer."""
+COOLDOWN_SECONDS = 5.0
+"""How long the tables are not read after they did not answer."""
 
 CHECK_SECONDS = 0.5
-"""After so long no further question is asked in a request; what is left is checked before it is stored."""
+"""After so many seconds a request reads no further rows; the rights that are left are checked before storing."""
 
+Intervals = tuple[Interval, ...]
 
-Stays = tuple[Interval, ...]
-
-EVERYBODYS: Stays = (Interval("", None),)
-"""The right to a room that is open: as if one had always been in it."""
+ALWAYS: Intervals = (Interval("", None),)
+"""The right to write to an open room: that of a user who was always a member."""
 
 
 class RoomGate:
-    """Lets into open rooms everybody, into ``members`` rooms who is in them, and creates a room by its first message.
+    """Lets every user write to open rooms, and members to ``members`` rooms. The first message creates an open room.
 
-    Rooms that are remembered as open cost a look into a dict; each other room one consistent read per request.
+    A room remembered as open costs a dict lookup; any other room one consistent read per request.
     """
 
     def __init__(
@@ -45,10 +45,10 @@ class RoomGate:
         self._rooms = rooms
         self._memberships = memberships
         self._monotonic = monotonic
-        self._away_until = 0.0
+        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
 
     def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[Forbidden | None]:
-        """Why each event is refused, in order."""
+        """Why each event is refused, or ``None``, in order. Unchecked events are marked with UNCHECKED."""
         trusted = caller.has(EVENTS_WRITE)
         asked = [each for each in dict.fromkeys(event.event["roomId"] for event in events) if self._asks(each, trusted)]
         if not asked:
@@ -58,22 +58,22 @@ class RoomGate:
         outcomes: list[Forbidden | None] = []
         for each in events:
             room_id = each.event["roomId"]
-            stays = rights.get(room_id, EVERYBODYS)
-            if stays is None:
+            intervals = rights.get(room_id, ALWAYS)
+            if intervals is None:
                 each.event[UNCHECKED] = at
-            outcomes.append(None if stays is None or stays is EVERYBODYS else refusal(stays, each.event))
+            outcomes.append(None if intervals is None or intervals is ALWAYS else refusal(intervals, each.event))
         return outcomes
 
     def _asks(self, room_id: str, trusted: bool) -> bool:
         room = self._rooms.known(room_id)
         return room is None or (room.kind == MEMBERS and not trusted)
 
-    def _rights(self, caller: Caller, room_ids: Sequence[str], trusted: bool, at: str) -> dict[str, Stays | None]:
-        """When ``caller`` was in each room, or ``EVERYBODYS``; ``None``: it cannot be told now."""
-        # A trusted sender may write anywhere; its rooms are asked for only to create those that are missing.
-        rights: dict[str, Stays | None] = dict.fromkeys(room_ids, EVERYBODYS if trusted else None)
+    def _rights(self, caller: Caller, room_ids: Sequence[str], trusted: bool, at: str) -> dict[str, Intervals | None]:
+        """When ``caller`` was in each room; ``None``: it could not be read."""
+        # A trusted sender may write to any room; its rooms are read only to create missing ones.
+        rights: dict[str, Intervals | None] = dict.fromkeys(room_ids, ALWAYS if trusted else None)
         deadline = self._monotonic() + CHECK_SECONDS
-        if self._monotonic() < self._away_until:
+        if self._cooldown.is_active:
             return rights
         try:
             members = []
@@ -82,7 +82,7 @@ class RoomGate:
                 if room is None and self._monotonic() < deadline:
                     room = self._rooms.create(Room(room_id, OPEN, GROUP, at, caller.subject))
                 if room is not None and room.kind == OPEN:
-                    rights[room_id] = EVERYBODYS
+                    rights[room_id] = ALWAYS
                 elif room is not None and not trusted:
                     members.append((caller.subject, room_id))
             if members and self._monotonic() < deadline:
@@ -90,16 +90,16 @@ class RoomGate:
                     rights[room_id] = membership.intervals
         except StoreUnavailable as error:
             if not isinstance(error, StoreThrottled):
-                self._away_until = self._monotonic() + AWAY_SECONDS
+                self._cooldown.start()
             report(type(error).__name__, f"rights are checked before storing: {error.message}")
         return rights
 
 
-def refusal(stays: Stays, event: Mapping[str, Any]) -> Forbidden | None:
-    """Why an event may not be written now by whose ``stays`` in its room these are."""
-    if not stays or stays[-1].left_at is not None:
+def refusal(intervals: Intervals, event: Mapping[str, Any]) -> Forbidden | None:
+    """Why a user with these membership ``intervals`` may not write ``event`` to its room now, or ``None``."""
+    if not intervals or intervals[-1].left_at is not None:
         return not_in_room(event["roomId"])
-    if was_said_outside(stays, event["timestamp"]):
+    if was_said_outside(intervals, event["timestamp"]):
         allowed = "a time at which you were in this room"
         detail = FieldError("timestamp", "is of a time at which you were not in this room", event["timestamp"], allowed)
         return Forbidden("timestamp is of a time at which you were not in this room", details=[detail])
@@ -107,11 +107,11 @@ def refusal(stays: Stays, event: Mapping[str, Any]) -> Forbidden | None:
 
 
 CLOCK_SKEW = SECOND
-"""How far the clock that told a join may be ahead of the one that told the acceptance."""
+"""Microseconds that the clock of a join may be ahead of the clock of an acceptance."""
 
 
 class CheckedStore:
-    """A :class:`~headrace.storage.ports.Store` that gives ``store`` only what its sender may write."""
+    """A :class:`~headrace.storage.ports.Store` that puts only rows that their senders may write."""
 
     def __init__(self, store: Store, rooms: Rooms, memberships: Memberships) -> None:
         self._store = store
@@ -119,7 +119,7 @@ class CheckedStore:
         self._memberships = memberships
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
-        """One outcome per item, in order. The mark is taken off, so that no row and no listener sees it."""
+        """See the port. The mark UNCHECKED is removed first, so that it reaches neither rows nor hooks."""
         marked = {index: item.pop(UNCHECKED) for index, item in enumerate(items) if UNCHECKED in item}
         if not marked:
             return self._store.put_many(table, items)
@@ -148,7 +148,7 @@ class CheckedStore:
         return refused
 
     def _rooms_of(self, marked: Sequence[tuple[int, Item, str]]) -> dict[str, Room | None]:
-        """The rooms as far as they can be read; one that is missing is created, as by any first message."""
+        """The rooms that could be read; a missing one is created, as by any first message."""
         rooms = self._rooms.get_many(list(dict.fromkeys(item["roomId"] for _, item, _ in marked)))
         for _, item, at in marked:
             room_id = item["roomId"]
@@ -165,11 +165,15 @@ def _is_members(room: Room | None) -> bool:
     return room is not None and room.kind == MEMBERS
 
 
-def may_store(stays: Sequence[Interval], at: str, timestamp: str) -> bool:
+def may_store(intervals: Sequence[Interval], at: str, timestamp: str) -> bool:
     """Whether a message that was accepted at ``at`` and carries ``timestamp`` may be stored.
 
-    Some stay covers ``at``, or begins within ``CLOCK_SKEW`` after it, and ``timestamp`` is not outside them all.
+    One of the intervals covers ``at``, or begins within ``CLOCK_SKEW`` after it, and ``timestamp`` is within one of
+    them (``CLOCK_TOLERANCE`` apart at most).
     """
     latest = micros_of(at) + CLOCK_SKEW
-    was_in = any(stay.covers(at) or (at <= stay.joined_at and micros_of(stay.joined_at) <= latest) for stay in stays)
-    return was_in and not was_said_outside(stays, timestamp)
+    was_in = any(
+        interval.covers(at) or (at <= interval.joined_at and micros_of(interval.joined_at) <= latest)
+        for interval in intervals
+    )
+    return was_in and not was_said_outside(intervals, timestamp)

@@ -1,7 +1,7 @@
-"""Counts of a resort's day in the cache: a set of rides, and what follows from each ride counted as it joins the set.
+"""Counts of a resort's day in the cache: a set of rides, and sums that are updated when a ride is added to the set.
 
-All of it lies under one key, so that the cache loses it as a whole or not at all. A ride joins once, however often it
-is told; a day that nobody asked about is not there, and is told nothing.
+All of it is stored under one key, so that the cache loses all or nothing. Adding a ride again changes nothing. Only
+days that were asked for have counts; rides of other days are ignored.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HOURS = 24
 
 
 class CountedRide(NamedTuple):
-    """What is counted of a ride; ``mark`` stands for its whole key."""
+    """The counted attributes of a ride; ``mark`` is a short form of its key."""
 
     mark: bytes
     skier: str
@@ -30,7 +30,7 @@ class CountedRide(NamedTuple):
 
 
 def counted(skier: str, sk: str) -> CountedRide:
-    """What is counted of a row."""
+    """The counted attributes of a row."""
     ride = parse_ride_sk(sk)
     return CountedRide(ride_mark(skier, sk), skier, ride.lift, ride.time)
 
@@ -57,10 +57,10 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far the counts of a day are.
+    """The stage of a day's counts.
 
-    ``since`` (epoch milliseconds): rides that were told from then on are in it. The others are, as far as a table's
-    index showed them, once it is ``filled``, and all of them are once it is ``confirmed``.
+    They contain all rides stored at ``since`` (epoch milliseconds) or later. Of earlier rides they contain those that
+    the index showed once they are ``filled``, and all once they are ``confirmed``.
     """
 
     generation: str
@@ -69,32 +69,35 @@ class State:
 
 
 class DayCounts(Protocol):
-    """Counts by resort's day. Times are epoch milliseconds; every method may raise CacheUnavailable."""
+    """Stores counts by resort's day. Times are in epoch milliseconds; every method may raise CacheUnavailable."""
 
     def read(self, day: ResortDay, lifts: Sequence[int] = ()) -> tuple[State, Counts] | None:
-        """The counts as they stand, of ``lifts`` only those; ``None``: there are none."""
+        """The current counts, with those of ``lifts`` only; ``None`` if the day has none."""
         ...
 
     def begin(self, day: ResortDay, generation: str, now: int, after: int, patience: int, until: int) -> bool:
-        """Start anew, unless there are counts that were begun after ``after``, and are filled or were told of less than
-        ``patience`` ago by whoever fills them. They are gone at ``until``."""
+        """Start empty counts that expire at ``until``. Returns whether the caller has to fill them.
+
+        Existing counts stay when they were started after ``after``, and are filled or made progress less than
+        ``patience`` ago.
+        """
         ...
 
     def claim(self, day: ResortDay, generation: str, now: int, patience: int) -> bool:
-        """Whether the caller may confirm the counts: not if somebody was at it less than ``patience`` ago."""
+        """Whether the caller may confirm the counts: not if another caller made progress less than ``patience`` ago."""
         ...
 
     def add(
         self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None, now: int = 0
     ) -> bool:
-        """Let rides join the counts of their days, where there are any; whether all of the days had them.
+        """Add rides to the counts of their days, where there are any. Returns whether all of the days had counts.
 
-        Whoever fills or confirms names the ``generation``, and so says that it is still at it.
+        A caller that fills or confirms counts names their ``generation``, which also records its progress at ``now``.
         """
         ...
 
     def settle(self, day: ResortDay, generation: str, stage: str, until: int) -> None:
-        """Say how far the counts are, and let them be gone at ``until`` at the latest."""
+        """Set the stage of the counts, and let them expire at ``until`` at the latest."""
         ...
 
 
@@ -102,12 +105,12 @@ class DayCounts(Protocol):
 class _Day:
     state: State
     until: int
-    at_it: int = 0
+    progress_at: int = 0
     rides: dict[bytes, CountedRide] = field(default_factory=dict)
 
 
 class MemoryDayCounts:
-    """Counts in memory, for tests. ``down``: the cache is away. ``calls`` counts round trips, or more."""
+    """Counts in memory, for tests. ``down``: the cache is unavailable. ``calls`` counts at least every round trip."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self.down = False
@@ -116,7 +119,6 @@ class MemoryDayCounts:
         self.days: dict[str, _Day] = {}
 
     def read(self, day: ResortDay, lifts: Sequence[int] = ()) -> tuple[State, Counts] | None:
-        """The counts as they stand."""
         found = self._find(day)
         if found is None:
             return None
@@ -125,27 +127,24 @@ class MemoryDayCounts:
         return found.state, counts
 
     def begin(self, day: ResortDay, generation: str, now: int, after: int, patience: int, until: int) -> bool:
-        """Start anew."""
         found = self._find(day)
         if found is not None and found.state.since > after:
-            is_abandoned = found.state.stage == FILLING and now - found.at_it >= patience
+            is_abandoned = found.state.stage == FILLING and now - found.progress_at >= patience
             if not is_abandoned:
                 return False
         self.days[day_counts(day)] = _Day(State(generation, now, FILLING), until, now)
         return True
 
     def claim(self, day: ResortDay, generation: str, now: int, patience: int) -> bool:
-        """Whether the caller may confirm."""
         found = self._find(day, generation)
-        if found is None or now - found.at_it < patience:
+        if found is None or now - found.progress_at < patience:
             return False
-        found.at_it = now
+        found.progress_at = now
         return True
 
     def add(
         self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None, now: int = 0
     ) -> bool:
-        """Let rides join."""
         everywhere = True
         for day, each in rides:
             found = self._find(day, generation)
@@ -153,19 +152,18 @@ class MemoryDayCounts:
                 everywhere = False
             else:
                 found.rides.update((ride.mark, ride) for ride in each)
-                found.at_it = now if generation is not None else found.at_it
+                found.progress_at = now if generation is not None else found.progress_at
         return everywhere
 
     def settle(self, day: ResortDay, generation: str, stage: str, until: int) -> None:
-        """Say how far the counts are."""
         found = self._find(day, generation)
         if found is not None:
             found.state = State(found.state.generation, found.state.since, stage)
             found.until = min(found.until, until)
-            found.at_it = 0
+            found.progress_at = 0
 
     def clear(self) -> None:
-        """Lose everything, as a cache may."""
+        """Delete everything, as a restarted cache does."""
         self.days.clear()
 
     def _find(self, day: ResortDay, generation: str | None = None) -> _Day | None:

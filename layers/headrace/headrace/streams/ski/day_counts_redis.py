@@ -1,14 +1,15 @@
 """Counts of a resort's day in Redis or Valkey: one hash per day, changed by scripts that touch that one key.
 
-Fields: ``g`` generation, ``t`` since, ``s`` stage, ``u`` until, ``c`` when somebody was at it, ``n`` skiers; ``l`` +
-lift and ``h`` + hour hold counts; ``r`` + mark and ``k`` + skier are there for what was counted.
+Fields: ``g`` generation, ``t`` since, ``s`` stage, ``u`` until, ``c`` time of the last progress, ``n`` number of
+skiers; ``l`` + lift and ``h`` + hour hold counts; ``r`` + mark and ``k`` + skier exist for what was counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
+from headrace.storage.cache import Commands
 from headrace.streams.ski.day_counts import HOURS, MINUTES, CountedRide, Counts, State
 from headrace.streams.ski.keys import ResortDay, day_counts
 
@@ -60,14 +61,6 @@ return 1
 """
 
 
-class Commands(Protocol):
-    """What :class:`headrace.storage.redis.RedisCache` does."""
-
-    def run(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """The answers to ``commands``, each on one key, sent together."""
-        ...
-
-
 class RedisDayCounts:
     """A :class:`~headrace.streams.ski.day_counts.DayCounts`: one round trip per call, however many days."""
 
@@ -75,7 +68,6 @@ class RedisDayCounts:
         self._cache = cache
 
     def read(self, day: ResortDay, lifts: Sequence[int] = ()) -> tuple[State, Counts] | None:
-        """The counts as they stand."""
         fields = ["g", "t", "s", "n", *_HOUR_FIELDS, *(f"l{lift}" for lift in lifts)]
         (found,) = self._cache.run([("HMGET", day_counts(day), *fields)])
         generation, since, stage, skiers, *counts = found
@@ -88,17 +80,14 @@ class RedisDayCounts:
         )
 
     def begin(self, day: ResortDay, generation: str, now: int, after: int, patience: int, until: int) -> bool:
-        """Start anew."""
         return self._script(_BEGIN, day, generation, now, after, patience, until)
 
     def claim(self, day: ResortDay, generation: str, now: int, patience: int) -> bool:
-        """Whether the caller may confirm."""
         return self._script(_CLAIM, day, generation, now, patience)
 
     def add(
         self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None, now: int = 0
     ) -> bool:
-        """Let rides join."""
         commands = [
             (*_on(_ADD, day), generation or "", now, *_arguments(each[at : at + RIDES_PER_SCRIPT]))
             for day, each in rides
@@ -107,7 +96,6 @@ class RedisDayCounts:
         return all(self._cache.run(commands))
 
     def settle(self, day: ResortDay, generation: str, stage: str, until: int) -> None:
-        """Say how far the counts are."""
         self._script(_SETTLE, day, generation, stage, until)
 
     def _script(self, script: str, day: ResortDay, *arguments: Any) -> bool:

@@ -1,7 +1,7 @@
-"""Lets in only rides of seasons that their resort has.
+"""Refuses rides of seasons that their resort does not have.
 
-Seasons are added and never taken away, so each is asked for once per environment. While the table of resorts does not
-answer, rides are let in as they are: that they are kept matters more, and they are seen once their season is added.
+Seasons are never removed, so each is read once per environment. While the table of resorts is unavailable, rides are
+accepted unchecked: storing them is more important, and they are shown once their season is added.
 """
 
 from __future__ import annotations
@@ -12,29 +12,31 @@ from collections.abc import Callable, Sequence
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreThrottled, StoreUnavailable, UserError
 from headrace.core.stream import ValidatedEvent
+from headrace.runtime.bounded import BoundedDict
+from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
 from headrace.streams.ski.resorts import Resort, Resorts
 
-AWAY_SECONDS = 5.0
-"""How long the table is not asked after it did not answer."""
+COOLDOWN_SECONDS = 5.0
+"""How long the table is not read after it did not answer."""
 
 CHECK_SECONDS = 0.5
-"""After so long no further resort is asked for in a request."""
+"""After so many seconds a request reads no further resorts."""
 
 REMEMBERED = 10_000
+"""Seasons that an environment remembers."""
 
 
 class SeasonGate:
-    """A :class:`~headrace.streams.chat.write_rights.Gate` for rides."""
+    """A :class:`~headrace.ingest.gate.Gate` for rides."""
 
     def __init__(self, resorts: Callable[[], Resorts], monotonic: Callable[[], float] = time.monotonic) -> None:
         self._resorts = resorts
         self._monotonic = monotonic
-        self._away_until = float("-inf")
-        self._known: set[tuple[int, int]] = set()
+        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
+        self._known: BoundedDict[tuple[int, int], None] = BoundedDict(REMEMBERED)
 
     def admit(self, _caller: Caller, events: Sequence[ValidatedEvent], _now: int) -> Sequence[UserError | None]:
-        """Why each ride is refused, in order."""
         places = [(each.event["resortID"], each.event["seasonID"]) for each in events]
         unknown = {resort for resort, season in places if (resort, season) not in self._known}
         asked = self._ask(unknown) if unknown else {}
@@ -51,7 +53,7 @@ class SeasonGate:
 
     def _ask(self, resort_ids: set[int]) -> dict[int, Resort]:
         found: dict[int, Resort] = {}
-        if self._monotonic() < self._away_until:
+        if self._cooldown.is_active:
             return found
         deadline = self._monotonic() + CHECK_SECONDS
         try:
@@ -61,9 +63,7 @@ class SeasonGate:
                 found[resort_id] = self._resorts().get(resort_id)
         except StoreUnavailable as error:
             if not isinstance(error, StoreThrottled):
-                self._away_until = self._monotonic() + AWAY_SECONDS
+                self._cooldown.start()
             report("seasons", f"rides are let in without a look at their season: {error.message}")
-        if len(self._known) > REMEMBERED:
-            self._known.clear()
-        self._known.update((resort, season) for resort, each in found.items() for season in each.seasons)
+        self._known.update(((resort, season), None) for resort, each in found.items() for season in each.seasons)
         return found

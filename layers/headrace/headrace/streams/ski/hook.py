@@ -1,4 +1,4 @@
-"""Tells the counts in the cache of every ride that is stored; what cannot be told makes a resort's counts doubtful."""
+"""Adds every stored ride to the counts in the cache, and invalidates a resort's counts when that fails."""
 
 from __future__ import annotations
 
@@ -13,28 +13,27 @@ from headrace.streams.ski.day_counts import DayCounts, counted
 from headrace.streams.ski.keys import ResortDay, parse_resort_day
 from headrace.streams.ski.resorts import Resorts
 
-DOUBT = 4_000
-"""Milliseconds that counts stay doubtful after a ride could not be told."""
+INVALID_FOR = 4_000
+"""Milliseconds for which counts stay invalid after a ride could not be added."""
 
 AHEAD = 2_000
-"""Milliseconds of these that must be left where a ride is to need no mark of its own: clocks differ by less."""
+"""Milliseconds that must remain of an earlier invalidation for it to cover another ride: clocks differ by less."""
 
 
 class RideHook:
     """An :class:`~headrace.persist.persister.AfterStore`: one round trip to the cache per batch.
 
-    While the cache is away, one small write per resort and two seconds. Only if the table of resorts refuses that too
-    do rides go through the retry lane, to be told again.
+    While the cache is unavailable, it writes at most one item per resort every two seconds. Rides go to the retry lane,
+    to be added later, only when the table of resorts is unavailable too.
     """
 
     def __init__(self, counts: DayCounts, resorts: Resorts, clock: Clock) -> None:
         self._counts = counts
         self._resorts = resorts
         self._clock = clock
-        self._doubtful: dict[int, int] = {}
+        self._invalid_until: dict[int, int] = {}
 
     def stored(self, _stream: Stream, items: Sequence[Item]) -> Sequence[StoreUnavailable | None]:
-        """One outcome per ride."""
         days: dict[ResortDay, list[Item]] = {}
         for item in items:
             days.setdefault(parse_resort_day(item["resortDayId"]), []).append(item)
@@ -43,18 +42,20 @@ class RideHook:
                 [(day, [counted(row["skierID"], row["rideSk"]) for row in rows]) for day, rows in days.items()]
             )
         except CacheUnavailable as error:
-            report("ski counts", f"counts of rides are begun anew later: {error.message}")
-            return self._doubt(days, items)
+            report("ski counts", f"counts of rides are started again later: {error.message}")
+            return self._invalidate(days, items)
         return [None] * len(items)
 
-    def _doubt(self, days: dict[ResortDay, list[Item]], items: Sequence[Item]) -> Sequence[StoreUnavailable | None]:
+    def _invalidate(
+        self, days: dict[ResortDay, list[Item]], items: Sequence[Item]
+    ) -> Sequence[StoreUnavailable | None]:
         now = self._clock.now() // 1000
         resorts = {day.resort for day in days}
-        unmarked = sorted(resort for resort in resorts if self._doubtful.get(resort, 0) < now + AHEAD)
+        uncovered = sorted(resort for resort in resorts if self._invalid_until.get(resort, 0) < now + AHEAD)
         try:
-            self._resorts.doubt(unmarked, now + DOUBT)
+            self._resorts.invalidate_counts(uncovered, now + INVALID_FOR)
         except StoreUnavailable as error:
             return [error] * len(items)
-        self._doubtful = {resort: until for resort, until in self._doubtful.items() if until > now}
-        self._doubtful.update(dict.fromkeys(unmarked, now + DOUBT))
+        self._invalid_until = {resort: until for resort, until in self._invalid_until.items() if until > now}
+        self._invalid_until.update(dict.fromkeys(uncovered, now + INVALID_FOR))
         return [None] * len(items)

@@ -1,11 +1,15 @@
-"""Questions about a resort's day: answered from counts in the cache, which are filled from the table when missing.
+"""Counts of a resort's day, read from the cache and filled from the table when they are missing there.
 
-Why the counts are exact. From the moment they are *begun*, persist_events lets every ride it stores join them. What was
-stored before is read from the table's index and joins as well; a ride that is told twice joins once. An index may lag
-behind its table, so that first reading may miss rides of the last ``LAG``: the first question after ``LAG`` reads once
-more and *confirms* the counts. From then on no question reads the table until the counts are gone (an hour at most).
-Whoever cannot tell the cache of a ride makes all counts of that resort *doubtful* in the table of resorts, which every
-question reads: they are begun anew. So an answer misses at most the rides that were stored in the last ``STALENESS``.
+The counts are exact for four reasons:
+
+1. Once counts are *started*, persist_events adds every ride that it stores.
+2. Rides stored before that are read from the table's index and added too; a ride that is added twice counts once.
+3. An index may lag behind its table by up to ``LAG``. The first request after ``LAG`` reads the index again and
+   *confirms* the counts. Later requests read only the cache until the counts expire, after an hour at most.
+4. When persist_events cannot add a ride, it *invalidates* all counts of that resort in the table of resorts. Every
+   request reads that table, and starts new counts.
+
+So a response misses at most the rides that were stored in the last ``STALENESS`` milliseconds.
 """
 
 from __future__ import annotations
@@ -26,10 +30,10 @@ from headrace.streams.ski.resorts import Resorts
 from headrace.streams.ski.stream import RESORT_DAY_INDEX
 
 LAG = 5_000
-"""Milliseconds that an index lags behind its table at most; clocks of two environments differ by less."""
+"""How many milliseconds an index lags behind its table at most; clocks of two environments differ by less."""
 
 PATIENCE = 10_000
-"""Milliseconds after which whoever fills or confirms counts, and says nothing, is thought to have given up."""
+"""Milliseconds without progress after which another request may take over filling or confirming counts."""
 
 STALENESS = 2 * LAG + PATIENCE
 
@@ -37,19 +41,19 @@ LIFE = 3_600_000
 """Milliseconds after which counts are read from the table again."""
 
 PAGE = 2_500
-"""Rows that are asked of each shard at once."""
+"""Rows that are read from each shard at once."""
 
-JOINING = 2_000
-"""Rides that join in one round trip: few enough for the cache to answer in time."""
+ADDED_AT_ONCE = 2_000
+"""Rides that are added in one round trip: few enough for the cache to answer in time."""
 
 WAITS, WAIT_SECONDS = 60, 0.05
-"""How often, and how long each time, a question looks whether another one has filled the counts."""
+"""How often a request checks whether another one has filled the counts, and how long it waits before each check."""
 
 FOR_EVER = 10**13
 
 
 class ResortDays:
-    """Counts of resorts' days; ``table`` is that of the rides."""
+    """Counts of resorts' days; ``table`` is the table of the rides."""
 
     def __init__(
         self,
@@ -71,64 +75,65 @@ class ResortDays:
         """The day's unique skiers, rides by hour, and rides on each of ``lifts``.
 
         Raises:
-            NotFound: the resort has no such season; StoreUnavailable: a table does not answer.
+            NotFound: the resort has no such season.
+            StoreUnavailable: a table did not answer.
         """
         resort = self._resorts.get(day.resort)
         resort.require(day.season)
         try:
-            return self._cached(day, lifts, resort.doubtful_until)
+            return self._cached(day, lifts, resort.invalid_until)
         except CacheUnavailable as error:
             report("ski counts", f"a resort's day is counted from the table: {error.message}")
             return self._from_table(day)
 
-    def _cached(self, day: ResortDay, lifts: Sequence[int], doubtful_until: int) -> Counts:
-        found = self._usable(day, lifts, doubtful_until)
+    def _cached(self, day: ResortDay, lifts: Sequence[int], invalid_until: int) -> Counts:
+        found = self._usable(day, lifts, invalid_until)
         if isinstance(found, Counts):
             return found
         if found is not None:
             generation, stage = found.generation, CONFIRMED
-        elif self._now() <= doubtful_until:
-            return self._from_table(day)  # what is begun now would be doubtful too
+        elif self._now() <= invalid_until:
+            return self._from_table(day)  # counts that are started now would be invalid too
         else:
             generation, stage, now = uuid.uuid4().hex, FILLED, self._now()
-            if not self._counts.begin(day, generation, now, doubtful_until, PATIENCE, now + LIFE):
-                return self._awaited(day, lifts, doubtful_until)
+            if not self._counts.begin(day, generation, now, invalid_until, PATIENCE, now + LIFE):
+                return self._awaited(day, lifts, invalid_until)
         rides = self._fill(day, generation, stage)
         ready = self._counts.read(day, lifts)
         if ready is not None and ready[0].generation == generation and ready[0].stage == stage:
             return ready[1]
         return Counts.of(rides)
 
-    def _usable(self, day: ResortDay, lifts: Sequence[int], doubtful_until: int) -> Counts | State | None:
-        """Counts to answer with, or the state of those that the caller is to confirm, or nothing."""
+    def _usable(self, day: ResortDay, lifts: Sequence[int], invalid_until: int) -> Counts | State | None:
+        """Valid counts, or the state of counts that the caller has to confirm, or ``None``."""
         found = self._counts.read(day, lifts)
-        if found is None or found[0].since <= doubtful_until:
+        if found is None or found[0].since <= invalid_until:
             return None
         state, counts = found
         if state.stage == FILLED and self._now() >= state.since + LAG:
             return state if self._counts.claim(day, state.generation, self._now(), PATIENCE) else counts
         return counts if state.stage in (FILLED, CONFIRMED) else None
 
-    def _awaited(self, day: ResortDay, lifts: Sequence[int], doubtful_until: int) -> Counts:
-        """What another question is filling, if it is ready soon: a hundred cold questions read the table once."""
+    def _awaited(self, day: ResortDay, lifts: Sequence[int], invalid_until: int) -> Counts:
+        """The counts that another request fills, if they are ready soon: concurrent requests read the table once."""
         for _ in range(WAITS):
             self._sleep(WAIT_SECONDS)
-            found = self._usable(day, lifts, doubtful_until)
+            found = self._usable(day, lifts, invalid_until)
             if isinstance(found, Counts):
                 return found
         return self._from_table(day)
 
     def _fill(self, day: ResortDay, generation: str, stage: str) -> list[CountedRide]:
-        """Let all rides of the day join its counts, page by page; all that the index shows of them."""
+        """Add all rides of the day that the index shows to its counts, page by page, and return them."""
         every: list[CountedRide] = []
         until = FOR_EVER
         is_whole = True
         for rides, expires in self._pages(day):
             every += rides
             until = min(until, expires)
-            for at in range(0, len(rides), JOINING):
-                joining = [(day, rides[at : at + JOINING])]
-                is_whole = is_whole and self._counts.add(joining, generation, self._now())
+            for at in range(0, len(rides), ADDED_AT_ONCE):
+                added = [(day, rides[at : at + ADDED_AT_ONCE])]
+                is_whole = is_whole and self._counts.add(added, generation, self._now())
         if is_whole:
             self._counts.settle(day, generation, stage, until)
         return every
@@ -137,7 +142,7 @@ class ResortDays:
         return Counts.of(ride for rides, _ in self._pages(day) for ride in rides)
 
     def _pages(self, day: ResortDay) -> Iterator[tuple[list[CountedRide], int]]:
-        """The rides of the day as the index shows them, a page of every shard at once, and when the first expires."""
+        """The day's rides in the index, one page of every shard at a time, each with the first expiry time on it."""
         shards = RESORT_DAY_INDEX.shards.read if RESORT_DAY_INDEX.shards else 0
         queries = [
             RangeQuery(

@@ -1,4 +1,4 @@
-"""Resorts and their seasons, and until when the counts of a resort's days are not to be believed."""
+"""Resorts, their seasons, and the time until which cached counts of a resort's days are invalid."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from headrace.core.errors import FieldError, NotFound
 
 @dataclass(frozen=True, slots=True)
 class Resort:
-    """A resort; one that nobody added has no seasons.
+    """A resort; an unknown one has no seasons.
 
-    ``doubtful_until`` (epoch milliseconds): counts of its days that were begun before then may miss rides.
+    ``invalid_until`` is in epoch milliseconds: counts of its days that were started before then may miss rides.
     """
 
     resort_id: int
     name: str | None = None
     seasons: frozenset[int] = field(default=frozenset())
-    doubtful_until: int = 0
+    invalid_until: int = 0
 
     def require(self, season: int) -> None:
-        """Pass if ``season`` is one of this resort's.
+        """Check that ``season`` is one of this resort's.
 
         Raises:
-            NotFound: names the seasons there are.
+            NotFound: it is not; the error lists the seasons that exist.
         """
         if season not in self.seasons:
             raise unknown_season(season, self)
 
 
 class Resorts(Protocol):
-    """Where resorts are kept. Every method may raise :class:`~headrace.core.errors.StoreUnavailable`."""
+    """Stores resorts. Every method may raise :class:`~headrace.core.errors.StoreUnavailable`."""
 
     def get(self, resort_id: int) -> Resort:
-        """The resort as it is now; without seasons if there is none."""
+        """The resort as of now; an unknown one has no seasons."""
         ...
 
     def every(self) -> list[Resort]:
@@ -43,11 +43,14 @@ class Resorts(Protocol):
         ...
 
     def add_season(self, resort_id: int, season: int, name: str | None = None) -> bool:
-        """Add a season, and the resort if there is none; ``name`` names it anew. Whether the season is new."""
+        """Add a season, and the resort if it is unknown; ``name`` renames it. Returns whether the season is new."""
         ...
 
-    def doubt(self, resort_ids: Iterable[int], until: int) -> None:
-        """Let nobody believe counts of these resorts that were begun before ``until`` (epoch milliseconds)."""
+    def invalidate_counts(self, resort_ids: Iterable[int], until: int) -> None:
+        """Invalidate counts of these resorts that were started before ``until`` (epoch milliseconds).
+
+        The time never moves back.
+        """
         ...
 
 
@@ -60,26 +63,22 @@ class MemoryResorts:
         self._resorts: dict[int, Resort] = {}
 
     def get(self, resort_id: int) -> Resort:
-        """The resort as it is now."""
         self._call()
         return self._resorts.get(resort_id, Resort(resort_id))
 
     def every(self) -> list[Resort]:
-        """All resorts that have a season."""
         self._call()
         return [resort for _, resort in sorted(self._resorts.items()) if resort.seasons]
 
     def add_season(self, resort_id: int, season: int, name: str | None = None) -> bool:
-        """Add a season."""
         resort = self.get(resort_id)
         self._resorts[resort_id] = replace(resort, name=name or resort.name, seasons=resort.seasons | {season})
         return season not in resort.seasons
 
-    def doubt(self, resort_ids: Iterable[int], until: int) -> None:
-        """Let nobody believe counts that were begun before ``until``."""
+    def invalidate_counts(self, resort_ids: Iterable[int], until: int) -> None:
         for resort_id in resort_ids:
             resort = self.get(resort_id)
-            self._resorts[resort_id] = replace(resort, doubtful_until=max(until, resort.doubtful_until))
+            self._resorts[resort_id] = replace(resort, invalid_until=max(until, resort.invalid_until))
 
     def _call(self) -> None:
         self.calls += 1
@@ -88,7 +87,7 @@ class MemoryResorts:
 
 
 def unknown_season(season: int, *asked: Resort) -> NotFound:
-    """The error that names ``season``, and the seasons of the resorts that were ``asked``."""
+    """The error for an unknown ``season``; it lists the seasons of the resorts ``asked``."""
     known = sorted(set().union(*(resort.seasons for resort in asked)))
     what = ", ".join(map(str, known[-10:])) or "none yet"
     where = f"resort {asked[0].resort_id}" if len(asked) == 1 else "any resort asked for"

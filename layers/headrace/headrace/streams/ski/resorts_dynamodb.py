@@ -52,8 +52,8 @@ class DynamoResorts:
         )
         return str(season) not in answer.get("Attributes", {}).get("seasons", {}).get("NS", [])
 
-    def doubt(self, resort_ids: Iterable[int], until: int) -> None:
-        """Let nobody believe counts that were begun before ``until``; it never moves back."""
+    def invalidate_counts(self, resort_ids: Iterable[int], until: int) -> None:
+        """Invalidate counts that were started before ``until``, with a condition so that the time never moves back."""
         for resort_id in resort_ids:
             self._call(
                 "update_item",

@@ -1,0 +1,49 @@
+"""Periodic work beside the requests of an environment, such as bringing local sums to the cache."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+
+from headrace.runtime.observability import report_unexpected
+
+
+class Background:
+    """Runs one task at a time in a thread, at most once per ``period`` seconds.
+
+    Lambda freezes an environment between two invocations, so tasks start within a request: call :meth:`run` with every
+    one. The request waits at most ``wait_seconds`` for a task that it starts. An exception of a task is reported.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        period: float,
+        wait_seconds: float = 0.0,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._pool = ThreadPoolExecutor(1, name)
+        self._period = period
+        self._wait_seconds = wait_seconds
+        self._monotonic = monotonic
+        self._started = float("-inf")
+        self._running: Future[None] | None = None
+
+    def run(self, task: Callable[[], None]) -> bool:
+        """Start ``task``, unless the period is not over or the last task still runs. Returns whether it was started."""
+        now = self._monotonic()
+        if now - self._started < self._period or (self._running is not None and not self._running.done()):
+            return False
+        self._started = now
+        self._running = self._pool.submit(_guarded, task)
+        if self._wait_seconds:
+            wait([self._running], self._wait_seconds)
+        return True
+
+
+def _guarded(task: Callable[[], None]) -> None:
+    try:
+        task()
+    except Exception as error:  # noqa: BLE001 - reported: no caller reads the future
+        report_unexpected(error)

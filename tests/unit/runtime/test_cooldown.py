@@ -1,0 +1,42 @@
+"""A cool-down after a failed call."""
+
+from __future__ import annotations
+
+from headrace.runtime.cooldown import Cooldown
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_cooldown_is_inactive_until_it_is_started() -> None:
+    assert not Cooldown(5.0, Clock()).is_active
+
+
+def test_a_cooldown_ends_after_its_seconds() -> None:
+    clock = Clock()
+    cooldown = Cooldown(5.0, clock)
+
+    cooldown.start()
+    clock.now = 4.9
+    active_before = cooldown.is_active
+    clock.now = 5.0
+
+    assert active_before
+    assert not cooldown.is_active
+
+
+def test_another_failure_starts_the_cooldown_again() -> None:
+    clock = Clock()
+    cooldown = Cooldown(5.0, clock)
+
+    cooldown.start()
+    clock.now = 4.0
+    cooldown.start()
+    clock.now = 8.9
+
+    assert cooldown.is_active
