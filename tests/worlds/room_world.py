@@ -12,10 +12,11 @@ from headrace.ingest.acceptor import Acceptor
 from headrace.live.memory import MemoryConnections
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.join_messages import JoinMessages
-from headrace.streams.chat.memberships import Membership, MemoryMemberships
+from headrace.streams.chat.memberships import Membership
+from headrace.streams.chat.memory import MemoryMemberships, MemoryRooms
 from headrace.streams.chat.room_members import RoomMembers
 from headrace.streams.chat.room_service import RoomService
-from headrace.streams.chat.rooms import MemoryRooms, RememberedRooms
+from headrace.streams.chat.rooms import RememberedRooms
 from headrace.streams.chat.routes import RoomRoutes
 from headrace.streams.chat.write_rights import CheckedStore, RoomGate
 from tests.worlds.senders import NOW

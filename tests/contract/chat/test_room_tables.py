@@ -13,7 +13,7 @@ from headrace.core.intervals import Interval
 from headrace.core.keys import membership_event
 from headrace.core.times import iso
 from headrace.runtime.aws import client
-from headrace.streams.chat.activity import ActiveRoom, DynamoRoomActivity, MemoryRoomActivity, RoomActivity
+from headrace.streams.chat.activity import ActiveRoom, DynamoRoomActivity, RoomActivity
 from headrace.streams.chat.memberships import (
     EVENT_ID_LIMIT,
     JOINS_LIMIT,
@@ -22,10 +22,10 @@ from headrace.streams.chat.memberships import (
     EventKind,
     Membership,
     Memberships,
-    MemoryMemberships,
 )
 from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
-from headrace.streams.chat.rooms import DynamoRooms, MemoryRooms, RememberedRooms, Room, Rooms
+from headrace.streams.chat.memory import MemoryMemberships, MemoryRoomActivity, MemoryRooms
+from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms, Room, Rooms
 from tests.contract.rabbit import free_port
 
 ROOMS = "Rooms"

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.times import FixedClock
 from headrace.operations.probe_stream import PROBE
-from headrace.streams.chat.activity import REST_SECONDS, ActivityHook, MemoryRoomActivity
-from headrace.streams.chat.rooms import MemoryRooms, Room
+from headrace.streams.chat.activity import REST_SECONDS, ActivityHook
+from headrace.streams.chat.memory import MemoryRoomActivity, MemoryRooms
+from headrace.streams.chat.rooms import Room
 from headrace.streams.chat.stream import CHAT
 from tests.worlds.history_world import START, at, row
 

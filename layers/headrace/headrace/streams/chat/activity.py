@@ -15,7 +15,7 @@ from headrace.core.times import Clock, iso
 from headrace.runtime.observability import report
 from headrace.storage.dynamodb.client import BATCH, ConditionFailed, batch_get, call
 from headrace.storage.ports import Failure
-from headrace.streams.chat.rooms import GROUP, OPEN, MemoryRooms, Room, Rooms, room_of
+from headrace.streams.chat.rooms import GROUP, OPEN, Room, Rooms, room_of
 from headrace.streams.chat.stream import CHAT
 
 AT_ONCE = 8
@@ -93,33 +93,6 @@ class DynamoRoomActivity:
 def _active(row: dict[str, Any]) -> ActiveRoom:
     plain = from_wire(row)
     return ActiveRoom(room_of(plain), plain.get("lastKey"))
-
-
-class MemoryRoomActivity:
-    """:class:`RoomActivity` beside rooms in memory, for tests. ``down``: nothing answers. ``writes`` counts tries."""
-
-    def __init__(self, rooms: MemoryRooms) -> None:
-        self.rooms = rooms
-        self.last_keys: dict[str, str] = {}
-        self.down = False
-        self.writes = 0
-
-    def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
-        """Rooms."""
-        if self.down:
-            raise StoreUnavailable("rooms are away")
-        rows = self.rooms.rows
-        return {each: ActiveRoom(rows[each], self.last_keys.get(each)) for each in room_ids if each in rows}
-
-    def raise_to(self, room_id: str, key: str) -> bool:
-        """Move a room's activity forward."""
-        self.writes += 1
-        if self.down:
-            raise StoreUnavailable("rooms are away")
-        if room_id not in self.rooms.rows or self.last_keys.get(room_id, "") >= key:
-            return False
-        self.last_keys[room_id] = key
-        return True
 
 
 UPDATES_AT_ONCE = 8

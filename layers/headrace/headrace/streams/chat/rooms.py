@@ -138,45 +138,6 @@ def room_of(plain: dict[str, Any]) -> Room:
     return Room(plain["roomId"], plain["kind"], plain["form"], plain["createdAt"], plain["createdBy"])
 
 
-class MemoryRooms:
-    """Rooms in memory, for tests: ``rows`` by id. ``down``: nothing answers."""
-
-    def __init__(self) -> None:
-        self.rows: dict[str, Room] = {}
-        self.seats: dict[str, set[str]] = {}
-        self.down = False
-        self.reads = 0
-
-    def get(self, room_id: str) -> Room | None:
-        """The room, if there is one."""
-        self._asked()
-        return self.rows.get(room_id)
-
-    def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
-        """Several rooms."""
-        self._asked()
-        return {room_id: self.rows.get(room_id) for room_id in room_ids}
-
-    def create(self, room: Room) -> Room:
-        """The room there is from now on."""
-        self._asked()
-        return self.rows.setdefault(room.room_id, room)
-
-    def take_seat(self, room_id: str, user_id: str) -> bool:
-        """Whether ``user_id`` has a seat."""
-        self._asked()
-        seats = self.seats.setdefault(room_id, set())
-        if user_id not in seats and len(seats) >= DIRECT_SEATS:
-            return False
-        seats.add(user_id)
-        return True
-
-    def _asked(self) -> None:
-        self.reads += 1
-        if self.down:
-            raise StoreUnavailable("rooms are away")
-
-
 class RememberedRooms:
     """:class:`Rooms` that remember every room they have seen, up to ``limit``; one that is not there yet, never."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from headrace.core.errors import FieldError, NotFound
@@ -49,42 +49,6 @@ class Resorts(Protocol):
     def doubt(self, resort_ids: Iterable[int], until: int) -> None:
         """Let nobody believe counts of these resorts that were begun before ``until`` (epoch milliseconds)."""
         ...
-
-
-class MemoryResorts:
-    """Resorts in memory, for tests; ``failure`` is raised by every call while it is set."""
-
-    def __init__(self) -> None:
-        self.failure: Exception | None = None
-        self.calls = 0
-        self._resorts: dict[int, Resort] = {}
-
-    def get(self, resort_id: int) -> Resort:
-        """The resort as it is now."""
-        self._call()
-        return self._resorts.get(resort_id, Resort(resort_id))
-
-    def every(self) -> list[Resort]:
-        """All resorts that have a season."""
-        self._call()
-        return [resort for _, resort in sorted(self._resorts.items()) if resort.seasons]
-
-    def add_season(self, resort_id: int, season: int, name: str | None = None) -> bool:
-        """Add a season."""
-        resort = self.get(resort_id)
-        self._resorts[resort_id] = replace(resort, name=name or resort.name, seasons=resort.seasons | {season})
-        return season not in resort.seasons
-
-    def doubt(self, resort_ids: Iterable[int], until: int) -> None:
-        """Let nobody believe counts that were begun before ``until``."""
-        for resort_id in resort_ids:
-            resort = self.get(resort_id)
-            self._resorts[resort_id] = replace(resort, doubtful_until=max(until, resort.doubtful_until))
-
-    def _call(self) -> None:
-        self.calls += 1
-        if self.failure is not None:
-            raise self.failure
 
 
 def unknown_season(season: int, *asked: Resort) -> NotFound:
