@@ -48,7 +48,7 @@ def _wire(value: Any) -> dict[str, Any]:
 
 def from_wire(wire: Mapping[str, Mapping[str, Any]]) -> Item:
     """The item in DynamoDB JSON; whole numbers are ``int``, others ``Decimal``."""
-    return {name: _value(value) for name, value in wire.items()}
+    return {name: value["S"] if "S" in value else _value(value) for name, value in wire.items()}
 
 
 def _value(wire: Mapping[str, Any]) -> Any:

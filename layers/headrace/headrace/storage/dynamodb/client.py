@@ -1,47 +1,223 @@
-"""Single rows in DynamoDB, read consistently and written under conditions, with our errors for what goes wrong."""
+"""Calls to DynamoDB with requests and responses as DynamoDB JSON, and Headrace's errors for what goes wrong.
+
+botocore's serializer and parser walk each value against the service model, which costs several times the JSON itself.
+So request bodies are encoded and responses are decoded here, in botocore's own hooks. Endpoints, signing, connections,
+checksums, error responses and retries remain botocore's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from botocore.exceptions import HTTPClientError
+
 from headrace.core.errors import StoreThrottled, StoreUnavailable
+from headrace.core.items import to_wire
 from headrace.runtime.aws import AWS_ERRORS, error_code, is_throttling
+from headrace.storage.ports import ColumnQuery, RangeQuery
 
-BATCH = 100
+GET_LIMIT = 100
 """Keys that one BatchGetItem takes."""
+WRITE_LIMIT = 25
+"""Rows that one BatchWriteItem takes."""
 
-CONDITION_FAILED = "ConditionalCheckFailedException"
+Wire = Mapping[str, Mapping[str, Any]]
+"""A row or a key as DynamoDB JSON."""
+
+_CONDITION_FAILED = "ConditionalCheckFailedException"
+_RESPONSE = "HeadraceResponse"
+_OK = 200
+encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+
+
+class _Call(threading.local):
+    """The ``body`` while :meth:`DynamoClient.send` runs in this thread; ``None`` for other calls of its client."""
+
+    body: bytes | None = None
+
+
+_call = _Call()
 
 
 class ConditionFailed(Exception):
     """A write's condition does not hold."""
 
 
-def call(client: Any, operation: str, **arguments: Any) -> dict[str, Any]:
-    """What a DynamoDB client's ``operation`` answers.
+class DynamoClient:
+    """Calls through a botocore client, which others may use as well.
 
-    Raises:
-        ConditionFailed: the write's condition does not hold.
-        StoreUnavailable: no answer in time; StoreThrottled: too many calls now.
+    ``unavailable`` and ``throttled`` begin the messages of errors, such as "rooms cannot be reached" and "rooms are
+    asked for too often".
     """
-    try:
-        answer: dict[str, Any] = getattr(client, operation)(**arguments)
-    except AWS_ERRORS as error:
-        if error_code(error) == CONDITION_FAILED:
-            raise ConditionFailed from None
-        if is_throttling(error):
-            raise StoreThrottled("rooms are asked for too often right now; try again shortly") from error
-        raise StoreUnavailable("rooms cannot be reached right now; try again shortly") from error
-    return answer
+
+    def __init__(
+        self, client: Any, unavailable: str = "the table cannot be reached", throttled: str = "the table is too busy"
+    ) -> None:
+        self._client = client
+        self._unavailable = f"{unavailable} right now; try again shortly"
+        self._throttled = f"{throttled} right now; try again shortly"
+        client.meta.events.register_last("before-call.dynamodb", _put_body, unique_id="headrace-body")
+        client.meta.events.register_last("before-parse.dynamodb", _take_response, unique_id="headrace-response")
+
+    def send(self, operation: str, body: bytes) -> dict[str, Any]:
+        """The response to one call; ``operation`` is the name of a botocore method.
+
+        Raises:
+            ClientError, BotoCoreError: as botocore raises them.
+        """
+        # botocore looks for the tables of a batch to find its endpoint.
+        arguments: dict[str, Any] = {"RequestItems": {}} if operation.startswith("batch_") else {}
+        outer, _call.body = _call.body, body
+        try:
+            raw = getattr(self._client, operation)(**arguments)[_RESPONSE]
+        finally:
+            _call.body = outer
+        try:
+            response: dict[str, Any] = json.loads(raw)
+        except ValueError as error:
+            raise HTTPClientError(error="the response is not JSON") from error
+        return response
+
+    def call(self, operation: str, **body: Any) -> dict[str, Any]:
+        """The response to one call.
+
+        Raises:
+            ConditionFailed: the write's condition does not hold.
+            StoreUnavailable: no response in time; StoreThrottled: too many calls now.
+        """
+        try:
+            return self.send(operation, encode(body).encode())
+        except AWS_ERRORS as error:
+            if error_code(error) == _CONDITION_FAILED:
+                raise ConditionFailed from None
+            if is_throttling(error):
+                raise self.throttled() from error
+            raise StoreUnavailable(self._unavailable) from error
+
+    def throttled(self) -> StoreThrottled:
+        """The error for rows that were left unprocessed."""
+        return StoreThrottled(self._throttled)
 
 
-def batch_get(
-    client: Any, table: str, keys: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[Sequence[Mapping[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]]:
-    """Consistent BatchGetItem calls for distinct ``keys``: which were asked for, their rows, which were not read."""
-    for at in range(0, len(keys), BATCH):
-        asked = keys[at : at + BATCH]
-        answer = call(client, "batch_get_item", RequestItems={table: {"Keys": asked, "ConsistentRead": True}})
-        rows = answer["Responses"].get(table, [])
-        yield asked, rows, answer.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
+def _put_body(params: dict[str, Any], **_: Any) -> None:
+    if _call.body is not None:
+        params["body"] = _call.body
+
+
+def _take_response(response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:
+    if _call.body is not None and response_dict["status_code"] == _OK:
+        customized_response_dict[_RESPONSE] = response_dict["body"]
+        response_dict["body"] = b"{}"
+
+
+class DynamoTable(DynamoClient):
+    """Calls to one table, for rows that are read consistently and written one by one.
+
+    ``subject`` is a plural that names its rows in the messages of errors.
+    """
+
+    def __init__(self, client: Any, name: str, subject: str) -> None:
+        super().__init__(client, f"{subject} cannot be reached", f"{subject} are asked for too often")
+        self._name = name
+
+    def get(self, key: Wire) -> Wire | None:
+        """The row under ``key``, if there is one."""
+        return self.call("get_item", TableName=self._name, Key=key, ConsistentRead=True).get("Item")
+
+    def get_many(self, keys: Sequence[Wire]) -> tuple[list[Wire], list[Wire]]:
+        """The rows under ``keys``, which differ; and the keys that DynamoDB left unprocessed."""
+        rows, left = list[Wire](), list[Wire]()
+        for at in range(0, len(keys), GET_LIMIT):
+            asked = {"Keys": keys[at : at + GET_LIMIT], "ConsistentRead": True}
+            response = self.call("batch_get_item", RequestItems={self._name: asked})
+            rows += response["Responses"].get(self._name, ())
+            left += response.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", ())
+        return rows, left
+
+    def put(self, row: Mapping[str, Any], **parameters: Any) -> None:
+        """Write a whole row."""
+        self.call("put_item", TableName=self._name, Item=to_wire(row), **parameters)
+
+    def update(self, key: Wire, expression: str, values: Wire, **parameters: Any) -> Wire:
+        """Change attributes of one row; the attributes that ``ReturnValues`` among ``parameters`` asks for."""
+        response = self.call(
+            "update_item",
+            TableName=self._name,
+            Key=key,
+            UpdateExpression=expression,
+            ExpressionAttributeValues=values,
+            **parameters,
+        )
+        attributes: Wire = response.get("Attributes", {})
+        return attributes
+
+    def delete_many(self, keys: Sequence[Wire]) -> None:
+        """Delete the rows under ``keys``, which differ.
+
+        Raises:
+            StoreUnavailable: some may be left; StoreThrottled: some are.
+        """
+        for at in range(0, len(keys), WRITE_LIMIT):
+            requests = [{"DeleteRequest": {"Key": key}} for key in keys[at : at + WRITE_LIMIT]]
+            if self.call("batch_write_item", RequestItems={self._name: requests}).get("UnprocessedItems"):
+                raise self.throttled()
+
+    def query(self, attribute: str, value: str, **parameters: Any) -> dict[str, Any]:
+        """One page of the rows whose partition key ``attribute`` is ``value``: ``Items``, ``LastEvaluatedKey``."""
+        return self.call("query", **self._query(attribute, value), **parameters)
+
+    def query_all(self, attribute: str, value: str, **parameters: Any) -> Iterator[Wire]:
+        """All rows whose partition key ``attribute`` is ``value``, read page by page."""
+        return self._all("query", self._query(attribute, value) | parameters)
+
+    def scan_all(self) -> Iterator[Wire]:
+        """All rows, read page by page."""
+        return self._all("scan", {"TableName": self._name, "ConsistentRead": True})
+
+    def _query(self, attribute: str, value: str) -> dict[str, Any]:
+        return {
+            "TableName": self._name,
+            "KeyConditionExpression": f"{attribute} = :v",
+            "ExpressionAttributeValues": {":v": {"S": value}},
+        }
+
+    def _all(self, operation: str, parameters: dict[str, Any]) -> Iterator[Wire]:
+        while True:
+            response = self.call(operation, **parameters)
+            yield from response["Items"]
+            if "LastEvaluatedKey" not in response:
+                return
+            parameters = parameters | {"ExclusiveStartKey": response["LastEvaluatedKey"]}
+
+
+def query_body(query: RangeQuery | ColumnQuery, attributes: Iterable[str]) -> dict[str, Any]:
+    """The parameters of a Query that both kinds of query have; ``attributes`` to read, none for all."""
+    aliases = {query.partition_attribute: "#p"}
+    values = {":p": query.partition}
+    bounds = ""
+    if query.lower is not None:
+        values[":lower"] = query.lower
+        bounds = " AND #s >= :lower"
+    if query.upper is not None:
+        values[":upper"] = query.upper
+        # A key condition may name the sort key once; no key equals an upper bound, so BETWEEN leaves it out.
+        bounds = " AND #s BETWEEN :lower AND :upper" if bounds else " AND #s < :upper"
+    if bounds:
+        aliases[query.sort_attribute] = "#s"
+    projection = [aliases.setdefault(name, f"#a{len(aliases)}") for name in attributes]
+    body: dict[str, Any] = {
+        "TableName": query.table,
+        "KeyConditionExpression": f"#p = :p{bounds}",
+        "ExpressionAttributeNames": {alias: name for name, alias in aliases.items()},
+        "ExpressionAttributeValues": to_wire(values),
+    }
+    if projection:
+        body["ProjectionExpression"] = ",".join(projection)
+    if query.index is not None:
+        body["IndexName"] = query.index
+    if query.start is not None:
+        body["ExclusiveStartKey"] = to_wire(query.start)
+    return body

@@ -13,9 +13,9 @@ from headrace.core.items import Item, from_wire
 from headrace.core.stream import Stream
 from headrace.core.times import Clock, iso
 from headrace.runtime.observability import report
-from headrace.storage.dynamodb.client import BATCH, ConditionFailed, batch_get, call
+from headrace.storage.dynamodb.client import GET_LIMIT, ConditionFailed, DynamoTable, Wire
 from headrace.storage.ports import Failure
-from headrace.streams.chat.rooms import GROUP, OPEN, Room, Rooms, room_of
+from headrace.streams.chat.rooms import GROUP, OPEN, Room, Rooms, room_key, room_of
 from headrace.streams.chat.stream import CHAT
 
 AT_ONCE = 8
@@ -46,51 +46,41 @@ class DynamoRoomActivity:
     """:class:`RoomActivity` in the Rooms table."""
 
     def __init__(self, client: Any, table: str) -> None:
-        self._client = client
-        self._table = table
+        self._table = DynamoTable(client, table, "rooms")
         self._pool: ThreadPoolExecutor | None = None
 
     def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
-        """Rooms, in calls of 100 at the same time."""
-        keys = [{"roomId": {"S": room_id}} for room_id in dict.fromkeys(room_ids)]
-        chunks = [keys[at : at + BATCH] for at in range(0, len(keys), BATCH)]
+        """Rooms, in parallel calls of 100."""
+        keys = [room_key(room_id) for room_id in dict.fromkeys(room_ids)]
+        chunks = [keys[at : at + GET_LIMIT] for at in range(0, len(keys), GET_LIMIT)]
         if len(chunks) <= 1:
             found = [self._chunk(chunk) for chunk in chunks]
         else:
             self._pool = self._pool or ThreadPoolExecutor(AT_ONCE, "rooms")
             found = list(self._pool.map(self._chunk, chunks))
-        return {room_id: room for chunk in found for room_id, room in chunk.items()}
+        return {room.room.room_id: room for chunk in found for room in chunk}
 
-    def _chunk(self, keys: Sequence[Any]) -> dict[str, ActiveRoom]:
-        found: dict[str, ActiveRoom] = {}
+    def _chunk(self, keys: Sequence[Wire]) -> list[ActiveRoom]:
+        found: list[ActiveRoom] = []
         for _ in range(TRIES):
-            left: list[Any] = []
-            for _asked, rows, unread in batch_get(self._client, self._table, keys):
-                found |= {row["roomId"]["S"]: _active(row) for row in rows}
-                left += unread
-            if not left:
+            rows, keys = self._table.get_many(keys)
+            found += map(_active, rows)
+            if not keys:
                 return found
-            keys = left
         raise StoreThrottled("the rooms cannot all be read right now; try again shortly")
 
     def raise_to(self, room_id: str, key: str) -> bool:
         """One conditional UpdateItem."""
+        condition = "attribute_exists(roomId) AND (attribute_not_exists(lastKey) OR lastKey < :key)"
+        values = {":key": {"S": key}}
         try:
-            call(
-                self._client,
-                "update_item",
-                TableName=self._table,
-                Key={"roomId": {"S": room_id}},
-                UpdateExpression="SET lastKey = :key",
-                ConditionExpression="attribute_exists(roomId) AND (attribute_not_exists(lastKey) OR lastKey < :key)",
-                ExpressionAttributeValues={":key": {"S": key}},
-            )
+            self._table.update(room_key(room_id), "SET lastKey = :key", values, ConditionExpression=condition)
         except ConditionFailed:
             return False
         return True
 
 
-def _active(row: dict[str, Any]) -> ActiveRoom:
+def _active(row: Wire) -> ActiveRoom:
     plain = from_wire(row)
     return ActiveRoom(room_of(plain), plain.get("lastKey"))
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from headrace.core.errors import StoreUnavailable
-from headrace.core.items import from_wire, to_wire
-from headrace.storage.dynamodb.client import ConditionFailed, batch_get, call
+from headrace.core.items import from_wire
+from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable, Wire
 
 RoomKind = Literal["open", "members"]
 Form = Literal["direct", "group"]
@@ -67,70 +67,50 @@ class Rooms(Protocol):
 
 
 class DynamoRooms:
-    """:class:`Rooms` in DynamoDB; every read is consistent."""
+    """:class:`Rooms` in the Rooms table; every read is consistent."""
 
     def __init__(self, client: Any, table: str) -> None:
-        self._client = client
-        self._table = table
+        self._table = DynamoTable(client, table, "rooms")
 
     def get(self, room_id: str) -> Room | None:
         """The room, if there is one."""
-        key = {"roomId": {"S": room_id}}
-        answer = call(self._client, "get_item", TableName=self._table, Key=key, ConsistentRead=True)
-        return _room(answer["Item"]) if "Item" in answer else None
+        row = self._table.get(room_key(room_id))
+        return None if row is None else room_of(from_wire(row))
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
         """Several rooms."""
-        found: dict[str, Room | None] = {}
-        keys = [{"roomId": {"S": room_id}} for room_id in dict.fromkeys(room_ids)]
-        for asked, rows, left in batch_get(self._client, self._table, keys):
-            found |= {key["roomId"]["S"]: None for key in asked}
-            found |= {row["roomId"]["S"]: _room(row) for row in rows}
-            for key in left:
-                del found[key["roomId"]["S"]]
+        found: dict[str, Room | None] = dict.fromkeys(room_ids)
+        rows, unread = self._table.get_many([room_key(room_id) for room_id in found])
+        found |= {row["roomId"]["S"]: room_of(from_wire(row)) for row in rows}
+        for key in unread:
+            del found[key["roomId"]["S"]]
         return found
 
     def create(self, room: Room) -> Room:
         """The room there is from now on."""
-        condition = "attribute_not_exists(roomId)"
         try:
-            call(
-                self._client,
-                "put_item",
-                TableName=self._table,
-                Item=to_wire(room.to_body()),
-                ConditionExpression=condition,
-            )
+            self._table.put(room.to_body(), ConditionExpression="attribute_not_exists(roomId)")
         except ConditionFailed:
-            there = self.get(room.room_id)
-            if there is None:
+            existing = self.get(room.room_id)
+            if existing is None:
                 raise StoreUnavailable("the room cannot be read right now; try again shortly") from None
-            return there
+            return existing
         return room
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
         """Whether ``user_id`` has a seat."""
+        values: Wire = {":user": {"SS": [user_id]}, ":one": {"S": user_id}, ":seats": {"N": str(DIRECT_SEATS)}}
+        condition = "attribute_not_exists(seats) OR size(seats) < :seats OR contains(seats, :one)"
         try:
-            call(
-                self._client,
-                "update_item",
-                TableName=self._table,
-                Key={"roomId": {"S": room_id}},
-                UpdateExpression="ADD seats :user",
-                ConditionExpression="attribute_not_exists(seats) OR size(seats) < :seats OR contains(seats, :one)",
-                ExpressionAttributeValues={
-                    ":user": {"SS": [user_id]},
-                    ":one": {"S": user_id},
-                    ":seats": {"N": str(DIRECT_SEATS)},
-                },
-            )
+            self._table.update(room_key(room_id), "ADD seats :user", values, ConditionExpression=condition)
         except ConditionFailed:
             return False
         return True
 
 
-def _room(row: dict[str, Any]) -> Room:
-    return room_of(from_wire(row))
+def room_key(room_id: str) -> Wire:
+    """The key of a room's row."""
+    return {"roomId": {"S": room_id}}
 
 
 def room_of(plain: dict[str, Any]) -> Room:
