@@ -23,43 +23,35 @@ class DynamoConnections:
         self._clock = clock or SystemClock()
 
     def open(self, connection_id: str, caller: Caller) -> None:
-        """Remember a connection."""
         row = connection_row(connection_id, caller, self._clock.now())
         self._table.put(row)
 
     def close(self, connection_id: str) -> int:
-        """Forget a connection and its subscriptions."""
         # The index may not show the connection's own row yet; its key is known without it.
         rows = self._table.query_all("connectionId", connection_id, IndexName=INDEX, ProjectionExpression="roomId")
         rooms = {row["roomId"]["S"] for row in rows}
         return self._delete((room, connection_id) for room in sorted({connection_room(connection_id), *rooms}))
 
     def subscribe(self, room_id: str, connection_id: str, caller: Caller, connected_at: int, since: str | None) -> None:
-        """Put a connection into a room."""
         row = subscription_row(room_id, connection_id, caller, connected_at, since)
         self._table.put(row)
 
     def unsubscribe(self, room_id: str, connection_ids: Iterable[str]) -> None:
-        """Take connections out of a room."""
         self._delete((room_id, connection_id) for connection_id in sorted(set(connection_ids)))
 
     def unsubscribe_user(self, room_id: str, user_id: str) -> int:
-        """Take all connections of a user out of a room."""
         return self._take_out(room_id, lambda row: row["userId"] == user_id)
 
     def members_only(self, room_id: str) -> int:
-        """Take out of a room whoever was let in without a membership."""
         return self._take_out(room_id, lambda row: "since" not in row)
 
     def _take_out(self, room_id: str, chosen: Callable[[Mapping[str, Any]], bool]) -> int:
         return self._delete((room_id, row["connectionId"]) for row in self._rows(room_id) if chosen(row))
 
     def subscriptions(self, room_id: str) -> list[Subscription]:
-        """Who listens to a room now."""
         return _living(self._rows(room_id), self._clock.now())
 
     def has_subscriptions(self, room_id: str) -> bool:
-        """Whether anybody may listen to a room."""
         rows = self._table.query("roomId", room_id, ConsistentRead=True, Limit=LOOK)["Items"]
         return len(rows) == LOOK or bool(_living(map(from_wire, rows), self._clock.now()))
 

@@ -40,7 +40,6 @@ class DynamoStore:
         self._retry_seconds = retry_seconds
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
-        """One outcome per item, in order."""
         rows, keys = one_of_each(table, items)
         writes = _Writes(self._dynamodb, table, time.monotonic() + self._retry_seconds)
         failures: dict[Key, Failure] = {}

@@ -22,7 +22,6 @@ class DynamoColumns:
         self._dynamodb = DynamoClient(client, "the table cannot be read", "the table is read too often")
 
     def read(self, query: ColumnQuery) -> Columns:
-        """The next page."""
         attributes = list(dict.fromkeys((query.sort_attribute, *query.attributes, EXPIRES)))
         body = query_body(query, attributes)
         body["Select"] = "SPECIFIC_ATTRIBUTES"  # what the function's policy allows

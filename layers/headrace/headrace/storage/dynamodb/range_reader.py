@@ -21,13 +21,11 @@ class DynamoReader:
         self._pool: ThreadPoolExecutor | None = None
 
     def read(self, query: RangeQuery) -> Rows:
-        """Up to ``query.limit`` rows."""
         response = self._dynamodb.call("query", **_body(query))
         more = response.get("LastEvaluatedKey")
         return Rows([from_wire(item) for item in response["Items"]], from_wire(more) if more else None)
 
     def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
-        """What :meth:`read` gives for each."""
         if len(queries) == 1:
             return [self.read(queries[0])]
         if self._pool is None:

@@ -20,11 +20,9 @@ class DynamoMemberships:
         self._table = DynamoTable(client, table, "memberships")
 
     def get(self, user_id: str, room_id: str) -> Membership:
-        """What is known of one user in one room."""
         return _membership(user_id, room_id, self._table.get(_key(user_id, room_id)) or {})
 
     def get_many(self, pairs: Sequence[Pair]) -> dict[Pair, Membership]:
-        """What is known of several."""
         found = {pair: Membership(*pair) for pair in pairs}
         rows, unread = self._table.get_many([_key(*pair) for pair in found])
         for row in rows:
@@ -35,7 +33,6 @@ class DynamoMemberships:
         return found
 
     def add(self, change: Change) -> Membership:
-        """Add a join or leave."""
         name, limit = ("joins", JOINS_LIMIT) if change.kind == "join" else ("leaves", LEAVES_LIMIT)
         names = {"#set": name}
         values: dict[str, dict[str, Any]] = {
@@ -70,19 +67,16 @@ class DynamoMemberships:
             raise full(change) from None
 
     def set_role(self, user_id: str, room_id: str, role: Role) -> Membership:
-        """Give a role."""
         values = {":role": {"S": role}}
         names = {"#role": "role"}
         return self._update(user_id, room_id, "SET #role = :role", values, ExpressionAttributeNames=names)
 
     def users_of(self, room_id: str, after: str | None, limit: int) -> tuple[list[str], bool]:
-        """Users of a room, in order."""
         start = {} if after is None else {"ExclusiveStartKey": _key(after, room_id)}
         page = self._table.query("roomId", room_id, IndexName=INDEX, Limit=limit, **start)
         return [row["userId"]["S"] for row in page["Items"]], "LastEvaluatedKey" in page
 
     def rooms_of(self, user_id: str, limit: int) -> tuple[list[Membership], bool]:
-        """Memberships of a user, in order."""
         rows = self._table.query_all("userId", user_id, ConsistentRead=True, Limit=limit + 1)
         found = [_membership(user_id, row["roomId"]["S"], row) for row in islice(rows, limit + 1)]
         return found[:limit], len(found) > limit

@@ -30,22 +30,18 @@ class MemoryRooms:
         self.reads = 0
 
     def get(self, room_id: str) -> Room | None:
-        """The room, if there is one."""
         self._asked()
         return self.rows.get(room_id)
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
-        """Several rooms."""
         self._asked()
         return {room_id: self.rows.get(room_id) for room_id in room_ids}
 
     def create(self, room: Room) -> Room:
-        """The room there is from now on."""
         self._asked()
         return self.rows.setdefault(room.room_id, room)
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
-        """Whether ``user_id`` has a seat."""
         self._asked()
         seats = self.seats.setdefault(room_id, set())
         if user_id not in seats and len(seats) >= DIRECT_SEATS:
@@ -68,17 +64,14 @@ class MemoryMemberships:
         self.reads = 0
 
     def get(self, user_id: str, room_id: str) -> Membership:
-        """What is known of one user in one room."""
         self.reads += 1
         return self._row(user_id, room_id)
 
     def get_many(self, pairs: Sequence[Pair]) -> dict[Pair, Membership]:
-        """What is known of several."""
         self.reads += 1
         return {(user_id, room_id): self._row(user_id, room_id) for user_id, room_id in pairs}
 
     def add(self, change: Change) -> Membership:
-        """Add a join or leave."""
         row = self._row(change.user_id, change.room_id)
         joined = change.kind == "join"
         known, limit = (row.joins, JOINS_LIMIT) if joined else (row.leaves, LEAVES_LIMIT)
@@ -90,21 +83,17 @@ class MemoryMemberships:
         return self._put(replace(row, leaves=known | {change.event}, role=MEMBER))
 
     def set_role(self, user_id: str, room_id: str, role: Role) -> Membership:
-        """Give a role."""
         return self._put(replace(self._row(user_id, room_id), role=role))
 
     def users_of(self, room_id: str, after: str | None, limit: int) -> tuple[list[str], bool]:
-        """Users of a room, in order."""
         users = sorted(user for user, room in self.rows if room == room_id and (after is None or user > after))
         return users[:limit], len(users) > limit
 
     def rooms_of(self, user_id: str, limit: int) -> tuple[list[Membership], bool]:
-        """Memberships of a user, in order."""
         found = [self._row(*pair) for pair in sorted(self.rows) if pair[0] == user_id]
         return found[:limit], len(found) > limit
 
     def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
-        """Move the read mark."""
         row = self._row(user_id, room_id)
         if (user_id, room_id) not in self.rows or (row.read_to is not None and row.read_to >= position):
             return False
@@ -131,14 +120,12 @@ class MemoryRoomActivity:
         self.writes = 0
 
     def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
-        """Rooms."""
         if self.down:
             raise StoreUnavailable("rooms are away")
         rows = self.rooms.rows
         return {each: ActiveRoom(rows[each], self.last_keys.get(each)) for each in room_ids if each in rows}
 
     def raise_to(self, room_id: str, key: str) -> bool:
-        """Move a room's activity forward."""
         self.writes += 1
         if self.down:
             raise StoreUnavailable("rooms are away")

@@ -73,12 +73,10 @@ class DynamoRooms:
         self._table = DynamoTable(client, table, "rooms")
 
     def get(self, room_id: str) -> Room | None:
-        """The room, if there is one."""
         row = self._table.get(room_key(room_id))
         return None if row is None else room_of(from_wire(row))
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
-        """Several rooms."""
         found: dict[str, Room | None] = dict.fromkeys(room_ids)
         rows, unread = self._table.get_many([room_key(room_id) for room_id in found])
         found |= {row["roomId"]["S"]: room_of(from_wire(row)) for row in rows}
@@ -87,7 +85,6 @@ class DynamoRooms:
         return found
 
     def create(self, room: Room) -> Room:
-        """The room there is from now on."""
         try:
             self._table.put(room.to_body(), ConditionExpression="attribute_not_exists(roomId)")
         except ConditionFailed:
@@ -98,7 +95,6 @@ class DynamoRooms:
         return room
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
-        """Whether ``user_id`` has a seat."""
         values: Wire = {":user": {"SS": [user_id]}, ":one": {"S": user_id}, ":seats": {"N": str(DIRECT_SEATS)}}
         condition = "attribute_not_exists(seats) OR size(seats) < :seats OR contains(seats, :one)"
         try:
@@ -131,14 +127,12 @@ class RememberedRooms:
         return self._known.get(room_id)
 
     def get(self, room_id: str) -> Room | None:
-        """The room, if there is one."""
         known = self._known.get(room_id)
         if known is None and (known := self._rooms.get(room_id)) is not None:
             self._remember(known)
         return known
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
-        """Several rooms."""
         found: dict[str, Room | None] = {each: self._known[each] for each in room_ids if each in self._known}
         unknown = [each for each in room_ids if each not in found]
         if unknown:
@@ -150,13 +144,11 @@ class RememberedRooms:
         return found
 
     def create(self, room: Room) -> Room:
-        """The room there is from now on."""
         there = self._rooms.create(room)
         self._remember(there)
         return there
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
-        """Whether ``user_id`` has a seat."""
         return self._rooms.take_seat(room_id, user_id)
 
     def _remember(self, room: Room) -> None:

@@ -21,23 +21,19 @@ class MemoryResorts:
         self._resorts: dict[int, Resort] = {}
 
     def get(self, resort_id: int) -> Resort:
-        """The resort as it is now."""
         self._call()
         return self._resorts.get(resort_id, Resort(resort_id))
 
     def every(self) -> list[Resort]:
-        """All resorts that have a season."""
         self._call()
         return [resort for _, resort in sorted(self._resorts.items()) if resort.seasons]
 
     def add_season(self, resort_id: int, season: int, name: str | None = None) -> bool:
-        """Add a season."""
         resort = self.get(resort_id)
         self._resorts[resort_id] = replace(resort, name=name or resort.name, seasons=resort.seasons | {season})
         return season not in resort.seasons
 
     def doubt(self, resort_ids: Iterable[int], until: int) -> None:
-        """Let nobody believe counts that were begun before ``until``."""
         for resort_id in resort_ids:
             resort = self.get(resort_id)
             self._resorts[resort_id] = replace(resort, doubtful_until=max(until, resort.doubtful_until))
@@ -66,7 +62,6 @@ class MemoryDayCounts:
         self.days: dict[str, _Day] = {}
 
     def read(self, day: ResortDay, lifts: Sequence[int] = ()) -> tuple[State, Counts] | None:
-        """The counts as they stand."""
         found = self._find(day)
         if found is None:
             return None
@@ -75,7 +70,6 @@ class MemoryDayCounts:
         return found.state, counts
 
     def begin(self, day: ResortDay, generation: str, now: int, after: int, patience: int, until: int) -> bool:
-        """Start anew."""
         found = self._find(day)
         if found is not None and found.state.since > after:
             is_abandoned = found.state.stage == FILLING and now - found.at_it >= patience
@@ -85,7 +79,6 @@ class MemoryDayCounts:
         return True
 
     def claim(self, day: ResortDay, generation: str, now: int, patience: int) -> bool:
-        """Whether the caller may confirm."""
         found = self._find(day, generation)
         if found is None or now - found.at_it < patience:
             return False
@@ -95,7 +88,6 @@ class MemoryDayCounts:
     def add(
         self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None, now: int = 0
     ) -> bool:
-        """Let rides join."""
         everywhere = True
         for day, each in rides:
             found = self._find(day, generation)
@@ -107,7 +99,6 @@ class MemoryDayCounts:
         return everywhere
 
     def settle(self, day: ResortDay, generation: str, stage: str, until: int) -> None:
-        """Say how far the counts are."""
         found = self._find(day, generation)
         if found is not None:
             found.state = State(found.state.generation, found.state.since, stage)

@@ -18,7 +18,6 @@ class DynamoResorts:
         self._table = DynamoTable(client, table, "resorts")
 
     def get(self, resort_id: int) -> Resort:
-        """The resort as it is now: the read is consistent."""
         row = self._table.get(_key(resort_id))
         return Resort(resort_id) if row is None else _resort(row)
 
