@@ -9,6 +9,7 @@ import pytest
 
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreThrottled, StoreUnavailable
+from headrace.core.items import to_wire
 from headrace.core.times import FixedClock
 from headrace.live.connections import Connections
 from headrace.live.connections_dynamodb import DynamoConnections
@@ -25,7 +26,7 @@ from headrace.streams.ski.resorts_dynamodb import DynamoResorts
 from tests.worlds.played_dynamodb import Play, play_responses, refusal
 
 THROTTLED = refusal("ProvisionedThroughputExceededException")
-KEY = {"roomId": {"S": "kitchen"}}
+KEY = {"roomId": "kitchen"}
 ALICE = Caller("alice", "Alice", frozenset({"chat:read"}), 2_000_000_000)
 RANGE = RangeQuery("Messages", "roomId", "kitchen", "timestampSk")
 COLUMNS = ColumnQuery("Messages", "TimeIndex", "bucketId", "001", "timestampSk", "a", "b", ("userId",))
@@ -112,7 +113,7 @@ def test_keys_are_read_a_hundred_at_once_and_unprocessed_ones_come_back() -> Non
         first, *others = call["RequestItems"]["Rooms"]["Keys"]
         return 200, {"Responses": {"Rooms": others}, "UnprocessedKeys": {"Rooms": {"Keys": [first]}}}
 
-    keys = [{"roomId": {"S": f"room-{number}"}} for number in range(150)]
+    keys = [{"roomId": f"room-{number}"} for number in range(150)]
 
     rows, left = DynamoTable(played(play), "Rooms", "rooms").get_many(keys)
 
@@ -124,7 +125,7 @@ def test_others_may_use_the_client_of_a_table() -> None:
     dynamodb = played(lambda call: (200, {"Item": call["Key"]}))
 
     row = DynamoTable(dynamodb, "Rooms", "rooms").get(KEY)
-    response = dynamodb.get_item(TableName="Rooms", Key=KEY)
+    response = dynamodb.get_item(TableName="Rooms", Key=to_wire(KEY))
 
-    assert row == response["Item"] == KEY
+    assert (row, response["Item"]) == (KEY, to_wire(KEY))
     assert response["ResponseMetadata"]["HTTPStatusCode"] == 200

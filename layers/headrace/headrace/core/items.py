@@ -1,6 +1,7 @@
 """Rows as plain Python values, their form on DynamoDB's wire, and DynamoDB's limits on them.
 
-Values are ``str``, ``int``, ``Decimal``, ``bool``, ``None``, ``bytes``, ``list``, ``dict`` and sets of ``str``.
+Values are ``str``, ``int``, ``Decimal``, ``bool``, ``None``, ``bytes``, ``list``, ``dict``, and sets of ``str`` or of
+``int``.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ def _wire(value: Any) -> dict[str, Any]:
         case dict():
             return {"M": to_wire(value)}
         case set() | frozenset():
+            if value and all(isinstance(each, int) for each in value):
+                return {"NS": [str(each) for each in sorted(value)]}
             return {"SS": sorted(value)}
     raise TypeError(f"no attribute value for {type(value).__name__}")
 
@@ -69,6 +72,8 @@ def _value(wire: Mapping[str, Any]) -> Any:
             return from_wire(value)
         case "SS":
             return set(value)
+        case "NS":
+            return {int(each) for each in value}
     raise TypeError(f"no Python value for attribute type {kind}")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from headrace.core.caller import Caller
-from headrace.core.items import from_wire
+from headrace.core.items import Item
 from headrace.core.keys import connection_room
 from headrace.core.times import Clock, SystemClock
 from headrace.live.connections import LOOK, Subscription, _living, connection_row, subscription_row
@@ -23,18 +23,16 @@ class DynamoConnections:
         self._clock = clock or SystemClock()
 
     def open(self, connection_id: str, caller: Caller) -> None:
-        row = connection_row(connection_id, caller, self._clock.now())
-        self._table.put(row)
+        self._table.put(connection_row(connection_id, caller, self._clock.now()))
 
     def close(self, connection_id: str) -> int:
         # The index may not show the connection's own row yet; its key is known without it.
         rows = self._table.query_all("connectionId", connection_id, IndexName=INDEX, ProjectionExpression="roomId")
-        rooms = {row["roomId"]["S"] for row in rows}
+        rooms = {row["roomId"] for row in rows}
         return self._delete((room, connection_id) for room in sorted({connection_room(connection_id), *rooms}))
 
     def subscribe(self, room_id: str, connection_id: str, caller: Caller, connected_at: int, since: str | None) -> None:
-        row = subscription_row(room_id, connection_id, caller, connected_at, since)
-        self._table.put(row)
+        self._table.put(subscription_row(room_id, connection_id, caller, connected_at, since))
 
     def unsubscribe(self, room_id: str, connection_ids: Iterable[str]) -> None:
         self._delete((room_id, connection_id) for connection_id in sorted(set(connection_ids)))
@@ -45,20 +43,20 @@ class DynamoConnections:
     def members_only(self, room_id: str) -> int:
         return self._take_out(room_id, lambda row: "since" not in row)
 
-    def _take_out(self, room_id: str, chosen: Callable[[Mapping[str, Any]], bool]) -> int:
+    def _take_out(self, room_id: str, chosen: Callable[[Item], bool]) -> int:
         return self._delete((room_id, row["connectionId"]) for row in self._rows(room_id) if chosen(row))
 
     def subscriptions(self, room_id: str) -> list[Subscription]:
         return _living(self._rows(room_id), self._clock.now())
 
     def has_subscriptions(self, room_id: str) -> bool:
-        rows = self._table.query("roomId", room_id, ConsistentRead=True, Limit=LOOK)["Items"]
-        return len(rows) == LOOK or bool(_living(map(from_wire, rows), self._clock.now()))
+        rows, _ = self._table.query("roomId", room_id, ConsistentRead=True, Limit=LOOK)
+        return len(rows) == LOOK or bool(_living(rows, self._clock.now()))
 
-    def _rows(self, room_id: str) -> Iterator[dict[str, Any]]:
-        return map(from_wire, self._table.query_all("roomId", room_id, ConsistentRead=True))
+    def _rows(self, room_id: str) -> Iterator[Item]:
+        return self._table.query_all("roomId", room_id, ConsistentRead=True)
 
     def _delete(self, rows: Iterable[tuple[str, str]]) -> int:
-        keys = [{"roomId": {"S": room_id}, "connectionId": {"S": connection_id}} for room_id, connection_id in rows]
+        keys = [{"roomId": room_id, "connectionId": connection_id} for room_id, connection_id in rows]
         self._table.delete_many(keys)
         return len(keys)

@@ -15,7 +15,7 @@ from typing import Any
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item, from_wire, to_wire
 from headrace.runtime.aws import AWS_ERRORS, client, error_code, is_throttling
-from headrace.storage.dynamodb.client import GET_LIMIT, WRITE_LIMIT, DynamoClient, Wire, encode
+from headrace.storage.dynamodb.client import GET_LIMIT, WRITE_LIMIT, DynamoClient, encode
 from headrace.storage.ports import Failure, Key, Table, one_of_each
 
 CHUNK_BYTES = 15 * 1024 * 1024
@@ -128,7 +128,7 @@ class _Writes:
     def _send(self, operation: str, request: bytes) -> dict[str, Any]:
         return self._dynamodb.send(operation, b'{"RequestItems":{%b:%b}}' % (_encode(self._table.name), request))
 
-    def _keys(self, rows: Iterable[Wire]) -> Iterator[Key]:
+    def _keys(self, rows: Iterable[dict[str, Any]]) -> Iterator[Key]:
         return (self._table.key_of(from_wire(row)) for row in rows)
 
     def _isolate(self, rows: Rows, code: str) -> dict[Key, Failure]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from botocore.exceptions import HTTPClientError
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
-from headrace.core.items import to_wire
+from headrace.core.items import Item, from_wire, to_wire
 from headrace.runtime.aws import AWS_ERRORS, error_code, is_throttling
 from headrace.storage.ports import ColumnQuery, RangeQuery
 
@@ -23,9 +23,6 @@ GET_LIMIT = 100
 """Keys that one BatchGetItem takes."""
 WRITE_LIMIT = 25
 """Rows that one BatchWriteItem takes."""
-
-Wire = Mapping[str, Mapping[str, Any]]
-"""A row or a key as DynamoDB JSON."""
 
 _CONDITION_FAILED = "ConditionalCheckFailedException"
 _RESPONSE = "HeadraceResponse"
@@ -94,12 +91,8 @@ class DynamoClient:
             if error_code(error) == _CONDITION_FAILED:
                 raise ConditionFailed from None
             if is_throttling(error):
-                raise self.throttled() from error
+                raise StoreThrottled(self._throttled) from error
             raise StoreUnavailable(self._unavailable) from error
-
-    def throttled(self) -> StoreThrottled:
-        """The error for rows that were left unprocessed."""
-        return StoreThrottled(self._throttled)
 
 
 def _put_body(params: dict[str, Any], **_: Any) -> None:
@@ -114,7 +107,7 @@ def _take_response(response_dict: dict[str, Any], customized_response_dict: dict
 
 
 class DynamoTable(DynamoClient):
-    """Calls to one table, for rows that are read consistently and written one by one.
+    """Calls to one table; its keys, rows and values are plain Python values.
 
     ``subject`` is a plural that names its rows in the messages of errors.
     """
@@ -123,57 +116,66 @@ class DynamoTable(DynamoClient):
         super().__init__(client, f"{subject} cannot be reached", f"{subject} are asked for too often")
         self._name = name
 
-    def get(self, key: Wire) -> Wire | None:
-        """The row under ``key``, if there is one."""
-        return self.call("get_item", TableName=self._name, Key=key, ConsistentRead=True).get("Item")
+    def get(self, key: Item) -> Item | None:
+        """The row under ``key``, if there is one; the read is consistent."""
+        row = self.call("get_item", TableName=self._name, Key=to_wire(key), ConsistentRead=True).get("Item")
+        return None if row is None else from_wire(row)
 
-    def get_many(self, keys: Sequence[Wire]) -> tuple[list[Wire], list[Wire]]:
+    def get_many(self, keys: Sequence[Item]) -> tuple[list[Item], list[Item]]:
         """The rows under ``keys``, which differ; and the keys that DynamoDB left unprocessed."""
-        rows, left = list[Wire](), list[Wire]()
+        rows, left = list[Item](), list[Item]()
         for at in range(0, len(keys), GET_LIMIT):
-            asked = {"Keys": keys[at : at + GET_LIMIT], "ConsistentRead": True}
-            response = self.call("batch_get_item", RequestItems={self._name: asked})
-            rows += response["Responses"].get(self._name, ())
-            left += response.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", ())
+            batch = {"Keys": [to_wire(key) for key in keys[at : at + GET_LIMIT]], "ConsistentRead": True}
+            response = self.call("batch_get_item", RequestItems={self._name: batch})
+            rows += map(from_wire, response["Responses"].get(self._name, ()))
+            left += map(from_wire, response.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", ()))
         return rows, left
 
-    def put(self, row: Mapping[str, Any], **parameters: Any) -> None:
+    def put(self, row: Item, **parameters: Any) -> None:
         """Write a whole row."""
         self.call("put_item", TableName=self._name, Item=to_wire(row), **parameters)
 
-    def update(self, key: Wire, expression: str, values: Wire, **parameters: Any) -> Wire:
+    def update(self, key: Item, expression: str, values: Item, **parameters: Any) -> Item:
         """Change attributes of one row; the attributes that ``ReturnValues`` among ``parameters`` asks for."""
         response = self.call(
             "update_item",
             TableName=self._name,
-            Key=key,
+            Key=to_wire(key),
             UpdateExpression=expression,
-            ExpressionAttributeValues=values,
+            ExpressionAttributeValues=to_wire(values),
             **parameters,
         )
-        attributes: Wire = response.get("Attributes", {})
-        return attributes
+        return from_wire(response.get("Attributes", {}))
 
-    def delete_many(self, keys: Sequence[Wire]) -> None:
+    def update_if(self, condition: str, key: Item, expression: str, values: Item) -> bool:
+        """Change attributes of one row; ``False`` if ``condition`` does not hold."""
+        try:
+            self.update(key, expression, values, ConditionExpression=condition)
+        except ConditionFailed:
+            return False
+        return True
+
+    def delete_many(self, keys: Sequence[Item]) -> None:
         """Delete the rows under ``keys``, which differ.
 
         Raises:
             StoreUnavailable: some may be left; StoreThrottled: some are.
         """
         for at in range(0, len(keys), WRITE_LIMIT):
-            requests = [{"DeleteRequest": {"Key": key}} for key in keys[at : at + WRITE_LIMIT]]
+            requests = [{"DeleteRequest": {"Key": to_wire(key)}} for key in keys[at : at + WRITE_LIMIT]]
             if self.call("batch_write_item", RequestItems={self._name: requests}).get("UnprocessedItems"):
-                raise self.throttled()
+                raise StoreThrottled(self._throttled)
 
-    def query(self, attribute: str, value: str, **parameters: Any) -> dict[str, Any]:
-        """One page of the rows whose partition key ``attribute`` is ``value``: ``Items``, ``LastEvaluatedKey``."""
-        return self.call("query", **self._query(attribute, value), **parameters)
+    def query(self, attribute: str, value: str, **parameters: Any) -> tuple[list[Item], bool]:
+        """One page of the rows whose partition key ``attribute`` is ``value``, and whether there may be more."""
+        response = self.call("query", **self._query(attribute, value), **parameters)
+        return list(map(from_wire, response["Items"])), "LastEvaluatedKey" in response
 
-    def query_all(self, attribute: str, value: str, **parameters: Any) -> Iterator[Wire]:
+    def query_all(self, attribute: str, value: str, **parameters: Any) -> Iterator[Item]:
         """All rows whose partition key ``attribute`` is ``value``, read page by page."""
         return self._all("query", self._query(attribute, value) | parameters)
 
-    def scan_all(self) -> Iterator[Wire]:
+    def scan_all(self) -> Iterator[Item]:
         """All rows, read page by page."""
         return self._all("scan", {"TableName": self._name, "ConsistentRead": True})
 
@@ -184,10 +186,10 @@ class DynamoTable(DynamoClient):
             "ExpressionAttributeValues": {":v": {"S": value}},
         }
 
-    def _all(self, operation: str, parameters: dict[str, Any]) -> Iterator[Wire]:
+    def _all(self, operation: str, parameters: dict[str, Any]) -> Iterator[Item]:
         while True:
             response = self.call(operation, **parameters)
-            yield from response["Items"]
+            yield from map(from_wire, response["Items"])
             if "LastEvaluatedKey" not in response:
                 return
             parameters = parameters | {"ExclusiveStartKey": response["LastEvaluatedKey"]}

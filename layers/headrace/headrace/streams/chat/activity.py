@@ -1,4 +1,4 @@
-"""When something was last said in each room."""
+"""When each room had its newest message."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
-from headrace.core.items import Item, from_wire
+from headrace.core.items import Item
 from headrace.core.stream import Stream
 from headrace.core.times import Clock, iso
 from headrace.runtime.observability import report
-from headrace.storage.dynamodb.client import GET_LIMIT, ConditionFailed, DynamoTable, Wire
+from headrace.storage.dynamodb.client import GET_LIMIT, DynamoTable
 from headrace.storage.ports import Failure
-from headrace.streams.chat.rooms import GROUP, OPEN, Room, Rooms, room_key, room_of
+from headrace.streams.chat.rooms import GROUP, OPEN, Room, Rooms, room_of
 from headrace.streams.chat.stream import CHAT
 
 AT_ONCE = 8
@@ -34,7 +34,7 @@ class RoomActivity(Protocol):
     """Keeps the last activity of rooms. Every method may raise :class:`~headrace.core.errors.StoreUnavailable`."""
 
     def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
-        """The rooms among ``room_ids`` that there are, with all that was answered before."""
+        """The rooms among ``room_ids`` that exist; the reads are consistent."""
         ...
 
     def raise_to(self, room_id: str, key: str) -> bool:
@@ -51,20 +51,20 @@ class DynamoRoomActivity:
 
     def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
         """Rooms, in parallel calls of 100."""
-        keys = [room_key(room_id) for room_id in dict.fromkeys(room_ids)]
+        keys = [{"roomId": room_id} for room_id in dict.fromkeys(room_ids)]
         chunks = [keys[at : at + GET_LIMIT] for at in range(0, len(keys), GET_LIMIT)]
         if len(chunks) <= 1:
             found = [self._chunk(chunk) for chunk in chunks]
         else:
             self._pool = self._pool or ThreadPoolExecutor(AT_ONCE, "rooms")
             found = list(self._pool.map(self._chunk, chunks))
-        return {room.room.room_id: room for chunk in found for room in chunk}
+        return {each.room.room_id: each for chunk in found for each in chunk}
 
-    def _chunk(self, keys: Sequence[Wire]) -> list[ActiveRoom]:
+    def _chunk(self, keys: Sequence[Item]) -> list[ActiveRoom]:
         found: list[ActiveRoom] = []
         for _ in range(TRIES):
             rows, keys = self._table.get_many(keys)
-            found += map(_active, rows)
+            found += [ActiveRoom(room_of(row), row.get("lastKey")) for row in rows]
             if not keys:
                 return found
         raise StoreThrottled("the rooms cannot all be read right now; try again shortly")
@@ -72,24 +72,14 @@ class DynamoRoomActivity:
     def raise_to(self, room_id: str, key: str) -> bool:
         """One conditional UpdateItem."""
         condition = "attribute_exists(roomId) AND (attribute_not_exists(lastKey) OR lastKey < :key)"
-        values = {":key": {"S": key}}
-        try:
-            self._table.update(room_key(room_id), "SET lastKey = :key", values, ConditionExpression=condition)
-        except ConditionFailed:
-            return False
-        return True
-
-
-def _active(row: Wire) -> ActiveRoom:
-    plain = from_wire(row)
-    return ActiveRoom(room_of(plain), plain.get("lastKey"))
+        return self._table.update_if(condition, {"roomId": room_id}, "SET lastKey = :key", {":key": key})
 
 
 UPDATES_AT_ONCE = 8
 REMEMBERED = 10_000
 """Rooms whose second an environment remembers: about a megabyte."""
 REST_SECONDS = 5.0
-"""How long the table is left alone after it did not answer."""
+"""How long no call is made after the table was unavailable."""
 
 SECOND = len("2025-11-21T10:00:58")
 
@@ -97,9 +87,8 @@ SECOND = len("2025-11-21T10:00:58")
 class ActivityHook:
     """A hook after storing: one conditional write per room, second and environment at most.
 
-    The order of a list depends on it, and nothing else would mend a room that stays too far down until somebody speaks
-    there again. So what cannot be written is a failure, and comes again through the retry lane: of each room only the
-    newest message of the batch.
+    The order of a user's rooms depends on it, and only the next message in a room would correct it. So a failed write
+    is a failure of the newest message of the batch in that room, which returns through the retry lane.
     """
 
     def __init__(
@@ -145,7 +134,7 @@ class ActivityHook:
             return error
 
     def _settle(self, item: Item, raised: bool | StoreUnavailable) -> StoreUnavailable | None:
-        """What became of an item, once its room is there: a trusted sender's message may be stored before it is."""
+        """The outcome of an item. A missing room is created: a trusted sender's message may be stored before it is."""
         try:
             if raised is False and self._rooms.get(item["roomId"]) is None:
                 now = iso(self._clock.now())

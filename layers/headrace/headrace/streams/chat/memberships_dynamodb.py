@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from headrace.core.items import from_wire
-from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable, Wire
+from headrace.core.items import Item, to_wire
+from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
 from headrace.streams.chat.memberships import JOINS_LIMIT, LEAVES_LIMIT, MEMBER, Change, Membership, Pair, Role, full
 
 INDEX = "RoomMembers"
@@ -35,18 +35,14 @@ class DynamoMemberships:
     def add(self, change: Change) -> Membership:
         name, limit = ("joins", JOINS_LIMIT) if change.kind == "join" else ("leaves", LEAVES_LIMIT)
         names = {"#set": name}
-        values: dict[str, dict[str, Any]] = {
-            ":event": {"SS": [change.event]},
-            ":one": {"S": change.event},
-            ":limit": {"N": str(limit)},
-        }
+        values: Item = {":event": {change.event}, ":one": change.event, ":limit": limit}
         sets = []
         if change.username is not None:
             sets.append("username = :username")
-            values[":username"] = {"S": change.username}
+            values[":username"] = change.username
         if change.kind == "join" and change.role is not None:
             sets.append("#role = :role")
-            values[":role"] = {"S": change.role}
+            values[":role"] = change.role
         expression = "ADD #set :event"
         if sets:
             expression += " SET " + ", ".join(sets)
@@ -67,52 +63,46 @@ class DynamoMemberships:
             raise full(change) from None
 
     def set_role(self, user_id: str, room_id: str, role: Role) -> Membership:
-        values = {":role": {"S": role}}
         names = {"#role": "role"}
-        return self._update(user_id, room_id, "SET #role = :role", values, ExpressionAttributeNames=names)
+        return self._update(user_id, room_id, "SET #role = :role", {":role": role}, ExpressionAttributeNames=names)
 
     def users_of(self, room_id: str, after: str | None, limit: int) -> tuple[list[str], bool]:
-        start = {} if after is None else {"ExclusiveStartKey": _key(after, room_id)}
-        page = self._table.query("roomId", room_id, IndexName=INDEX, Limit=limit, **start)
-        return [row["userId"]["S"] for row in page["Items"]], "LastEvaluatedKey" in page
+        start = {} if after is None else {"ExclusiveStartKey": to_wire(_key(after, room_id))}
+        rows, more = self._table.query("roomId", room_id, IndexName=INDEX, Limit=limit, **start)
+        return [row["userId"] for row in rows], more
 
     def rooms_of(self, user_id: str, limit: int) -> tuple[list[Membership], bool]:
         rows = self._table.query_all("userId", user_id, ConsistentRead=True, Limit=limit + 1)
-        found = [_membership(user_id, row["roomId"]["S"], row) for row in islice(rows, limit + 1)]
+        found = [_membership(user_id, row["roomId"], row) for row in islice(rows, limit + 1)]
         return found[:limit], len(found) > limit
 
     def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
         """Move the read mark. No other attribute is named, so that a policy can allow just this."""
         condition = "attribute_exists(userId) AND (attribute_not_exists(readTo) OR readTo < :position)"
-        values = {":position": {"S": position}}
-        try:
-            self._table.update(_key(user_id, room_id), "SET readTo = :position", values, ConditionExpression=condition)
-        except ConditionFailed:
-            return False
-        return True
+        key = _key(user_id, room_id)
+        return self._table.update_if(condition, key, "SET readTo = :position", {":position": position})
 
-    def _update(self, user_id: str, room_id: str, expression: str, values: Wire, **parameters: Any) -> Membership:
+    def _update(self, user_id: str, room_id: str, expression: str, values: Item, **parameters: Any) -> Membership:
         key = _key(user_id, room_id)
         row = self._table.update(key, expression, values, ReturnValues="ALL_NEW", **parameters)
         return _membership(user_id, room_id, row)
 
 
-def _pair(key: Wire) -> Pair:
-    return key["userId"]["S"], key["roomId"]["S"]
+def _pair(key: Item) -> Pair:
+    return key["userId"], key["roomId"]
 
 
-def _key(user_id: str, room_id: str) -> Wire:
-    return {"userId": {"S": user_id}, "roomId": {"S": room_id}}
+def _key(user_id: str, room_id: str) -> Item:
+    return {"userId": user_id, "roomId": room_id}
 
 
-def _membership(user_id: str, room_id: str, row: Wire) -> Membership:
-    plain = from_wire(row)
+def _membership(user_id: str, room_id: str, row: Item) -> Membership:
     return Membership(
         user_id,
         room_id,
-        frozenset(plain.get("joins", ())),
-        frozenset(plain.get("leaves", ())),
-        plain.get("role", MEMBER),
-        plain.get("username"),
-        plain.get("readTo"),
+        frozenset(row.get("joins", ())),
+        frozenset(row.get("leaves", ())),
+        row.get("role", MEMBER),
+        row.get("username"),
+        row.get("readTo"),
     )

@@ -1,4 +1,4 @@
-"""Rooms: what kind they are. A room never changes its kind, form, creator or time, so whoever knows it may remember it.
+"""Rooms and their kinds. A room never changes its kind, form, creator or time, so it may be cached for good.
 
 A room is created by a PUT, or as an open one by its first message. One conditional put decides between two creators.
 """
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from headrace.core.errors import StoreUnavailable
-from headrace.core.items import from_wire
-from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable, Wire
+from headrace.core.items import Item
+from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
 
 RoomKind = Literal["open", "members"]
 Form = Literal["direct", "group"]
@@ -36,7 +36,7 @@ class Room:
     created_by: str
 
     def to_body(self) -> dict[str, Any]:
-        """As it stands in an answer, and in its row."""
+        """The room in a response, and in its row."""
         return {
             "roomId": self.room_id,
             "kind": self.kind,
@@ -54,15 +54,15 @@ class Rooms(Protocol):
         ...
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
-        """The same for several; what could not be read now is left out."""
+        """Several rooms; those that could not be read now are left out."""
         ...
 
     def create(self, room: Room) -> Room:
-        """The room there is from now on: ``room``, or the one that was there before."""
+        """Create ``room``, unless there is one with its id; the room that there is then."""
         ...
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
-        """Whether ``user_id`` has one of the two seats of a direct room, now or from before."""
+        """Whether ``user_id`` has one of the two seats of a direct room, now or already."""
         ...
 
 
@@ -73,15 +73,15 @@ class DynamoRooms:
         self._table = DynamoTable(client, table, "rooms")
 
     def get(self, room_id: str) -> Room | None:
-        row = self._table.get(room_key(room_id))
-        return None if row is None else room_of(from_wire(row))
+        row = self._table.get({"roomId": room_id})
+        return None if row is None else room_of(row)
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
         found: dict[str, Room | None] = dict.fromkeys(room_ids)
-        rows, unread = self._table.get_many([room_key(room_id) for room_id in found])
-        found |= {row["roomId"]["S"]: room_of(from_wire(row)) for row in rows}
+        rows, unread = self._table.get_many([{"roomId": room_id} for room_id in found])
+        found |= {row["roomId"]: room_of(row) for row in rows}
         for key in unread:
-            del found[key["roomId"]["S"]]
+            del found[key["roomId"]]
         return found
 
     def create(self, room: Room) -> Room:
@@ -95,27 +95,18 @@ class DynamoRooms:
         return room
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
-        values: Wire = {":user": {"SS": [user_id]}, ":one": {"S": user_id}, ":seats": {"N": str(DIRECT_SEATS)}}
         condition = "attribute_not_exists(seats) OR size(seats) < :seats OR contains(seats, :one)"
-        try:
-            self._table.update(room_key(room_id), "ADD seats :user", values, ConditionExpression=condition)
-        except ConditionFailed:
-            return False
-        return True
+        values = {":user": {user_id}, ":one": user_id, ":seats": DIRECT_SEATS}
+        return self._table.update_if(condition, {"roomId": room_id}, "ADD seats :user", values)
 
 
-def room_key(room_id: str) -> Wire:
-    """The key of a room's row."""
-    return {"roomId": {"S": room_id}}
-
-
-def room_of(plain: dict[str, Any]) -> Room:
-    """The room that a row of Rooms holds."""
-    return Room(plain["roomId"], plain["kind"], plain["form"], plain["createdAt"], plain["createdBy"])
+def room_of(row: Item) -> Room:
+    """The room in a row of the Rooms table."""
+    return Room(row["roomId"], row["kind"], row["form"], row["createdAt"], row["createdBy"])
 
 
 class RememberedRooms:
-    """:class:`Rooms` that remember every room they have seen, up to ``limit``; one that is not there yet, never."""
+    """:class:`Rooms` that remember up to ``limit`` existing rooms; a missing room is looked up every time."""
 
     def __init__(self, rooms: Rooms, limit: int = REMEMBERED) -> None:
         self._rooms = rooms
@@ -123,7 +114,7 @@ class RememberedRooms:
         self._known: dict[str, Room] = {}
 
     def known(self, room_id: str) -> Room | None:
-        """The room, if it is remembered: asks nobody."""
+        """The room, if it is remembered; without a read."""
         return self._known.get(room_id)
 
     def get(self, room_id: str) -> Room | None:

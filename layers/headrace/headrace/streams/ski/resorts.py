@@ -1,4 +1,4 @@
-"""Resorts and their seasons, and until when the counts of a resort's days are not to be believed."""
+"""Resorts and their seasons, and until when the counts of a resort's days are invalid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.core.errors import FieldError, NotFound
 
 @dataclass(frozen=True, slots=True)
 class Resort:
-    """A resort; one that nobody added has no seasons.
+    """A resort; one that was never added has no seasons.
 
     ``doubtful_until`` (epoch milliseconds): counts of its days that were begun before then may miss rides.
     """
@@ -43,11 +43,11 @@ class Resorts(Protocol):
         ...
 
     def add_season(self, resort_id: int, season: int, name: str | None = None) -> bool:
-        """Add a season, and the resort if there is none; ``name`` names it anew. Whether the season is new."""
+        """Add a season, and the resort if there is none; ``name`` replaces its name. Whether the season is new."""
         ...
 
     def doubt(self, resort_ids: Iterable[int], until: int) -> None:
-        """Let nobody believe counts of these resorts that were begun before ``until`` (epoch milliseconds)."""
+        """Invalidate counts of these resorts that were begun before ``until`` (epoch milliseconds)."""
         ...
 
 

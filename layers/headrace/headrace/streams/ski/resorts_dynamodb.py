@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any
 
-from headrace.core.items import from_wire
-from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable, Wire
+from headrace.core.items import Item
+from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.ski.resorts import Resort
 
 
@@ -28,28 +27,25 @@ class DynamoResorts:
 
     def add_season(self, resort_id: int, season: int, name: str | None = None) -> bool:
         """Add a season: an ADD to a set, so that two at the same time are both kept, and a repeated one is one."""
-        values: dict[str, dict[str, Any]] = {":season": {"NS": [str(season)]}}
+        values: Item = {":season": {season}}
         expression = "ADD seasons :season"
         if name is not None:
             expression += " SET resortName = :name"
-            values[":name"] = {"S": name}
+            values[":name"] = name
         before = self._table.update(_key(resort_id), expression, values, ReturnValues="ALL_OLD")
-        return str(season) not in before.get("seasons", {}).get("NS", ())
+        return season not in before.get("seasons", ())
 
     def doubt(self, resort_ids: Iterable[int], until: int) -> None:
         """Invalidate counts that were begun before ``until``; it never moves back."""
         condition = "attribute_not_exists(doubtfulUntil) OR doubtfulUntil < :until"
-        values = {":until": {"N": str(until)}}
         for resort_id in resort_ids:
-            with suppress(ConditionFailed):
-                self._table.update(_key(resort_id), "SET doubtfulUntil = :until", values, ConditionExpression=condition)
+            self._table.update_if(condition, _key(resort_id), "SET doubtfulUntil = :until", {":until": until})
 
 
-def _key(resort_id: int) -> Wire:
-    return {"resortID": {"S": str(resort_id)}}
+def _key(resort_id: int) -> Item:
+    return {"resortID": str(resort_id)}
 
 
-def _resort(item: Wire) -> Resort:
-    seasons = frozenset(int(season) for season in item.get("seasons", {}).get("NS", []))
-    plain = from_wire({name: value for name, value in item.items() if name != "seasons"})
-    return Resort(int(plain["resortID"]), plain.get("resortName"), seasons, plain.get("doubtfulUntil", 0))
+def _resort(row: Item) -> Resort:
+    seasons = frozenset(row.get("seasons", ()))
+    return Resort(int(row["resortID"]), row.get("resortName"), seasons, row.get("doubtfulUntil", 0))
