@@ -79,7 +79,6 @@ def fill(rows: Iterator[dict[str, Any]]) -> int:
             _put(store, batch)
             batch = []
     _put(store, batch)
-    store.close()
     return count
 
 

@@ -63,7 +63,6 @@ def fill(port: int, sizes: list[int]) -> None:
             failed = [each for each in store.put_many(Table(TABLE, ("roomId", "timestampSk")), items) if each]
             if failed:
                 raise SystemExit(f"{len(failed)} messages were not stored: {failed[0]}")
-    store.close()
 
 
 class Rights:

@@ -13,9 +13,10 @@ from headrace.core.times import FixedClock
 from headrace.storage.memory import MemoryCache, MemoryReader
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.history import History
-from headrace.streams.chat.memberships import Change, MemoryMemberships
+from headrace.streams.chat.memberships import Change
+from headrace.streams.chat.memory import MemoryMemberships, MemoryRooms
 from headrace.streams.chat.newest_page_cache import AGE_SECONDS, NewestPageCache, NewestPageHook
-from headrace.streams.chat.rooms import MemoryRooms, RememberedRooms, Room
+from headrace.streams.chat.rooms import RememberedRooms, Room
 from headrace.streams.chat.stream import CHAT
 
 START = times.parse_iso("2025-11-21T10:00:00Z")

@@ -29,8 +29,7 @@ ADAPTER_MODULES = {
     "broker.parked",
     "broker.pika_errors",
     "broker.rabbitmq",
-    "storage.dynamodb.range_reader",
-    "storage.dynamodb.batch_writer",
+    "storage.dynamodb.client",
     "retry_lane.sqs",
 }
 

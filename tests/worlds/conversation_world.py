@@ -11,10 +11,11 @@ from headrace.core.caller import Caller
 from headrace.core.times import FixedClock
 from headrace.storage.memory import MemoryReader
 from headrace.storage.ports import RangeQuery, Rows
-from headrace.streams.chat.activity import ActivityHook, MemoryRoomActivity
+from headrace.streams.chat.activity import ActivityHook
 from headrace.streams.chat.conversations import DEFAULT_LIMIT, Conversations
-from headrace.streams.chat.memberships import Change, EventKind, MemoryMemberships
-from headrace.streams.chat.rooms import MemoryRooms, Room, RoomKind
+from headrace.streams.chat.memberships import Change, EventKind
+from headrace.streams.chat.memory import MemoryMemberships, MemoryRoomActivity, MemoryRooms
+from headrace.streams.chat.rooms import Room, RoomKind
 from headrace.streams.chat.stream import CHAT
 from tests.worlds.history_world import START, at, row
 from tests.worlds.senders import caller

@@ -19,11 +19,10 @@ from headrace.queues import names
 from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
 from headrace.storage.memory import MemoryReader, MemoryStore
 from headrace.storage.ports import Failure, RangeQuery, RangeReader, Rows, Table
-from headrace.streams.ski.day_counts import MemoryDayCounts
 from headrace.streams.ski.gate import SeasonGate
 from headrace.streams.ski.hook import RideHook
+from headrace.streams.ski.memory import MemoryDayCounts, MemoryResorts
 from headrace.streams.ski.resort_days import ResortDays
-from headrace.streams.ski.resorts import MemoryResorts
 from headrace.streams.ski.routes import SkiRoutes, SkiServices
 from headrace.streams.ski.skiers import Skiers
 from headrace.streams.ski.stream import SKI

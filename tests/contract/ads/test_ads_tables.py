@@ -82,7 +82,6 @@ def _store(numbers: range, shift: int = 0) -> None:
     store = DynamoStore(parallel=4, retry_seconds=5)
     key = (ADS.partition_key, ADS.sort_key)
     assert store.put_many(Table(CLICKS.table, key, ADS.keeps_first), rows) == [None] * len(rows)
-    store.close()
 
 
 def test_pages_of_an_ad_over_its_shards_and_of_a_user_are_whole_and_in_order(table: Any) -> None:

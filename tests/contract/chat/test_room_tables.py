@@ -13,7 +13,7 @@ from headrace.core.intervals import Interval
 from headrace.core.keys import membership_event
 from headrace.core.times import iso
 from headrace.runtime.aws import client
-from headrace.streams.chat.activity import ActiveRoom, DynamoRoomActivity, MemoryRoomActivity, RoomActivity
+from headrace.streams.chat.activity import ActiveRoom, DynamoRoomActivity, RoomActivity
 from headrace.streams.chat.memberships import (
     EVENT_ID_LIMIT,
     JOINS_LIMIT,
@@ -22,10 +22,10 @@ from headrace.streams.chat.memberships import (
     EventKind,
     Membership,
     Memberships,
-    MemoryMemberships,
 )
 from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
-from headrace.streams.chat.rooms import DynamoRooms, MemoryRooms, RememberedRooms, Room, Rooms
+from headrace.streams.chat.memory import MemoryMemberships, MemoryRoomActivity, MemoryRooms
+from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms, Room, Rooms
 from tests.contract.rabbit import free_port
 
 ROOMS = "Rooms"
@@ -164,7 +164,7 @@ def test_a_set_is_bounded_and_a_full_one_says_so_but_still_takes_what_it_has(par
             "roomId": {"S": "kitchen"},
             **{f"{kind}s": {"SS": [f"{T[3]}#{widest}{n:04d}" for n in range(limit)]} for kind, limit in kinds},
         }
-        memberships._client.put_item(TableName=MEMBERSHIPS, Item=row)
+        memberships._table.call("put_item", TableName=MEMBERSHIPS, Item=row)
     else:
         for kind, limit in kinds:
             for number in range(limit):
@@ -198,7 +198,7 @@ def test_more_memberships_than_one_read_gives_are_all_found(parts: Parts) -> Non
         room_id = f"room-{number:02d}"
         if isinstance(memberships, DynamoMemberships):
             row = {"userId": {"S": "bob"}, "roomId": {"S": room_id}, "joins": {"SS": sorted(joins)}}
-            memberships._client.put_item(TableName=MEMBERSHIPS, Item=row)
+            memberships._table.call("put_item", TableName=MEMBERSHIPS, Item=row)
         else:
             assert isinstance(memberships, MemoryMemberships)
             memberships.rows["bob", room_id] = Membership("bob", room_id, joins)
@@ -224,7 +224,9 @@ def test_a_read_mark_moves_forward_only_and_only_where_somebody_was(parts: Parts
 def test_the_last_activity_of_a_room_moves_forward_only_and_makes_no_room(parts: Parts) -> None:
     rooms, _ = parts
     activity: RoomActivity = (
-        MemoryRoomActivity(rooms) if isinstance(rooms, MemoryRooms) else DynamoRoomActivity(rooms._client, ROOMS)  # type: ignore[attr-defined]
+        MemoryRoomActivity(rooms)
+        if isinstance(rooms, MemoryRooms)
+        else DynamoRoomActivity(client("dynamodb", attempts=1), ROOMS)
     )
     assert not activity.raise_to("kitchen", T[5])
     rooms.create(KITCHEN)

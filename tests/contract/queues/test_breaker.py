@@ -74,7 +74,6 @@ def test_a_service_that_is_not_there_opens_the_tables_breaker(monkeypatch: pytes
     assert [str(reason) for reason in reasons] == ["the table is away: EndpointConnectionError"] * 3 + [
         "the table was away a moment ago"
     ]
-    store.close()
 
 
 @pytest.fixture

@@ -10,18 +10,10 @@ import pytest
 
 from headrace.core.errors import CacheUnavailable
 from headrace.storage.redis import RedisCache, connect
-from headrace.streams.ski.day_counts import (
-    CONFIRMED,
-    FILLED,
-    FILLING,
-    CountedRide,
-    Counts,
-    DayCounts,
-    MemoryDayCounts,
-    State,
-)
+from headrace.streams.ski.day_counts import CONFIRMED, FILLED, FILLING, CountedRide, Counts, DayCounts, State
 from headrace.streams.ski.day_counts_redis import RedisDayCounts
 from headrace.streams.ski.keys import ResortDay
+from headrace.streams.ski.memory import MemoryDayCounts
 from tests.contract.redis_node import RedisNode
 
 DAY, OTHER = ResortDay(7, 2025, 45), ResortDay(8, 2025, 45)

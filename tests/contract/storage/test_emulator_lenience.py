@@ -17,7 +17,8 @@ from botocore.exceptions import ClientError, ConnectionClosedError
 
 from headrace.core.errors import PoisonRecord
 from headrace.core.items import check
-from headrace.storage.dynamodb.batch_writer import CHUNK_BYTES, CHUNK_ITEMS, chunks
+from headrace.storage.dynamodb.batch_writer import CHUNK_BYTES, chunks
+from headrace.storage.dynamodb.client import WRITE_LIMIT
 from headrace.storage.ports import one_of_each
 from headrace.streams.chat.stream import CHAT
 from tests.contract.tables import TABLE, made_table
@@ -41,7 +42,7 @@ def nested(levels: int) -> Wire:
 
 def never_more_than_25() -> None:
     rows = {(str(number),): {"roomId": str(number)} for number in range(26)}
-    assert max(map(len, chunks(rows))) <= CHUNK_ITEMS
+    assert max(map(len, chunks(rows))) <= WRITE_LIMIT
 
 
 def never_more_than_16_megabytes() -> None:

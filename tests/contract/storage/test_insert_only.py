@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
-from headrace.storage.dynamodb.batch_writer import LOOK_KEYS, DynamoStore
+from headrace.storage.dynamodb.batch_writer import DynamoStore
+from headrace.storage.dynamodb.client import GET_LIMIT
 from headrace.storage.ports import Table
-from tests.contract.storage.played_store import Played, refusal
+from tests.contract.storage.played_store import Played
 from tests.contract.tables import TABLE, item, made_table, scan
+from tests.worlds.played_dynamodb import refusal
 
 FIRST = Table(TABLE.name, TABLE.key, keeps_first=True)
 
@@ -36,7 +38,7 @@ def test_keys_are_looked_up_consistently_a_hundred_at_once_and_without_their_row
     assert parts.store.put_many(FIRST, [item(number) for number in range(150)]) == [None] * 150
 
     asked = [call["RequestItems"][TABLE.name] for call in parts.calls if looks(call)]
-    assert sorted(len(each["Keys"]) for each in asked) == [50, LOOK_KEYS]
+    assert sorted(len(each["Keys"]) for each in asked) == [50, GET_LIMIT]
     assert all(each["ConsistentRead"] for each in asked)
     assert {name for each in asked for name in each["ExpressionAttributeNames"].values()} == set(TABLE.key)
     assert len(scan(table)) == 150
@@ -104,6 +106,5 @@ def test_two_that_look_at_the_same_moment_leave_one_row(played: Callable[..., Pl
             other.put_many(FIRST, [item(1, text="other")])
 
     assert played(play).store.put_many(FIRST, [item(1, text="slow")]) == [None]
-    other.close()
 
     assert [row["text"] for row in scan(table)] == ["slow"]

@@ -14,12 +14,14 @@ import pytest
 
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
-from headrace.storage.dynamodb.batch_writer import CHUNK_ITEMS, DynamoStore, chunks
+from headrace.storage.dynamodb.batch_writer import DynamoStore, chunks
+from headrace.storage.dynamodb.client import WRITE_LIMIT
 from headrace.storage.memory import MemoryStore
 from headrace.storage.ports import Store, Table
 from tests.contract.rabbit import free_port
-from tests.contract.storage.played_store import Played, refusal
+from tests.contract.storage.played_store import Played
 from tests.contract.tables import TABLE, item, made_table, scan
+from tests.worlds.played_dynamodb import refusal
 
 Rows = Callable[[], list[Item]]
 
@@ -41,7 +43,6 @@ def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Rows]]:
     with made_table() as dynamodb:
         store = DynamoStore()
         yield store, lambda: scan(dynamodb)
-        store.close()
 
 
 def test_what_is_put_is_there(parts: tuple[Store, Rows]) -> None:
@@ -127,7 +128,7 @@ def test_a_call_has_at_most_25_items_and_16_megabytes() -> None:
     assert [len(chunk) for chunk in chunks(rows)] == [25, 25, 10]
     assert all(sum(map(len, chunk.values())) < 16 * 1024 * 1024 for chunk in chunks(large))
     assert sum(len(chunk) for chunk in chunks(large)) == 60
-    assert all(len(chunk) <= CHUNK_ITEMS for chunk in chunks(large))
+    assert all(len(chunk) <= WRITE_LIMIT for chunk in chunks(large))
 
 
 def test_no_call_holds_one_key_twice_or_more_than_25_items(played: Callable[..., Played]) -> None:
@@ -221,7 +222,6 @@ def test_a_table_that_does_not_exist_is_away(aws: str) -> None:
     (outcome,) = store.put_many(Table("Nowhere", TABLE.key), [item(1)])
 
     assert isinstance(outcome, StoreUnavailable)
-    store.close()
 
 
 def test_no_service_at_all_is_a_table_that_is_away(monkeypatch: pytest.MonkeyPatch, aws: str) -> None:
@@ -231,4 +231,3 @@ def test_no_service_at_all_is_a_table_that_is_away(monkeypatch: pytest.MonkeyPat
     outcomes = store.put_many(TABLE, [item(number) for number in range(60)])
 
     assert {type(outcome) for outcome in outcomes} == {StoreUnavailable}
-    store.close()

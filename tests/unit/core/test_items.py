@@ -11,7 +11,13 @@ from headrace.core import items
 from headrace.core.errors import PoisonRecord
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text() | st.binary() | st.sets(st.text(), min_size=1),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text()
+    | st.binary()
+    | st.sets(st.text(), min_size=1)
+    | st.sets(st.integers(), min_size=1),
     lambda each: st.lists(each, max_size=3) | st.dictionaries(st.text(), each, max_size=3),
     max_leaves=6,
 )

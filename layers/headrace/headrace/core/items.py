@@ -1,6 +1,7 @@
 """Rows as plain Python values, their form on DynamoDB's wire, and DynamoDB's limits on them.
 
-Values are ``str``, ``int``, ``Decimal``, ``bool``, ``None``, ``bytes``, ``list``, ``dict`` and sets of ``str``.
+Values are ``str``, ``int``, ``Decimal``, ``bool``, ``None``, ``bytes``, ``list``, ``dict``, and sets of ``str`` or of
+``int``.
 """
 
 from __future__ import annotations
@@ -42,13 +43,15 @@ def _wire(value: Any) -> dict[str, Any]:
         case dict():
             return {"M": to_wire(value)}
         case set() | frozenset():
+            if value and all(isinstance(each, int) for each in value):
+                return {"NS": [str(each) for each in sorted(value)]}
             return {"SS": sorted(value)}
     raise TypeError(f"no attribute value for {type(value).__name__}")
 
 
 def from_wire(wire: Mapping[str, Mapping[str, Any]]) -> Item:
     """The item in DynamoDB JSON; whole numbers are ``int``, others ``Decimal``."""
-    return {name: _value(value) for name, value in wire.items()}
+    return {name: value["S"] if "S" in value else _value(value) for name, value in wire.items()}
 
 
 def _value(wire: Mapping[str, Any]) -> Any:
@@ -69,6 +72,8 @@ def _value(wire: Mapping[str, Any]) -> Any:
             return from_wire(value)
         case "SS":
             return set(value)
+        case "NS":
+            return {int(each) for each in value}
     raise TypeError(f"no Python value for attribute type {kind}")
 
 

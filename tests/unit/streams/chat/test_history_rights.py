@@ -15,8 +15,9 @@ from headrace.storage.memory import MemoryReader
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.history import ROOMS_PER_PAGE, History
-from headrace.streams.chat.memberships import Change, MemoryMemberships
-from headrace.streams.chat.rooms import MemoryRooms, Room
+from headrace.streams.chat.memberships import Change
+from headrace.streams.chat.memory import MemoryMemberships, MemoryRooms
+from headrace.streams.chat.rooms import Room
 from tests.worlds.history_world import ALICE, START, Rights, at, history, ids, row, stay, walk
 
 NOW = START // SECOND

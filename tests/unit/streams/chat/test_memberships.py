@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from headrace.core.intervals import Interval
 from headrace.core.keys import membership_event, membership_event_id, parse_membership_event
 from headrace.core.times import iso, micros_of
-from headrace.streams.chat.memberships import Change, Membership, MemoryMemberships, fold
+from headrace.streams.chat.memberships import Change, Membership, fold
+from headrace.streams.chat.memory import MemoryMemberships
 
 START = 1_763_719_258_000_000
 SPAN = 12

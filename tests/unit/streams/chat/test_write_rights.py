@@ -13,7 +13,8 @@ from headrace.ingest.acceptor import Acceptor, Result
 from headrace.runtime.observability import Meter
 from headrace.storage.ports import Table
 from headrace.streams.chat.memberships import Change
-from headrace.streams.chat.rooms import MemoryRooms, RememberedRooms, Room
+from headrace.streams.chat.memory import MemoryRooms
+from headrace.streams.chat.rooms import RememberedRooms, Room
 from headrace.streams.chat.stream import CHAT, UNCHECKED, item
 from headrace.streams.chat.write_rights import CheckedStore
 from tests.worlds.room_world import GROUP, OPEN, Keepers, caller

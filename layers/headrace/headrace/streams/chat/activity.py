@@ -1,4 +1,4 @@
-"""The time of the last message in each room."""
+"""When each room had its newest message."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
-from headrace.core.items import Item, from_wire
+from headrace.core.items import Item
 from headrace.core.stream import Stream
 from headrace.core.times import Clock, iso
 from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
-from headrace.storage.dynamodb.client import BATCH, ConditionFailed, batch_get, call
+from headrace.storage.dynamodb.client import GET_LIMIT, DynamoTable
 from headrace.storage.ports import Failure
-from headrace.streams.chat.rooms import GROUP, OPEN, MemoryRooms, Room, Rooms, room_of
+from headrace.streams.chat.rooms import GROUP, OPEN, Room, Rooms, room_of
 from headrace.streams.chat.stream import CHAT
 
 AT_ONCE = 8
@@ -36,7 +36,7 @@ class RoomActivity(Protocol):
     """Stores the last activity of rooms. Every method may raise :class:`~headrace.core.errors.StoreUnavailable`."""
 
     def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
-        """The rooms among ``room_ids`` that exist, including every update that was confirmed before the call."""
+        """The rooms among ``room_ids`` that exist; the reads are consistent."""
         ...
 
     def raise_to(self, room_id: str, key: str) -> bool:
@@ -48,85 +48,40 @@ class DynamoRoomActivity:
     """:class:`RoomActivity` in the Rooms table."""
 
     def __init__(self, client: Any, table: str) -> None:
-        self._client = client
-        self._table = table
+        self._table = DynamoTable(client, table, "rooms")
         self._pool: ThreadPoolExecutor | None = None
 
     def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
-        """See the port; batches of 100 are read in parallel."""
-        keys = [{"roomId": {"S": room_id}} for room_id in dict.fromkeys(room_ids)]
-        chunks = [keys[at : at + BATCH] for at in range(0, len(keys), BATCH)]
+        """Rooms, in parallel calls of 100."""
+        keys = [{"roomId": room_id} for room_id in dict.fromkeys(room_ids)]
+        chunks = [keys[at : at + GET_LIMIT] for at in range(0, len(keys), GET_LIMIT)]
         if len(chunks) <= 1:
             found = [self._chunk(chunk) for chunk in chunks]
         else:
             self._pool = self._pool or ThreadPoolExecutor(AT_ONCE, "rooms")
             found = list(self._pool.map(self._chunk, chunks))
-        return {room_id: room for chunk in found for room_id, room in chunk.items()}
+        return {each.room.room_id: each for chunk in found for each in chunk}
 
-    def _chunk(self, keys: Sequence[Any]) -> dict[str, ActiveRoom]:
-        found: dict[str, ActiveRoom] = {}
+    def _chunk(self, keys: Sequence[Item]) -> list[ActiveRoom]:
+        found: list[ActiveRoom] = []
         for _ in range(TRIES):
-            left: list[Any] = []
-            for _asked, rows, unread in batch_get(self._client, self._table, keys):
-                found |= {row["roomId"]["S"]: _active(row) for row in rows}
-                left += unread
-            if not left:
+            rows, keys = self._table.get_many(keys)
+            found += [ActiveRoom(room_of(row), row.get("lastKey")) for row in rows]
+            if not keys:
                 return found
-            keys = left
         raise StoreThrottled("the rooms cannot all be read right now; try again shortly")
 
     def raise_to(self, room_id: str, key: str) -> bool:
-        """See the port; one conditional UpdateItem."""
-        try:
-            call(
-                self._client,
-                "update_item",
-                TableName=self._table,
-                Key={"roomId": {"S": room_id}},
-                UpdateExpression="SET lastKey = :key",
-                ConditionExpression="attribute_exists(roomId) AND (attribute_not_exists(lastKey) OR lastKey < :key)",
-                ExpressionAttributeValues={":key": {"S": key}},
-            )
-        except ConditionFailed:
-            return False
-        return True
-
-
-def _active(row: dict[str, Any]) -> ActiveRoom:
-    plain = from_wire(row)
-    return ActiveRoom(room_of(plain), plain.get("lastKey"))
-
-
-class MemoryRoomActivity:
-    """:class:`RoomActivity` beside rooms in memory, for tests. ``down``: calls fail. ``writes`` counts attempts."""
-
-    def __init__(self, rooms: MemoryRooms) -> None:
-        self.rooms = rooms
-        self.last_keys: dict[str, str] = {}
-        self.down = False
-        self.writes = 0
-
-    def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
-        if self.down:
-            raise StoreUnavailable("rooms are away")
-        rows = self.rooms.rows
-        return {each: ActiveRoom(rows[each], self.last_keys.get(each)) for each in room_ids if each in rows}
-
-    def raise_to(self, room_id: str, key: str) -> bool:
-        self.writes += 1
-        if self.down:
-            raise StoreUnavailable("rooms are away")
-        if room_id not in self.rooms.rows or self.last_keys.get(room_id, "") >= key:
-            return False
-        self.last_keys[room_id] = key
-        return True
+        """One conditional UpdateItem."""
+        condition = "attribute_exists(roomId) AND (attribute_not_exists(lastKey) OR lastKey < :key)"
+        return self._table.update_if(condition, {"roomId": room_id}, "SET lastKey = :key", {":key": key})
 
 
 UPDATES_AT_ONCE = 8
 REMEMBERED = 10_000
-"""Rooms whose last written second an environment remembers: about a megabyte."""
+"""Rooms whose second an environment remembers: about a megabyte."""
 COOLDOWN_SECONDS = 5.0
-"""How long the table is not written after it did not answer."""
+"""How long no call is made after the table was unavailable."""
 
 SECOND = len("2025-11-21T10:00:58")
 
@@ -134,8 +89,8 @@ SECOND = len("2025-11-21T10:00:58")
 class ActivityHook:
     """A hook after storing: at most one conditional write per room, second and environment.
 
-    Lists of rooms are ordered by it, and a missed update would stay visible until the room's next message. So a failed
-    write is a failure of the event, which goes to the retry lane: for each room the newest message of the batch.
+    The order of a user's rooms depends on it, and only the next message in a room would correct it. So a failed write
+    is a failure of the newest message of the batch in that room, which returns through the retry lane.
     """
 
     def __init__(
@@ -179,7 +134,7 @@ class ActivityHook:
             return error
 
     def _settle(self, item: Item, raised: bool | StoreUnavailable) -> StoreUnavailable | None:
-        """The outcome of an item. Creates its room if it is missing, as it may be for a trusted sender's message."""
+        """The outcome of an item. A missing room is created: a trusted sender's message may be stored before it is."""
         try:
             if raised is False and self._rooms.get(item["roomId"]) is None:
                 now = iso(self._clock.now())

@@ -8,10 +8,10 @@ are folded from the sets whenever they are read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from headrace.core.errors import Conflict, FieldError, StoreUnavailable
+from headrace.core.errors import Conflict, FieldError
 from headrace.core.intervals import Interval
 from headrace.core.keys import parse_membership_event
 from headrace.core.times import micros_of
@@ -156,58 +156,3 @@ def full(change: Change) -> Conflict:
     """The refusal of one more join or leave."""
     detail = FieldError("userId", "has come and gone too often", change.user_id, f"{JOINS_LIMIT} joins of one room")
     return Conflict("this user has joined or left this room too often", details=[detail])
-
-
-class MemoryMemberships:
-    """Memberships in memory, for tests: ``rows`` by (userId, roomId). ``down``: nothing answers."""
-
-    def __init__(self) -> None:
-        self.rows: dict[Pair, Membership] = {}
-        self.down = False
-        self.reads = 0
-
-    def get(self, user_id: str, room_id: str) -> Membership:
-        self.reads += 1
-        return self._row(user_id, room_id)
-
-    def get_many(self, pairs: Sequence[Pair]) -> dict[Pair, Membership]:
-        self.reads += 1
-        return {(user_id, room_id): self._row(user_id, room_id) for user_id, room_id in pairs}
-
-    def add(self, change: Change) -> Membership:
-        row = self._row(change.user_id, change.room_id)
-        joined = change.kind == "join"
-        known, limit = (row.joins, JOINS_LIMIT) if joined else (row.leaves, LEAVES_LIMIT)
-        if change.event not in known and len(known) >= limit:
-            raise full(change)
-        row = replace(row, username=change.username or row.username)
-        if joined:
-            return self._put(replace(row, joins=known | {change.event}, role=change.role or row.role))
-        return self._put(replace(row, leaves=known | {change.event}, role=MEMBER))
-
-    def set_role(self, user_id: str, room_id: str, role: Role) -> Membership:
-        return self._put(replace(self._row(user_id, room_id), role=role))
-
-    def users_of(self, room_id: str, after: str | None, limit: int) -> tuple[list[str], bool]:
-        users = sorted(user for user, room in self.rows if room == room_id and (after is None or user > after))
-        return users[:limit], len(users) > limit
-
-    def rooms_of(self, user_id: str, limit: int) -> tuple[list[Membership], bool]:
-        found = [self._row(*pair) for pair in sorted(self.rows) if pair[0] == user_id]
-        return found[:limit], len(found) > limit
-
-    def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
-        row = self._row(user_id, room_id)
-        if (user_id, room_id) not in self.rows or (row.read_to is not None and row.read_to >= position):
-            return False
-        self._put(replace(row, read_to=position))
-        return True
-
-    def _row(self, user_id: str, room_id: str) -> Membership:
-        if self.down:
-            raise StoreUnavailable("memberships are away")
-        return self.rows.get((user_id, room_id)) or Membership(user_id, room_id)
-
-    def _put(self, row: Membership) -> Membership:
-        self.rows[row.user_id, row.room_id] = row
-        return row

@@ -1,4 +1,4 @@
-"""Rooms. The kind, form, creator and creation time of a room never change, so they may be remembered.
+"""Rooms and their kinds. A room never changes its kind, form, creator or time, so it may be cached for good.
 
 A PUT creates a room, or its first message does as an open one. A conditional put decides between two creators.
 """
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from headrace.core.errors import StoreUnavailable
-from headrace.core.items import from_wire, to_wire
+from headrace.core.items import Item
 from headrace.runtime.bounded import BoundedDict
-from headrace.storage.dynamodb.client import ConditionFailed, batch_get, call
+from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
 
 RoomKind = Literal["open", "members"]
 Form = Literal["direct", "group"]
@@ -37,7 +37,7 @@ class Room:
     created_by: str
 
     def to_body(self) -> dict[str, Any]:
-        """As it stands in an answer, and in its row."""
+        """The room in a response, and in its row."""
         return {
             "roomId": self.room_id,
             "kind": self.kind,
@@ -55,134 +55,66 @@ class Rooms(Protocol):
         ...
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
-        """The same for several; what could not be read now is left out."""
+        """Several rooms; those that could not be read now are left out."""
         ...
 
     def create(self, room: Room) -> Room:
-        """The room there is from now on: ``room``, or the one that was there before."""
+        """Create ``room``, unless there is one with its id; the room that there is then."""
         ...
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
-        """Whether ``user_id`` has one of the two seats of a direct room, now or from before."""
+        """Whether ``user_id`` has one of the two seats of a direct room, now or already."""
         ...
 
 
 class DynamoRooms:
-    """:class:`Rooms` in DynamoDB; every read is consistent."""
+    """:class:`Rooms` in the Rooms table; every read is consistent."""
 
     def __init__(self, client: Any, table: str) -> None:
-        self._client = client
-        self._table = table
+        self._table = DynamoTable(client, table, "rooms")
 
     def get(self, room_id: str) -> Room | None:
-        """The room, if there is one."""
-        key = {"roomId": {"S": room_id}}
-        answer = call(self._client, "get_item", TableName=self._table, Key=key, ConsistentRead=True)
-        return _room(answer["Item"]) if "Item" in answer else None
+        row = self._table.get({"roomId": room_id})
+        return None if row is None else room_of(row)
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
-        """Several rooms."""
-        found: dict[str, Room | None] = {}
-        keys = [{"roomId": {"S": room_id}} for room_id in dict.fromkeys(room_ids)]
-        for asked, rows, left in batch_get(self._client, self._table, keys):
-            found |= {key["roomId"]["S"]: None for key in asked}
-            found |= {row["roomId"]["S"]: _room(row) for row in rows}
-            for key in left:
-                del found[key["roomId"]["S"]]
+        found: dict[str, Room | None] = dict.fromkeys(room_ids)
+        rows, unread = self._table.get_many([{"roomId": room_id} for room_id in found])
+        found |= {row["roomId"]: room_of(row) for row in rows}
+        for key in unread:
+            del found[key["roomId"]]
         return found
 
     def create(self, room: Room) -> Room:
-        """The room there is from now on."""
-        condition = "attribute_not_exists(roomId)"
         try:
-            call(
-                self._client,
-                "put_item",
-                TableName=self._table,
-                Item=to_wire(room.to_body()),
-                ConditionExpression=condition,
-            )
+            self._table.put(room.to_body(), ConditionExpression="attribute_not_exists(roomId)")
         except ConditionFailed:
-            there = self.get(room.room_id)
-            if there is None:
+            existing = self.get(room.room_id)
+            if existing is None:
                 raise StoreUnavailable("the room cannot be read right now; try again shortly") from None
-            return there
+            return existing
         return room
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
-        """Whether ``user_id`` has a seat."""
-        try:
-            call(
-                self._client,
-                "update_item",
-                TableName=self._table,
-                Key={"roomId": {"S": room_id}},
-                UpdateExpression="ADD seats :user",
-                ConditionExpression="attribute_not_exists(seats) OR size(seats) < :seats OR contains(seats, :one)",
-                ExpressionAttributeValues={
-                    ":user": {"SS": [user_id]},
-                    ":one": {"S": user_id},
-                    ":seats": {"N": str(DIRECT_SEATS)},
-                },
-            )
-        except ConditionFailed:
-            return False
-        return True
+        condition = "attribute_not_exists(seats) OR size(seats) < :seats OR contains(seats, :one)"
+        values = {":user": {user_id}, ":one": user_id, ":seats": DIRECT_SEATS}
+        return self._table.update_if(condition, {"roomId": room_id}, "ADD seats :user", values)
 
 
-def _room(row: dict[str, Any]) -> Room:
-    return room_of(from_wire(row))
-
-
-def room_of(plain: dict[str, Any]) -> Room:
-    """The room that a row of Rooms holds."""
-    return Room(plain["roomId"], plain["kind"], plain["form"], plain["createdAt"], plain["createdBy"])
-
-
-class MemoryRooms:
-    """Rooms in memory, for tests: ``rows`` by id. ``down``: nothing answers."""
-
-    def __init__(self) -> None:
-        self.rows: dict[str, Room] = {}
-        self.seats: dict[str, set[str]] = {}
-        self.down = False
-        self.reads = 0
-
-    def get(self, room_id: str) -> Room | None:
-        self._asked()
-        return self.rows.get(room_id)
-
-    def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
-        self._asked()
-        return {room_id: self.rows.get(room_id) for room_id in room_ids}
-
-    def create(self, room: Room) -> Room:
-        self._asked()
-        return self.rows.setdefault(room.room_id, room)
-
-    def take_seat(self, room_id: str, user_id: str) -> bool:
-        self._asked()
-        seats = self.seats.setdefault(room_id, set())
-        if user_id not in seats and len(seats) >= DIRECT_SEATS:
-            return False
-        seats.add(user_id)
-        return True
-
-    def _asked(self) -> None:
-        self.reads += 1
-        if self.down:
-            raise StoreUnavailable("rooms are away")
+def room_of(row: Item) -> Room:
+    """The room in a row of the Rooms table."""
+    return Room(row["roomId"], row["kind"], row["form"], row["createdAt"], row["createdBy"])
 
 
 class RememberedRooms:
-    """:class:`Rooms` that remember up to ``limit`` rooms. A missing room is read again each time."""
+    """:class:`Rooms` that remember up to ``limit`` existing rooms; a missing room is looked up every time."""
 
     def __init__(self, rooms: Rooms, limit: int = REMEMBERED) -> None:
         self._rooms = rooms
         self._known: BoundedDict[str, Room] = BoundedDict(limit)
 
     def known(self, room_id: str) -> Room | None:
-        """The room, if it is remembered; reads nothing."""
+        """The room, if it is remembered; without a read."""
         return self._known.get(room_id)
 
     def get(self, room_id: str) -> Room | None:

@@ -10,9 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from headrace.core.errors import CacheUnavailable
-from headrace.core.times import Clock, SystemClock
-from headrace.streams.ski.keys import ResortDay, day_counts, parse_ride_sk, ride_mark
+from headrace.streams.ski.keys import ResortDay, parse_ride_sk, ride_mark
 
 FILLING, FILLED, CONFIRMED = "filling", "filled", "confirmed"
 
@@ -99,82 +97,3 @@ class DayCounts(Protocol):
     def settle(self, day: ResortDay, generation: str, stage: str, until: int) -> None:
         """Set the stage of the counts, and let them expire at ``until`` at the latest."""
         ...
-
-
-@dataclass(slots=True)
-class _Day:
-    state: State
-    until: int
-    progress_at: int = 0
-    rides: dict[bytes, CountedRide] = field(default_factory=dict)
-
-
-class MemoryDayCounts:
-    """Counts in memory, for tests. ``down``: the cache is unavailable. ``calls`` counts at least every round trip."""
-
-    def __init__(self, clock: Clock | None = None) -> None:
-        self.down = False
-        self.calls = 0
-        self._clock = clock or SystemClock()
-        self.days: dict[str, _Day] = {}
-
-    def read(self, day: ResortDay, lifts: Sequence[int] = ()) -> tuple[State, Counts] | None:
-        found = self._find(day)
-        if found is None:
-            return None
-        counts = Counts.of(found.rides.values())
-        counts.lifts = {lift: counts.lifts.get(lift, 0) for lift in lifts}
-        return found.state, counts
-
-    def begin(self, day: ResortDay, generation: str, now: int, after: int, patience: int, until: int) -> bool:
-        found = self._find(day)
-        if found is not None and found.state.since > after:
-            is_abandoned = found.state.stage == FILLING and now - found.progress_at >= patience
-            if not is_abandoned:
-                return False
-        self.days[day_counts(day)] = _Day(State(generation, now, FILLING), until, now)
-        return True
-
-    def claim(self, day: ResortDay, generation: str, now: int, patience: int) -> bool:
-        found = self._find(day, generation)
-        if found is None or now - found.progress_at < patience:
-            return False
-        found.progress_at = now
-        return True
-
-    def add(
-        self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None, now: int = 0
-    ) -> bool:
-        everywhere = True
-        for day, each in rides:
-            found = self._find(day, generation)
-            if found is None:
-                everywhere = False
-            else:
-                found.rides.update((ride.mark, ride) for ride in each)
-                found.progress_at = now if generation is not None else found.progress_at
-        return everywhere
-
-    def settle(self, day: ResortDay, generation: str, stage: str, until: int) -> None:
-        found = self._find(day, generation)
-        if found is not None:
-            found.state = State(found.state.generation, found.state.since, stage)
-            found.until = min(found.until, until)
-            found.progress_at = 0
-
-    def clear(self) -> None:
-        """Delete everything, as a restarted cache does."""
-        self.days.clear()
-
-    def _find(self, day: ResortDay, generation: str | None = None) -> _Day | None:
-        self.calls += 1
-        if self.down:
-            raise CacheUnavailable("the cache is away")
-        found = self.days.get(day_counts(day))
-        if (
-            found is None
-            or found.until <= self._clock.now() // 1000
-            or generation not in (None, found.state.generation)
-        ):
-            return None
-        return found

@@ -1,9 +1,9 @@
-"""Resorts, their seasons, and the time until which cached counts of a resort's days are invalid."""
+"""Resorts and their seasons, and until when the counts of a resort's days are invalid."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from headrace.core.errors import FieldError, NotFound
@@ -11,7 +11,7 @@ from headrace.core.errors import FieldError, NotFound
 
 @dataclass(frozen=True, slots=True)
 class Resort:
-    """A resort; an unknown one has no seasons.
+    """A resort; one that was never added has no seasons.
 
     ``invalid_until`` is in epoch milliseconds: counts of its days that were started before then may miss rides.
     """
@@ -43,47 +43,12 @@ class Resorts(Protocol):
         ...
 
     def add_season(self, resort_id: int, season: int, name: str | None = None) -> bool:
-        """Add a season, and the resort if it is unknown; ``name`` renames it. Returns whether the season is new."""
+        """Add a season, and the resort if there is none; ``name`` replaces its name. Whether the season is new."""
         ...
 
     def invalidate_counts(self, resort_ids: Iterable[int], until: int) -> None:
-        """Invalidate counts of these resorts that were started before ``until`` (epoch milliseconds).
-
-        The time never moves back.
-        """
+        """Invalidate counts of these resorts that were begun before ``until`` (epoch milliseconds)."""
         ...
-
-
-class MemoryResorts:
-    """Resorts in memory, for tests; ``failure`` is raised by every call while it is set."""
-
-    def __init__(self) -> None:
-        self.failure: Exception | None = None
-        self.calls = 0
-        self._resorts: dict[int, Resort] = {}
-
-    def get(self, resort_id: int) -> Resort:
-        self._call()
-        return self._resorts.get(resort_id, Resort(resort_id))
-
-    def every(self) -> list[Resort]:
-        self._call()
-        return [resort for _, resort in sorted(self._resorts.items()) if resort.seasons]
-
-    def add_season(self, resort_id: int, season: int, name: str | None = None) -> bool:
-        resort = self.get(resort_id)
-        self._resorts[resort_id] = replace(resort, name=name or resort.name, seasons=resort.seasons | {season})
-        return season not in resort.seasons
-
-    def invalidate_counts(self, resort_ids: Iterable[int], until: int) -> None:
-        for resort_id in resort_ids:
-            resort = self.get(resort_id)
-            self._resorts[resort_id] = replace(resort, invalid_until=max(until, resort.invalid_until))
-
-    def _call(self) -> None:
-        self.calls += 1
-        if self.failure is not None:
-            raise self.failure
 
 
 def unknown_season(season: int, *asked: Resort) -> NotFound:

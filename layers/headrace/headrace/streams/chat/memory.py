@@ -1,0 +1,135 @@
+"""Rooms, memberships and last activity in memory, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from headrace.core.errors import StoreUnavailable
+from headrace.streams.chat.activity import ActiveRoom
+from headrace.streams.chat.memberships import (
+    JOINS_LIMIT,
+    LEAVES_LIMIT,
+    MEMBER,
+    Change,
+    Membership,
+    Pair,
+    Role,
+    full,
+)
+from headrace.streams.chat.rooms import DIRECT_SEATS, Room
+
+
+class MemoryRooms:
+    """Rooms in memory, for tests: ``rows`` by id. ``down``: nothing answers."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Room] = {}
+        self.seats: dict[str, set[str]] = {}
+        self.down = False
+        self.reads = 0
+
+    def get(self, room_id: str) -> Room | None:
+        self._asked()
+        return self.rows.get(room_id)
+
+    def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
+        self._asked()
+        return {room_id: self.rows.get(room_id) for room_id in room_ids}
+
+    def create(self, room: Room) -> Room:
+        self._asked()
+        return self.rows.setdefault(room.room_id, room)
+
+    def take_seat(self, room_id: str, user_id: str) -> bool:
+        self._asked()
+        seats = self.seats.setdefault(room_id, set())
+        if user_id not in seats and len(seats) >= DIRECT_SEATS:
+            return False
+        seats.add(user_id)
+        return True
+
+    def _asked(self) -> None:
+        self.reads += 1
+        if self.down:
+            raise StoreUnavailable("rooms are away")
+
+
+class MemoryMemberships:
+    """Memberships in memory, for tests: ``rows`` by (userId, roomId). ``down``: nothing answers."""
+
+    def __init__(self) -> None:
+        self.rows: dict[Pair, Membership] = {}
+        self.down = False
+        self.reads = 0
+
+    def get(self, user_id: str, room_id: str) -> Membership:
+        self.reads += 1
+        return self._row(user_id, room_id)
+
+    def get_many(self, pairs: Sequence[Pair]) -> dict[Pair, Membership]:
+        self.reads += 1
+        return {(user_id, room_id): self._row(user_id, room_id) for user_id, room_id in pairs}
+
+    def add(self, change: Change) -> Membership:
+        row = self._row(change.user_id, change.room_id)
+        joined = change.kind == "join"
+        known, limit = (row.joins, JOINS_LIMIT) if joined else (row.leaves, LEAVES_LIMIT)
+        if change.event not in known and len(known) >= limit:
+            raise full(change)
+        row = replace(row, username=change.username or row.username)
+        if joined:
+            return self._put(replace(row, joins=known | {change.event}, role=change.role or row.role))
+        return self._put(replace(row, leaves=known | {change.event}, role=MEMBER))
+
+    def set_role(self, user_id: str, room_id: str, role: Role) -> Membership:
+        return self._put(replace(self._row(user_id, room_id), role=role))
+
+    def users_of(self, room_id: str, after: str | None, limit: int) -> tuple[list[str], bool]:
+        users = sorted(user for user, room in self.rows if room == room_id and (after is None or user > after))
+        return users[:limit], len(users) > limit
+
+    def rooms_of(self, user_id: str, limit: int) -> tuple[list[Membership], bool]:
+        found = [self._row(*pair) for pair in sorted(self.rows) if pair[0] == user_id]
+        return found[:limit], len(found) > limit
+
+    def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
+        row = self._row(user_id, room_id)
+        if (user_id, room_id) not in self.rows or (row.read_to is not None and row.read_to >= position):
+            return False
+        self._put(replace(row, read_to=position))
+        return True
+
+    def _row(self, user_id: str, room_id: str) -> Membership:
+        if self.down:
+            raise StoreUnavailable("memberships are away")
+        return self.rows.get((user_id, room_id)) or Membership(user_id, room_id)
+
+    def _put(self, row: Membership) -> Membership:
+        self.rows[row.user_id, row.room_id] = row
+        return row
+
+
+class MemoryRoomActivity:
+    """:class:`RoomActivity` beside rooms in memory, for tests. ``down``: nothing answers. ``writes`` counts tries."""
+
+    def __init__(self, rooms: MemoryRooms) -> None:
+        self.rooms = rooms
+        self.last_keys: dict[str, str] = {}
+        self.down = False
+        self.writes = 0
+
+    def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
+        if self.down:
+            raise StoreUnavailable("rooms are away")
+        rows = self.rooms.rows
+        return {each: ActiveRoom(rows[each], self.last_keys.get(each)) for each in room_ids if each in rows}
+
+    def raise_to(self, room_id: str, key: str) -> bool:
+        self.writes += 1
+        if self.down:
+            raise StoreUnavailable("rooms are away")
+        if room_id not in self.rooms.rows or self.last_keys.get(room_id, "") >= key:
+            return False
+        self.last_keys[room_id] = key
+        return True

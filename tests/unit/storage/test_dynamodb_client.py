@@ -1,0 +1,131 @@
+"""Calls to DynamoDB, with botocore's own parts in between and no service: responses are played."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headrace.core.caller import Caller
+from headrace.core.errors import StoreThrottled, StoreUnavailable
+from headrace.core.items import to_wire
+from headrace.core.times import FixedClock
+from headrace.live.connections import Connections
+from headrace.live.connections_dynamodb import DynamoConnections
+from headrace.runtime.aws import client
+from headrace.storage.dynamodb.batch_writer import DynamoStore
+from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
+from headrace.storage.dynamodb.column_reader import DynamoColumns
+from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.storage.ports import ColumnQuery, RangeQuery, Table
+from headrace.streams.chat.activity import DynamoRoomActivity
+from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
+from headrace.streams.chat.rooms import DynamoRooms
+from headrace.streams.ski.resorts_dynamodb import DynamoResorts
+from tests.worlds.played_dynamodb import Play, play_responses, refusal
+
+THROTTLED = refusal("ProvisionedThroughputExceededException")
+KEY = {"roomId": "kitchen"}
+ALICE = Caller("alice", "Alice", frozenset({"chat:read"}), 2_000_000_000)
+RANGE = RangeQuery("Messages", "roomId", "kitchen", "timestampSk")
+COLUMNS = ColumnQuery("Messages", "TimeIndex", "bucketId", "001", "timestampSk", "a", "b", ("userId",))
+
+ADAPTERS: dict[str, Callable[[Any], object]] = {
+    "ranges": lambda dynamodb: DynamoReader(dynamodb).read(RANGE),
+    "columns": lambda dynamodb: DynamoColumns(dynamodb).read(COLUMNS),
+    "rooms": lambda dynamodb: DynamoRooms(dynamodb, "Rooms").get("kitchen"),
+    "activity": lambda dynamodb: DynamoRoomActivity(dynamodb, "Rooms").read(["kitchen"]),
+    "memberships": lambda dynamodb: DynamoMemberships(dynamodb, "Memberships").get("alice", "kitchen"),
+    "resorts": lambda dynamodb: DynamoResorts(dynamodb, "Resorts").get(7),
+}
+CONNECTION_CALLS: dict[str, Callable[[Connections], object]] = {
+    "open": lambda connections: connections.open("c-1", ALICE),
+    "close": lambda connections: connections.close("c-1"),
+    "subscribe": lambda connections: connections.subscribe("kitchen", "c-1", ALICE, 0, None),
+    "unsubscribe": lambda connections: connections.unsubscribe("kitchen", ["c-1"]),
+    "unsubscribe_user": lambda connections: connections.unsubscribe_user("kitchen", "alice"),
+    "members_only": lambda connections: connections.members_only("kitchen"),
+    "subscriptions": lambda connections: connections.subscriptions("kitchen"),
+    "has_subscriptions": lambda connections: connections.has_subscriptions("kitchen"),
+}
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of a function; no call leaves this process."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+
+
+def played(play: Play) -> Any:
+    dynamodb = client("dynamodb", attempts=1)
+    play_responses(dynamodb, play)
+    return dynamodb
+
+
+@pytest.mark.parametrize("call", CONNECTION_CALLS.values(), ids=CONNECTION_CALLS)
+def test_throttled_calls_on_the_connections_table_are_throttled(call: Callable[[Connections], object]) -> None:
+    connections = DynamoConnections(played(lambda _: THROTTLED), "Connections", FixedClock(0))
+
+    with pytest.raises(StoreThrottled, match="connections are asked for too often"):
+        call(connections)
+
+
+def test_connections_that_were_not_deleted_are_throttled() -> None:
+    connections = DynamoConnections(
+        played(lambda call: (200, {"UnprocessedItems": call["RequestItems"]})), "Connections", FixedClock(0)
+    )
+
+    with pytest.raises(StoreThrottled):
+        connections.unsubscribe("kitchen", ["c-1"])
+
+
+@pytest.mark.parametrize("call", ADAPTERS.values(), ids=ADAPTERS)
+def test_every_adapter_maps_throttling_and_outages_alike(call: Callable[[Any], object]) -> None:
+    with pytest.raises(StoreThrottled):
+        call(played(lambda _: THROTTLED))
+    for response in (refusal("AccessDeniedException"), refusal("InternalServerError", 500), (200, b"<html>")):
+        with pytest.raises(StoreUnavailable) as raised:
+            call(played(lambda _, response=response: response))
+        assert not isinstance(raised.value, StoreThrottled)
+
+
+def test_a_response_that_is_not_json_stores_nothing() -> None:
+    store = DynamoStore(dynamodb=played(lambda _: (200, b"<html>")))
+
+    (outcome,) = store.put_many(Table("Messages", ("roomId",)), [{"roomId": "kitchen"}])
+
+    assert isinstance(outcome, StoreUnavailable)
+
+
+def test_a_condition_that_does_not_hold_is_no_outage() -> None:
+    table = DynamoTable(played(lambda _: refusal("ConditionalCheckFailedException")), "Rooms", "rooms")
+
+    with pytest.raises(ConditionFailed):
+        table.put({"roomId": "kitchen"}, ConditionExpression="attribute_not_exists(roomId)")
+
+
+def test_keys_are_read_a_hundred_at_once_and_unprocessed_ones_come_back() -> None:
+    def play(call: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        first, *others = call["RequestItems"]["Rooms"]["Keys"]
+        return 200, {"Responses": {"Rooms": others}, "UnprocessedKeys": {"Rooms": {"Keys": [first]}}}
+
+    keys = [{"roomId": f"room-{number}"} for number in range(150)]
+
+    rows, left = DynamoTable(played(play), "Rooms", "rooms").get_many(keys)
+
+    assert left == [keys[0], keys[100]]
+    assert rows == [key for key in keys if key not in left]
+
+
+def test_others_may_use_the_client_of_a_table() -> None:
+    dynamodb = played(lambda call: (200, {"Item": call["Key"]}))
+
+    row = DynamoTable(dynamodb, "Rooms", "rooms").get(KEY)
+    response = dynamodb.get_item(TableName="Rooms", Key=to_wire(KEY))
+
+    assert (row, response["Item"]) == (KEY, to_wire(KEY))
+    assert response["ResponseMetadata"]["HTTPStatusCode"] == 200
