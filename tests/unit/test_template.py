@@ -57,7 +57,6 @@ VARIABLES = {
         "RESORTS_TABLE",
         "SKI_RETENTION_DAYS",
         "RETRY_FIRST_PAUSE_SECONDS",
-        "RETRY_VISIBILITY_SECONDS",
         "RETRY_QUEUE_URL",
         "TIME_READ_SHARDS",
         "TIME_WRITE_SHARDS",
@@ -158,10 +157,12 @@ def test_no_mapping_on_the_broker_relies_on_what_lambda_does_not_do_there(stack:
             assert not {"FunctionResponseTypes", "DestinationConfig", "ScalingConfig", "FilterCriteria"} & one.keys()
 
 
-def test_the_retry_lane_gives_back_single_records(stack: Stack) -> None:
+def test_the_retry_mapping_gives_one_record_at_a_time_and_keeps_what_failed(stack: Stack) -> None:
+    """P5: a record that crashes the function is alone in its batch."""
     retry = stack.resources["PersistEventsRetry"]["Properties"]
 
     assert retry["EventSourceArn"] == {"Fn::GetAtt": ["RetryQueue", "Arn"]}
+    assert retry["BatchSize"] == 1
     assert retry["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
 
 

@@ -43,7 +43,6 @@ def persister() -> Persister:
         {name: table_settings(each) for name, each in STREAMS.items()},
         SystemClock(),
         settings.retry_first_pause_seconds,
-        settings.retry_visibility_seconds,
         # Last, since what it could not do comes again: no live copy waits for that.
         after=(StreamListeners(), NewestPageHook(cache), live_listener(cache), late_events(cache), last_activity()),
     )
