@@ -16,7 +16,7 @@ from headrace.ingest.acceptor import Result
 from headrace.queues import names
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import CHAT
-from tests.model.base import CRASH_RECORDS, RECEIVES, Base
+from tests.model.base import RECEIVES, Base
 from tests.model.ledger import EventKey
 from tests.model.poison import POISON, POISON_EVENTS, envelope
 from tests.model.process import When
@@ -27,15 +27,14 @@ queues = st.sampled_from(names.persist_queues(QUEUES))
 calls = st.integers(1, 6)
 when = st.sampled_from(["before", "halfway", "after"])
 places = st.sampled_from(["queue", "retry lane"])
-several = st.lists(st.integers(0, 7), min_size=1, max_size=CRASH_RECORDS)
+several = st.lists(st.integers(0, 7), min_size=1, max_size=4)
 
 
 class Clients(Base):
     """Users, a trusted importer, and whoever else can reach a lane."""
 
-    @initialize(by=callers, drafts=drafts, reads_promptly=st.booleans())
-    def begin(self, by: Caller, drafts: list[Draft], reads_promptly: bool) -> None:
-        self.reads_promptly = reads_promptly
+    @initialize(by=callers, drafts=drafts)
+    def begin(self, by: Caller, drafts: list[Draft]) -> None:
         self._send(by, drafts)
 
     @rule(by=callers, drafts=drafts)
@@ -86,17 +85,16 @@ class Clients(Base):
         self.world.put("" if place == "retry lane" else queue, body)
         self.ledger.poison[marker] = kind
 
-    @precondition(lambda self: self.crash_records_to_come)
     @rule(count=st.integers(1, 8), which=several, seconds=st.sampled_from([60, 360]))
     def crash_records_among_others_in_the_retry_lane(self, count: int, which: list[int], seconds: int) -> None:
         """P5: they die alone."""
         self._crash_records_among_others("", count, which)
         for _ in range(2 * RECEIVES):
-            self.check_neighbours(self.world.poll(10))
-            self.pass_time(seconds)
+            self.poll_all()
+            self.world.clock.advance(seconds)
             self.a_short_outage_leaves_the_dead_lane_empty()
 
-    @precondition(lambda self: self.crash_records_to_come and not self.world.broker.down)
+    @precondition(lambda self: not self.world.broker.down)
     @rule(queue=queues, count=st.integers(1, 8), which=several)
     def crash_records_among_others_in_the_main_lane(self, queue: str, count: int, which: list[int]) -> None:
         """P5: they leave it for the retry lane, and the broker parks nothing that came with them."""
@@ -112,11 +110,9 @@ class Clients(Base):
         bodies = [envelope(event, acceptedAt=times.iso(self.now)) for event in events]
         for body in bodies:
             self.world.put(queue, body)
-        for number in which[: self.crash_records_to_come]:
-            crash_record = events[number % count]
-            self.become_a_crash_record(
-                EventKey(*(crash_record[name] for name in ("roomId", "timestamp", "messageId", "sender")))
-            )
+        for number in which:
+            event = events[number % count]
+            self.make_crash_event(EventKey(*(event[name] for name in ("roomId", "timestamp", "messageId", "sender"))))
         return set(bodies)
 
     def _foreign_events(self, count: int) -> list[dict[str, Any]]:

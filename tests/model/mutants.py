@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from headrace.core import keys, times
-from headrace.core.errors import PoisonRecord
+from headrace.core.errors import PoisonRecord, StoreUnavailable
 from headrace.ingest.acceptor import Acceptor
 from headrace.operations.dead_letters import DeadLetters
-from headrace.persist import persister, retry_batch, retry_schedule
+from headrace.persist import persister, retry_schedule
 from headrace.persist.persister import Persister
-from headrace.persist.retry_batch import RetryBatch
 from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
 from headrace.queues.ports import VisibilityChange
 from headrace.storage.breaker import GuardedStore
 from headrace.streams.chat import stream as chat
+from tests.model import world
 from tests.model.world import World
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
@@ -212,29 +212,22 @@ def no_pauses_between_tries(patch: pytest.MonkeyPatch) -> None:
 def poison_waits_like_any_other(patch: pytest.MonkeyPatch) -> None:
     """It takes as long as an outage may take to reach the dead lane."""
 
-    def waiting(self: RetryBatch, index: int) -> VisibilityChange:
-        received = retry_batch.received(self.raws[index])
-        return VisibilityChange(
-            self.raws[index]["receiptHandle"], retry_schedule.pause_after(received, self.first_pause)
-        )
+    change = Persister._visibility_change
 
-    patch.setattr(RetryBatch, "_postponement", waiting)
+    def waiting(self: Persister, raw: Any, _reasons: Any) -> VisibilityChange:
+        return change(self, raw, [StoreUnavailable("not now")])
+
+    patch.setattr(Persister, "_visibility_change", waiting)
 
 
 @found_as(r"dead after 0 s of outage")
 def a_crash_record_takes_its_neighbours_along(patch: pytest.MonkeyPatch) -> None:
-    """The whole batch of the retry lane is stored at once."""
-    patch.setattr(retry_batch, "groups", lambda raws: [list(range(len(raws)))])
-
-
-@found_as(r"dead after 0 s of outage")
-def what_was_beside_a_crash_record_meets_others_again(patch: pytest.MonkeyPatch) -> None:
-    """What shares a batch of the retry lane comes again together: two crash records outlast what is between them."""
-    patch.setattr(RetryBatch, "_part", lambda _self, _indexes: None)
+    """The retry mapping gives batches of ten."""
+    patch.setattr(world, "RETRY_BATCH_SIZE", 10)
 
 
 @found_as(r"parked beside a crash record")
-def what_came_back_is_touched_again(patch: pytest.MonkeyPatch) -> None:
+def redelivered_records_are_processed_again(patch: pytest.MonkeyPatch) -> None:
     """A crash record ends the process until the broker parks its whole batch."""
     patch.setattr(Persister, "_hand_on", lambda _self, raws, _meter: raws)
 

@@ -9,9 +9,7 @@ import pytest
 
 from headrace.analytics import late_events
 from headrace.analytics import late_events as late
-from headrace.core.errors import FollowUpUnavailable, StoreUnavailable
 from headrace.persist.persister import Persister
-from headrace.persist.retry_batch import RetryBatch
 from headrace.persist.row_writer import RowWriter
 from tests.model.mutants import Mutant
 
@@ -32,8 +30,8 @@ def slots_are_marked_before_the_row_is_stored(patch: pytest.MonkeyPatch) -> None
 
     def mark_first(self: RowWriter, stream: Any, rows: Any) -> Any:
         items = [row.item for _, row in rows if row.item is not None]
-        for listener in self._after:
-            listener.stored(stream, items)
+        for hook in self._after:
+            hook.stored(stream, items)
         return write(RowWriter(self._store, self._tables, ()), stream, rows)
 
     patch.setattr(RowWriter, "_write_stream", mark_first)
@@ -58,18 +56,6 @@ def only_the_minute_is_marked(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(late, "STEPS", late_events.STEPS[:1])
 
 
-def a_cache_that_is_away_counts_as_a_table_that_is_away(patch: pytest.MonkeyPatch) -> None:
-    """After the first event that cannot be marked, nothing else of the batch is tried."""
-    hopeless = RetryBatch._hopeless
-
-    def give_up(self: RetryBatch) -> StoreUnavailable | None:
-        if any(isinstance(each, FollowUpUnavailable) for each in self.kept.values()):
-            return StoreUnavailable("the cache is away")
-        return hopeless(self)
-
-    patch.setattr(RetryBatch, "_hopeless", give_up)
-
-
 NOT_MARKED = "not marked"
 
 MUTANTS: dict[Mutant, str] = {
@@ -77,6 +63,5 @@ MUTANTS: dict[Mutant, str] = {
     slots_are_marked_before_the_row_is_stored: NOT_MARKED,
     what_comes_again_is_stored_and_no_more: NOT_MARKED,
     only_the_minute_is_marked: NOT_MARKED,
-    a_cache_that_is_away_counts_as_a_table_that_is_away: "held up",
 }
 """Each with what the model says when it finds it."""

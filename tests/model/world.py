@@ -36,13 +36,15 @@ DELIVERY_LIMIT = 2
 TIMEOUT = 60
 PAUSES = (15, 60, 240, 900)
 """Of the retry lane, as the template documents them: their sum is the retry budget in seconds."""
+RETRY_BATCH_SIZE = 1
+"""The retry mapping's, as the template has it."""
 RATE = 1000
 BREAKERS = BreakerSettings()
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """What a trigger gave to the function; ``again``: what came back before. ``crashed``: the process ended over it."""
+    """A batch of the function; ``again``: redelivered records. ``crashed``: the process ended before it answered."""
 
     bodies: Sequence[bytes]
     again: Sequence[bytes] = ()
@@ -52,7 +54,7 @@ class Delivery:
 class World:
     """Broker, retry lane, table, cache and clock, and the functions between them.
 
-    ``throttled`` ids are not taken by the table. Each of ``crash_records`` ends the process that tries to store it.
+    ``throttled`` ids are not taken by the table. Each of ``crash_events`` ends the process that tries to store it.
     """
 
     def __init__(self) -> None:
@@ -63,7 +65,7 @@ class World:
         self.store = ChangingStore(self.cache.owe)
         self.store.throttled = self._throttles
         self.throttled: frozenset[str] = frozenset()
-        self.crash_records: set[EventKey] = set()
+        self.crash_events: set[EventKey] = set()
         self.fuse = Fuse()
         self.start()
 
@@ -89,7 +91,7 @@ class World:
         return self.clock.now() / SECOND
 
     def _throttles(self, row: Item) -> bool:
-        if key_of(row) in self.crash_records:
+        if key_of(row) in self.crash_events:
             raise Crash
         return row["messageId"] in self.throttled
 
@@ -135,8 +137,11 @@ class World:
         return Delivery(bodies, again)
 
     def poll(self, limit: int, ack_lost: bool = False) -> Delivery:
-        """What the SQS trigger does with the next batch of the retry lane."""
-        batch = self.lane.receive(limit)
+        """What the SQS trigger does with the next batch of the retry lane.
+
+        The function also gets batches of several, unless a crash record waits: those are isolated by the batch size.
+        """
+        batch = self.lane.receive(RETRY_BATCH_SIZE if self.crash_events else limit)
         bodies = [message.record.body for message in batch]
         if not batch:
             return Delivery(bodies)
@@ -150,17 +155,6 @@ class World:
         if not ack_lost:
             self.lane.delete([message.receipt for message in batch if message.id not in kept])
         return Delivery(bodies)
-
-    def read_for(self, seconds: int) -> Iterator[Delivery]:
-        """What the SQS trigger does all the while: it takes what becomes visible, when it does."""
-        end = self.clock.now() + seconds * SECOND
-        while True:
-            while (delivery := self.poll(10)).bodies:
-                yield delivery
-            if self.clock.now() == end:
-                return
-            later = (each.visible_at for each in self.lane.queue.messages if each.visible_at > self.clock.now())
-            self.clock.advance((min(end, *later, end) - self.clock.now()) / SECOND)
 
     def redrive(self, reason: str | None = None) -> None:
         """A whole redrive by the operator's own code, unless the process ends on the way."""
@@ -210,7 +204,7 @@ class World:
         self.broker.recover()
         self.lane.recover()
         self.store.down = self.cache.down = False
-        self.throttled, self.crash_records = frozenset(), set()
+        self.throttled, self.crash_events = frozenset(), set()
 
 
 def rabbit_event(queue: str, batch: Sequence[Kept]) -> dict[str, Any]:

@@ -33,6 +33,8 @@ class RetryQueue(Protocol):
 
     def receive(self, hidden: int) -> Seen: ...
 
+    def delete(self, receipt: str) -> None: ...
+
     def dead(self) -> list[str]: ...
 
 
@@ -43,6 +45,9 @@ class InMemory:
     def receive(self, hidden: int) -> Seen:
         self.lane.visibility = hidden
         return [(each.record.body.decode(), each.received, each.receipt) for each in self.lane.receive()]
+
+    def delete(self, receipt: str) -> None:
+        self.lane.delete([receipt])
 
     def dead(self) -> list[str]:
         return [each.record.body.decode() for each in self.lane.dead.receive(10, LONG)]
@@ -57,6 +62,9 @@ class OnSqs:
         attributes = {"RedrivePolicy": json.dumps(policy)}
         self._url = self.sqs.create_queue(QueueName="RetryQueue", Attributes=attributes)["QueueUrl"]
         self.lane = SqsRetryLane(self._url)
+
+    def delete(self, receipt: str) -> None:
+        self.sqs.delete_message(QueueUrl=self._url, ReceiptHandle=receipt)
 
     def receive(self, hidden: int) -> Seen:
         return [
@@ -102,7 +110,7 @@ def test_a_record_is_hidden_while_it_is_in_hand_and_counted_at_each_receive(queu
     ((_, received, receipt),) = queue.receive(LONG)
     assert received == 2
 
-    queue.lane.delete([receipt])
+    queue.delete(receipt)
     assert queue.receive(LONG) == queue.dead() == []
 
 
@@ -189,9 +197,9 @@ def persist_queue(request: pytest.FixtureRequest) -> Iterator[PersistQueue]:
 
 
 def test_what_comes_back_too_often_is_parked(persist_queue: PersistQueue) -> None:
-    persist_queue.publish("killer")
+    persist_queue.publish("crash record")
 
-    assert [persist_queue.deliver_and_give_back() for _ in range(LIMIT + 1)] == [["killer"]] * (LIMIT + 1)
+    assert [persist_queue.deliver_and_give_back() for _ in range(LIMIT + 1)] == [["crash record"]] * (LIMIT + 1)
 
-    assert persist_queue.parked() == ["killer"]
+    assert persist_queue.parked() == ["crash record"]
     assert persist_queue.deliver_and_give_back() == []

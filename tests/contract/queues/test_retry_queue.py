@@ -174,18 +174,3 @@ def test_no_queue_or_no_service_is_an_outcome_and_no_exception(aws: str, monkeyp
         RetryLaneUnavailable
     ] * 2
     away.postpone([VisibilityChange("receipt", 0)])
-
-
-def test_a_deleted_record_does_not_come_again_and_deleting_it_twice_is_no_trouble(queue: tuple[Any, str]) -> None:
-    sqs, url = queue
-    lane = SqsRetryLane(url)
-    lane.send([RetryRecord(str(number).encode()) for number in range(12)])
-    receipts = [message["ReceiptHandle"] for message in receive(sqs, url)]
-
-    lane.delete(receipts[:11])
-    lane.delete(receipts[:11])
-    lane.postpone([VisibilityChange(receipt, 0) for receipt in receipts[11:]])
-
-    assert len(receive(sqs, url)) == 1
-    lane.delete([])
-    lane.delete(["no receipt"])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from headrace.core.envelope import Envelope, decode
-from headrace.core.errors import POISON_REASONS, PoisonRecord, RetryLaneUnavailable, StoreUnavailable
+from headrace.core.errors import POISON_REASONS, PoisonRecord, RetryLaneUnavailable
 from headrace.ingest.acceptor import Acceptor
 from headrace.persist.persister import LONGEST_WAIT, TRY_MARGIN
 from headrace.persist.records import rows_of
@@ -73,7 +73,7 @@ def test_equal_keys_in_one_batch_are_one_row_and_no_trouble() -> None:
 
 
 @pytest.mark.parametrize("reason", POISON)
-def test_poison_goes_to_the_retry_lane_with_its_reason_and_its_neighbours_are_stored(reason: str) -> None:
+def test_poison_goes_to_the_retry_lane_and_its_neighbours_are_stored(reason: str) -> None:
     """P5: a poison record delays only itself."""
     lanes = Lanes()
 
@@ -85,7 +85,7 @@ def test_poison_goes_to_the_retry_lane_with_its_reason_and_its_neighbours_are_st
 
 
 @pytest.mark.parametrize("reason", POISON)
-def test_the_retry_lane_keeps_poison_makes_it_visible_at_once_and_finds_the_same_reason(reason: str) -> None:
+def test_the_retry_lane_makes_poison_visible_at_once_with_the_same_reason(reason: str) -> None:
     lanes = Lanes()
     lanes.persist(POISON[reason])
     (poison,) = lanes.retry.records
@@ -118,7 +118,7 @@ def test_poison_in_an_envelope_leaves_its_good_events_stored() -> None:
     assert [len(decode(record.body).events) for record in lanes.retry.records] == [1, 1]
 
 
-def test_what_the_table_does_not_take_goes_to_the_retry_lane_and_the_rest_is_stored() -> None:
+def test_unprocessed_items_go_to_the_retry_lane_and_the_rest_is_stored() -> None:
     """Fault 3 of the design: UnprocessedItems logged and forgotten."""
     lanes = Lanes()
     lanes.store.throttled = lambda row: row["messageId"] in ("2", "4")
@@ -135,7 +135,7 @@ def test_what_the_table_does_not_take_goes_to_the_retry_lane_and_the_rest_is_sto
     }
 
 
-def test_what_is_handed_on_keeps_its_time_of_acceptance_and_its_request() -> None:
+def test_a_retry_record_keeps_its_time_of_acceptance_and_its_request() -> None:
     lanes = Lanes()
     lanes.store.down = True
     CLOCK.advance(3600)
@@ -159,7 +159,7 @@ def test_an_outage_of_the_table_loses_nothing() -> None:
     assert len(lanes.rows()) == 50
 
 
-def test_the_batch_comes_again_only_when_the_retry_lane_refuses_until_near_the_deadline() -> None:
+def test_the_batch_is_returned_only_when_sqs_refuses_until_near_the_deadline() -> None:
     lanes = Lanes()
     lanes.store.down = lanes.retry.down = True
 
@@ -169,7 +169,7 @@ def test_the_batch_comes_again_only_when_the_retry_lane_refuses_until_near_the_d
     assert 60 - TRY_MARGIN - LONGEST_WAIT < sum(lanes.waits) <= 60 - TRY_MARGIN
 
 
-def test_a_record_that_sqs_can_never_take_gives_its_batch_back_at_once() -> None:
+def test_a_record_too_large_for_sqs_returns_its_batch_at_once() -> None:
     lanes = Lanes()
     lanes.retry.down = True
 
@@ -190,7 +190,7 @@ def test_a_retry_lane_that_refuses_for_a_while_gets_each_record_once() -> None:
     assert len(lanes.waits) == 1
 
 
-def test_the_retry_lane_is_told_which_records_failed() -> None:
+def test_the_partial_batch_response_names_the_records_that_failed() -> None:
     lanes = Lanes()
     lanes.store.throttled = lambda row: row["messageId"] == "2"
 
@@ -211,7 +211,7 @@ def test_each_receive_waits_four_times_longer(received: int, seconds: int) -> No
     assert [each.seconds for each in lanes.retry.postponed] == [seconds]
 
 
-def test_a_record_with_anything_that_may_still_succeed_is_not_treated_as_poison() -> None:
+def test_a_record_with_one_event_that_may_succeed_is_not_poison() -> None:
     lanes = Lanes()
     lanes.store.down = True
 
@@ -248,19 +248,7 @@ def test_another_senders_event_changes_nothing_of_mine() -> None:
     assert sorted(row["userId"] for row in lanes.rows()) == ["alice", "mallory"]
 
 
-def test_a_table_that_is_away_is_not_asked_again_for_every_record_of_the_batch() -> None:
-    lanes = Lanes()
-    asked = []
-    away = StoreUnavailable("the table is away")
-    lanes.store.put_many = lambda _table, items: asked.append(1) or [away for _ in items]  # type: ignore[func-returns-value,method-assign]
-
-    kept = lanes.persist_retry(*(RetryRecord(envelope(event(str(number)))) for number in range(5)), received=3)
-
-    assert len(kept) == 5
-    assert len(asked) == 1
-
-
-def test_poison_is_visible_at_once_also_while_the_table_is_away() -> None:
+def test_poison_is_visible_at_once_also_while_the_table_is_unavailable() -> None:
     lanes = Lanes()
     lanes.store.down = True
     bodies = [envelope(event("1")), envelope(event("2", roomId="")), b"not json", envelope(event("4"))]
@@ -271,12 +259,12 @@ def test_poison_is_visible_at_once_also_while_the_table_is_away() -> None:
     assert sorted(last.values()) == [0, 0, 60, 60]
 
 
-def test_no_further_record_is_tried_when_the_invocations_time_runs_out() -> None:
+def test_a_record_is_not_tried_near_the_deadline() -> None:
     lanes = Lanes()
-    records = sqs_event([RetryRecord(envelope(event(str(number)))) for number in range(3)], received=2)
-    left = iter([60.0, 60.0, 5.0])
+    records = sqs_event([RetryRecord(envelope())], received=2)
 
-    answer = lanes.persister.retry_lane(records, lambda: next(left))
+    answer = lanes.persister.retry_lane(records, lambda: TRY_MARGIN - 1)
 
-    assert len(lanes.rows()) == 2
-    assert len(answer["batchItemFailures"]) == 1
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "sqs-0"}]}
+    assert lanes.rows() == []
+    assert [each.seconds for each in lanes.retry.postponed] == [60]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 
 import pytest
@@ -111,18 +110,3 @@ def test_pauses_only_grow_and_never_exceed_the_longest(first_pause: int) -> None
     assert list(pauses) == sorted(pauses)
     assert max(pauses) <= retry_schedule.LONGEST_PAUSE
     assert len(pauses) == retry_schedule.RECEIVES - 1
-
-
-@pytest.mark.parametrize("chance", [0.0, 0.5, 0.999])
-def test_records_that_shared_a_batch_with_a_crash_record_come_again_further_apart_than_an_invocation_takes(
-    template_stack: TemplateStack, chance: float
-) -> None:
-    visibility = int(template_stack.parameters["RetryVisibilitySeconds"]["Default"])
-    timeout = template_stack.resources["PersistEvents"]["Properties"]["Timeout"]
-
-    pauses = retry_schedule.staggered_delays(10, visibility, chance)
-
-    assert min(pauses) >= visibility
-    assert min(later - sooner for sooner, later in itertools.pairwise(pauses)) > timeout
-    returns = [pause + visibility for pause in pauses]
-    assert min(abs(back - pause) for back in returns for pause in pauses) > timeout / 2

@@ -29,10 +29,12 @@ def test_no_mapping_on_the_broker_relies_on_what_lambda_does_not_do_there(templa
             assert not {"FunctionResponseTypes", "DestinationConfig", "ScalingConfig", "FilterCriteria"} & one.keys()
 
 
-def test_the_retry_lane_gives_back_single_records(template_stack: TemplateStack) -> None:
+def test_the_retry_mapping_gives_one_record_at_a_time_and_keeps_what_failed(template_stack: TemplateStack) -> None:
+    """P5: a record that crashes the function is alone in its batch."""
     retry = template_stack.resources["PersistEventsRetry"]["Properties"]
 
     assert retry["EventSourceArn"] == {"Fn::GetAtt": ["RetryQueue", "Arn"]}
+    assert retry["BatchSize"] == 1
     assert retry["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
 
 

@@ -33,7 +33,6 @@ def persister() -> Persister:
         {name: table_settings(each) for name, each in STREAMS.items()},
         clock(),
         settings.retry_first_pause_seconds,
-        settings.retry_visibility_seconds,
         # The activity hook is the last: what it cannot do comes again, and no live copy waits for that.
         after=(
             StreamHook("ski", ride_hook),

@@ -1,8 +1,8 @@
-"""Writes what lies in the lanes into the tables. A bad record delays only itself, and never raises.
+"""Stores the records of the main lane (RabbitMQ) and the retry lane (SQS) in the tables.
 
-The main lane (RabbitMQ) has no partial answer: raising gives the whole batch back. So what cannot be stored is handed
-to the retry lane event by event, and only if that refuses too, until near the deadline, does the batch go back.
-The retry lane (SQS) is told which records failed; the others are deleted.
+The main lane has no partial batch response: an exception returns the whole batch to the broker. So events that cannot
+be stored go to the retry queue one record each, and only if SQS refuses them until near the deadline is the batch
+returned. The retry lane has a partial batch response: it names the records to keep, and SQS deletes the others.
 """
 
 from __future__ import annotations
@@ -16,30 +16,36 @@ from typing import Any
 
 from headrace.core import times
 from headrace.core.envelope import Envelope, pack
-from headrace.core.errors import PoisonRecord, RetryLaneUnavailable
+from headrace.core.errors import PoisonRecord, RetryLaneUnavailable, StoreThrottled
 from headrace.core.stream import TableSettings
 from headrace.core.times import Clock
-from headrace.persist import records
+from headrace.persist import records, retry_schedule
 from headrace.persist.records import Record
-from headrace.persist.retry_batch import TRY_MARGIN, Remaining, RetryBatch
 from headrace.persist.row_writer import AfterStore, Failed, Reason, RowWriter
-from headrace.queues.ports import BASE64, ENCODING, RetryLane, RetryRecord, fits
+from headrace.queues.ports import BASE64, ENCODING, RetryLane, RetryRecord, VisibilityChange, fits
 from headrace.queues.rabbitmq import event
 from headrace.runtime.observability import Meter, report
 from headrace.storage.ports import Store
 
 __all__ = ["AfterStore", "Persister"]
 
+TRY_MARGIN = 12.0
+"""Seconds before the deadline after which nothing more is tried: one call to a silent service may take this long."""
 FIRST_WAIT = 0.2
 LONGEST_WAIT = 5.0
-RETURNED = "Redelivered"
-"""The reason of a record that is handed on because it came back."""
+
+REDELIVERED = "Redelivered"
+"""The reason of a record that goes to the retry queue because the broker delivered it before."""
+UNKNOWN_STREAM = "unknown"
+"""The stream of a record that cannot be read. Dead letters use the same name."""
 
 Raw = Mapping[str, Any]
+Remaining = Callable[[], float]
+"""Seconds until the invocation's deadline."""
 
 
 class Persister:
-    """Stores the records of both lanes; ``tables`` are by stream name, ``after`` hears of every stored row in turn."""
+    """Stores the records of both lanes; ``tables`` are by stream name, ``after`` are the hooks, run in this order."""
 
     def __init__(
         self,
@@ -48,7 +54,6 @@ class Persister:
         tables: Mapping[str, TableSettings],
         clock: Clock,
         first_pause: int = 15,
-        visibility: int = 360,
         sleep: Callable[[float], None] = time.sleep,
         after: Sequence[AfterStore] = (),
     ) -> None:
@@ -57,106 +62,129 @@ class Persister:
         self._tables = tables
         self._clock = clock
         self._first_pause = first_pause
-        self._visibility = visibility
         self._sleep = sleep
 
     def main_lane(self, event: Mapping[str, Any], remaining: Remaining) -> None:
-        """Store a RabbitMQ event's records, or hand them to the retry lane.
+        """Store a RabbitMQ event's records, or send them to the retry queue.
 
-        What came back before may be what ended the process over it, so it is handed on unread: the retry lane finds
-        out which it is, and nobody's batch goes back until the broker parks it. What that does not take is stored here.
+        Redelivered records may have crashed the function, so they go to the retry queue unprocessed: its mapping gives
+        the function one record at a time. If SQS refuses them, they are stored here.
 
         Raises:
-            RetryLaneUnavailable: the retry lane refused some until near the deadline; the whole batch comes again.
+            RetryLaneUnavailable: SQS refused some records until near the deadline; the broker redelivers the batch.
         """
         meter = Meter()
         try:
             raws = [record for queue in event["rmqMessagesByQueue"].values() for record in queue]
-            handovers = self._store([raw for raw in raws if raw.get("redelivered") is not True], meter)
+            unstored = self._store([raw for raw in raws if raw.get("redelivered") is not True], meter)
             refused = self._hand_on([raw for raw in raws if raw.get("redelivered") is True], meter)
-            handovers += self._store(refused, meter)
-            self._hand_over(handovers, remaining, meter)
+            unstored += self._store(refused, meter)
+            self._hand_over(unstored, remaining, meter)
         finally:
             meter.flush()
 
     def retry_lane(self, event: Mapping[str, Any], remaining: Remaining = lambda: math.inf) -> dict[str, Any]:
-        """Store an SQS event's records; the answer (ReportBatchItemFailures) names those to keep.
+        """Store an SQS event's records; the partial batch response names those to keep.
 
-        A record that can never succeed is made visible at once, so that it reaches the dead lane in seconds; any other
-        waits four times longer at each receive. Before a record is touched that may end the process (one that was
-        received before), what came before it is settled: deleted from the queue if it is stored, else postponed.
+        A kept record becomes visible again after a pause that grows with each receive, and poison at once, so that it
+        reaches the dead lane in seconds.
+
+        The mapping's batch size is 1, so a record that crashes the function affects no other. A batch of several is
+        stored correctly too, but then a crash costs each of its records one try.
         """
         meter = Meter()
         try:
-            batch = RetryBatch(
-                event["Records"],
-                self._writer,
-                self._retry_lane,
-                self._tables,
-                self._first_pause,
-                self._visibility,
-                remaining,
-                meter,
-            )
-            return {"batchItemFailures": [{"itemIdentifier": each} for each in batch.store()]}
+            raws = event["Records"]
+            kept = self._store_again(raws, remaining, meter)
+            self._retry_lane.postpone([self._visibility_change(raws[index], kept[index]) for index in sorted(kept)])
+            return {"batchItemFailures": [{"itemIdentifier": raws[index]["messageId"]} for index in sorted(kept)]}
         finally:
             meter.flush()
 
+    def _store_again(self, raws: Sequence[Raw], remaining: Remaining, meter: Meter) -> dict[int, list[Reason]]:
+        """Store SQS records; by index, those to keep, with the reason of each event that is not stored."""
+        parsed: dict[int, Record] = {}
+        kept: dict[int, list[Reason]] = {}
+        for index, raw in enumerate(raws):
+            try:
+                parsed[index] = records.rows_of(records.sqs_body(raw), self._tables)
+            except PoisonRecord as error:
+                meter.count("Poison", lane="retry", reason=error.reason)
+                kept[index] = [error]
+        if remaining() < TRY_MARGIN:
+            late = StoreThrottled("no time is left in this invocation")
+            kept.update({index: [late] * len(record.rows) for index, record in parsed.items()})
+        else:
+            for failed in self._writer.write(parsed, "retry", meter):
+                kept.setdefault(failed.record, []).append(failed.reason)
+        for index, reasons in kept.items():
+            if _receives(raws[index]) >= retry_schedule.RECEIVES:
+                stream = parsed[index].stream.name if index in parsed else UNKNOWN_STREAM
+                meter.count("Dead", len(reasons), stream=stream)
+        return kept
+
+    def _visibility_change(self, raw: Raw, reasons: Sequence[Reason]) -> VisibilityChange:
+        """When a kept record is tried again. It counts as poison only if no event in it can ever be stored."""
+        poison = all(isinstance(reason, PoisonRecord) for reason in reasons)
+        seconds = 0 if poison else retry_schedule.pause_after(_receives(raw), self._first_pause)
+        return VisibilityChange(raw["receiptHandle"], seconds)
+
     def _store(self, raws: Sequence[Raw], meter: Meter) -> list[RetryRecord]:
-        """Store RabbitMQ records; what is not stored, for the retry lane."""
-        handovers: list[RetryRecord] = []
+        """Store RabbitMQ records; returns those for the retry queue."""
+        unstored: list[RetryRecord] = []
         parsed: dict[int, Record] = {}
         for index, raw in enumerate(raws):
             read = self._read(raw, meter)
             if isinstance(read, RetryRecord):
-                handovers.append(read)
+                unstored.append(read)
             else:
                 parsed[index] = read
-        handovers.extend(self._repacked(parsed, self._writer.write(parsed, "main", meter)))
-        return handovers
+        unstored.extend(self._repacked(parsed, self._writer.write(parsed, "main", meter)))
+        return unstored
 
     def _hand_on(self, raws: Sequence[Raw], meter: Meter) -> list[Raw]:
-        """Hand records to the retry lane as they are, once; those that it did not take."""
+        """Send redelivered records to the retry queue unprocessed, once; returns those that SQS refused."""
         if not raws:
             return []
         outcomes = self._retry_lane.send([self._unread(raw) for raw in raws])
         refused = [raw for raw, outcome in zip(raws, outcomes, strict=True) if outcome is not None]
-        meter.count("HandedOver", len(raws) - len(refused))
-        report(RETURNED, f"{len(raws)} records came back, {len(raws) - len(refused)} of them go on to the retry lane")
+        sent = len(raws) - len(refused)
+        meter.count("HandedOver", sent)
+        report(REDELIVERED, f"{len(raws)} records were redelivered, {sent} of them were sent to the retry queue")
         return refused
 
     def _unread(self, raw: Raw) -> RetryRecord:
-        """A RabbitMQ record's bytes, whatever they are."""
+        """A RabbitMQ record for the retry queue, whatever its bytes are."""
         try:
-            return self._handover(event.rabbit_body(raw), RETURNED)
+            return self._retry_record(event.rabbit_body(raw), REDELIVERED)
         except PoisonRecord as error:
-            return self._handover(_data(raw), error.reason, {ENCODING: BASE64})
+            return self._retry_record(_data(raw), error.reason, {ENCODING: BASE64})
 
     def _read(self, raw: Raw, meter: Meter) -> Record | RetryRecord:
-        """A RabbitMQ record's rows; or its bytes for the retry lane, if it can never be stored."""
+        """A RabbitMQ record's rows; or, if it can never be stored, a record for the retry queue."""
         body, marked = _data(raw), {ENCODING: BASE64}
         try:
             body, marked = event.rabbit_body(raw), {}
             return records.rows_of(body, self._tables)
         except PoisonRecord as error:
             meter.count("Poison", lane="main", reason=error.reason)
-            return self._handover(body, error.reason, marked)
+            return self._retry_record(body, error.reason, marked)
 
     def _repacked(self, parsed: Mapping[int, Record], failed: Sequence[Failed]) -> Iterable[RetryRecord]:
-        """Failed events in envelopes of their own: those of one record together, poison alone."""
+        """Failed events as new records: one for each poison event, the others of a record together."""
         waiting: dict[int, list[Failed]] = {}
         for each in failed:
             envelope = parsed[each.record].envelope
             if isinstance(each.reason, PoisonRecord):
-                yield self._handover(replace(envelope, events=[each.event]).encode(), each.reason.reason)
+                yield self._retry_record(replace(envelope, events=[each.event]).encode(), each.reason.reason)
             else:
                 waiting.setdefault(each.record, []).append(each)
         for record, events in waiting.items():
             rest: Envelope = replace(parsed[record].envelope, events=[each.event for each in events])
             for part in pack(rest):
-                yield self._handover(part.body, _name(events[0].reason))
+                yield self._retry_record(part.body, _name(events[0].reason))
 
-    def _handover(self, body: bytes, reason: str, more: Mapping[str, str] | None = None) -> RetryRecord:
+    def _retry_record(self, body: bytes, reason: str, more: Mapping[str, str] | None = None) -> RetryRecord:
         return RetryRecord(
             body,
             {
@@ -168,8 +196,9 @@ class Persister:
             },
         )
 
-    def _hand_over(self, handovers: Sequence[RetryRecord], remaining: Remaining, meter: Meter) -> None:
-        left = list(handovers)
+    def _hand_over(self, unstored: Sequence[RetryRecord], remaining: Remaining, meter: Meter) -> None:
+        """Send records to the retry queue, again and again until near the deadline."""
+        left = list(unstored)
         wait = FIRST_WAIT
         while left:
             outcomes = self._retry_lane.send(left)
@@ -179,13 +208,18 @@ class Persister:
                 return
             left = refused
             message = next(outcome.message for outcome in outcomes if outcome is not None)
-            report("RetryLaneUnavailable", f"records wait for the retry lane: {message}", level="error")
+            report("RetryLaneUnavailable", f"records wait for the retry queue: {message}", level="error")
             pause = random.uniform(wait / 2, wait)  # noqa: S311
-            # A record too large for SQS is never taken: the sooner the batch goes back, the sooner the broker parks it.
+            # SQS never takes a record that is too large: return the batch at once, so that the broker parks it soon.
             if remaining() - pause < TRY_MARGIN or not any(fits(record) for record in left):
-                raise RetryLaneUnavailable(f"{len(left)} records could neither be stored nor handed on")
+                raise RetryLaneUnavailable(f"{len(left)} records could neither be stored nor sent to the retry queue")
             self._sleep(pause)
             wait = min(wait * 2, LONGEST_WAIT)
+
+
+def _receives(raw: Raw) -> int:
+    """How often SQS has delivered this record, this time included."""
+    return max(1, int(raw.get("attributes", {}).get("ApproximateReceiveCount", "1")))
 
 
 def _data(raw: Raw) -> bytes:

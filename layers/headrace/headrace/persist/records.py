@@ -1,6 +1,6 @@
-"""Records of both triggers as bytes, and bytes as rows to write: the one validator of what lies in a lane.
+"""Parses and validates records: the bytes of an SQS record, and the rows of any record.
 
-Whoever looks at a record later (a dead letter, say) runs it through :func:`rows_of` again and gets the same reason.
+This is the only validator. :func:`rows_of` gives the same reason again for a dead letter that is inspected later.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headrace.streams.registry import stream_named
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One event of a record: its row, or why it can never have one."""
+    """One event of a record: its row, or why it can never be stored."""
 
     event: dict[str, Any]
     item: Item | None
@@ -29,7 +29,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a record came to."""
+    """A record that was parsed, with a row per event."""
 
     stream: Stream
     envelope: Envelope
@@ -37,7 +37,7 @@ class Record:
 
 
 def sqs_body(record: Mapping[str, Any]) -> bytes:
-    """The bytes of an SQS record, as they were handed to the retry lane.
+    """The bytes of an SQS record, as they were sent to the retry queue.
 
     Raises:
         PoisonRecord: not_base64.

@@ -1,4 +1,4 @@
-"""Rows of either lane into their tables, and what follows from rows that are stored."""
+"""Writes rows into their tables and runs the hooks on the rows that are stored."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from headrace.storage.ports import Failure, Store, Table
 from headrace.streams.registry import STREAMS
 
 Reason = Failure | FollowUpUnavailable
-"""Why an event comes again: it is not stored, or what must follow from it is not done."""
+"""Why an event is retried: it is not stored, or a hook on the stored row failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """An event that comes again, the index of its record, and why."""
+    """An event to retry, the index of its record, and why."""
 
     record: int
     event: dict[str, Any]
@@ -28,19 +28,19 @@ class Failed:
 
 
 class AfterStore(Protocol):
-    """What else follows from rows that are in the table now: a live copy, a fresher cache."""
+    """A hook that runs after rows are stored: it publishes a live copy or updates a cache, for example."""
 
     def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Reason | None]:
-        """One outcome per item, in order. Must not raise, and may be told of the same item again.
+        """Handle stored items; returns one outcome per item, in order. Must not raise.
 
-        A failure sends the item's event through the retry lane, where it is stored and told again. So only what
-        answers depend on may fail; what is best effort reports its trouble itself and returns no failure.
+        The same item may come again. A failure sends the item's event to the retry lane, where it is stored and
+        handled again. So return a failure only for work that answers depend on; best-effort work logs its own errors.
         """
         ...
 
 
 class RowWriter:
-    """Writes the rows of records; ``tables`` are by stream name, ``after`` hears of every stored row in turn."""
+    """Writes the rows of records; ``tables`` are by stream name, ``after`` are the hooks, run in this order."""
 
     def __init__(self, store: Store, tables: Mapping[str, TableSettings], after: Sequence[AfterStore]) -> None:
         self._store = store
@@ -48,7 +48,7 @@ class RowWriter:
         self._after = after
 
     def write(self, parsed: Mapping[int, Record], lane: Lane, meter: Meter) -> list[Failed]:
-        """Store every row of all records, one call per stream; the events that are not stored."""
+        """Store every row of all records, one call per stream; returns the events to retry."""
         failed: list[Failed] = []
         for name, stream in STREAMS.items():
             rows = [(index, row) for index, record in parsed.items() if record.stream is stream for row in record.rows]
@@ -75,22 +75,22 @@ class RowWriter:
         if good:
             key = (stream.partition_key, stream.sort_key)
             table = Table(self._tables[stream.name].table, key, stream.keeps_first)
-            outcomes = self._tell(stream, good, self._store.put_many(table, [item for _, _, item in good]))
+            outcomes = self._run_hooks(stream, good, self._store.put_many(table, [item for _, _, item in good]))
             for (index, event, _), reason in zip(good, outcomes, strict=True):
                 if reason is not None:
                     failed.append(Failed(index, event, reason))
         return failed
 
-    def _tell(
+    def _run_hooks(
         self, stream: Stream, rows: Sequence[tuple[int, dict[str, Any], Item]], outcomes: Sequence[Failure | None]
     ) -> Sequence[Reason | None]:
-        """``outcomes`` with what went wrong after storing."""
+        """``outcomes`` of storing, with the failures of the hooks."""
         reasons: list[Reason | None] = list(outcomes)
-        for listener in self._after:
+        for hook in self._after:
             stored = [at for at, reason in enumerate(reasons) if reason is None]
             if not stored:
                 break
-            heard = listener.stored(stream, [rows[at][2] for at in stored])
-            for at, reason in zip(stored, heard, strict=True):
+            found = hook.stored(stream, [rows[at][2] for at in stored])
+            for at, reason in zip(stored, found, strict=True):
                 reasons[at] = reason
         return reasons

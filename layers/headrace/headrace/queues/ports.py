@@ -84,10 +84,6 @@ class RetryLane(Protocol):
         """Change when records are seen again, as far as possible: what fails keeps the queue's own time."""
         ...
 
-    def delete(self, receipts: Sequence[str]) -> None:
-        """Take received records that are stored out of the queue, as far as possible: what fails may come again."""
-        ...
-
 
 def to_text(record: RetryRecord) -> tuple[str, dict[str, str]]:
     """The body and attributes as SQS takes them: bytes that it would refuse travel as base64, marked so.

@@ -129,7 +129,6 @@ class PersistSettings(RetryLaneSettings, BreakerSettings):
     persist_parallel_writes: int = Field(default=8, ge=1, le=64, description="a whole number from 1 to 64")
     persist_retry_seconds: float = Field(default=3.0, gt=0, le=3, description="seconds, above 0 and at most 3")
     retry_first_pause_seconds: int = Field(default=15, ge=1, le=900, description="whole seconds from 1 to 900")
-    retry_visibility_seconds: int = Field(default=360, ge=1, le=43200, description="whole seconds from 1 to 43200")
 
 
 class RoomSettings(Settings):

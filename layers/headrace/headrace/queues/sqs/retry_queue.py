@@ -42,10 +42,6 @@ class SqsRetryLane:
         ]
         self._at_once(self._postpone_batch, _slices(entries))
 
-    def delete(self, receipts: Sequence[str]) -> None:
-        entries = [{"Id": str(index), "ReceiptHandle": receipt} for index, receipt in enumerate(receipts)]
-        self._at_once(self._delete_batch, _slices(entries))
-
     def _at_once(self, call: Callable[[list[Entry]], Any], groups: list[list[Entry]]) -> list[Any]:
         if not groups:
             return []
@@ -81,13 +77,6 @@ class SqsRetryLane:
             self._client.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
         except AWS_ERRORS:
             # The queue's own visibility timeout holds then: the record comes later, and nothing is lost.
-            return
-
-    def _delete_batch(self, entries: list[Entry]) -> None:
-        try:
-            self._client.delete_message_batch(QueueUrl=self._url, Entries=entries)
-        except AWS_ERRORS:
-            # The mapping deletes it once more; and a record that comes again is the same row again.
             return
 
 
