@@ -513,12 +513,12 @@ def test_whoever_stores_and_whoever_counts_mean_the_same_settling_time_and_shard
     [(CHAT, "ChatMessagesTable", "TimeIndex"), (ADS, "AdClicksTable", "TimeIndex"), (ADS, "AdClicksTable", "AdIndex")],
 )
 def test_the_indexes_hold_what_slots_are_made_of(stack: Stack, stream: Stream, table: str, index: str) -> None:
-    assert stream.slot_dimensions is not None
+    assert stream.analytics_dimensions is not None
     (found,) = [
         one for one in stack.resources[table]["Properties"]["GlobalSecondaryIndexes"] if one["IndexName"] == index
     ]
     keys = {one["AttributeName"] for one in found["KeySchema"]} | {stream.partition_key, stream.sort_key}
-    wanted = {stream.slot_dimensions.user, *stream.slot_dimensions.groups, "expiresAt"}
+    wanted = {stream.analytics_dimensions.user, *stream.analytics_dimensions.groups, "expiresAt"}
     assert set(found["Projection"]["NonKeyAttributes"]) == wanted - keys
 
 

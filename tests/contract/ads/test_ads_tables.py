@@ -81,7 +81,7 @@ def _store(numbers: range, shift: int = 0) -> None:
     rows = [ADS.item(ADS.accept(each, SERVER).event, now, CLICKS) for each in clicks]
     store = DynamoStore(parallel=4, retry_seconds=5)
     key = (ADS.partition_key, ADS.sort_key)
-    assert store.put_many(Table(CLICKS.table, key, ADS.keeps_first), rows) == [None] * len(rows)
+    assert store.put_many(Table(CLICKS.table, key, ADS.insert_only), rows) == [None] * len(rows)
     store.close()
 
 

@@ -14,7 +14,7 @@ from headrace.storage.ports import Table
 from tests.contract.storage.played_store import Played, refusal
 from tests.contract.tables import TABLE, item, made_table, scan
 
-FIRST = Table(TABLE.name, TABLE.key, keeps_first=True)
+FIRST = Table(TABLE.name, TABLE.key, insert_only=True)
 
 
 @pytest.fixture

@@ -80,7 +80,7 @@ def parse_request(
     Raises:
         InvalidRequest: names every parameter that is wrong, what came, and what is allowed.
     """
-    narrowing = _narrowing(stream.slot_dimensions) if by is None else ()
+    narrowing = _narrowing(stream.analytics_dimensions) if by is None else ()
     taken = _Query(dict(query or {}), ("from", "to", *more, *narrowing))
     window = _window(taken)
     top = taken.take("top", _whole_number, "is not a whole number", _TOP_FORM) if "top" in more else None

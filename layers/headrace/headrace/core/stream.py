@@ -105,8 +105,8 @@ class Stream:
     ``table_setting`` and ``retention_setting`` name the variables with its table and its days to keep.
     ``listener`` makes what hears of its stored rows, ``gate`` what may refuse valid events; each is made once per
     environment, where it is used.
-    A stream with ``slot_dimensions`` has slots (``headrace.analytics``).
-    With ``keeps_first`` a row that is there stays as it is, whatever is put under its key later.
+    A stream with ``analytics_dimensions`` has slots (``headrace.analytics``).
+    With ``insert_only`` a row that is there stays as it is, whatever is put under its key later.
     """
 
     name: str
@@ -121,5 +121,5 @@ class Stream:
     indexes: tuple[Index, ...] = ()
     listener: Callable[[], Listener] | None = None
     gate: Callable[[], Entrance] | None = None
-    slot_dimensions: AnalyticsDimensions | None = None
-    keeps_first: bool = False
+    analytics_dimensions: AnalyticsDimensions | None = None
+    insert_only: bool = False

@@ -74,7 +74,7 @@ class RowWriter:
         good = [(index, row.event, row.item) for index, row in rows if row.item is not None]
         if good:
             key = (stream.partition_key, stream.sort_key)
-            table = Table(self._tables[stream.name].table, key, stream.keeps_first)
+            table = Table(self._tables[stream.name].table, key, stream.insert_only)
             outcomes = self._tell(stream, good, self._store.put_many(table, [item for _, _, item in good]))
             for (index, event, _), reason in zip(good, outcomes, strict=True):
                 if reason is not None:

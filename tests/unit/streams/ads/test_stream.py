@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -149,7 +150,7 @@ def test_a_click_id_of_another_sender_is_another_click() -> None:
 
 @pytest.mark.parametrize("days", [1, 7, 90])
 def test_a_click_id_counts_once_for_seven_days_at_least(days: int) -> None:
-    table = CLICKS.model_copy(update={"retention_days": days})
+    table = replace(CLICKS, retention_days=days)
     row = ADS.item(ADS.accept(click(), SERVER).event, NOW, table)
 
     assert row["expiresAt"] * 1_000_000 >= NOW + max(days, ONCE_DAYS) * DAY

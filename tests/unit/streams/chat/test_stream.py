@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -199,7 +200,7 @@ def test_a_row_has_the_keys_of_all_indexes() -> None:
 def test_a_row_stays_for_ever_when_there_is_no_retention() -> None:
     stamped = CHAT.accept(message(), sender())
 
-    assert "expiresAt" not in CHAT.item(stamped.event, CLOCK.now(), TABLE.model_copy(update={"retention_days": 0}))
+    assert "expiresAt" not in CHAT.item(stamped.event, CLOCK.now(), replace(TABLE, retention_days=0))
 
 
 @pytest.mark.parametrize(

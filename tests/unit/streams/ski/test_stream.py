@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -153,7 +154,7 @@ def test_whoever_sends_a_ride_again_on_the_same_day_changes_nothing_of_its_row()
 def test_rides_are_kept_for_ever_when_nothing_else_is_said() -> None:
     event = SKI.accept(ride(), GATE).event
 
-    assert "expiresAt" not in SKI.item(event, NOW, RIDES.model_copy(update={"retention_days": 0}))
+    assert "expiresAt" not in SKI.item(event, NOW, replace(RIDES, retention_days=0))
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ class DynamoStore:
         rows, keys = one_of_each(table, items)
         put = _Put(self._client, table, time.monotonic() + self._retry_seconds)
         failures: dict[Key, Failure] = {}
-        if table.keeps_first:
+        if table.insert_only:
             # Written by the same deadline: whoever looked long ago may not write over what has come since.
             look = _Look(self._client, table, put.deadline)
             failures = self._all(look, key_chunks(table, rows))
@@ -133,7 +133,7 @@ class _Put:
         while True:
             if self._away.is_set():
                 return dict.fromkeys(rows, StoreUnavailable("the table is away"))
-            if self._table.keeps_first and time.monotonic() >= self.deadline:
+            if self._table.insert_only and time.monotonic() >= self.deadline:
                 return dict.fromkeys(rows, _throttled())
             try:
                 left, failure = self._call(rows), _throttled()
