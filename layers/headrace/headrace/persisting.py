@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from headrace.analytics.late_events import LateEvents
+from headrace.bootstrap.ski import ride_hook
 from headrace.core.times import SystemClock
 from headrace.listening import live_listener
 from headrace.operations.breaker_status import BreakerStatus
@@ -27,7 +28,8 @@ from headrace.storage.redis import RedisCache
 from headrace.streams.chat.activity import UPDATES_AT_ONCE, ActivityHook, DynamoRoomActivity
 from headrace.streams.chat.newest_page_cache import NewestPageHook
 from headrace.streams.chat.write_rights import CheckedStore
-from headrace.streams.registry import STREAMS, StreamListeners
+from headrace.streams.registry import STREAMS, StreamHooks
+from headrace.streams.ski.stream import SKI
 
 
 @functools.cache
@@ -45,7 +47,13 @@ def persister() -> Persister:
         settings.retry_first_pause_seconds,
         settings.retry_visibility_seconds,
         # Last, since what it could not do comes again: no live copy waits for that.
-        after=(StreamListeners(), NewestPageHook(cache), live_listener(cache), late_events(cache), last_activity()),
+        after=(
+            StreamHooks({SKI.name: ride_hook}),
+            NewestPageHook(cache),
+            live_listener(cache),
+            late_events(cache),
+            last_activity(),
+        ),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
+from headrace.bootstrap.ski import ride_gate
 from headrace.core.times import SystemClock
 from headrace.ingest.acceptor import Acceptor
 from headrace.ingest.gate import Gate
@@ -21,7 +22,7 @@ from headrace.runtime.settings import CacheSettings, EnvironmentSettings, RateSe
 from headrace.storage.redis import RedisCache
 from headrace.streams.chat.frames import Frames
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.registry import stream_gates
+from headrace.streams.ski.stream import SKI
 
 
 @functools.cache
@@ -33,7 +34,7 @@ def frames() -> Frames:
 @functools.cache
 def http_writes() -> HttpWrites:
     """Answers HTTP writes."""
-    accepting = acceptor({CHAT.name: gate(), **stream_gates()}, throttle())
+    accepting = acceptor({CHAT.name: gate(), SKI.name: ride_gate()}, throttle())
     return HttpWrites(accepting, WriteSettings.read().scope_prefix)
 
 

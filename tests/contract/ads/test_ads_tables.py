@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headrace.analytics.requests import parse_request
+from headrace.analytics.requests import StepQuery, TopQuery
 from headrace.analytics.scanner import Deadline, Scanner
 from headrace.analytics.windows import Analytics
 from headrace.api.paging.cursors import CursorSigner
@@ -119,10 +119,10 @@ def test_counts_come_from_all_shards_and_are_kept(table: Any, redis_node: RedisN
     def ask() -> tuple[dict[str, Any], dict[str, Any], float]:
         scanner = Scanner(DynamoColumns(columns_client(4)), CLICKS.table, 8, clock, 4)
         analytics = Analytics(scanner, cache, clock, 10)
-        stats = parse_request(ADS, {**window, "step": "60"}, "step", by={"adId": "ad-1"})
-        top = parse_request(ADS, {**window, "top": "2"}, "top", by={})
+        stats = StepQuery.model_validate({**window, "step": "60"}).of(ADS, ("adId", "ad-1"))
+        top = TopQuery.model_validate({**window, "top": "2"}).of(ADS)
         deadline = Deadline(60)
-        found = stats_body(analytics, ANALYST, stats, deadline), top_body(analytics, ANALYST, top, deadline)
+        found = stats_body(analytics, stats, deadline), top_body(analytics, top, deadline)
         return *found, analytics.units
 
     ask()

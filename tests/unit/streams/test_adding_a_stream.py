@@ -29,7 +29,7 @@ from headrace.queues.memory import MemoryDeadLane, MemoryPublisher, MemoryRetryL
 from headrace.runtime.settings import table_settings
 from headrace.storage.memory import MemoryReader, MemoryStore
 from headrace.storage.ports import RangeQuery
-from headrace.streams.registry import STREAMS, StreamListeners, stream_gates
+from headrace.streams.registry import STREAMS, StreamHooks
 from tests.unit.stack import ROOT
 from tests.worlds.ski_world import event
 from tests.worlds.write_path import rabbit_event, received_event
@@ -108,8 +108,6 @@ DOORS = Stream(
     retention_setting="DOORS_RETENTION_DAYS",
     partition_key="doorId",
     sort_key="timestampSk",
-    listener=lambda: BELL,
-    gate=Walls,
 )
 ROUTES = {"POST /doors/{doorId}/openings": single(DOORS, "doorId"), "POST /openings/batch": batch(DOORS)}
 
@@ -132,8 +130,10 @@ class House:
         self.broker = MemoryPublisher(names.persist_queues(4))
         self.retry = MemoryRetryLane(self.clock)
         self.store = MemoryStore()
-        self.http = HttpWrites(Acceptor(self.broker, self.retry, 4, self.clock, stream_gates()), "")
-        self.persister = Persister(self.store, self.retry, tables, self.clock, after=(StreamListeners(),))
+        self.http = HttpWrites(Acceptor(self.broker, self.retry, 4, self.clock, {DOORS.name: Walls()}), "")
+        self.persister = Persister(
+            self.store, self.retry, tables, self.clock, after=(StreamHooks({DOORS.name: lambda: BELL}),)
+        )
         self.letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, tables, self.clock)
 
     def post(self, route: str, body: Any, **path: str) -> tuple[int, list[dict[str, Any]]]:

@@ -17,18 +17,16 @@ from typing import Any
 from headrace.core import times
 from headrace.core.envelope import Envelope, pack
 from headrace.core.errors import PoisonRecord, RetryLaneUnavailable
-from headrace.core.stream import TableSettings
+from headrace.core.stream import StoredHook, TableSettings
 from headrace.core.times import Clock
 from headrace.persist import records
 from headrace.persist.records import Record
 from headrace.persist.retry_batch import TRY_MARGIN, Remaining, RetryBatch
-from headrace.persist.row_writer import AfterStore, Failed, Reason, RowWriter
+from headrace.persist.row_writer import Failed, Reason, RowWriter
 from headrace.queues.ports import BASE64, ENCODING, RetryLane, RetryRecord, fits
 from headrace.queues.rabbitmq import event
 from headrace.runtime.observability import Meter, report
 from headrace.storage.ports import Store
-
-__all__ = ["AfterStore", "Persister"]
 
 FIRST_WAIT = 0.2
 LONGEST_WAIT = 5.0
@@ -39,7 +37,7 @@ Raw = Mapping[str, Any]
 
 
 class Persister:
-    """Stores the records of both lanes; ``tables`` are by stream name, ``after`` hears of every stored row in turn."""
+    """Stores the records of both lanes; ``tables`` are by stream name, ``after`` are notified in turn."""
 
     def __init__(
         self,
@@ -50,7 +48,7 @@ class Persister:
         first_pause: int = 15,
         visibility: int = 360,
         sleep: Callable[[float], None] = time.sleep,
-        after: Sequence[AfterStore] = (),
+        after: Sequence[StoredHook] = (),
     ) -> None:
         self._writer = RowWriter(store, tables, after)
         self._retry_lane = retry_lane

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from headrace.core.errors import FollowUpUnavailable, Lane, PoisonRecord, echo
 from headrace.core.items import Item
-from headrace.core.stream import Stream, TableSettings
+from headrace.core.stream import StoredHook, Stream, TableSettings
 from headrace.persist.records import Record, Row
 from headrace.runtime.observability import Meter, report
 from headrace.storage.ports import Failure, Store, Table
@@ -27,22 +27,10 @@ class Failed:
     reason: Reason
 
 
-class AfterStore(Protocol):
-    """What else follows from rows that are in the table now: a live copy, a fresher cache."""
-
-    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Reason | None]:
-        """One outcome per item, in order. Must not raise, and may be told of the same item again.
-
-        A failure sends the item's event through the retry lane, where it is stored and told again. So only what
-        answers depend on may fail; what is best effort reports its trouble itself and returns no failure.
-        """
-        ...
-
-
 class RowWriter:
-    """Writes the rows of records; ``tables`` are by stream name, ``after`` hears of every stored row in turn."""
+    """Writes the rows of records; ``tables`` are by stream name, ``after`` are notified of stored rows, in turn."""
 
-    def __init__(self, store: Store, tables: Mapping[str, TableSettings], after: Sequence[AfterStore]) -> None:
+    def __init__(self, store: Store, tables: Mapping[str, TableSettings], after: Sequence[StoredHook]) -> None:
         self._store = store
         self._tables = tables
         self._after = after

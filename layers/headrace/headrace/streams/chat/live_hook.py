@@ -21,7 +21,7 @@ from headrace.streams.chat.stream import CHAT
 
 
 class LiveHook:
-    """An :class:`~headrace.persist.persister.AfterStore` that publishes live copies, and lets no event fail for it."""
+    """An :class:`~headrace.core.stream.StoredHook` that publishes live copies, and lets no event fail for it."""
 
     def __init__(self, audience: SubscriberHints, publisher: LivePublisher) -> None:
         self._audience = audience

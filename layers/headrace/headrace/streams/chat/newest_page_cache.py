@@ -89,7 +89,7 @@ def _decoded(value: bytes, now: int) -> CachedPage | None:
 
 
 class NewestPageHook:
-    """Deletes what is kept of the rooms that new messages are in: an :class:`~headrace.persist.persister.AfterStore`.
+    """Deletes what is kept of the rooms that new messages are in: an :class:`~headrace.core.stream.StoredHook`.
 
     Best effort, in one round trip. Where it fails, a page is old for as long as it is kept.
     """

@@ -25,7 +25,7 @@ REMEMBERED = 10_000
 
 
 class SeasonGate:
-    """A :class:`~headrace.streams.chat.write_rights.Gate` for rides."""
+    """A :class:`~headrace.ingest.gate.Gate` for rides."""
 
     def __init__(self, resorts: Callable[[], Resorts], monotonic: Callable[[], float] = time.monotonic) -> None:
         self._resorts = resorts

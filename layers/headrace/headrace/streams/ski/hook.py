@@ -21,7 +21,7 @@ AHEAD = 2_000
 
 
 class RideHook:
-    """An :class:`~headrace.persist.persister.AfterStore`: one round trip to the cache per batch.
+    """An :class:`~headrace.core.stream.StoredHook`: one round trip to the cache per batch.
 
     While the cache is away, one small write per resort and two seconds. Only if the table of resorts refuses that too
     do rides go through the retry lane, to be told again.
