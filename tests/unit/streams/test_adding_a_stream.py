@@ -121,7 +121,7 @@ def added(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class House:
-    """The lanes, wired as writing.py and persisting.py wire them."""
+    """The lanes, put together as bootstrap puts them together."""
 
     def __init__(self) -> None:
         environ = {"DOORS_TABLE": "Doors", "DOORS_RETENTION_DAYS": "7"}
@@ -131,9 +131,8 @@ class House:
         self.retry = MemoryRetryLane(self.clock)
         self.store = MemoryStore()
         self.http = HttpWrites(Acceptor(self.broker, self.retry, 4, self.clock, {DOORS.name: Walls()}), "")
-        self.persister = Persister(
-            self.store, self.retry, tables, self.clock, after=(StreamHooks({DOORS.name: lambda: BELL}),)
-        )
+        hooks = StreamHooks({DOORS.name: lambda: BELL})
+        self.persister = Persister(self.store, self.retry, tables, self.clock, after=(hooks,))
         self.letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, tables, self.clock)
 
     def post(self, route: str, body: Any, **path: str) -> tuple[int, list[dict[str, Any]]]:

@@ -31,7 +31,9 @@ class Params(BaseModel):
     fields. A body may be left out where ``is_optional``.
     """
 
-    model_config = ConfigDict(strict=True, frozen=True, populate_by_name=True, alias_generator=to_camel)
+    model_config = ConfigDict(
+        strict=True, frozen=True, populate_by_name=True, alias_generator=to_camel, defer_build=True
+    )
 
     refusal: ClassVar[str] = "{field} {message}"
     unknown: ClassVar[str] = "is not a parameter of this route"
