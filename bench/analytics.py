@@ -39,28 +39,41 @@ MOVES = 10
 """One for each minute of a ten-minute slot: when it is complete, a move costs more."""
 
 
+class Unhurried:
+    """Lambda's context of an invocation with time enough."""
+
+    @staticmethod
+    def get_remaining_time_in_millis() -> int:
+        return 100_000_000
+
+
 class Environment:
     """One environment of read_analytics, and the clock and cache that all of them share."""
 
     def __init__(self, clock: Any, cache_port: int) -> None:
+        from headrace.analytics.requests import TopQuery, filtered
+        from headrace.analytics.routes import StreamAnalytics, window
         from headrace.analytics.scanner import Scanner
         from headrace.analytics.windows import Analytics
+        from headrace.api.router import HttpRouter, Route
+        from headrace.core.times import SystemClock
         from headrace.runtime.settings import CacheSettings
         from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
         from headrace.storage.redis import RedisCache, connect
+        from headrace.streams.chat.stream import CHAT
 
         settings = CacheSettings(cache_endpoint=f"127.0.0.1:{cache_port}", cache_tls=False)
         # Patient: other work on this machine must not turn a hit into a miss.
         cache = RedisCache(lambda: connect(settings, 5.0))
         reader = DynamoColumns(columns_client(SHARDS))
         self.analytics = Analytics(Scanner(reader, TABLE, SHARDS, clock, SHARDS), cache, clock, SETTLE)
+        routes = {"GET /analytics/window": Route(window, query=filtered(TopQuery, CHAT))}
+        self.router = HttpRouter(routes, lambda: StreamAnalytics(CHAT, self.analytics), SystemClock())
 
     def ask(self, start: int, end: int) -> tuple[float, float, dict[str, Any]]:
         """Milliseconds, read units, and the answer."""
-        from headrace import analysing
         from headrace.core import times
 
-        analysing.analytics = lambda: self.analytics
         claims = {"sub": "bench", "scope": "analytics:read", "exp": "4102444800"}
         event = {
             "routeKey": "GET /analytics/window",
@@ -68,7 +81,7 @@ class Environment:
             "queryStringParameters": {"from": times.iso(start), "to": times.iso(end)},
         }
         units, began = self.analytics.units, time.perf_counter()
-        answer = analysing.answer_analytics(event, 100_000)
+        answer = self.router(event, Unhurried)
         took = (time.perf_counter() - began) * 1000
         if answer["statusCode"] != 200:
             raise SystemExit(answer["body"])
@@ -221,7 +234,7 @@ def main(sizes: list[int], day: int, calls: int) -> None:
     # Millions of rows in the emulator's memory.
     os.environ.setdefault("NODE_OPTIONS", "--max-old-space-size=12000")
     os.environ["POWERTOOLS_METRICS_DISABLED"] = "true"
-    import headrace.analysing  # noqa: F401 - now: a run takes long, and the code may be worked on meanwhile
+    import headrace.analytics.routes  # noqa: F401 - now: a run takes long, and the code may change meanwhile
 
     slot_costs()
     for case in [*sizes, None] if day else sizes:

@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+from headrace.analytics.requests import StepQuery, TopQuery
+from headrace.api.paging.request import PageRequest
+from headrace.api.router import Route
+from headrace.bootstrap.ads import ads_services
+from headrace.bootstrap.api import http_api
+from headrace.core.caller import ANALYTICS_READ, CHAT_READ
+from headrace.core.errors import InvalidCursor, StoreUnavailable
+from headrace.streams.ads.routes import (
+    AdPath,
+    ClickPage,
+    StatsAnswer,
+    TopAnswer,
+    UserPath,
+    ad_clicks,
+    stats,
+    top,
+    user_clicks,
+)
 
-from headrace.ads.asking import answer_ads
-from headrace.api.statistics import timed
-from headrace.streams.ads.routes import AdsRoutes
+READ = (ANALYTICS_READ,)
+PAGE_ERRORS = (InvalidCursor, StoreUnavailable)
 
 ROUTES = {
-    "GET /ads/{adId}/clicks": AdsRoutes.ad_clicks,
-    "GET /users/{userId}/clicks": AdsRoutes.user_clicks,
-    "GET /ads/{adId}/stats": AdsRoutes.stats,
-    "GET /ads/top": AdsRoutes.top,
+    "GET /ads/{adId}/clicks": Route(
+        ad_clicks, scopes=READ, path=AdPath, query=PageRequest, answer=ClickPage, errors=PAGE_ERRORS
+    ),
+    "GET /users/{userId}/clicks": Route(
+        user_clicks,
+        scopes=(CHAT_READ, ANALYTICS_READ),
+        path=UserPath,
+        query=PageRequest,
+        answer=ClickPage,
+        errors=PAGE_ERRORS,
+    ),
+    "GET /ads/{adId}/stats": Route(
+        stats, scopes=READ, path=AdPath, query=StepQuery, answer=StatsAnswer, errors=(StoreUnavailable,)
+    ),
+    "GET /ads/top": Route(top, scopes=READ, query=TopQuery, answer=TopAnswer, errors=(StoreUnavailable,)),
 }
 
-
-@timed
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Answer the question; one that cannot be asked is an answer too."""
-    route = ROUTES.get(event["routeKey"], AdsRoutes.unknown)
-    return answer_ads(event, route, context.get_remaining_time_in_millis() / 1000)
+handler = http_api(ROUTES, ads_services)

@@ -1,14 +1,39 @@
-"""GET /analytics/window, /analytics/active-users, /analytics/series: totals, rates and unique users of a window."""
+"""Totals, rates and unique users of any window of chat messages."""
 
 from __future__ import annotations
 
-from typing import Any
+from headrace.analytics.requests import StepQuery, TopQuery, WindowQuery, filtered
+from headrace.analytics.responses import ActiveUsersAnswer, SeriesAnswer, WindowAnswer
+from headrace.analytics.routes import active_users, series, window
+from headrace.api.router import Route
+from headrace.bootstrap.analytics import chat_analytics
+from headrace.bootstrap.api import http_api
+from headrace.core.caller import ANALYTICS_READ
+from headrace.core.errors import StoreUnavailable
+from headrace.streams.chat.stream import CHAT
 
-from headrace.analysing import answer_analytics
-from headrace.api.statistics import timed
+ROUTES = {
+    "GET /analytics/window": Route(
+        window,
+        scopes=(ANALYTICS_READ,),
+        query=filtered(TopQuery, CHAT),
+        answer=WindowAnswer,
+        errors=(StoreUnavailable,),
+    ),
+    "GET /analytics/active-users": Route(
+        active_users,
+        scopes=(ANALYTICS_READ,),
+        query=filtered(WindowQuery, CHAT),
+        answer=ActiveUsersAnswer,
+        errors=(StoreUnavailable,),
+    ),
+    "GET /analytics/series": Route(
+        series,
+        scopes=(ANALYTICS_READ,),
+        query=filtered(StepQuery, CHAT),
+        answer=SeriesAnswer,
+        errors=(StoreUnavailable,),
+    ),
+}
 
-
-@timed
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Answer what was asked of the window."""
-    return answer_analytics(event, context.get_remaining_time_in_millis() / 1000)
+handler = http_api(ROUTES, chat_analytics)

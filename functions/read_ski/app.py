@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
+from headrace.api.router import Route
+from headrace.bootstrap.api import http_api
+from headrace.bootstrap.ski import ski_services
+from headrace.core.caller import ANALYTICS_READ, EVENTS_WRITE, OPS
+from headrace.core.errors import CacheUnavailable, NotFound, StoreUnavailable
+from headrace.streams.ski import answers
+from headrace.streams.ski import routes as ski
 
-from headrace.api.statistics import timed
-from headrace.ski.asking import ski_routes
-from headrace.streams.ski.routes import SkiRoutes
+READ, WRITE = (ANALYTICS_READ,), (EVENTS_WRITE,)
+TABLE = (StoreUnavailable,)
+ERRORS = (NotFound, StoreUnavailable)
 
 ROUTES = {
-    "GET /skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}": SkiRoutes.day_vertical,
-    "GET /skiers/{skierID}/vertical": SkiRoutes.totals,
-    "GET /skiers/seasons/{seasonID}/skiers/{skierID}": SkiRoutes.days,
-    "GET /skiers/seasons/{seasonID}/days/{dayID}/skiers/{skierID}": SkiRoutes.lifts,
-    "GET /resorts/{resortID}/seasons/{seasonID}/day/{dayID}/skiers": SkiRoutes.unique_skiers,
-    "GET /resorts/{resortID}/seasons/{seasonID}/days/{dayID}/lifts/{liftID}": SkiRoutes.lift_rides,
-    "GET /resorts/{resortID}/seasons/{seasonID}/days/{dayID}/hours": SkiRoutes.hours,
-    "GET /resorts": SkiRoutes.resorts,
-    "GET /resorts/{resortID}/seasons": SkiRoutes.seasons,
-    "POST /resorts/{resortID}/seasons": SkiRoutes.add_season,
-    "GET /statistics": SkiRoutes.statistics,
+    "GET /skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}": Route(
+        ski.day_vertical, READ, ski.SkierResortDayPath, answer=int, errors=ERRORS
+    ),
+    "GET /skiers/{skierID}/vertical": Route(
+        ski.totals, READ, ski.SkierPath, query=ski.TotalsQuery, answer=answers.Totals, errors=ERRORS
+    ),
+    "GET /skiers/seasons/{seasonID}/skiers/{skierID}": Route(
+        ski.days, READ, ski.SkierSeasonPath, answer=answers.Days, errors=ERRORS
+    ),
+    "GET /skiers/seasons/{seasonID}/days/{dayID}/skiers/{skierID}": Route(
+        ski.lifts, READ, ski.SkierDayPath, answer=answers.DayLifts, errors=ERRORS
+    ),
+    "GET /resorts/{resortID}/seasons/{seasonID}/day/{dayID}/skiers": Route(
+        ski.unique_skiers, READ, ski.ResortDayPath, answer=answers.UniqueSkiers, errors=ERRORS
+    ),
+    "GET /resorts/{resortID}/seasons/{seasonID}/days/{dayID}/lifts/{liftID}": Route(
+        ski.lift_rides, READ, ski.LiftDayPath, answer=answers.LiftRides, errors=ERRORS
+    ),
+    "GET /resorts/{resortID}/seasons/{seasonID}/days/{dayID}/hours": Route(
+        ski.hours, READ, ski.ResortDayPath, answer=answers.Hours, errors=ERRORS
+    ),
+    "GET /resorts": Route(ski.resorts, READ, answer=answers.Resorts, errors=TABLE),
+    "GET /resorts/{resortID}/seasons": Route(ski.seasons, READ, ski.ResortPath, answer=answers.Seasons, errors=ERRORS),
+    "POST /resorts/{resortID}/seasons": Route(
+        ski.add_season, WRITE, ski.ResortPath, body=ski.SeasonBody, answer=answers.AddedSeason, errors=TABLE, status=201
+    ),
+    "GET /statistics": Route(
+        ski.statistics, (ANALYTICS_READ, OPS), answer=answers.Statistics, errors=(CacheUnavailable,)
+    ),
 }
 
-
-@timed
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """Answer the question; one that cannot be asked is an answer too."""
-    return ski_routes().answer(event, ROUTES.get(event["routeKey"], SkiRoutes.unknown))
+handler = http_api(ROUTES, ski_services)

@@ -93,6 +93,8 @@ def test_only_settings_reads_the_environment() -> None:
         ("push_live", {"boto3", "pika", "redis", "requests", "aws_lambda_powertools.event_handler"}),
         ("read_frame", {"boto3", "pika", "redis", "aws_lambda_powertools.event_handler"}),
         ("read_analytics", {"boto3", "pika", "redis", "aws_lambda_powertools.event_handler"}),
+        ("read_ski", {"boto3", "pika", "redis", "aws_lambda_powertools.event_handler"}),
+        ("read_ads", {"boto3", "pika", "redis", "aws_lambda_powertools.event_handler"}),
         ("read_status", {"boto3", "redis", "aws_lambda_powertools.event_handler"}),
     ],
 )

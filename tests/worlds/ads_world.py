@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import pytest
 
 from headrace.analytics.late_events import LateEvents
-from headrace.analytics.scanner import Deadline, Scanner
+from headrace.analytics.scanner import Scanner
 from headrace.analytics.windows import Analytics
-from headrace.api import responses
-from headrace.api.auth import caller_from_http
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import HttpRouter
 from headrace.core import times
 from headrace.core.envelope import decode
-from headrace.core.errors import HeadraceError
 from headrace.core.items import Item
 from headrace.core.stream import TableSettings
 from headrace.core.times import FixedClock
@@ -31,9 +28,10 @@ from headrace.storage.ports import Failure, Table
 from headrace.streams.ads import addresses
 from headrace.streams.ads.addresses import AddressHasher
 from headrace.streams.ads.history import ClickHistory
-from headrace.streams.ads.routes import AdsRoutes, Route
+from headrace.streams.ads.routes import AdsServices
 from headrace.streams.ads.stream import ADS
 from tests.worlds.functions import routes_of
+from tests.worlds.requests import Context, key_of
 from tests.worlds.ski_world import event
 from tests.worlds.write_path import rabbit_event, sqs_event
 
@@ -100,16 +98,17 @@ class Billboards:
         self.persister = Persister(
             self.store, self.retry, {ADS.name: CLICKS}, self.clock, sleep=lambda _: None, after=(late,)
         )
-        self.routes = self.reader()
+        self.router = self.reader()
 
-    def reader(self) -> AdsRoutes:
+    def reader(self) -> HttpRouter:
         """Another environment of read_ads, with nothing in memory."""
         ranges = MemoryReader(self.store.shown, (ADS.partition_key, ADS.sort_key))
         scanner = Scanner(MemoryColumns(self.store.shown, page=3), CLICKS.table, 8, self.clock, parallel=1)
-        return AdsRoutes(
+        services = AdsServices(
             ClickHistory(ranges, CursorSigner(b"k" * 32), CLICKS.table, self.clock),
             Analytics(scanner, self.cache, self.clock, SETTLE, sleep=self.clock.advance),
         )
+        return HttpRouter(routes_of("read_ads"), lambda: services, self.clock)
 
     def post(
         self, *clicks: dict[str, Any], subject: str = "ad-server", scope: str = PRODUCER
@@ -130,24 +129,23 @@ class Billboards:
 
     def ask(
         self,
-        route: Route,
+        route: Callable[..., Any],
         query: dict[str, str] | None = None,
         *,
         scope: str = READER,
         subject: str = "analyst",
-        routes: AdsRoutes | None = None,
+        router: HttpRouter | None = None,
         **path: str,
     ) -> tuple[int, Any]:
-        """What reading.answer_body does with a route."""
-        asked = {**event(None, path, scope, subject), "queryStringParameters": query}
-        try:
-            body = route(routes or self.routes, caller_from_http(asked), asked, Deadline(1000))
-        except HeadraceError as error:
-            answer = responses.http_error(error)
-            return answer["statusCode"], json.loads(answer["body"])
-        return 200, json.loads(body) if isinstance(body, str) else body
+        """The status and the body of an answer; ``route`` is the function that answers."""
+        router = router or self.router
+        key = key_of(router.routes, route)
+        given = {name: value for name, value in path.items() if f"{{{name}}}" in key}
+        asked = {**event(None, given, scope, subject), "routeKey": key, "queryStringParameters": query}
+        answer = router(asked, Context())
+        return answer["statusCode"], json.loads(answer["body"])
 
-    def walk(self, route: Route, query: dict[str, str], **more: Any) -> Iterator[dict[str, Any]]:
+    def walk(self, route: Callable[..., Any], query: dict[str, str], **more: Any) -> Iterator[dict[str, Any]]:
         """Pages towards older clicks, to the end."""
         status, page = self.ask(route, query, **more)
         while True:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from headrace.api.router import HttpRouter
@@ -18,15 +18,16 @@ from headrace.persist.persister import Persister
 from headrace.queues import names
 from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
 from headrace.storage.memory import MemoryReader, MemoryStore
-from headrace.storage.ports import Failure, RangeQuery, RangeReader, Rows, Table
+from headrace.storage.ports import Failure, RangeQuery, Rows, Table
 from headrace.streams.ski.gate import SeasonGate
 from headrace.streams.ski.hook import RideHook
 from headrace.streams.ski.memory import MemoryDayCounts, MemoryResorts
 from headrace.streams.ski.resort_days import ResortDays
-from headrace.streams.ski.routes import SkiRoutes, SkiServices
+from headrace.streams.ski.routes import SkiServices
 from headrace.streams.ski.skiers import Skiers
 from headrace.streams.ski.stream import SKI
 from tests.worlds.functions import routes_of
+from tests.worlds.requests import key_of
 from tests.worlds.write_path import rabbit_event, sqs_event
 
 RIDES = TableSettings(table="LiftRides", retention_days=30)
@@ -107,15 +108,13 @@ class Slopes:
         self.persister = Persister(
             self.store, self.retry, {SKI.name: RIDES}, self.clock, sleep=lambda _: None, after=(OnlySki(self.listener),)
         )
-        self.routes = self._routes(self.reader)
+        skiers = Skiers(self.reader, RIDES.table, self.clock)
+        days = ResortDays(self.reader, RIDES.table, self.resorts, self.counts, self.clock, self.clock.advance)
+        services = SkiServices(skiers, days, self.resorts, RequestTimes(NoCache()), self.clock)
+        self.router = HttpRouter(routes_of("read_ski"), lambda: services, self.clock)
         for season in (2024, 2025):
             self.resorts.add_season(7, season)
             self.resorts.add_season(8, season)
-
-    def _routes(self, reader: RangeReader) -> SkiRoutes:
-        skiers = Skiers(reader, RIDES.table, self.clock)
-        days = ResortDays(reader, RIDES.table, self.resorts, self.counts, self.clock, self.clock.advance)
-        return SkiRoutes(SkiServices(skiers, days, self.resorts, RequestTimes(NoCache())), self.clock, "")
 
     def post(self, *rides: dict[str, Any], subject: str = "gate") -> tuple[int, dict[str, Any]]:
         """Send rides, one by its own route, several as a batch."""
@@ -130,10 +129,15 @@ class Slopes:
         answer = self.http({**event(body, path, WRITER, subject), "routeKey": route})
         return answer["statusCode"], json.loads(answer["body"])
 
-    def ask(self, route: Any, query: dict[str, str] | None = None, **path: Any) -> tuple[int, Any]:
+    def ask(self, route: Callable[..., Any], query: dict[str, str] | None = None, **path: Any) -> tuple[int, Any]:
+        """The status and the body of an answer to an analyst; ``route`` is the function that answers."""
         asked = event(None, {name: str(value) for name, value in path.items()}, READER)
-        answer = self.routes.answer({**asked, "queryStringParameters": query}, route)
+        answer = self.call(route, {**asked, "queryStringParameters": query})
         return answer["statusCode"], json.loads(answer["body"])
+
+    def call(self, route: Callable[..., Any], asked: dict[str, Any]) -> dict[str, Any]:
+        """The answer to an event of ``route``."""
+        return self.router({**asked, "routeKey": key_of(self.router.routes, route)})
 
     def accepted(self) -> list[bytes]:
         """The bodies on the broker since the last call."""

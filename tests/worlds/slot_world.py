@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from headrace.analytics.late_events import LateEvents
-from headrace.analytics.requests import parse_request
+from headrace.analytics.requests import WindowRequest
 from headrace.analytics.scanner import Deadline, Scanner
 from headrace.analytics.windows import Analytics
+from headrace.api.params import read
 from headrace.core import keys, times
-from headrace.core.caller import ANALYTICS_READ, Caller
 from headrace.core.times import FixedClock
 from headrace.storage.memory import MemoryCache, MemoryColumns
 from headrace.streams.chat.stream import CHAT
+from tests.worlds.functions import routes_of
 
 SETTLE = 10
 START = "2025-11-21T10:00:00.000000Z"
 TAG = keys.sender_tag("producer")
-CALLER = Caller("analyst", "analyst", frozenset({ANALYTICS_READ}), 10**12)
 Row = dict[str, Any]
 
 
@@ -98,13 +98,12 @@ class World:
 
     def ask(self, reader: Analytics, kind: str, query: dict[str, str]) -> dict[str, Any]:
         """An answer."""
-        more = {"window": ["top"], "series": ["step"], "active_users": []}[kind]
         ask: dict[str, Callable[..., dict[str, Any]]] = {
             "window": reader.window,
             "series": reader.series,
             "active_users": reader.active_users,
         }
-        return ask[kind](CALLER, parse_request(CHAT, query, *more), Deadline(1000))
+        return ask[kind](request_of(kind, query), Deadline(1000))
 
     def fitting(self, query: dict[str, str], among: Iterable[tuple[str, str]] | None = None) -> list[Row]:
         """The rows that a full scan finds for ``query``."""
@@ -137,6 +136,14 @@ class World:
                 self.actions.pop(0)()
             finally:
                 self.busy = False
+
+
+def request_of(kind: str, query: dict[str, str]) -> WindowRequest:
+    """The request in the query string of a route of read_analytics."""
+    model = routes_of("read_analytics")[f"GET /analytics/{kind.replace('_', '-')}"].query
+    assert model is not None
+    read_query: Any = read(model, query)
+    return cast(WindowRequest, read_query.of(CHAT))
 
 
 def expected_window(rows: Sequence[Row], query: dict[str, str]) -> dict[str, Any]:

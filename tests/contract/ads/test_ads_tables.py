@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headrace.analytics.requests import parse_request
+from headrace.analytics.requests import StepQuery, TopQuery
 from headrace.analytics.scanner import Deadline, Scanner
 from headrace.analytics.windows import Analytics
 from headrace.api.paging.cursors import CursorSigner
@@ -81,7 +81,7 @@ def _store(numbers: range, shift: int = 0) -> None:
     rows = [ADS.item(ADS.accept(each, SERVER).event, now, CLICKS) for each in clicks]
     store = DynamoStore(parallel=4, retry_seconds=5)
     key = (ADS.partition_key, ADS.sort_key)
-    assert store.put_many(Table(CLICKS.table, key, ADS.keeps_first), rows) == [None] * len(rows)
+    assert store.put_many(Table(CLICKS.table, key, ADS.insert_only), rows) == [None] * len(rows)
 
 
 def test_pages_of_an_ad_over_its_shards_and_of_a_user_are_whole_and_in_order(table: Any) -> None:
@@ -118,10 +118,10 @@ def test_counts_come_from_all_shards_and_are_kept(table: Any, redis_node: RedisN
     def ask() -> tuple[dict[str, Any], dict[str, Any], float]:
         scanner = Scanner(DynamoColumns(columns_client(4)), CLICKS.table, 8, clock, 4)
         analytics = Analytics(scanner, cache, clock, 10)
-        stats = parse_request(ADS, {**window, "step": "60"}, "step", by={"adId": "ad-1"})
-        top = parse_request(ADS, {**window, "top": "2"}, "top", by={})
+        stats = StepQuery.model_validate({**window, "step": "60"}).of(ADS, ("adId", "ad-1"))
+        top = TopQuery.model_validate({**window, "top": "2"}).of(ADS)
         deadline = Deadline(60)
-        found = stats_body(analytics, ANALYST, stats, deadline), top_body(analytics, ANALYST, top, deadline)
+        found = stats_body(analytics, stats, deadline), top_body(analytics, top, deadline)
         return *found, analytics.units
 
     ask()

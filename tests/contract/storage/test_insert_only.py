@@ -16,7 +16,7 @@ from tests.contract.storage.played_store import Played
 from tests.contract.tables import TABLE, item, made_table, scan
 from tests.worlds.played_dynamodb import refusal
 
-FIRST = Table(TABLE.name, TABLE.key, keeps_first=True)
+FIRST = Table(TABLE.name, TABLE.key, insert_only=True)
 
 
 @pytest.fixture

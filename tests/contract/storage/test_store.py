@@ -96,7 +96,7 @@ def test_putting_again_changes_nothing(parts: tuple[Store, Rows]) -> None:
 
 def test_where_the_first_row_of_a_key_is_kept_no_later_one_changes_it(parts: tuple[Store, Rows]) -> None:
     store, rows = parts
-    first = Table(TABLE.name, TABLE.key, keeps_first=True)
+    first = Table(TABLE.name, TABLE.key, insert_only=True)
 
     assert store.put_many(first, [item(1, text="first"), item(2), item(1, text="second")]) == [None] * 3
     assert store.put_many(first, [item(number, text="late") for number in range(60)]) == [None] * 60

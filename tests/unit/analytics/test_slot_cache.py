@@ -10,13 +10,11 @@ import pytest
 from headrace.analytics import builder, generations
 from headrace.analytics import builder as build
 from headrace.analytics.codec import LAYOUT
-from headrace.analytics.requests import parse_request
 from headrace.analytics.scanner import Deadline
 from headrace.analytics.time_slots import HOUR, MINUTE
 from headrace.core import keys, times
 from headrace.core.errors import StoreThrottled
-from headrace.streams.chat.stream import CHAT
-from tests.worlds.slot_world import CALLER, SETTLE, START, World
+from tests.worlds.slot_world import SETTLE, START, World, request_of
 
 NOW = times.micros_of(START)
 HOUR_QUERY = {"from": times.iso(NOW - times.HOUR), "to": times.iso(NOW)}
@@ -295,12 +293,12 @@ def test_when_the_time_is_up_what_was_read_is_kept_and_the_next_question_goes_on
 ) -> None:
     world = world_with(*(NOW - number * times.MINUTE for number in range(1, 58)))
     monkeypatch.setattr(build, "LONGEST_CHUNK", 10)
-    request = parse_request(CHAT, HOUR_QUERY)
+    request = request_of("window", HOUR_QUERY)
 
     def ask() -> dict[str, Any] | StoreThrottled:
         ticks = iter(range(1000))
         try:
-            return world.reader().window(CALLER, request, Deadline(30, lambda: next(ticks)))
+            return world.reader().window(request, Deadline(30, lambda: next(ticks)))
         except StoreThrottled as error:
             return error
 

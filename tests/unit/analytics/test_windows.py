@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
-from headrace import analysing
 from headrace.analytics import counter
+from headrace.analytics.routes import StreamAnalytics
+from headrace.api.router import HttpRouter
 from headrace.core import times
-from headrace.core.caller import Caller
-from headrace.core.errors import Forbidden, StoreUnavailable, TokenExpired
-from headrace.runtime.settings import AnalyticsSettings
+from headrace.core.errors import StoreUnavailable
+from headrace.streams.chat.stream import CHAT
 from tests.unit.test_events import read
+from tests.worlds.functions import routes_of
+from tests.worlds.requests import Context
 from tests.worlds.slot_world import SETTLE, START, World
 
 NOW = times.micros_of(START)
@@ -22,32 +24,40 @@ WINDOW = {"from": FROM, "to": TO}
 ROUTES = ["window", "active-users", "series"]
 
 
+class Analysts(World):
+    """Messages of an hour, and read_analytics."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        services = StreamAnalytics(CHAT, self.reader())
+        self.router = HttpRouter(routes_of("read_analytics"), lambda: services, self.clock)
+
+    def get(
+        self, route: str, query: dict[str, str] | None, scope: str = "analytics:read", exp: int = 10**11
+    ) -> tuple[int, Any]:
+        """The status and the body of an answer."""
+        claims = {"sub": "analyst", "scope": scope, "exp": str(exp)}
+        event = {
+            "routeKey": f"GET /analytics/{route}",
+            "requestContext": {"requestId": "r-1", "authorizer": {"jwt": {"claims": claims}}},
+            "queryStringParameters": query,
+        }
+        answer = self.router(event, Context(28))
+        return answer["statusCode"], json.loads(answer["body"])
+
+
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    made = World()
+def world() -> Analysts:
+    made = Analysts()
     for second, user, room in ((0, "bob", "a"), (1, "alice", "b"), (10, "bob", "b"), (20, "zoe", "b")):
         at = NOW - times.HOUR + second * times.SECOND
         made.put(made.row(at, user, room, message_id=f"m-{second}"))
     made.clock.advance(SETTLE + 1)
-    reader = made.reader()
-    monkeypatch.setattr(analysing, "analytics", lambda: reader)
-    monkeypatch.setattr(analysing, "settings", lambda: AnalyticsSettings(cache_endpoint="cache:6379"))
     return made
 
 
-def ask(route: str, query: dict[str, str] | None, scope: str = "analytics:read", exp: int = 10**11) -> tuple[int, Any]:
-    claims = {"sub": "analyst", "scope": scope, "exp": str(exp)}
-    event = {
-        "routeKey": f"GET /analytics/{route}",
-        "requestContext": {"requestId": "r-1", "authorizer": {"jwt": {"claims": claims}}},
-        "queryStringParameters": query,
-    }
-    answer = analysing.answer_analytics(event, 28)
-    return answer["statusCode"], json.loads(answer["body"])
-
-
-def test_a_window_answers_totals_rates_users_and_rooms_with_ties_by_id(world: World) -> None:
-    status, body = ask("window", WINDOW | {"top": "2"})
+def test_a_window_answers_totals_rates_users_and_rooms_with_ties_by_id(world: Analysts) -> None:
+    status, body = world.get("window", WINDOW | {"top": "2"})
 
     assert status == 200
     assert body == {
@@ -67,10 +77,10 @@ def test_a_window_answers_totals_rates_users_and_rooms_with_ties_by_id(world: Wo
     }
 
 
-def test_a_window_is_narrowed_to_a_room_or_a_user_or_both(world: World) -> None:
-    _, room = ask("window", WINDOW | {"roomId": "b"})
-    _, user = ask("window", WINDOW | {"userId": "bob"})
-    _, both = ask("window", WINDOW | {"userId": "bob", "roomId": "b"})
+def test_a_window_is_narrowed_to_a_room_or_a_user_or_both(world: Analysts) -> None:
+    _, room = world.get("window", WINDOW | {"roomId": "b"})
+    _, user = world.get("window", WINDOW | {"userId": "bob"})
+    _, both = world.get("window", WINDOW | {"userId": "bob", "roomId": "b"})
 
     assert (room["totalMessages"], room["uniqueUsers"], room["window"]["roomId"]) == (3, 3, "b")
     assert (user["totalMessages"], user["topRooms"]) == (
@@ -80,14 +90,14 @@ def test_a_window_is_narrowed_to_a_room_or_a_user_or_both(world: World) -> None:
     assert (both["totalMessages"], both["active"]["from"]) == (1, times.iso(NOW - times.HOUR + 10 * times.SECOND))
 
 
-def test_a_single_message_is_a_rate_of_one_in_a_second(world: World) -> None:
-    _, body = ask("window", WINDOW | {"userId": "zoe"})
+def test_a_single_message_is_a_rate_of_one_in_a_second(world: Analysts) -> None:
+    _, body = world.get("window", WINDOW | {"userId": "zoe"})
 
     assert body["messagesPerSecond"]["active"] == 1.0
 
 
-def test_active_users_are_counted_alone(world: World) -> None:
-    status, body = ask("active-users", WINDOW)
+def test_active_users_are_counted_alone(world: Analysts) -> None:
+    status, body = world.get("active-users", WINDOW)
 
     assert status == 200
     assert body["uniqueUsers"] == 3
@@ -96,10 +106,10 @@ def test_active_users_are_counted_alone(world: World) -> None:
 
 
 @pytest.mark.parametrize(("step", "points"), [("60", 61), ("3600", 2), ("86400", 1)])
-def test_a_series_has_a_point_for_every_step_ready_to_plot(world: World, step: str, points: int) -> None:
+def test_a_series_has_a_point_for_every_step_ready_to_plot(world: Analysts, step: str, points: int) -> None:
     start = times.iso(NOW - times.HOUR - 30 * times.SECOND)
 
-    _, body = ask("series", {"from": start, "to": TO, "step": step})
+    _, body = world.get("series", {"from": start, "to": TO, "step": step})
 
     assert body["step"] == int(step)
     assert len(body["points"]) == points
@@ -111,21 +121,21 @@ def test_a_series_has_a_point_for_every_step_ready_to_plot(world: World, step: s
     }
 
 
-def test_a_series_of_a_month_by_minutes_fits_into_an_answer(world: World) -> None:
+def test_a_series_of_a_month_by_minutes_fits_into_an_answer(world: Analysts) -> None:
     end = NOW // times.DAY * times.DAY
     event = {"from": times.iso(end - 31 * times.DAY), "to": times.iso(end), "step": "60"}
 
-    _, body = ask("series", event)
+    _, body = world.get("series", event)
 
     assert len(body["points"]) == 44_640
     assert len(json.dumps(body)) < 5_500_000
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_a_window_in_the_future_is_zeros(world: World, route: str) -> None:
+def test_a_window_in_the_future_is_zeros(world: Analysts, route: str) -> None:
     future = {"from": times.iso(NOW + times.DAY), "to": times.iso(NOW + times.DAY + times.HOUR)}
 
-    status, body = ask(route, future)
+    status, body = world.get(route, future)
 
     assert status == 200
     if route == "window":
@@ -159,9 +169,9 @@ def test_a_window_in_the_future_is_zeros(world: World, route: str) -> None:
     ],
 )
 def test_what_cannot_be_asked_is_named_with_what_can(
-    world: World, route: str, query: dict[str, str], field: str, allowed: str
+    world: Analysts, route: str, query: dict[str, str], field: str, allowed: str
 ) -> None:
-    status, body = ask(route, query)
+    status, body = world.get(route, query)
 
     assert (status, body["error"]["code"]) == (400, "invalid_request")
     (detail,) = body["error"]["details"]
@@ -169,53 +179,50 @@ def test_what_cannot_be_asked_is_named_with_what_can(
     assert allowed in detail["allowed"]
 
 
-def test_everything_that_is_wrong_is_named_at_once(world: World) -> None:
-    _, body = ask("window", {"from": "x", "top": "0", "what": "?"})
+def test_everything_that_is_wrong_is_named_at_once(world: Analysts) -> None:
+    _, body = world.get("window", {"from": "x", "top": "0", "what": "?"})
 
     assert {detail["field"] for detail in body["error"]["details"]} == {"from", "to", "top", "what"}
-    assert ask("window", None)[0] == 400
+    assert world.get("window", None)[0] == 400
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_p12_only_who_may_ask_for_totals_is_answered(world: World, route: str) -> None:
-    assert ask(route, WINDOW, scope="chat:read chat:write ops")[0] == 403
-    assert ask(route, WINDOW, exp=1)[0] == 401
+def test_p12_only_who_may_ask_for_totals_is_answered(world: Analysts, route: str) -> None:
+    assert world.get(route, WINDOW, scope="chat:read chat:write ops")[0] == 403
+    assert world.get(route, WINDOW, exp=1)[0] == 401
 
 
-def test_p12_nobody_reads_before_their_token_is_looked_at(world: World) -> None:
+@pytest.mark.parametrize("route", ROUTES)
+def test_p12_nothing_is_read_for_a_caller_without_the_right(world: Analysts, route: str) -> None:
     world.columns.failing = AssertionError("nothing may be read")
-    request: Any = None
-    reader = world.reader()
 
-    with pytest.raises(Forbidden):
-        reader.window(Caller("eve", "eve", frozenset(), 10**12), request, request)
-    with pytest.raises(TokenExpired):
-        reader.series(Caller("eve", "eve", frozenset({"analytics:read"}), 1), request, request)
+    assert world.get(route, WINDOW, scope="chat:read")[0] == 403
+    assert world.get(route, WINDOW, exp=1)[0] == 401
 
 
-def test_p10_without_the_cache_it_is_the_same_answer(world: World) -> None:
-    _, with_cache = ask("window", WINDOW)
+def test_p10_without_the_cache_it_is_the_same_answer(world: Analysts) -> None:
+    _, with_cache = world.get("window", WINDOW)
     world.cache.down = True
 
-    _, without = ask("window", WINDOW)
+    _, without = world.get("window", WINDOW)
 
     assert without == with_cache
 
 
-def test_a_table_that_is_away_is_a_503_with_its_reason(world: World) -> None:
+def test_a_table_that_is_away_is_a_503_with_its_reason(world: Analysts) -> None:
     world.columns.failing = StoreUnavailable("the table cannot be read right now")
 
-    status, body = ask("window", WINDOW)
+    status, body = world.get("window", WINDOW)
 
     assert (status, body["error"]["code"]) == (503, "unavailable")
 
 
 def test_more_users_than_are_counted_one_by_one_are_said_to_be_about_so_many(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: Analysts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(counter.IdCounter.__init__, "__defaults__", (None, 0, None, 2))
 
-    _, body = ask("window", WINDOW)
+    _, body = world.get("window", WINDOW)
 
     assert body["totalMessages"] == 4
     assert body["accuracy"]["exact"] is False
@@ -226,11 +233,11 @@ def test_more_users_than_are_counted_one_by_one_are_said_to_be_about_so_many(
 
 
 @pytest.mark.parametrize("name", ["window", "active_users", "series"])
-def test_the_events_in_the_repository_are_answered(world: World, name: str) -> None:
-    assert analysing.answer_analytics(read(f"read_analytics.{name}.json"), 28)["statusCode"] == 200
+def test_the_events_in_the_repository_are_answered(world: Analysts, name: str) -> None:
+    assert world.router(read(f"read_analytics.{name}.json"), Context(28))["statusCode"] == 200
 
 
-def test_what_an_answer_cost_is_measured(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    ask("window", WINDOW)
+def test_what_an_answer_cost_is_measured(world: Analysts, capsys: pytest.CaptureFixture[str]) -> None:
+    world.get("window", WINDOW)
 
     assert '"AnalyticsReadUnits":[' in capsys.readouterr().out.replace(" ", "")

@@ -30,7 +30,7 @@ from headrace.queues.memory import MemoryDeadLane, MemoryPublisher, MemoryRetryL
 from headrace.runtime.settings import table_settings
 from headrace.storage.memory import MemoryReader, MemoryStore
 from headrace.storage.ports import RangeQuery
-from headrace.streams.registry import STREAMS, StreamListeners, stream_gates
+from headrace.streams.registry import STREAMS, StreamHooks
 from tests.unit.template_stack import ROOT
 from tests.worlds.ski_world import event
 from tests.worlds.write_path import rabbit_event, received_event
@@ -109,8 +109,6 @@ DOORS = Stream(
     retention_setting="DOORS_RETENTION_DAYS",
     partition_key="doorId",
     sort_key="timestampSk",
-    listener=lambda: BELL,
-    gate=Walls,
 )
 ROUTES = {"POST /doors/{doorId}/openings": single(DOORS, "doorId"), "POST /openings/batch": batch(DOORS)}
 
@@ -124,7 +122,7 @@ def added(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class House:
-    """The lanes, wired as writing.py and persisting.py wire them."""
+    """The lanes, put together as bootstrap puts them together."""
 
     def __init__(self) -> None:
         environ = {"DOORS_TABLE": "Doors", "DOORS_RETENTION_DAYS": "7"}
@@ -133,9 +131,11 @@ class House:
         self.broker = MemoryPublisher(names.persist_queues(4))
         self.retry = MemoryRetryLane(self.clock)
         self.store = MemoryStore()
-        acceptor = Acceptor(self.broker, self.retry, 4, self.clock, stream_gates())
+        acceptor = Acceptor(self.broker, self.retry, 4, self.clock, {DOORS.name: Walls()})
         self.http = HttpRouter(ROUTES, lambda: acceptor, self.clock)
-        self.persister = Persister(self.store, self.retry, tables, self.clock, after=(StreamListeners(),))
+        self.persister = Persister(
+            self.store, self.retry, tables, self.clock, after=(StreamHooks({DOORS.name: lambda: BELL}),)
+        )
         self.letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, tables, self.clock)
 
     def post(self, route: str, body: Any, **path: str) -> tuple[int, list[dict[str, Any]]]:

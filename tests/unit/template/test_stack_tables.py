@@ -33,14 +33,14 @@ def test_every_table_can_be_restored_and_all_but_those_that_rights_hang_on_forge
 def test_the_indexes_hold_what_slots_are_made_of(
     template_stack: TemplateStack, stream: Stream, table: str, index: str
 ) -> None:
-    assert stream.slot_dimensions is not None
+    assert stream.analytics_dimensions is not None
     (found,) = [
         one
         for one in template_stack.resources[table]["Properties"]["GlobalSecondaryIndexes"]
         if one["IndexName"] == index
     ]
     keys = {one["AttributeName"] for one in found["KeySchema"]} | {stream.partition_key, stream.sort_key}
-    wanted = {stream.slot_dimensions.user, *stream.slot_dimensions.groups, "expiresAt"}
+    wanted = {stream.analytics_dimensions.user, *stream.analytics_dimensions.groups, "expiresAt"}
     assert set(found["Projection"]["NonKeyAttributes"]) == wanted - keys
 
 

@@ -32,12 +32,12 @@ class LateEvents:
 
     def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[FollowUpUnavailable | None]:
         """One outcome per item: a failure for each late one while the cache does not take the marks."""
-        if stream.slot_dimensions is None:
+        if stream.analytics_dimensions is None:
             return [None] * len(items)
         # A minute that ends while the clocks disagree counts as ended: a mark too many costs little.
         now = self._clock.now() + SKEW_SECONDS * times.SECOND
         current = times.iso(now)[:MINUTE_LENGTH]
-        minutes = [str(item[stream.slot_dimensions.time])[:MINUTE_LENGTH] for item in items]
+        minutes = [str(item[stream.analytics_dimensions.time])[:MINUTE_LENGTH] for item in items]
         late = {minute for minute in minutes if minute < current}
         if not late:
             return [None] * len(items)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from headrace.analytics.aggregate import Aggregate
 from headrace.analytics.hyperloglog import STANDARD_ERROR
@@ -12,6 +12,91 @@ from headrace.analytics.time_slots import Slot, Span
 from headrace.core import times
 
 _EXACT = {"exact": True}
+
+Bounds = TypedDict("Bounds", {"from": str, "to": str})
+Window = TypedDict(
+    "Window", {"from": str, "to": str, "roomId": NotRequired[str], "userId": NotRequired[str], "adId": NotRequired[str]}
+)
+Point = TypedDict("Point", {"from": str, "messages": int, "uniqueUsers": int})
+
+
+class Missing(TypedDict):
+    """What an answer may not count yet."""
+
+    storedAfter: str
+    note: str
+
+
+class Estimate(TypedDict):
+    """How far the counts of an attribute are off: the standard error of unique values, and of each value's count."""
+
+    uniqueWithin: float
+    countsTooLowByAtMost: int
+
+
+class Accuracy(TypedDict):
+    """Whether all numbers are exact, and how far those of an attribute are off that are estimates."""
+
+    exact: bool
+    userId: NotRequired[Estimate]
+    roomId: NotRequired[Estimate]
+    adId: NotRequired[Estimate]
+    adType: NotRequired[Estimate]
+
+
+class Answer(TypedDict):
+    """What every answer begins with."""
+
+    window: Window
+    asOf: str
+    missing: Missing
+
+
+class Rates(TypedDict):
+    """Messages per second of the window, and between the first message and the last."""
+
+    window: float
+    active: float
+
+
+class TopUser(TypedDict):
+    """A user and their messages."""
+
+    userId: str
+    messages: int
+
+
+class TopRoom(TypedDict):
+    """A room and its messages."""
+
+    roomId: str
+    messages: int
+
+
+class WindowAnswer(Answer):
+    """Totals of a window."""
+
+    totalMessages: int
+    messagesPerSecond: Rates
+    active: Bounds | None
+    uniqueUsers: int
+    topUsers: list[TopUser]
+    topRooms: list[TopRoom]
+    accuracy: Accuracy
+
+
+class ActiveUsersAnswer(Answer):
+    """Unique users of a window."""
+
+    uniqueUsers: int
+    accuracy: Accuracy
+
+
+class SeriesAnswer(Answer):
+    """A point for every step of a window, in seconds."""
+
+    step: int
+    points: list[Point]
 
 
 def frame(request: WindowRequest, now: int, settle: float) -> dict[str, Any]:

@@ -29,9 +29,9 @@ class Scope:
         Raises:
             TypeError: the stream declares none.
         """
-        if self.stream.slot_dimensions is None:
+        if self.stream.analytics_dimensions is None:
             raise TypeError(f"the stream {self.stream.name} has no slots")
-        return self.stream.slot_dimensions
+        return self.stream.analytics_dimensions
 
     @property
     def attributes(self) -> tuple[str, ...]:

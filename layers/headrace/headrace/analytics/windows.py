@@ -16,7 +16,6 @@ from headrace.analytics.scope import Scope
 from headrace.analytics.slot_cache import Known, Memory, SlotCache
 from headrace.analytics.time_slots import DAY, MINUTE, Pieces, Slot, pieces
 from headrace.core import times
-from headrace.core.caller import ANALYTICS_READ, Caller
 from headrace.core.times import Clock
 from headrace.runtime.bounded import BoundedDict
 from headrace.storage.cache import Cache
@@ -29,7 +28,7 @@ Key = tuple[Scope, tuple[tuple[Slot, bytes | None], ...]]
 
 
 class Analytics:
-    """Answers for one caller at a time.
+    """Answers one request at a time.
 
     Every answer equals a scan of the table as it was ``settle`` seconds ago, or later (P9): that is how long an index
     may lag behind its table, and how long the latest minute is read anew every time.
@@ -56,23 +55,23 @@ class Analytics:
         """The read units that all answers together cost."""
         return self._scanner.units
 
-    def window(self, caller: Caller, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
+    def window(self, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
         """Totals, rates, unique users, top users and groups.
 
         Raises:
-            Forbidden, TokenExpired: the caller may not ask; StoreUnavailable.
+            StoreUnavailable: the table does not answer, or not before the deadline.
         """
-        now = self._allowed(caller)
+        now = self._clock.now()
         found = self._whole(request, now, deadline)
         return {**responses.frame(request, now, self._settle), **responses.window_body(request, found)}
 
-    def active_users(self, caller: Caller, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
+    def active_users(self, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
         """How many users there were.
 
         Raises:
-            Forbidden, TokenExpired: the caller may not ask; StoreUnavailable.
+            StoreUnavailable: the table does not answer, or not before the deadline.
         """
-        now = self._allowed(caller)
+        now = self._clock.now()
         found = self._whole(request, now, deadline)
         return {
             **responses.frame(request, now, self._settle),
@@ -80,39 +79,39 @@ class Analytics:
             "accuracy": responses.accuracy(request, found),
         }
 
-    def series(self, caller: Caller, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
+    def series(self, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
         """Counts and unique users per step of the window.
 
         Raises:
-            Forbidden, TokenExpired: the caller may not ask; StoreUnavailable.
+            StoreUnavailable: the table does not answer, or not before the deadline.
         """
-        now = self._allowed(caller)
+        now = self._clock.now()
         split, slots = self._split(request, now)
         with self._builder(request, split, slots, slots.look(split.slots), now, deadline) as builder:
             points = responses.series_points(request, chain(builder.before(), builder.slots(), builder.after()))
         return {**responses.frame(request, now, self._settle), "step": request.step, "points": points}
 
-    def whole(self, caller: Caller, request: WindowRequest, deadline: Deadline) -> tuple[dict[str, Any], Aggregate]:
+    def whole(self, request: WindowRequest, deadline: Deadline) -> tuple[dict[str, Any], Aggregate]:
         """What an answer begins with, and what is known of the whole window: for answers in a stream's own words.
 
         Raises:
-            Forbidden, TokenExpired: the caller may not ask; StoreUnavailable.
+            StoreUnavailable: the table does not answer, or not before the deadline.
         """
-        now = self._allowed(caller)
+        now = self._clock.now()
         found = self._whole(request, now, deadline)
         return responses.frame(request, now, self._settle), found
 
     def steps(
-        self, caller: Caller, request: WindowRequest, deadline: Deadline, shape: Callable[[Aggregate], T]
+        self, request: WindowRequest, deadline: Deadline, shape: Callable[[Aggregate], T]
     ) -> tuple[dict[str, Any], Aggregate, list[tuple[int, T]]]:
         """The same, and for each step of the window its start (microseconds) and what ``shape`` makes of it.
 
         A step is all that is known of it, not only its counts: so it costs a slot of its own.
 
         Raises:
-            Forbidden, TokenExpired: the caller may not ask; StoreUnavailable.
+            StoreUnavailable: the table does not answer, or not before the deadline.
         """
-        now = self._allowed(caller)
+        now = self._clock.now()
         split, slots = self._split(request, now, request.step)
         whole = Aggregate.nothing(len(request.scope.attributes))
         shaped: list[tuple[int, T]] = []
@@ -122,11 +121,6 @@ class Analytics:
                 whole.merge(found)
                 shaped.append((start, shape(found)))
         return responses.frame(request, now, self._settle), whole, shaped
-
-    def _allowed(self, caller: Caller) -> int:
-        now = self._clock.now()
-        caller.require(ANALYTICS_READ, now=now)
-        return now
 
     def _whole(self, request: WindowRequest, now: int, deadline: Deadline) -> Aggregate:
         """All of the window as one aggregate."""

@@ -9,7 +9,6 @@ from headrace.bootstrap.chat import memberships, rooms
 from headrace.bootstrap.live import live_hook
 from headrace.bootstrap.shared import breaker_status, cache, clock
 from headrace.bootstrap.ski import ride_hook
-from headrace.persist.hooks import StreamHook
 from headrace.persist.persister import Persister
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.aws import client
@@ -19,7 +18,7 @@ from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.streams.chat.activity import UPDATES_AT_ONCE, ActivityHook, DynamoRoomActivity
 from headrace.streams.chat.newest_page_cache import NewestPageHook
 from headrace.streams.chat.write_rights import CheckedStore
-from headrace.streams.registry import STREAMS
+from headrace.streams.registry import STREAMS, StreamHooks
 
 
 @functools.cache
@@ -35,7 +34,7 @@ def persister() -> Persister:
         settings.retry_first_pause_seconds,
         # The activity hook is the last: what it cannot do comes again, and no live copy waits for that.
         after=(
-            StreamHook("ski", ride_hook),
+            StreamHooks({"ski": ride_hook}),
             NewestPageHook(cache()),
             live_hook(),
             LateEvents(cache(), clock(), SettleSettings.read().analytics_settle_seconds),

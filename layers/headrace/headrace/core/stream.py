@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headrace.core import keys
-from headrace.core.caller import Caller
-from headrace.core.errors import PoisonRecord, StoreUnavailable, UserError
+from headrace.core.errors import FollowUpUnavailable, PoisonRecord, StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.sender import SenderContext
 
@@ -65,22 +64,6 @@ class Index:
         return [value] if self.shards is None else keys.shards_of(value, self.shards.read)
 
 
-class Listener(Protocol):
-    """Hears of stored rows of one stream, as :class:`headrace.persist.persister.AfterStore` says."""
-
-    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[StoreUnavailable | PoisonRecord | None]:
-        """One outcome per item, in order."""
-        ...
-
-
-class Entrance(Protocol):
-    """Says which events may be written, as :class:`headrace.streams.chat.write_rights.Gate` says."""
-
-    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[UserError | None]:
-        """Why each event is refused, in order."""
-        ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class AnalyticsDimensions:
     """What the slots of a stream count by: the attribute of its ``user``, and those of its ``groups``.
@@ -103,10 +86,8 @@ class Stream:
     its row, or raises PoisonRecord; ``accepted_at`` is in microseconds.
     ``id_field`` is where an event has its id, in what clients send and are told.
     ``table_setting`` and ``retention_setting`` name the variables with its table and its days to keep.
-    ``listener`` makes what hears of its stored rows, ``gate`` what may refuse valid events; each is made once per
-    environment, where it is used.
-    A stream with ``slot_dimensions`` has slots (``headrace.analytics``).
-    With ``keeps_first`` a row that is there stays as it is, whatever is put under its key later.
+    A stream with ``analytics_dimensions`` has slots (``headrace.analytics``).
+    With ``insert_only`` a row that is there stays as it is, whatever is put under its key later.
     """
 
     name: str
@@ -119,7 +100,19 @@ class Stream:
     partition_key: str
     sort_key: str
     indexes: tuple[Index, ...] = ()
-    listener: Callable[[], Listener] | None = None
-    gate: Callable[[], Entrance] | None = None
-    slot_dimensions: AnalyticsDimensions | None = None
-    keeps_first: bool = False
+    analytics_dimensions: AnalyticsDimensions | None = None
+    insert_only: bool = False
+
+
+class StoredHook(Protocol):
+    """Is notified after rows are stored: a live copy, an invalidated cache, a count."""
+
+    def stored(
+        self, stream: Stream, items: Sequence[Item]
+    ) -> Sequence[StoreUnavailable | PoisonRecord | FollowUpUnavailable | None]:
+        """One outcome per item, in order. Must not raise, and may be called again with the same item.
+
+        A failure sends the item's event through the retry queue, where it is stored and the hook is called again. So
+        return failures only for what answers depend on; report best-effort work that failed, and return ``None``.
+        """
+        ...

@@ -62,13 +62,14 @@ _MESSAGES = {
 def field_errors(model: type[BaseModel], error: ValidationError) -> list[FieldError]:
     """Pydantic's errors as field errors; ``allowed`` is the field's description.
 
-    A PydanticCustomError may bring its own ``allowed`` in its context, and ``got: None`` where no value is to blame.
+    A PydanticCustomError may bring its own ``field`` and ``allowed`` in its context, and ``got: None`` where no value
+    is to blame.
     """
     forms = {found.alias or name: found.description for name, found in model.model_fields.items()}
     details = []
     for problem in error.errors(include_url=False):
-        name = ".".join(str(part) for part in problem["loc"]) or "event"
         context = problem.get("ctx", {})
+        name = context.get("field") or ".".join(str(part) for part in problem["loc"]) or "event"
         is_absent = problem["type"] == "missing" or context.get("got", True) is None
         message = _MESSAGES.get(problem["type"], problem["msg"])
         allowed = forms.get(str(problem["loc"][0])) if problem["loc"] else "a JSON object"

@@ -17,17 +17,15 @@ from typing import Any
 from headrace.core import times
 from headrace.core.envelope import Envelope, pack
 from headrace.core.errors import PoisonRecord, RetryLaneUnavailable, StoreThrottled
-from headrace.core.stream import TableSettings
+from headrace.core.stream import StoredHook, TableSettings
 from headrace.core.times import Clock
 from headrace.persist import records, retry_schedule
 from headrace.persist.records import Record
-from headrace.persist.row_writer import AfterStore, Failed, Reason, RowWriter
+from headrace.persist.row_writer import Failed, Reason, RowWriter
 from headrace.queues.ports import BASE64, ENCODING, RetryLane, RetryRecord, VisibilityChange, fits
 from headrace.queues.rabbitmq import event
 from headrace.runtime.observability import Meter, report
 from headrace.storage.ports import Store
-
-__all__ = ["AfterStore", "Persister"]
 
 TRY_MARGIN = 12.0
 """Seconds before the deadline after which nothing more is tried: one call to a silent service may take this long."""
@@ -55,7 +53,7 @@ class Persister:
         clock: Clock,
         first_pause: int = 15,
         sleep: Callable[[float], None] = time.sleep,
-        after: Sequence[AfterStore] = (),
+        after: Sequence[StoredHook] = (),
     ) -> None:
         self._writer = RowWriter(store, tables, after)
         self._retry_lane = retry_lane

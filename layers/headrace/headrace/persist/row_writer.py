@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from headrace.core.errors import FollowUpUnavailable, Lane, PoisonRecord, echo
 from headrace.core.items import Item
-from headrace.core.stream import Stream, TableSettings
+from headrace.core.stream import StoredHook, Stream, TableSettings
 from headrace.persist.records import Record, Row
 from headrace.runtime.observability import Meter, report
 from headrace.storage.ports import Failure, Store, Table
@@ -27,22 +27,10 @@ class Failed:
     reason: Reason
 
 
-class AfterStore(Protocol):
-    """A hook that runs after rows are stored: it publishes a live copy or updates a cache, for example."""
-
-    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Reason | None]:
-        """Handle stored items; returns one outcome per item, in order. Must not raise.
-
-        The same item may come again. A failure sends the item's event to the retry lane, where it is stored and
-        handled again. So return a failure only for work that answers depend on; best-effort work logs its own errors.
-        """
-        ...
-
-
 class RowWriter:
     """Writes the rows of records; ``tables`` are by stream name, ``after`` are the hooks, run in this order."""
 
-    def __init__(self, store: Store, tables: Mapping[str, TableSettings], after: Sequence[AfterStore]) -> None:
+    def __init__(self, store: Store, tables: Mapping[str, TableSettings], after: Sequence[StoredHook]) -> None:
         self._store = store
         self._tables = tables
         self._after = after
@@ -74,7 +62,7 @@ class RowWriter:
         good = [(index, row.event, row.item) for index, row in rows if row.item is not None]
         if good:
             key = (stream.partition_key, stream.sort_key)
-            table = Table(self._tables[stream.name].table, key, stream.keeps_first)
+            table = Table(self._tables[stream.name].table, key, stream.insert_only)
             outcomes = self._run_hooks(stream, good, self._store.put_many(table, [item for _, _, item in good]))
             for (index, event, _), reason in zip(good, outcomes, strict=True):
                 if reason is not None:

@@ -214,24 +214,16 @@ class ResortSettings(Settings):
     resorts_table: Name = Field(description="the name of the Resorts table")
 
 
-class SkiSettings(AuthSettings, CacheSettings, ResortSettings):
-    """For read_ski; the table of the rides is named by :func:`table_settings`."""
-
-
 class SettleSettings(Settings):
     """How old an event must be at most until every analytics answer counts it."""
 
     analytics_settle_seconds: float = Field(default=10, ge=10, le=600, description="seconds from 10 to 600")
 
 
-class AnalyticsSettings(AuthSettings, CacheSettings, SettleSettings):
-    """For read_analytics; tables are named per stream by :func:`table_settings`."""
+class AnalyticsSettings(SettleSettings):
+    """For read_analytics and read_ads; tables are named per stream by :func:`table_settings`."""
 
     analytics_parallel_reads: int = Field(default=8, ge=1, le=64, description="a whole number from 1 to 64")
-
-
-class AdsSettings(AnalyticsSettings, ReadSettings):
-    """For read_ads; the table of the clicks is named by :func:`table_settings`."""
 
 
 class ObserveSettings(Settings):

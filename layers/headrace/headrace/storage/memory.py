@@ -36,7 +36,7 @@ class MemoryStore:
             check(row, *table.key)
         except PoisonRecord as error:
             return PoisonRecord("refused_by_store", error.message)
-        if not (table.keeps_first and key in self.tables[table.name]):
+        if not (table.insert_only and key in self.tables[table.name]):
             self.tables[table.name][key] = row
             self.writes += 1
         return None

@@ -18,12 +18,12 @@ Key = tuple[object, ...]
 class Table:
     """A table's name and the names of its key's attributes.
 
-    With ``keeps_first`` a row that is there stays as it is: what is put under its key counts as stored.
+    With ``insert_only`` a row that is there stays as it is: what is put under its key counts as stored.
     """
 
     name: str
     key: tuple[str, ...]
-    keeps_first: bool = False
+    insert_only: bool = False
 
     def key_of(self, item: Item) -> Key:
         """The key of ``item``."""
@@ -48,7 +48,7 @@ def one_of_each(table: Table, items: Sequence[Item]) -> tuple[dict[Key, Item], l
     """The rows that ``items`` come to (the last of equal keys, or the first), and the key of every item."""
     keys = [table.key_of(item) for item in items]
     pairs = zip(keys, items, strict=True)
-    return dict(reversed(list(pairs)) if table.keeps_first else pairs), keys
+    return dict(reversed(list(pairs)) if table.insert_only else pairs), keys
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from headrace.core.errors import PoisonRecord, StoreUnavailable, echo
+from headrace.core.errors import FollowUpUnavailable, PoisonRecord, StoreUnavailable, echo
 from headrace.core.items import Item
-from headrace.core.stream import Entrance, Listener, Stream
+from headrace.core.stream import StoredHook, Stream
 from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
@@ -27,21 +27,19 @@ def stream_named(name: str) -> Stream:
     return stream
 
 
-def stream_gates() -> dict[str, Entrance]:
-    """The gates that streams declare, made now, by stream name."""
-    return {name: stream.gate() for name, stream in STREAMS.items() if stream.gate is not None}
+class StreamHooks:
+    """Calls the hook of each stream that has one; ``factories`` build them, by stream name, on first use."""
 
+    def __init__(self, factories: Mapping[str, Callable[[], StoredHook]]) -> None:
+        self._factories = factories
+        self._hooks: dict[str, StoredHook] = {}
 
-class StreamListeners:
-    """Tells each stream's own listener, made when the first of its rows is stored."""
-
-    def __init__(self) -> None:
-        self._made: dict[str, Listener] = {}
-
-    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[StoreUnavailable | PoisonRecord | None]:
+    def stored(
+        self, stream: Stream, items: Sequence[Item]
+    ) -> Sequence[StoreUnavailable | PoisonRecord | FollowUpUnavailable | None]:
         """One outcome per item, in order."""
-        if stream.listener is None:
+        if stream.name not in self._factories:
             return [None] * len(items)
-        if stream.name not in self._made:
-            self._made[stream.name] = stream.listener()
-        return self._made[stream.name].stored(stream, items)
+        if stream.name not in self._hooks:
+            self._hooks[stream.name] = self._factories[stream.name]()
+        return self._hooks[stream.name].stored(stream, items)

@@ -9,11 +9,12 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from headrace.api.router import HttpRouter
 from headrace.core import keys, times
 from headrace.core.items import Item
 from headrace.core.times import parse_iso
+from headrace.streams.ads import routes
 from headrace.streams.ads.counts import POINTS_LIMIT
-from headrace.streams.ads.routes import AdsRoutes
 from tests.worlds.ads_world import SETTLE, START, Billboards, click
 
 NOW = parse_iso(START)
@@ -155,7 +156,7 @@ class Story:
         until = self.boards.clock.now() - SETTLE * times.SECOND
         sure = [row for key, row in self.stored.items() if self.since.get(key, until + 1) <= until]
         for ad in ADS:
-            _, body = self.boards.ask(AdsRoutes.stats, self.window("3600", hours=20), adId=ad)
+            _, body = self.boards.ask(routes.stats, self.window("3600", hours=20), adId=ad)
             low, high = (within(rows, ad, hours=20) for rows in (sure, self.stored.values()))
             assert len(low) <= body["clicks"] <= len(high)
 
@@ -170,29 +171,29 @@ class Story:
             self.deliver(0)
         assert any(self.retry() for _ in range(10))
         self.wait(SETTLE + 0.001)
-        for routes in (self.boards.routes, self.boards.reader()):
-            self.judge(routes)
+        for router in (self.boards.router, self.boards.reader()):
+            self.judge(router)
         self.wait(30)
-        self.judge(self.boards.routes)
+        self.judge(self.boards.router)
 
-    def judge(self, routes: AdsRoutes) -> None:
+    def judge(self, router: HttpRouter) -> None:
         rows = list(self.stored.values())
         ask = self.boards.ask
-        _, top = ask(AdsRoutes.top, self.window(), routes=routes)
+        _, top = ask(routes.top, self.window(), router=router)
         ranked = sorted(Counter(row["adId"] for row in rows).items(), key=lambda pair: (-pair[1], pair[0]))
         assert top["topAds"] == [{"adId": ad, "clicks": clicks} for ad, clicks in ranked]
         assert {**top, **counts(rows)} == top
         for ad in ADS:
             for step, hours in (("60", 1), ("3600", 4), ("86400", 26)):
-                _, stats = ask(AdsRoutes.stats, self.window(step, hours), routes=routes, adId=ad)
+                _, stats = ask(routes.stats, self.window(step, hours), router=router, adId=ad)
                 assert {**stats, **counts(within(rows, ad, hours))} == stats
                 assert stats["points"] == points(within(rows, ad, hours), self.window(step, hours))
-            assert self.history(AdsRoutes.ad_clicks, routes, adId=ad) == listed(rows, "adId", ad)
+            assert self.history(routes.ad_clicks, router, adId=ad) == listed(rows, "adId", ad)
         for user in USERS:
-            assert self.history(AdsRoutes.user_clicks, routes, userId=user) == listed(rows, "userId", user)
+            assert self.history(routes.user_clicks, router, userId=user) == listed(rows, "userId", user)
 
-    def history(self, route: Any, routes: AdsRoutes, **path: str) -> list[str]:
-        pages = self.boards.walk(route, {"limit": "2"}, routes=routes, **path)
+    def history(self, route: Any, router: HttpRouter, **path: str) -> list[str]:
+        pages = self.boards.walk(route, {"limit": "2"}, router=router, **path)
         return [item["key"] for page in pages for item in page["items"]]
 
 
@@ -237,7 +238,7 @@ def test_an_answer_has_at_most_1500_steps_those_that_a_window_only_touches_among
 
     def ask(minutes: int, seconds: int) -> tuple[int, Any]:
         end = start + minutes * times.MINUTE + seconds * times.SECOND
-        return boards.ask(AdsRoutes.stats, {"from": START, "to": times.iso(end), "step": "60"}, adId="ad-1")
+        return boards.ask(routes.stats, {"from": START, "to": times.iso(end), "step": "60"}, adId="ad-1")
 
     status, body = ask(1499, 0)  # it begins in the middle of a minute
     assert (status, len(body["points"])) == (200, POINTS_LIMIT)

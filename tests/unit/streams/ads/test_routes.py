@@ -8,8 +8,8 @@ import pytest
 
 from headrace.core import times
 from headrace.core.times import parse_iso
-from headrace.streams.ads.routes import AdsRoutes
-from tests.worlds.ads_world import READER, SETTLE, START, USER, Billboards, click
+from headrace.streams.ads import routes
+from tests.worlds.ads_world import SETTLE, START, USER, Billboards, click
 
 NOW = parse_iso(START)
 WINDOW = {"from": "2025-11-21T09:58:00Z", "to": "2025-11-21T10:01:00Z"}
@@ -34,7 +34,7 @@ def boards() -> Billboards:
 
 
 def test_the_history_of_an_ad_is_newest_first_and_tells_no_address(boards: Billboards) -> None:
-    status, body = boards.ask(AdsRoutes.ad_clicks, {"limit": "2"}, adId="ad-1")
+    status, body = boards.ask(routes.ad_clicks, {"limit": "2"}, adId="ad-1")
 
     assert (status, body["hasMore"]) == (200, True)
     assert [item["clickId"] for item in body["items"]] == ["c-4", "c-3"]
@@ -44,10 +44,10 @@ def test_the_history_of_an_ad_is_newest_first_and_tells_no_address(boards: Billb
 
 
 def test_pages_lead_in_both_directions_and_around(boards: Billboards) -> None:
-    first, second = boards.walk(AdsRoutes.ad_clicks, {"limit": "2"}, adId="ad-1")
-    _, back = boards.ask(AdsRoutes.ad_clicks, {"limit": "2", "after": second["previous"]}, adId="ad-1")
+    first, second = boards.walk(routes.ad_clicks, {"limit": "2"}, adId="ad-1")
+    _, back = boards.ask(routes.ad_clicks, {"limit": "2", "after": second["previous"]}, adId="ad-1")
     key = first["items"][1]["key"]
-    _, around = boards.ask(AdsRoutes.ad_clicks, {"limit": "3", "around": key}, adId="ad-1")
+    _, around = boards.ask(routes.ad_clicks, {"limit": "3", "around": key}, adId="ad-1")
 
     assert back["items"] == first["items"]
     assert [item["clickId"] for item in around["items"]] == ["c-4", "c-3", "c-2"]
@@ -55,33 +55,33 @@ def test_pages_lead_in_both_directions_and_around(boards: Billboards) -> None:
 
 
 def test_a_page_lies_between_its_bounds(boards: Billboards) -> None:
-    _, body = boards.ask(AdsRoutes.ad_clicks, {"from": at(-59), "to": at(0)}, adId="ad-1")
+    _, body = boards.ask(routes.ad_clicks, {"from": at(-59), "to": at(0)}, adId="ad-1")
 
     assert [item["clickId"] for item in body["items"]] == ["c-3", "c-2"]
 
 
 def test_a_cursor_is_of_its_ad_and_caller_alone(boards: Billboards) -> None:
     """P12."""
-    cursor = boards.ask(AdsRoutes.ad_clicks, {"limit": "1"}, adId="ad-1")[1]["next"]
+    cursor = boards.ask(routes.ad_clicks, {"limit": "1"}, adId="ad-1")[1]["next"]
 
-    assert boards.ask(AdsRoutes.ad_clicks, {"before": cursor}, adId="ad-1")[0] == 200
+    assert boards.ask(routes.ad_clicks, {"before": cursor}, adId="ad-1")[0] == 200
     for wrong in ({"adId": "ad-2"}, {"adId": "ad-1", "subject": "other"}):
-        assert boards.ask(AdsRoutes.ad_clicks, {"before": cursor}, **wrong)[0] == 400  # type: ignore[arg-type]
-    assert boards.ask(AdsRoutes.user_clicks, {"before": cursor}, userId="ad-1")[0] == 400
+        assert boards.ask(routes.ad_clicks, {"before": cursor}, **wrong)[0] == 400  # type: ignore[arg-type]
+    assert boards.ask(routes.user_clicks, {"before": cursor}, userId="ad-1")[0] == 400
 
 
 def test_a_user_sees_their_own_clicks_and_analysts_everybodys(boards: Billboards) -> None:
     """P12."""
-    own = boards.ask(AdsRoutes.user_clicks, userId="bob", scope=USER, subject="bob")
-    theirs = boards.ask(AdsRoutes.user_clicks, userId="bob")
+    own = boards.ask(routes.user_clicks, userId="bob", scope=USER, subject="bob")
+    theirs = boards.ask(routes.user_clicks, userId="bob")
 
     assert [item["clickId"] for item in own[1]["items"]] == ["c-5", "c-2"]
     assert theirs[1]["items"] == own[1]["items"]
-    assert boards.ask(AdsRoutes.user_clicks, userId="ann", scope=USER, subject="bob")[0] == 403
+    assert boards.ask(routes.user_clicks, userId="ann", scope=USER, subject="bob")[0] == 403
 
 
 def test_stats_count_by_type_and_user_in_every_step_empty_ones_too(boards: Billboards) -> None:
-    status, body = boards.ask(AdsRoutes.stats, {**WINDOW, "step": "60"}, adId="ad-1")
+    status, body = boards.ask(routes.stats, {**WINDOW, "step": "60"}, adId="ad-1")
 
     assert (status, body["clicks"], body["uniqueUsers"]) == (200, 4, 2)
     assert body["types"] == {"banner": 3, "video": 1}
@@ -94,8 +94,8 @@ def test_stats_count_by_type_and_user_in_every_step_empty_ones_too(boards: Billb
 
 
 def test_top_ads_have_the_most_clicks(boards: Billboards) -> None:
-    _, both = boards.ask(AdsRoutes.top, WINDOW)
-    _, one = boards.ask(AdsRoutes.top, {**WINDOW, "top": "1"})
+    _, both = boards.ask(routes.top, WINDOW)
+    _, one = boards.ask(routes.top, {**WINDOW, "top": "1"})
 
     assert both["topAds"] == [{"adId": "ad-1", "clicks": 4}, {"adId": "ad-2", "clicks": 1}]
     assert (one["topAds"], one["clicks"], one["uniqueUsers"]) == ([{"adId": "ad-1", "clicks": 4}], 5, 2)
@@ -104,16 +104,16 @@ def test_top_ads_have_the_most_clicks(boards: Billboards) -> None:
 @pytest.mark.parametrize(
     ("route", "query", "fields"),
     [
-        (AdsRoutes.stats, {}, ["from", "to"]),
-        (AdsRoutes.stats, {**WINDOW, "step": "61"}, ["step"]),
-        (AdsRoutes.stats, {**WINDOW, "from": "2025-11-01T00:00:00Z", "step": "60"}, ["step"]),
-        (AdsRoutes.stats, {**WINDOW, "top": "3"}, ["top"]),
-        (AdsRoutes.stats, {**WINDOW, "adId": "ad-2"}, ["adId"]),
-        (AdsRoutes.top, {**WINDOW, "top": "0"}, ["top"]),
-        (AdsRoutes.top, {"from": WINDOW["to"], "to": WINDOW["from"]}, ["to"]),
-        (AdsRoutes.top, {**WINDOW, "userId": "ann"}, ["userId"]),
-        (AdsRoutes.ad_clicks, {"limit": "0", "sort": "up"}, ["sort", "limit"]),
-        (AdsRoutes.user_clicks, {"before": "x#y"}, ["before"]),
+        (routes.stats, {}, ["from", "to"]),
+        (routes.stats, {**WINDOW, "step": "61"}, ["step"]),
+        (routes.stats, {**WINDOW, "from": "2025-11-01T00:00:00Z", "step": "60"}, ["step"]),
+        (routes.stats, {**WINDOW, "top": "3"}, ["top"]),
+        (routes.stats, {**WINDOW, "adId": "ad-2"}, ["adId"]),
+        (routes.top, {**WINDOW, "top": "0"}, ["top"]),
+        (routes.top, {"from": WINDOW["to"], "to": WINDOW["from"]}, ["to"]),
+        (routes.top, {**WINDOW, "userId": "ann"}, ["userId"]),
+        (routes.ad_clicks, {"limit": "0", "sort": "up"}, ["sort", "limit"]),
+        (routes.user_clicks, {"before": "x#y"}, ["before"]),
     ],
 )
 def test_a_query_that_cannot_be_asked_names_its_parameters(
@@ -126,23 +126,22 @@ def test_a_query_that_cannot_be_asked_names_its_parameters(
 
 
 @pytest.mark.parametrize("name", ["ad 1", "ad#1", "", "x" * 129])
-@pytest.mark.parametrize("route", [AdsRoutes.ad_clicks, AdsRoutes.stats])
+@pytest.mark.parametrize("route", [routes.ad_clicks, routes.stats])
 def test_a_path_with_an_unusable_ad_is_a_400_that_names_it(boards: Billboards, route: Any, name: str) -> None:
     status, body = boards.ask(route, WINDOW, adId=name)
 
     assert (status, body["error"]["details"][0]["field"]) == (400, "adId")
 
 
-@pytest.mark.parametrize("route", [AdsRoutes.ad_clicks, AdsRoutes.stats, AdsRoutes.top])
+@pytest.mark.parametrize("route", [routes.ad_clicks, routes.stats, routes.top])
 @pytest.mark.parametrize("scope", [USER, "events:write", "ops"])
 def test_a_token_without_the_scope_is_refused(boards: Billboards, route: Any, scope: str) -> None:
     """P12."""
-    assert boards.ask(route, None if route is AdsRoutes.ad_clicks else WINDOW, scope=scope, adId="ad-1")[0] == 403
+    assert boards.ask(route, None if route is routes.ad_clicks else WINDOW, scope=scope, adId="ad-1")[0] == 403
 
 
 def test_clicks_that_have_expired_are_in_no_answer(boards: Billboards) -> None:
     boards.clock.advance(40 * 86400)
 
-    assert boards.ask(AdsRoutes.ad_clicks, adId="ad-1")[1]["items"] == []
-    assert boards.ask(AdsRoutes.top, WINDOW)[1]["clicks"] == 0
-    assert boards.ask(AdsRoutes.unknown, scope=READER)[0] == 404
+    assert boards.ask(routes.ad_clicks, adId="ad-1")[1]["items"] == []
+    assert boards.ask(routes.top, WINDOW)[1]["clicks"] == 0

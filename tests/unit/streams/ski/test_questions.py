@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from headrace.core.envelope import decode
 from headrace.core.errors import StoreUnavailable
+from headrace.streams.ski import routes
 from headrace.streams.ski.resort_days import LAG, STALENESS
-from headrace.streams.ski.routes import SkiRoutes
 from tests.worlds.ski_world import Slopes
 
 RESORTS, SEASONS, DAYS, SKIERS, LIFTS = (7, 8), (2024, 2025), (1, 366), (1, 2, 30), (1, 2, 1000)
@@ -130,11 +130,11 @@ class Story:
         resort, season, number = day
         place = {"resortID": resort, "seasonID": season, "dayID": number}
         ask = self.slopes.ask
-        hours = good(ask(SkiRoutes.hours, **place))["hours"]
+        hours = good(ask(routes.hours, **place))["hours"]
         assert [each["hour"] for each in hours] == list(range(24))
         return {
-            "skiers": good(ask(SkiRoutes.unique_skiers, **place))["numSkiers"],
-            **{f"lift {lift}": good(ask(SkiRoutes.lift_rides, **place, liftID=lift))["rides"] for lift in LIFTS},
+            "skiers": good(ask(routes.unique_skiers, **place))["numSkiers"],
+            **{f"lift {lift}": good(ask(routes.lift_rides, **place, liftID=lift))["rides"] for lift in LIFTS},
             **{f"hour {hour}": hours[hour]["rides"] for hour in range(24)},
         }
 
@@ -167,28 +167,28 @@ class Story:
             mine = sorted((each for each in self.started if each.skierID == skier), key=lambda each: each.time)
             for season in SEASONS:
                 self._check_season(skier, season, [each for each in mine if each.seasonID == season])
-            found = good(self.slopes.ask(SkiRoutes.totals, {"resort": "7,8"}, skierID=skier))["resorts"]
+            found = good(self.slopes.ask(routes.totals, {"resort": "7,8"}, skierID=skier))["resorts"]
             assert {(each["resortID"], each["seasonID"]): each["totalVert"] for each in found} == totals(mine)
 
     def _check_season(self, skier: int, season: int, mine: list[Known]) -> None:
         ask = self.slopes.ask
-        found = good(ask(SkiRoutes.totals, {"resort": "8", "season": str(season)}, skierID=skier))["resorts"]
+        found = good(ask(routes.totals, {"resort": "8", "season": str(season)}, skierID=skier))["resorts"]
         assert {(each["resortID"], each["seasonID"]): each["totalVert"] for each in found} == totals(
             each for each in mine if each.resortID == 8
         )
-        days = good(ask(SkiRoutes.days, seasonID=season, skierID=skier))
+        days = good(ask(routes.days, seasonID=season, skierID=skier))
         assert days["daysSkied"] == len({each.dayID for each in mine})
         for number in DAYS:
             there = [each for each in mine if each.dayID == number]
             of_day = next((each for each in days["days"] if each["dayID"] == number), {"vertical": 0, "lifts": []})
             assert of_day["vertical"] == 10 * sum(each.liftID for each in there)
-            one = good(ask(SkiRoutes.lifts, seasonID=season, dayID=number, skierID=skier))
+            one = good(ask(routes.lifts, seasonID=season, dayID=number, skierID=skier))
             assert one["lifts"] == of_day["lifts"]
             assert Counter(one["lifts"]) == Counter(each.liftID for each in there)
             assert [each["time"] for each in one["rides"]] == [each.time for each in there]
             for resort in RESORTS:
                 path = {"resortID": resort, "seasonID": season, "dayID": number, "skierID": skier}
-                assert good(ask(SkiRoutes.day_vertical, **path)) == 10 * sum(
+                assert good(ask(routes.day_vertical, **path)) == 10 * sum(
                     each.liftID for each in there if each.resortID == resort
                 )
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from headrace.core.errors import StoreUnavailable
+from headrace.streams.ski import routes
 from headrace.streams.ski.day_counts import FILLED, CountedRide
 from headrace.streams.ski.hook import INVALID_FOR
 from headrace.streams.ski.keys import ResortDay
 from headrace.streams.ski.resort_days import LAG, LIFE, PATIENCE, ResortDays
-from headrace.streams.ski.routes import SkiRoutes
 from headrace.streams.ski.stream import RESORT_DAY_INDEX
 from tests.worlds.ski_world import RIDES, Slopes, ride
 
@@ -19,7 +19,7 @@ SHARDS = RESORT_DAY_INDEX.shards.read if RESORT_DAY_INDEX.shards else 0
 
 
 def skiers(slopes: Slopes) -> int:
-    status, body = slopes.ask(SkiRoutes.unique_skiers, **PLACE)
+    status, body = slopes.ask(routes.unique_skiers, **PLACE)
     assert status == 200, body
     return int(body["numSkiers"])
 
@@ -69,7 +69,7 @@ def test_a_ride_counts_once_however_often_it_is_told() -> None:
         slopes.deliver(*bodies)
 
     assert skiers(slopes) == 4
-    assert slopes.ask(SkiRoutes.lift_rides, **PLACE, liftID=21)[1] == {"liftID": 21, "rides": 4}
+    assert slopes.ask(routes.lift_rides, **PLACE, liftID=21)[1] == {"liftID": 21, "rides": 4}
 
 
 def test_without_a_cache_every_answer_comes_from_the_table() -> None:
@@ -137,7 +137,7 @@ def test_a_fill_that_is_abandoned_is_taken_up_by_the_next_question() -> None:
     slopes = Slopes()
     stored(slopes, 1)
     slopes.reader.failure = StoreUnavailable("away")
-    assert slopes.ask(SkiRoutes.unique_skiers, **PLACE)[0] == 503
+    assert slopes.ask(routes.unique_skiers, **PLACE)[0] == 503
     slopes.reader.failure = None
     assert skiers(slopes) == 1  # counted from the table: the other one may still be at it
     slopes.clock.advance(PATIENCE / 1000)

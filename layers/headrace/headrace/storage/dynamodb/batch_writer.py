@@ -43,7 +43,7 @@ class DynamoStore:
         rows, keys = one_of_each(table, items)
         writes = _Writes(self._dynamodb, table, time.monotonic() + self._retry_seconds)
         failures: dict[Key, Failure] = {}
-        if table.keeps_first:
+        if table.insert_only:
             # The writes have the same deadline: after an old lookup they could replace a row that came since.
             lookups = _Lookups(self._dynamodb, table, writes.deadline)
             failures = self._run(lookups, key_chunks(table, rows))
@@ -95,7 +95,7 @@ class _Writes:
         while True:
             if self._unavailable.is_set():
                 return dict.fromkeys(rows, StoreUnavailable("the table is away"))
-            if self._table.keeps_first and time.monotonic() >= self.deadline:
+            if self._table.insert_only and time.monotonic() >= self.deadline:
                 return dict.fromkeys(rows, _throttled())
             failure: Failure = _throttled()
             try:

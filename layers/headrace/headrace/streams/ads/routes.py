@@ -1,63 +1,117 @@
-"""The HTTP answers about clicks."""
+"""Questions about ad clicks: of an ad, of a user, per step of a window, and which ads have the most."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypedDict
 
-from headrace.analytics.requests import parse_request
-from headrace.analytics.scanner import Deadline
+from pydantic import Field
+
+from headrace.analytics.requests import StepQuery, TopQuery
+from headrace.analytics.responses import Accuracy, Answer
+from headrace.analytics.routes import deadline
 from headrace.analytics.windows import Analytics
-from headrace.api.paging.request import parse_page_request, path_id
-from headrace.core.caller import Caller
-from headrace.core.errors import FieldError, InvalidRequest, NotFound, echo
+from headrace.api.paging.request import PageRequest
+from headrace.api.params import Params
+from headrace.api.router import Request
+from headrace.core.fields import Id
+from headrace.core.keys import ID_FORM
 from headrace.streams.ads.counts import stats_body, top_body
 from headrace.streams.ads.history import ClickHistory
-from headrace.streams.ads.stream import AD_ID_FORM, ADS, ad_id
-
-Body = Mapping[str, Any] | str
+from headrace.streams.ads.stream import AD_ID_FORM, ADS, AdId
 
 
-class AdsRoutes:
-    """Answers requests of one environment: pages come from ``history``, counts from ``analytics``."""
+class AdPath(Params):
+    """An ad."""
 
-    def __init__(self, history: ClickHistory, analytics: Analytics) -> None:
-        self._history = history
-        self._analytics = analytics
+    refusal = "{field} is not a usable id"
 
-    def ad_clicks(self, caller: Caller, event: Mapping[str, Any], _deadline: Deadline) -> Body:
-        """A page of the clicks on an ad."""
-        request = parse_page_request(event.get("queryStringParameters"))
-        return self._history.ad(caller, _path_ad(event), request).text()
-
-    def user_clicks(self, caller: Caller, event: Mapping[str, Any], _deadline: Deadline) -> Body:
-        """A page of the clicks of a user."""
-        user_id = path_id("userId", event["pathParameters"].get("userId"))
-        return self._history.user(caller, user_id, parse_page_request(event.get("queryStringParameters"))).text()
-
-    def stats(self, caller: Caller, event: Mapping[str, Any], deadline: Deadline) -> Body:
-        """Clicks of an ad by type, and unique users, per step of a window."""
-        by = {"adId": _path_ad(event)}
-        request = parse_request(ADS, event.get("queryStringParameters"), "step", by=by)
-        return stats_body(self._analytics, caller, request, deadline)
-
-    def top(self, caller: Caller, event: Mapping[str, Any], deadline: Deadline) -> Body:
-        """The ads with the most clicks of a window."""
-        request = parse_request(ADS, event.get("queryStringParameters"), "top", by={})
-        return top_body(self._analytics, caller, request, deadline)
-
-    def unknown(self, _caller: Caller, _event: Mapping[str, Any], _deadline: Deadline) -> Body:
-        """Refuse a route that there is not."""
-        raise NotFound("there is no such route")
+    ad_id: AdId = Field(description=AD_ID_FORM)
 
 
-Route = Callable[[AdsRoutes, Caller, Mapping[str, Any], Deadline], Body]
+class UserPath(Params):
+    """A user."""
+
+    refusal = "{field} is not a usable id"
+
+    user_id: Id = Field(description=ID_FORM)
 
 
-def _path_ad(event: Mapping[str, Any]) -> str:
-    given = event["pathParameters"].get("adId")
-    try:
-        return ad_id(given or "")
-    except ValueError as error:
-        detail = FieldError("adId", str(error), echo(given), AD_ID_FORM)
-        raise InvalidRequest("adId is not a usable id", details=[detail]) from None
+class Click(TypedDict):
+    """A click; ``key`` is its place in the history."""
+
+    key: str
+    clickId: str
+    clickedAt: str
+    adId: str
+    userId: str
+    adType: str
+
+
+class ClickPage(TypedDict):
+    """A page of clicks, newest first."""
+
+    items: list[Click]
+    next: str | None
+    previous: str | None
+    hasMore: bool
+
+
+StatsPoint = TypedDict("StatsPoint", {"from": str, "clicks": int, "uniqueUsers": int, "types": dict[str, int]})
+
+
+class StatsAnswer(Answer, TypedDict):
+    """Clicks of an ad by type, and unique users: of the window, and of each step of it."""
+
+    step: int
+    clicks: int
+    uniqueUsers: int
+    types: dict[str, int]
+    points: list[StatsPoint]
+    accuracy: Accuracy
+
+
+class TopAd(TypedDict):
+    """An ad and its clicks."""
+
+    adId: str
+    clicks: int
+
+
+class TopAnswer(Answer, TypedDict):
+    """The ads with the most clicks of a window, and the totals of all ads."""
+
+    clicks: int
+    uniqueUsers: int
+    types: dict[str, int]
+    topAds: list[TopAd]
+    accuracy: Accuracy
+
+
+@dataclass(frozen=True, slots=True)
+class AdsServices:
+    """What the routes ask: pages come from ``history``, counts from ``analytics``."""
+
+    history: ClickHistory
+    analytics: Analytics
+
+
+def ad_clicks(services: AdsServices, request: Request[AdPath, PageRequest, None]) -> str:
+    """A page of the clicks on an ad."""
+    return services.history.ad(request.caller, request.path.ad_id, request.query).text()
+
+
+def user_clicks(services: AdsServices, request: Request[UserPath, PageRequest, None]) -> str:
+    """A page of the clicks of a user; the clicks of others need ``analytics:read``."""
+    return services.history.user(request.caller, request.path.user_id, request.query).text()
+
+
+def stats(services: AdsServices, request: Request[AdPath, StepQuery, None]) -> dict[str, Any]:
+    """Clicks of an ad by type, and unique users, per step of a window."""
+    asked = request.query.of(ADS, ("adId", request.path.ad_id))
+    return stats_body(services.analytics, asked, deadline(request))
+
+
+def top(services: AdsServices, request: Request[None, TopQuery, None]) -> dict[str, Any]:
+    """The ads with the most clicks of a window."""
+    return top_body(services.analytics, request.query.of(ADS), deadline(request))

@@ -194,6 +194,6 @@ ADS = Stream(
     partition_key="clickId",
     sort_key="sender",
     indexes=(AD_INDEX, USER_INDEX, TIME_INDEX),
-    slot_dimensions=AnalyticsDimensions(user="userId", groups=("adType", "adId")),
-    keeps_first=True,
+    analytics_dimensions=AnalyticsDimensions(user="userId", groups=("adType", "adId")),
+    insert_only=True,
 )

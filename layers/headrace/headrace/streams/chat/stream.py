@@ -129,5 +129,5 @@ CHAT = Stream(
         Index(name="UserIndex", partition_key="userId", sort_key="timestampSk"),
         Index(name="TimeIndex", partition_key="bucketId", sort_key="timestampSk", sharded=True),
     ),
-    slot_dimensions=AnalyticsDimensions(user="userId", groups=("roomId",)),
+    analytics_dimensions=AnalyticsDimensions(user="userId", groups=("roomId",)),
 )

@@ -1,15 +1,13 @@
-"""The numbers in a ride and in a path: their bounds, and how a wrong one is named."""
+"""The numbers of a ride and of a path: their bounds, and the types of model fields."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
-
-from headrace.core.errors import FieldError, InvalidRequest, echo
 
 VERTICAL_PER_LIFT = 10
 
@@ -42,7 +40,7 @@ class Bounds:
         return number
 
     def validator(self) -> BeforeValidator:
-        """The check, for a field of an event model."""
+        """The check, for a field of a model."""
         return BeforeValidator(self._validate)
 
     def _validate(self, value: object) -> int:
@@ -59,22 +57,9 @@ SKIER = Bounds(1, 999_999_999_999)
 TIME = Bounds(0, 1439)
 LIFT = Bounds(1, 1000)
 
-PATH = {"resortID": RESORT, "seasonID": SEASON, "dayID": DAY, "skierID": SKIER, "liftID": LIFT}
-
-
-def numbers(given: Mapping[str, str] | None, *names: str) -> tuple[int, ...]:
-    """The numbers ``names`` of a path.
-
-    Raises:
-        InvalidRequest: names every one that is wrong, what came and what is allowed.
-    """
-    found, wrong = [], []
-    for name in names:
-        text = (given or {}).get(name, "")
-        try:
-            found.append(PATH[name].check(text))
-        except ValueError as error:
-            wrong.append(FieldError(name, str(error), echo(text), PATH[name].form))
-    if wrong:
-        raise InvalidRequest(f"{wrong[0].field} {wrong[0].message}", details=wrong)
-    return tuple(found)
+ResortID = Annotated[int, RESORT.validator(), Field(alias="resortID", description=RESORT.form)]
+SeasonID = Annotated[int, SEASON.validator(), Field(alias="seasonID", description=SEASON.form)]
+DayID = Annotated[int, DAY.validator(), Field(alias="dayID", description=DAY.form)]
+SkierID = Annotated[int, SKIER.validator(), Field(alias="skierID", description=SKIER.form)]
+LiftID = Annotated[int, LIFT.validator(), Field(alias="liftID", description=LIFT.form)]
+Minute = Annotated[int, TIME.validator(), Field(description=f"{TIME.form}: the minute of the ski day")]

@@ -21,7 +21,7 @@ AHEAD = 2_000
 
 
 class RideHook:
-    """An :class:`~headrace.persist.persister.AfterStore`: one round trip to the cache per batch.
+    """An :class:`~headrace.core.stream.StoredHook`: one round trip to the cache per batch.
 
     While the cache is unavailable, it writes at most one item per resort every two seconds. Rides go to the retry lane,
     to be added later, only when the table of resorts is unavailable too.

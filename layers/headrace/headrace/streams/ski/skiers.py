@@ -9,6 +9,7 @@ from typing import Any
 from headrace.core import times
 from headrace.core.times import Clock
 from headrace.storage.ports import RangeQuery, RangeReader
+from headrace.streams.ski.answers import ResortTotal, SkiedDay
 from headrace.streams.ski.fields import VERTICAL_PER_LIFT
 from headrace.streams.ski.keys import ResortDay, Ride, day_bounds, parse_ride_sk, season_bounds
 
@@ -29,7 +30,7 @@ class Skiers:
         rides = self._rides(skier, *day_bounds(day.season, day.day))
         return vertical(ride for ride in rides if ride.resort == day.resort)
 
-    def totals(self, skier: int, resorts: Iterable[int], season: int | None) -> list[dict[str, Any]]:
+    def totals(self, skier: int, resorts: Iterable[int], season: int | None) -> list[ResortTotal]:
         """Vertical by resort and season, of ``resorts`` only; a resort and season without rides is left out."""
         asked = set(resorts)
         bounds = season_bounds(season) if season is not None else (None, None)
@@ -43,12 +44,15 @@ class Skiers:
             for (resort, in_season), total in sorted(found.items())
         ]
 
-    def days(self, skier: int, season: int) -> list[dict[str, Any]]:
+    def days(self, skier: int, season: int) -> list[SkiedDay]:
         """The days skied in a season, each with its vertical and its lifts in order, repeats kept."""
         days: dict[int, list[Ride]] = {}
         for ride in self._rides(skier, *season_bounds(season)):
             days.setdefault(ride.day, []).append(ride)
-        return [{"dayID": day, **day_body(rides)} for day, rides in days.items()]
+        return [
+            {"dayID": day, "vertical": vertical(rides), "lifts": [ride.lift for ride in rides]}
+            for day, rides in days.items()
+        ]
 
     def day(self, skier: int, season: int, day: int) -> dict[str, Any]:
         """One day: its vertical, its lifts in order with repeats, and each ride with its time and resort."""
@@ -56,7 +60,7 @@ class Skiers:
         listed = [
             {"time": ride.time, "resortID": ride.resort, "liftID": ride.lift, "rideID": ride.ride_id} for ride in rides
         ]
-        return {**day_body(rides), "rides": listed}
+        return {"vertical": vertical(rides), "lifts": [ride.lift for ride in rides], "rides": listed}
 
     def _rides(self, skier: int, lower: str | None, upper: str | None) -> Iterator[Ride]:
         query = RangeQuery(
@@ -83,8 +87,3 @@ class Skiers:
 def vertical(rides: Iterable[Ride]) -> int:
     """The vertical of ``rides``."""
     return sum(VERTICAL_PER_LIFT * ride.lift for ride in rides)
-
-
-def day_body(rides: list[Ride]) -> dict[str, Any]:
-    """A day's vertical and lifts."""
-    return {"vertical": vertical(rides), "lifts": [ride.lift for ride in rides]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import Field
 
@@ -11,9 +11,9 @@ from headrace.core.caller import EVENTS_WRITE
 from headrace.core.fields import EventModel, Id, SenderTag
 from headrace.core.items import Item
 from headrace.core.sender import SenderContext
-from headrace.core.stream import Entrance, Index, Listener, Shards, Stream, TableSettings, ValidatedEvent
+from headrace.core.stream import Index, Shards, Stream, TableSettings, ValidatedEvent
 from headrace.core.validation import incoming, stamped
-from headrace.streams.ski.fields import DAY, LIFT, RESORT, SEASON, SKIER, TIME
+from headrace.streams.ski.fields import DayID, LiftID, Minute, ResortID, SeasonID, SkierID
 from headrace.streams.ski.keys import ResortDay, Ride, derived_ride_id, event_id, resort_day_shard, ride_sk
 
 ID_FIELD = "rideID"
@@ -23,13 +23,6 @@ RESORT_DAY_INDEX = Index(
 )
 """Each shard takes 1000 rides a second of one resort's day. Grow ``read`` first, and never shrink it below a ``write``
 that stored rides were written with."""
-
-ResortID = Annotated[int, RESORT.validator(), Field(alias="resortID", description=RESORT.form)]
-SeasonID = Annotated[int, SEASON.validator(), Field(alias="seasonID", description=SEASON.form)]
-DayID = Annotated[int, DAY.validator(), Field(alias="dayID", description=DAY.form)]
-SkierID = Annotated[int, SKIER.validator(), Field(alias="skierID", description=SKIER.form)]
-Minute = Annotated[int, TIME.validator(), Field(description=f"{TIME.form}: the minute of the ski day")]
-LiftID = Annotated[int, LIFT.validator(), Field(alias="liftID", description=LIFT.form)]
 
 
 class IncomingRide(EventModel):
@@ -105,19 +98,6 @@ def _expires_at(accepted_at: int, retention_days: int) -> int:
     return (accepted_at // times.DAY + 1 + retention_days) * times.DAY // times.SECOND
 
 
-def _listener() -> Listener:
-    # Not at the top: only persist_events listens.
-    from headrace.ski.telling import listener
-
-    return listener()
-
-
-def _gate() -> Entrance:
-    from headrace.ski.telling import gate
-
-    return gate()
-
-
 SKI = Stream(
     name="ski",
     id_field=ID_FIELD,
@@ -129,6 +109,4 @@ SKI = Stream(
     partition_key="skierID",
     sort_key="rideSk",
     indexes=(RESORT_DAY_INDEX,),
-    listener=_listener,
-    gate=_gate,
 )

@@ -1,1 +1,0 @@
-"""Ad clicks: what is asked about them, and how little is kept of a client's address."""

@@ -1,0 +1,56 @@
+"""Questions about any window of a stream: totals and rates, active users, a series."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from headrace.analytics.requests import StepQuery, TopQuery, WindowQuery
+from headrace.analytics.scanner import Deadline
+from headrace.analytics.windows import Analytics
+from headrace.api.router import Request
+from headrace.core.stream import Stream
+
+MARGIN_SECONDS = 4.0
+"""Seconds before the end of an invocation when reading stops: time to keep what was read, and to answer."""
+
+
+class StreamAnalytics(NamedTuple):
+    """The analytics of one stream's events."""
+
+    stream: Stream
+    analytics: Analytics
+
+
+def deadline(request: Request[Any, Any, Any]) -> Deadline:
+    """When to stop reading for ``request``."""
+    return Deadline(request.seconds_left - MARGIN_SECONDS)
+
+
+def window(services: StreamAnalytics, request: Request[None, TopQuery, None]) -> dict[str, Any]:
+    """Totals, rates, unique users, top users and groups of a window."""
+    with _measured(services, request):
+        return services.analytics.window(request.query.of(services.stream), deadline(request))
+
+
+def active_users(services: StreamAnalytics, request: Request[None, WindowQuery, None]) -> dict[str, Any]:
+    """How many users were active in a window."""
+    with _measured(services, request):
+        return services.analytics.active_users(request.query.of(services.stream), deadline(request))
+
+
+def series(services: StreamAnalytics, request: Request[None, StepQuery, None]) -> dict[str, Any]:
+    """Counts and unique users per step of a window."""
+    with _measured(services, request):
+        return services.analytics.series(request.query.of(services.stream), deadline(request))
+
+
+@contextmanager
+def _measured(services: StreamAnalytics, request: Request[Any, Any, Any]) -> Iterator[None]:
+    """Count the read units that the answer costs."""
+    before = services.analytics.units
+    try:
+        yield
+    finally:
+        request.meter.measure("AnalyticsReadUnits", services.analytics.units - before)
