@@ -12,7 +12,7 @@ from headrace.core.envelope import Envelope
 from headrace.persist.retry_schedule import RECEIVES
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
-from headrace.streams import CHAT
+from headrace.streams.chat.stream import CHAT
 from tests.unit.stack import ROOT
 from tests.worlds.senders import NOW, caller, message, sender
 from tests.worlds.write_path import Lanes

@@ -12,7 +12,7 @@ from headrace.persist.persister import LONGEST_WAIT, TRY_MARGIN
 from headrace.persist.records import rows_of
 from headrace.queues.ports import MESSAGE_BYTES, RetryRecord, from_text, to_text
 from headrace.runtime.observability import Meter
-from headrace.streams import CHAT
+from headrace.streams.chat.stream import CHAT
 from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message, sender
 from tests.worlds.write_path import Lanes, sqs_event
 

@@ -162,7 +162,7 @@ class DeadLetters:
     def _move(self, letters: Sequence[DeadLetter], redriven_at: str, meter: Meter) -> set[str]:
         if not letters:
             return set()
-        outcomes = self._retry_lane.send([letter.handover(redriven_at) for letter in letters])
+        outcomes = self._retry_lane.send([letter.retry_record(redriven_at) for letter in letters])
         sent = [letter for letter, outcome in zip(letters, outcomes, strict=True) if outcome is None]
         for outcome in outcomes:
             if outcome is not None:

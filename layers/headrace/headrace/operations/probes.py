@@ -8,8 +8,9 @@ missing. Then it sends those of its own minute, and watches for a short while ho
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
@@ -94,6 +95,11 @@ class Prober:
         self._sleep = sleep
         self._monotonic = monotonic
         self._former_run: int | None = None
+
+    def run_for(self, event: Mapping[str, Any], correlation_id: str) -> dict[str, Any]:
+        """Run the minute of a scheduled ``event``, or the current one for an event without a time."""
+        at = event.get("time")
+        return asdict(self.run(times.parse_iso(at) if isinstance(at, str) else self._clock.now(), correlation_id))
 
     def run(self, at: int, correlation_id: str) -> Run:
         """Check the minute before ``at`` (microseconds), then send and watch the probes of its own minute.
