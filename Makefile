@@ -73,7 +73,7 @@ model: setup ## everything that may happen to an event, in any order; more than 
 contract: setup ## one suite per seam, in memory and against the real thing
 	@$(PY) -m pytest -q tests/contract
 
-e2e: setup ## the local stage whole, with a real broker, and a selection of fault days
+e2e: setup ## the local stage whole, with a real broker, and a selection of fault scenarios
 	@$(PY) -m pytest -q tests/e2e
 	@$(PY) -m pytest -q tests/faults
 
@@ -91,8 +91,8 @@ invoke: .local/sam/bin/sam ## one function in a container, by the SAM CLI   [FUN
 load: setup ## Locust: 50,000 messages in frames of 25, then single frames; both checked   [MESSAGES=n]
 	@$(PY) -m loadtest.load $(if $(MESSAGES),--messages $(MESSAGES))
 
-faults: setup ## scripted fault days on a stage of their own, a table at the end  [DAY=broker-killed]
-	@$(PY) -m faults $(DAY)
+faults: setup ## fault scenarios on a separate stage, a table at the end           [SCENARIO=broker-killed]
+	@$(PY) -m faults $(SCENARIO)
 
 soak: setup ## random faults under load, from a printed seed                      [SECONDS=600] [SEED=n]
 	@$(PY) -m faults.soak --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))

@@ -15,9 +15,9 @@ import os
 import statistics
 from typing import Any
 
-from bench.click_size import bytes_on_the_broker, stamped
 from bench.emulators import client, in_memory
 from bench.persist import once
+from loadtest.ads.click_size import bytes_on_the_broker, stamped
 
 START = "2025-11-21T10:00:58.722861Z"
 Item = dict[str, Any]

@@ -31,8 +31,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "layers" / "headrace"), str(ROOT / "clients" / "python")]
 
 from headrace_client import Lost, Rooms  # noqa: E402 - the path to it is set just above
-from loadtest.stage_process import StageProcess, interruptible  # noqa: E402
-from loadtest.target import Target  # noqa: E402
+from loadtest.client.stage_process import StageProcess, interruptible  # noqa: E402
+from loadtest.client.target import Target  # noqa: E402
 from localstage.template.attributes import ACCOUNT  # noqa: E402
 
 STATE = ROOT / ".local" / "bench-live"

@@ -18,9 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench.delay import delayed
 from bench.emulator_checks import CHAT_TABLE, chat_item
 from bench.emulators import client, in_memory
+from localstage.tcp_proxy import delayed
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "layers" / "headrace"))
 
@@ -105,7 +105,7 @@ def report(title: str, seen: list[tuple[tuple[float, float], tuple[float, float]
 def measure(port: int, rounds: int, count: int, parallel: int) -> None:
     url = f"http://127.0.0.1:{port}"
     client("dynamodb", port).create_table(TableName=TABLE, **CHAT_TABLE)
-    with delayed(port, DELAY_MS) as slow:
+    with delayed(port, DELAY_MS / 1000) as slow:
         print("| | | batch_writer() | headrace | ratio | aim |")
         print("| --- | --- | --- | --- | --- | --- |")
         report("as it is", compare(url, rounds, count, parallel), ("–", "≤ 0.5×"))

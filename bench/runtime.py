@@ -15,9 +15,9 @@ from unittest import mock
 
 import uvloop
 
+from localstage.core.model import Function
 from localstage.functions import FunctionPool, build
 from localstage.functions.environment import Environment
-from localstage.model import Function
 
 ROOT = Path(__file__).resolve().parent.parent
 ECHO = "def handler(event, context):\n    return event\n"
@@ -41,11 +41,11 @@ async def rate(pool: FunctionPool, function_id: str, callers: int, seconds: floa
 
 
 async def cold_start(pool: FunctionPool, function_id: str) -> float:
-    """Milliseconds until the first answer, the best of five lanes."""
+    """Milliseconds until the first answer, the best of five environments."""
     best = float("inf")
     for attempt in range(5):
         began = time.perf_counter()
-        answer = await pool.invoke(function_id, EVENT, lane=str(attempt))
+        answer = await pool.invoke(function_id, EVENT, dedicated_to=str(attempt))
         assert answer.cold
         best = min(best, (time.perf_counter() - began) * 1000)
     return best

@@ -16,8 +16,8 @@ from pathlib import Path
 import pika
 import uvloop
 
-from localstage.invoking import Invocation
-from localstage.model import RabbitMqMapping
+from localstage.core.invoker import Invocation
+from localstage.core.model import RabbitMqMapping
 from localstage.triggers import RabbitMqTrigger
 
 # The broker that the tests of the triggers start for themselves is what this needs too.
@@ -36,7 +36,7 @@ class NoOp:
         self.bytes = 0
         self.done = asyncio.Event()
 
-    async def invoke(self, function_id: str, event: bytes, *, lane: str | None = None) -> Invocation:
+    async def invoke(self, function_id: str, event: bytes, *, dedicated_to: str | None = None) -> Invocation:
         self.invocations += 1
         self.bytes += len(event)
         self._left -= event.count(b'"basicProperties"')

@@ -1,1 +1,1 @@
-"""Scripted fault days and a random soak against the local stage: what was accepted is kept, whatever breaks."""
+"""Fault scenarios and a random soak against the local stage: no accepted event may be lost, whatever fails."""

@@ -1,4 +1,4 @@
-"""Looks into the lanes behind the proxies: how much waits where, and what is dead; by none of the platform's code."""
+"""Reads the queues behind the proxies without the platform's code: what waits where, and what is dead."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pika
 from botocore.config import Config
 from pika.exceptions import AMQPError, ChannelClosedByBroker
 
-from faults.backing import Backing
+from faults.services import ProxiedServices
 from localstage.template.attributes import ACCOUNT
 
 QUEUES = 4
-PARKED = "parked"
+PARKING_QUEUE = "parked"
 POLL = 0.25
 QUIET = 3
-"""So many looks in a row must find everything empty: a record may be between two lanes."""
+"""Number of checks in a row that must find everything empty: a record may be between two lanes."""
 
 
 @dataclass(frozen=True)
@@ -33,27 +33,29 @@ class DeadLetter:
 
 @dataclass(frozen=True)
 class Depths:
-    """Records that wait: in the persist queues, in ``parked``, in the RetryQueue (in flight included), dead; and
-    batches at work, whose records the broker does not count."""
+    """Records in the persist queues, the parking queue, the RetryQueue (in flight included) and the dead lane.
+
+    ``working`` counts batches in persist_events: the broker does not count their records.
+    """
 
     persist: int
-    parked: int
+    parking: int
     retry: int
     dead: int
     working: int = 0
 
     @property
     def moving(self) -> int:
-        """What will still change by itself."""
+        """Records that are still processed."""
         return self.persist + self.retry + self.working
 
 
 class Lanes:
     """The lanes of one stage. Not shared between threads."""
 
-    def __init__(self, backing: Backing, working: Callable[[], int]) -> None:
-        """``working`` tells how many batches are being persisted."""
-        self._backing = backing
+    def __init__(self, services: ProxiedServices, working: Callable[[], int]) -> None:
+        """``working`` returns the number of batches in persist_events."""
+        self._services = services
         self._working = working
         config = Config(retries={"total_max_attempts": 2}, read_timeout=10)
         session = boto3.session.Session(
@@ -61,22 +63,22 @@ class Lanes:
             aws_secret_access_key="local",  # noqa: S106 - an emulator takes anything
             region_name="us-east-1",
         )
-        self._sqs = session.client("sqs", endpoint_url=backing.endpoints.sqs_url, config=config)
+        self._sqs = session.client("sqs", endpoint_url=services.endpoints.sqs_url, config=config)
         urls: list[str] = self._sqs.list_queues().get("QueueUrls", [])
         self.retry_url = next(url for url in urls if url.endswith("-retry"))
         self.dead_url = next(url for url in urls if url != self.retry_url)
 
     def depths(self) -> Depths:
-        """How much waits where, now.
+        """The current depths.
 
         Raises:
-            pika.exceptions.AMQPError: the broker is away.
+            pika.exceptions.AMQPError: the broker is unavailable.
         """
-        persist, parked = self._broker_depths()
-        return Depths(persist, parked, self._count(self.retry_url), self._count(self.dead_url), self._working())
+        persist, parking = self._broker_depths()
+        return Depths(persist, parking, self._count(self.retry_url), self._count(self.dead_url), self._working())
 
     def drain(self, patience: float, done: Callable[[Depths], bool] = lambda depths: not depths.moving) -> Depths:
-        """Wait until nothing moves any more, or for ``patience`` seconds; answers what was found last."""
+        """Wait until ``done``, at most ``patience`` seconds; returns the last depths."""
         deadline = time.monotonic() + patience
         quiet = 0
         while True:
@@ -90,7 +92,7 @@ class Lanes:
             time.sleep(POLL)
 
     def take_dead(self) -> list[DeadLetter]:
-        """Take all dead letters out of the dead lane: the day's operator has seen them."""
+        """Receive and delete all dead letters."""
         found: list[DeadLetter] = []
         while self._count(self.dead_url):
             answer: Any = self._sqs.receive_message(
@@ -107,8 +109,8 @@ class Lanes:
         self._sqs.send_message(QueueUrl=self.retry_url, MessageBody=body, MessageAttributes=attributes)
 
     def publish(self, bodies: list[bytes]) -> None:
-        """Publish records to the persist queues in turn, confirmed: past the platform's own checks."""
-        with pika.BlockingConnection(pika.URLParameters(self._backing.amqp_url)) as connection:
+        """Publish records to the persist queues in turn, confirmed, without the platform's checks."""
+        with pika.BlockingConnection(pika.URLParameters(self._services.amqp_url)) as connection:
             channel = connection.channel()
             channel.confirm_delivery()
             for number, body in enumerate(bodies):
@@ -116,13 +118,13 @@ class Lanes:
                 channel.basic_publish("headrace.events", f"persist.{number % QUEUES}", body, properties, mandatory=True)
 
     def delete_queue(self, name: str) -> None:
-        """Delete a queue with all that is in it."""
-        with pika.BlockingConnection(pika.URLParameters(self._backing.amqp_url)) as connection:
+        """Delete a queue with its messages."""
+        with pika.BlockingConnection(pika.URLParameters(self._services.amqp_url)) as connection:
             connection.channel().queue_delete(name)
 
     def has_queue(self, name: str) -> bool:
         """Whether the broker has such a queue."""
-        with pika.BlockingConnection(pika.URLParameters(self._backing.amqp_url)) as connection:
+        with pika.BlockingConnection(pika.URLParameters(self._services.amqp_url)) as connection:
             try:
                 connection.channel().queue_declare(name, passive=True)
             except ChannelClosedByBroker:
@@ -130,7 +132,7 @@ class Lanes:
             return True
 
     def seconds_until_dead(self, count: int, patience: float) -> float:
-        """Wait until so many records are dead, at most ``patience`` seconds; answers how long it took."""
+        """Wait until so many records are dead, at most ``patience`` seconds; returns the seconds it took."""
         began = time.monotonic()
         while (passed := time.monotonic() - began) < patience and self._count(self.dead_url) < count:
             time.sleep(POLL)
@@ -146,11 +148,11 @@ class Lanes:
         return sum(int(value) for value in found.values())
 
     def _broker_depths(self) -> tuple[int, int]:
-        parameters = pika.URLParameters(self._backing.amqp_url)
+        parameters = pika.URLParameters(self._services.amqp_url)
         parameters.socket_timeout = parameters.stack_timeout = 3
         with pika.BlockingConnection(parameters) as connection:
             persist = sum(_depth(connection, f"persist.{number}") for number in range(QUEUES))
-            return persist, _depth(connection, PARKED)
+            return persist, _depth(connection, PARKING_QUEUE)
 
 
 def _depth(connection: Any, queue: str) -> int:
@@ -158,7 +160,7 @@ def _depth(connection: Any, queue: str) -> int:
     try:
         return int(channel.queue_declare(queue, passive=True).method.message_count)
     except ChannelClosedByBroker:
-        return 0  # deleted, and not declared again yet
+        return 0  # deleted, and not yet declared again
 
 
 def _dead_letter(message: Any) -> DeadLetter:

@@ -1,4 +1,4 @@
-"""Load that goes on while things break: WebSocket frames and HTTP batches, sent again under the same ids."""
+"""Chat load during a fault: WebSocket frames and HTTP batches, retried under the same ids."""
 
 from __future__ import annotations
 
@@ -7,37 +7,39 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from loadtest.checker import Checker
-from loadtest.client import ConnectionLost, HttpApi, HttpError, LoadTestError, WebSocket
-from loadtest.events import ChatEvent, iso, uuid7
-from loadtest.sending import Sender
-from loadtest.target import Target
+from loadtest.checker.checker import Checker
+from loadtest.client.chat_events import ChatEvent, iso, uuid7
+from loadtest.client.target import Target
+from loadtest.client.websocket import ConnectionLost, WebSocket
+from loadtest.sending.http_sender import HttpSender, PostRequest
+from loadtest.sending.websocket_sender import WebSocketSender
+from localstage.client.errors import UNREACHABLE, ClientError, HttpError
+from localstage.client.http_api import HttpApi
 
 TEXTS = ("on my way", "who has the keys?", "それは明日です", "das Brot ist fertig 🍞", "line one\nline two", "ок " * 60)
 ROOMS = 4
 WINDOW = 2
 HTTP_ATTEMPTS = 10
-LONGEST_WAIT = 3.0
 GIVE_UP = 150.0
-"""Seconds after the end of sending until a worker stops waiting for its last answers."""
+"""Seconds after which a worker stops waiting for outstanding answers."""
 STUCK = 60.0
 
 
 class Mint:
-    """Makes events of one worker in the rooms of one day: ids, times and texts follow from the seed."""
+    """Generates the events of one worker in the rooms of one scenario. The seed determines ids and texts."""
 
-    def __init__(self, day: str, user: str, seed: int) -> None:
-        self._random = random.Random(f"{day}/{user}/{seed}")
-        self._rooms = [f"{day}-{number}" for number in range(ROOMS)]
+    def __init__(self, scenario: str, user: str, seed: int) -> None:
+        self._random = random.Random(f"{scenario}/{user}/{seed}")
+        self._rooms = [f"{scenario}-{number}" for number in range(ROOMS)]
         self._user = user
 
     def events(self, count: int) -> list[ChatEvent]:
-        """``count`` new events of now."""
+        """``count`` new events with the current time."""
         made = []
         for _ in range(count):
             now = datetime.now(UTC)
@@ -47,7 +49,7 @@ class Mint:
 
 
 class _Counting(WebSocket):
-    """Counts the results that say "later": a 503 in a frame."""
+    """Counts the error results by code."""
 
     refusals: Counter[str]
 
@@ -61,16 +63,16 @@ class _Counting(WebSocket):
 
 
 class Load:
-    """Workers in threads, from :meth:`start` to :meth:`stop`; ``checker`` keeps the account.
+    """Workers in threads, from :meth:`start` to :meth:`stop`; ``checker`` records every event.
 
-    ``rate`` is events per second over all workers, each frame or request has ``size`` of them.
+    ``rate`` is events per second of all workers; each frame or request has ``size`` events.
     """
 
     def __init__(
-        self, target: Target, day: str, *, sockets: int = 3, posts: int = 1, rate: float = 240, size: int = 20
+        self, target: Target, scenario: str, *, sockets: int = 3, posts: int = 1, rate: float = 240, size: int = 20
     ) -> None:
         self.target = target
-        self.day = day
+        self.scenario = scenario
         self.checker = Checker()
         self.refusals: Counter[str] = Counter()
         self.troubles: list[str] = []
@@ -84,15 +86,15 @@ class Load:
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Begin to send."""
+        """Start sending."""
         for number, kind in enumerate(self._kinds):
-            user = f"{self.day}-user-{number}"
+            user = f"{self.scenario}-user-{number}"
             thread = threading.Thread(target=self._guarded, args=(kind, user), name=user, daemon=True)
             self._threads.append(thread)
             thread.start()
 
     def stop(self) -> None:
-        """Send nothing new, and wait until everything sent is answered or given up."""
+        """Stop sending, and wait until everything sent is answered or given up."""
         self._stopping.set()
         self._going.set()
         for thread in self._threads:
@@ -101,18 +103,18 @@ class Load:
                 self.troubles.append(f"{thread.name} still waits for answers")
 
     def pause(self) -> None:
-        """Send nothing new until :meth:`go_on`; returns when what is under way is answered."""
+        """Stop sending until :meth:`resume`; returns when outstanding events are answered."""
         self._going.clear()
         deadline = time.monotonic() + GIVE_UP
         while self._sending and time.monotonic() < deadline:
             time.sleep(0.05)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """End a pause."""
         self._going.set()
 
     def wait_for(self, accepted: int) -> None:
-        """Return when so many events are accepted in all; that nothing more is for a minute is a trouble."""
+        """Wait until ``accepted`` events are accepted in total; a minute without progress is a trouble."""
         best, deadline = self.accepted, time.monotonic() + STUCK
         while (now := self.accepted) < accepted:
             if now > best:
@@ -124,8 +126,8 @@ class Load:
 
     def send_one(self, text: str) -> ChatEvent:
         """Send one event with ``text`` by HTTP."""
-        user = f"{self.day}-single"
-        (event,) = Mint(self.day, user, 0).events(1)
+        user = f"{self.scenario}-single"
+        (event,) = Mint(self.scenario, user, 0).events(1)
         event = replace(event, message=text)
         api = HttpApi(self.target.http_url, self.target.signed_in(user, "chat:write"))
         try:
@@ -137,20 +139,20 @@ class Load:
 
     @property
     def accepted(self) -> int:
-        """How many events are accepted so far."""
+        """The number of events accepted so far."""
         return sum(self.checker.lanes.values())
 
     def _guarded(self, kind: Any, user: str) -> None:
         try:
             kind(user)
-        except LoadTestError as error:
+        except ClientError as error:
             self.troubles.append(f"{user}: {error}")
 
     def _send_frames(self, user: str) -> None:
         socket = _Counting(self.target.websocket_url, self.target.signed_in(user, "chat:write"), timeout=10.0)
         socket.refusals = self.refusals
-        sender = Sender(socket, self.checker, window=WINDOW, single=False)
-        mint = Mint(self.day, user, 0)
+        sender = WebSocketSender(socket, self.checker, window=WINDOW, single=False)
+        mint = Mint(self.scenario, user, 0)
         try:
             _patiently(socket.open)
             for _ in self._turns(user, lambda: _patiently(sender.finish)):
@@ -175,7 +177,7 @@ class Load:
 
     def _send_posts(self, user: str) -> None:
         api = HttpApi(self.target.http_url, self.target.signed_in(user, "chat:write"))
-        mint = Mint(self.day, user, 0)
+        mint = Mint(self.scenario, user, 0)
         try:
             for _ in self._turns(user, lambda: None):
                 events = mint.events(self._size)
@@ -186,40 +188,38 @@ class Load:
             api.close()
 
     def post(self, api: HttpApi, events: Sequence[ChatEvent]) -> None:
-        """Send ``events`` in one request, and what was not taken again under the same ids."""
-        first_sent = time.perf_counter()
-        left = list(events)
-        for attempt in range(HTTP_ATTEMPTS):
-            if attempt:
-                time.sleep(min(0.2 * 2**attempt, LONGEST_WAIT))
-            left = self._post_once(api, left, first_sent)
-            if not left:
-                return
-        self.checker.errors["no_answer"] += len(left)
+        """Send ``events`` in one request, and retry refused events under the same ids."""
+        request = PostRequest("/messages/batch", events, lambda left: {"events": [_body(event) for event in left]})
+        HttpSender(api, _Recorder(self.checker, self.refusals), attempts=HTTP_ATTEMPTS).send(
+            request, due=time.perf_counter()
+        )
 
-    def _post_once(self, api: HttpApi, events: Sequence[ChatEvent], first_sent: float) -> list[ChatEvent]:
-        body = {"events": [_body(event) for event in events]}
-        try:
-            results = api.post("/messages/batch", body)["results"]
-        except HttpError as error:
-            if error.status:
-                self.refusals[error.code] += len(events)
-            if not error.retryable:
-                for event in events:
-                    self.checker.refuse(event, error.code)
-                return []
-            return list(events)
-        left = []
-        seconds = time.perf_counter() - first_sent
+
+class _Recorder:
+    """Records the results of posted messages in ``checker``, and temporary errors in ``refusals``."""
+
+    def __init__(self, checker: Checker, refusals: Counter[str]) -> None:
+        self._checker = checker
+        self._refusals = refusals
+
+    def on_answer(
+        self,
+        events: Sequence[ChatEvent],
+        results: Sequence[Mapping[str, Any]],
+        seconds: float,
+        *,
+        repeated: bool,  # noqa: ARG002 - the checker counts an event once
+    ) -> None:
         for event, result in zip(events, results, strict=True):
             if "error" not in result:
-                self.checker.acknowledge(event, seconds, str(result.get("lane")))
-            elif "retryAfter" in result["error"]:
-                self.refusals[result["error"]["code"]] += 1
-                left.append(event)
-            else:
-                self.checker.refuse(event, result["error"]["code"])
-        return left
+                self._checker.acknowledge(event, seconds, str(result.get("lane")))
+
+    def on_refused(self, events: Sequence[ChatEvent], codes: Sequence[str]) -> None:
+        for event, code in zip(events, codes, strict=True):
+            self._checker.refuse(event, code)
+
+    def on_retry(self, codes: Sequence[str]) -> None:
+        self._refusals.update(code for code in codes if code != UNREACHABLE)
 
 
 def _body(event: ChatEvent) -> dict[str, str]:
@@ -232,7 +232,7 @@ def _body(event: ChatEvent) -> dict[str, str]:
 
 
 def _patiently(action: Any, afterwards: Any = None) -> None:
-    """Do ``action``; while the stage is away, wait and do it (or what is left of it: ``afterwards``) again."""
+    """Run ``action``; while the stage is unavailable, wait and run ``afterwards`` (default: ``action``) again."""
     deadline = time.monotonic() + GIVE_UP
     for step in itertools.chain([action], itertools.repeat(afterwards or action)):
         try:

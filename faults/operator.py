@@ -1,4 +1,4 @@
-"""What an operator does on a bad day, over the platform's own routes."""
+"""An operator who repairs things over the platform's own routes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import math
 import time
 from typing import Any
 
-from loadtest.client import HttpApi, HttpError
-from loadtest.target import Target
+from loadtest.client.target import Target
+from localstage.client.errors import HttpError
+from localstage.client.http_api import HttpApi
 
 SCOPE = "ops"
 TIMEOUT = 40.0
 
 
 class Operator:
-    """Someone with the scope ``ops``."""
+    """A client with the scope ``ops``."""
 
     def __init__(self, target: Target) -> None:
         self._api = HttpApi(target.http_url, target.signed_in("operator", SCOPE), timeout=TIMEOUT)
@@ -24,12 +25,12 @@ class Operator:
         return self._api.get("/status")
 
     def redrive_slice(self, continuation: str | None = None) -> dict[str, Any]:
-        """One slice of a redrive of everything that is dead."""
+        """One slice of a redrive of all dead letters."""
         body = {"rate": 500} if continuation is None else {"continuation": continuation}
         return self._api.post("/dead-letters/redrive", body)
 
     def redrive(self, slices: float = math.inf) -> int:
-        """Redrive to the end, or until so many slices are done; answers how many records moved."""
+        """Redrive to the end, or at most ``slices`` slices; returns the number of records moved."""
         continuation = None
         while True:
             try:
@@ -44,8 +45,8 @@ class Operator:
                 return int(answer["moved"])
             continuation = answer["continuation"]
 
-    def return_parked(self) -> int:
-        """Bring back what is parked, through the retry lane; answers how many records."""
+    def empty_parking_queue(self) -> int:
+        """Move the parking queue to the retry lane; returns the number of records."""
         returned = 0
         while True:
             answer = self._api.post("/parked/return", {"lane": "retry", "rate": 100})

@@ -1,4 +1,4 @@
-"""Eight kinds of records that can never be stored, each with a text of its own by which it is known again."""
+"""Eight kinds of records that can never be stored, each with a unique text that identifies it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ KINDS = 8
 
 @dataclass(frozen=True)
 class Poison:
-    """One record: ``mark`` is in ``body``; ``reason`` is why it must be dead.
+    """One record: ``mark`` is in ``body``; ``reason`` is the expected reason of its dead letter.
 
-    ``encoding`` is set for one that must go into the retry lane: RabbitMQ's mapping encodes by itself.
+    ``encoding`` is set for a record that must be sent to the retry lane, since RabbitMQ's mapping encodes itself.
     """
 
     mark: bytes
@@ -23,7 +23,7 @@ class Poison:
 
 
 def make(number: int, at: str) -> list[Poison]:
-    """One record of each kind; ``at`` is a canonical time, ``number`` tells sets apart."""
+    """One record of each kind; ``at`` is a canonical time, ``number`` identifies the set."""
     made: list[Poison] = []
 
     def add(kind: str, reason: str, body: Any, encoding: str = "") -> None:

@@ -1,7 +1,7 @@
-"""``python -m faults.soak [--seconds 600] [--seed N]``: random faults under steady load, judged like any day.
+"""``python -m faults.soak [--seconds 600] [--seed N]``: random faults under steady load, checked like a scenario.
 
-Which faults, when and for how long follows from the seed, which is printed first. Exits with 1 if anything accepted was
-lost, doubled or invented.
+The seed, printed first, determines which faults occur, when and for how long. Exits with 1 if an accepted event was
+lost, duplicated or altered.
 """
 
 from __future__ import annotations
@@ -9,228 +9,130 @@ from __future__ import annotations
 import argparse
 import random
 import secrets
-import signal
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
-from faults.judges import HalfThrottled, KillsWriters, RefusesSome, down
-from faults.peers import kill_worker
-from faults.world import SETTLED, World
-from loadtest.client import LoadTestError
-from loadtest.stage_process import interruptible, uninterrupted
-from localstage.errors import StageError
+from faults import outages
+from faults.harness import SETTLED, Harness, exit_code_of
+from faults.outages import both, dynamodb_fault, sqs_down
+from faults.proxies.proxy_faults import HalfThrottled, KillsWriters, RefusesSome, down
+from faults.proxies.socket_owner import kill_worker
+from faults.services import ProxiedServices
 
 LOAD = {"sockets": 5, "posts": 2, "rate": 900.0, "size": 50}
 CALM = (3.0, 9.0)
 LAST_CALM = 10.0
 
-Fault = Callable[[World, random.Random, float], object]
+Outage = Callable[[ProxiedServices, random.Random], AbstractContextManager[object]]
 
 
-def broker_killed(world: World, _random: random.Random, seconds: float) -> None:
-    world.backing.kill("RabbitMQ")
-    time.sleep(seconds / 3)
-    world.backing.start_again("RabbitMQ")
+OUTAGES: dict[str, tuple[Outage, float]] = {
+    "broker_killed": (lambda services, _: outages.killed(services, "RabbitMQ"), 1 / 3),
+    "broker_stalled": (lambda services, chance: outages.broker_stalled(services, cut=chance.random() < 0.5), 1),
+    "broker_refused": (lambda services, _: outages.broker_refusing(services), 1),
+    "broker_slow": (lambda services, chance: outages.broker_slow(services, chance.uniform(0.1, 1.0)), 1),
+    "confirms_lost": (lambda services, chance: outages.confirms_lost(services, chance.randint(1, 10)), 1),
+    "broker_alarm": (lambda services, _: outages.memory_alarm(services), 1 / 2),
+    "dynamodb_down": (lambda services, _: dynamodb_fault(services, down), 1),
+    "dynamodb_throttled": (lambda services, chance: dynamodb_fault(services, HalfThrottled(chance.getrandbits(32))), 1),
+    "dynamodb_refuses": (
+        lambda services, chance: dynamodb_fault(services, RefusesSome(chance.choice("0123456789abcdef"))),
+        1 / 4,
+    ),
+    "dynamodb_killed": (lambda services, _: outages.killed(services, "DynamoDB"), 1 / 3),
+    "writers_killed": (
+        lambda services, chance: dynamodb_fault(
+            services, KillsWriters(every=chance.randint(3, 20), most=chance.randint(1, 6))
+        ),
+        1,
+    ),
+    "sqs_down": (lambda services, _: sqs_down(services), 1),
+    "sqs_and_dynamodb_down": (lambda services, _: both(sqs_down(services), dynamodb_fault(services, down)), 1),
+    "everything_down": (lambda services, _: both(sqs_down(services), outages.broker_refusing(services)), 1),
+    "cache_killed": (lambda services, _: outages.killed(services, "Redis"), 1 / 2),
+    "cache_silent": (lambda services, _: outages.silent(services, "Redis"), 1),
+}
+"""By name: the outage, and its share of the drawn duration."""
+RECEIVER_KILLED = "receiver_killed"
+FAULTS = (*OUTAGES, RECEIVER_KILLED)
 
 
-def broker_stalled(world: World, chance: random.Random, seconds: float) -> None:
-    world.backing.call(world.backing.broker.stall)
-    time.sleep(seconds)
-    if chance.random() < 0.5:
-        world.backing.call(world.backing.broker.cut)
-    world.backing.call(world.backing.broker.flow)
-
-
-def broker_refused(world: World, _random: random.Random, seconds: float) -> None:
-    world.backing.broker.refusing = True
-    world.backing.call(world.backing.broker.cut)
-    time.sleep(seconds)
-    world.backing.call(world.backing.broker.flow)
-
-
-def broker_slow(world: World, chance: random.Random, seconds: float) -> None:
-    world.backing.broker.delay = chance.uniform(0.05, 0.5)
-    time.sleep(seconds)
-    world.backing.call(world.backing.broker.flow)
-
-
-def confirms_lost(world: World, chance: random.Random, seconds: float) -> None:
-    world.backing.broker.lost_confirms = chance.randint(1, 10)
-    time.sleep(seconds)
-    world.backing.call(world.backing.broker.flow)
-
-
-def broker_alarm(world: World, _random: random.Random, seconds: float) -> None:
-    world.backing.rabbitmqctl("set_vm_memory_high_watermark", "0.00001")
-    time.sleep(seconds / 2)
-    world.backing.rabbitmqctl("set_vm_memory_high_watermark", "0.4")
-
-
-def dynamodb_down(world: World, _random: random.Random, seconds: float) -> None:
-    world.backing.judge_dynamodb(down)
-    time.sleep(seconds)
-    world.backing.judge_dynamodb()
-
-
-def dynamodb_throttled(world: World, chance: random.Random, seconds: float) -> None:
-    world.backing.judge_dynamodb(HalfThrottled(chance.getrandbits(32)))
-    time.sleep(seconds)
-    world.backing.judge_dynamodb()
-
-
-def dynamodb_refuses(world: World, chance: random.Random, seconds: float) -> None:
-    world.backing.judge_dynamodb(RefusesSome(chance.choice("0123456789abcdef")))
-    time.sleep(seconds / 4)
-    world.backing.judge_dynamodb()
-
-
-def dynamodb_killed(world: World, _random: random.Random, seconds: float) -> None:
-    world.backing.kill("DynamoDB")
-    time.sleep(seconds / 3)
-    world.backing.start_again("DynamoDB")
-
-
-def writers_killed(world: World, chance: random.Random, seconds: float) -> None:
-    world.backing.judge_dynamodb(KillsWriters(every=chance.randint(3, 20), most=chance.randint(1, 6)))
-    time.sleep(seconds)
-    world.backing.judge_dynamodb()
-
-
-def sqs_down(world: World, _random: random.Random, seconds: float) -> None:
-    world.backing.judge_sqs(down)
-    time.sleep(seconds)
-    world.backing.judge_sqs()
-
-
-def sqs_and_dynamodb_down(world: World, chance: random.Random, seconds: float) -> None:
-    world.backing.judge_sqs(down)
-    dynamodb_down(world, chance, seconds)
-    world.backing.judge_sqs()
-
-
-def everything_down(world: World, chance: random.Random, seconds: float) -> None:
-    world.backing.judge_sqs(down)
-    broker_refused(world, chance, seconds)
-    world.backing.judge_sqs()
-
-
-def receiver_killed(world: World, chance: random.Random, _seconds: float) -> None:
-    for _ in range(chance.randint(1, 4)):
-        kill_worker(world.stage.pid, chance.choice(("ReceiveFrame", "ReceiveHttp")))
-        time.sleep(chance.uniform(0.1, 1.0))
-
-
-def cache_killed(world: World, _random: random.Random, seconds: float) -> None:
-    world.backing.kill("Redis")
-    time.sleep(seconds / 2)
-    world.backing.start_again("Redis")
-
-
-def cache_silent(world: World, _random: random.Random, seconds: float) -> None:
-    world.backing.signal("Redis", signal.SIGSTOP)
-    time.sleep(seconds)
-    world.backing.signal("Redis", signal.SIGCONT)
-
-
-FAULTS: tuple[Fault, ...] = (
-    broker_killed,
-    broker_stalled,
-    broker_refused,
-    broker_slow,
-    confirms_lost,
-    broker_alarm,
-    dynamodb_down,
-    dynamodb_throttled,
-    dynamodb_refuses,
-    dynamodb_killed,
-    writers_killed,
-    sqs_down,
-    sqs_and_dynamodb_down,
-    everything_down,
-    receiver_killed,
-    cache_killed,
-    cache_silent,
-)
-
-
-def draw(seed: int) -> Iterator[tuple[Fault, float, float]]:
-    """Faults in rounds, each once a round in an order of its own; with each how long it and the calm after it last."""
+def draw(seed: int) -> Iterator[tuple[str, float, float]]:
+    """Faults in rounds, each once per round in random order; with the duration of each and of the calm after it."""
     chance = random.Random(seed)
     while True:
         for fault in chance.sample(FAULTS, len(FAULTS)):
             yield fault, chance.uniform(2.0, 12.0), chance.uniform(*CALM)
 
 
-def soak(world: World, seconds: float, seed: int) -> int:
-    """Break things for ``seconds``; answers the exit code."""
-    met: Counter[str] = Counter()
+def cause(harness: Harness, fault: str, chance: random.Random, seconds: float) -> None:
+    """Cause one fault for about ``seconds``."""
+    if fault == RECEIVER_KILLED:
+        for _ in range(chance.randint(1, 4)):
+            kill_worker(harness.stage.pid, chance.choice(("ReceiveFrame", "ReceiveHttp")))
+            time.sleep(chance.uniform(0.1, 1.0))
+        return
+    outage, share = OUTAGES[fault]
+    with outage(harness.services, chance):
+        time.sleep(seconds * share)
+
+
+def soak(harness: Harness, seconds: float, seed: int) -> int:
+    """Cause faults for ``seconds``; returns the exit code."""
+    caused: Counter[str] = Counter()
     chance = random.Random(seed + 1)
-    with world.day(f"soak-{seed}", **LOAD) as day:
-        day.load.start()
+    with harness.scenario(f"soak-{seed}", **LOAD) as run:
+
+        def passed() -> float:
+            return time.monotonic() - run.began
+
+        def report(event: str) -> None:
+            print(f"{passed():5.0f} s  {run.load.accepted:9,} accepted  {event}", flush=True)
+
+        run.load.start()
         time.sleep(SETTLED)
         for fault, lasting, calm in draw(seed):
-            passed = time.monotonic() - day.began
-            if passed > seconds - LAST_CALM:
+            if passed() > seconds - LAST_CALM:
                 break
-            name = fault.__name__
-            world.say(f"{passed:5.0f} s  {day.load.accepted:9,} accepted  {name} for about {lasting:.0f} s")
-            with _healed(world):
-                fault(world, chance, lasting)
-            met[name] += 1
-            time.sleep(min(calm, max(0.0, seconds - LAST_CALM - (time.monotonic() - day.began))))
-        time.sleep(max(0.0, seconds - (time.monotonic() - day.began)))
-        day.load.stop()
-        world.say(
-            f"{time.monotonic() - day.began:5.0f} s  {day.load.accepted:9,} accepted  draining, then reading all back"
-        )
-        redriven = world.redrive_all()
-        row = day.end(f"{sum(met.values())} faults, {redriven} redriven", patience=200)
-    world.say("faults: " + ", ".join(f"{name} {count}" for name, count in sorted(met.items())))
-    world.say(
+            report(f"{fault} for about {lasting:.0f} s")
+            cause(harness, fault, chance, lasting)
+            caused[fault] += 1
+            time.sleep(min(calm, max(0.0, seconds - LAST_CALM - passed())))
+        time.sleep(max(0.0, seconds - passed()))
+        run.load.stop()
+        report("draining, then reading everything back")
+        redriven = harness.redrive_all()
+        row = run.finish(f"{sum(caused.values())} faults, {redriven} redriven", patience=200)
+    print("faults: " + ", ".join(f"{name} {count}" for name, count in sorted(caused.items())))
+    print(
         f"seed={seed} accepted={row.accepted} stored={row.stored} retried={row.retried} dead={row.dead} "
-        f"parked={row.parked} lost={row.lost} unexpected={row.unexpected} duplicated={row.duplicated} "
+        f"parking={row.parking} lost={row.lost} unexpected={row.unexpected} duplicated={row.duplicated} "
         f"503s={row.refused} redriven={redriven} in {row.seconds:.0f} s: "
         + ("every promise kept" if row.good else "FAILED")
     )
     for problem in row.problems:
-        world.say(f"  {problem}")
+        print(f"  {problem}")
     return 0 if row.good else 1
-
-
-@contextmanager
-def _healed(world: World) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        world.heal()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m faults.soak", description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=600.0)
-    parser.add_argument("--seed", type=int, help="default: another one each time")
+    parser.add_argument("--seed", type=int, help="default: random")
     parsed = parser.parse_args(arguments)
     seed = secrets.randbelow(1_000_000) if parsed.seed is None else parsed.seed
     print(f"soak of {parsed.seconds:.0f} s, seed {seed} (again: make soak SEED={seed}); Ctrl-C ends it and cleans up")
     print("starting RabbitMQ, Redis, DynamoDB, SQS, proxies in front of them, and a stage", flush=True)
-    world = World(say=lambda line: print(line, flush=True))
-    with interruptible():
-        try:
-            world.start()
-            return soak(world, parsed.seconds, seed)
-        except (LoadTestError, StageError) as error:
-            print(f"headrace: {error}", file=sys.stderr)
-            return 1
-        except KeyboardInterrupt:
-            print("\nheadrace: interrupted", file=sys.stderr)
-            return 130
-        finally:
-            with uninterrupted():
-                world.stop()
+
+    def run() -> int:
+        with Harness() as harness:
+            return soak(harness, parsed.seconds, seed)
+
+    return exit_code_of(run)
 
 
 if __name__ == "__main__":

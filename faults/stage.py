@@ -15,21 +15,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from loadtest.client import LoadTestError
-from loadtest.target import Target, running_stage
+from loadtest.client.stage_process import PR_SET_PDEATHSIG, STOPPED_WITHIN, StageFailed
+from loadtest.client.target import Target
 
 ROOT = Path(__file__).resolve().parents[1]
 READY_WITHIN = 300.0
-STOPPED_WITHIN = 25.0
-PR_SET_PDEATHSIG = 1
-
-
-class StageFailed(LoadTestError):
-    """The stage did not start."""
 
 
 class FaultStage:
-    """``localstage up`` of ``template`` in ``folder``, with ``environment`` beside this process's own variables."""
+    """``localstage up`` of ``template`` in ``folder``; ``environment`` is added to this process's variables."""
 
     def __init__(self, folder: Path, template: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
@@ -39,7 +33,7 @@ class FaultStage:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Target:
-        """Start, and wait until it is ready. A second start has the first one's ports.
+        """Start, and wait until it is ready. Later starts use the same ports.
 
         Raises:
             StageFailed: it ended, or was not ready within five minutes; the message is the end of its log.
@@ -64,14 +58,14 @@ class FaultStage:
             )
         deadline = time.monotonic() + READY_WITHIN
         while time.monotonic() < deadline:
-            if (target := running_stage(file)) is not None:
+            if (target := Target.running(file)) is not None:
                 self._ports = (_port(target.http_url), _port(target.websocket_url))
                 return target
             if self._process.poll() is not None:
                 break
             time.sleep(0.1)
-        said = log.read_text(encoding="utf-8", errors="replace").splitlines()[-3:]
-        raise StageFailed(f"the fault stage did not start: {' / '.join(said)}")
+        last_lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-3:]
+        raise StageFailed(f"the fault stage did not start: {' / '.join(last_lines)}")
 
     @property
     def pid(self) -> int:
@@ -79,7 +73,7 @@ class FaultStage:
         return self._process.pid if self._process is not None else 0
 
     def working(self, function: str) -> int:
-        """How many events of this function are under way or wait for an environment, by the stage's own word.
+        """The number of this function's events under way or waiting, as the stage reports it.
 
         Raises:
             OSError: the stage does not answer.
@@ -90,7 +84,7 @@ class FaultStage:
         return int(counts["busy"] + counts["waiting"])
 
     def kill(self) -> None:
-        """Kill it (-9). Its workers and services notice by themselves."""
+        """Kill it (-9). Its workers and services end when they notice."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -106,8 +100,8 @@ class FaultStage:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
 
-    def forget(self) -> None:
-        """Throw away the data of earlier runs; what was installed and built stays."""
+    def reset(self) -> None:
+        """Delete the data of earlier runs; installed programs stay."""
         for name in ("services", "logs"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
         for name in ("secrets.json", "custom-resources.json", "up.log"):

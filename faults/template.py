@@ -1,7 +1,7 @@
-"""The platform's own template with the few values that let a fault day end in minutes instead of hours.
+"""The platform's template with shorter durations, so that a fault scenario takes minutes instead of hours.
 
-Changed are durations only: what CloudFormation insists on for AWS (a visibility of six timeouts), and what has no
-parameter (a timeout, the heartbeat, the schedule that heals the topology).
+Only durations change: a minimum for AWS (a visibility of six timeouts), and values without a parameter (a timeout, the
+heartbeat, the schedule that repairs the topology).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PARAMETERS = {"RetryFirstPauseSeconds": "2", "RetryVisibilitySeconds": "20"}
 PERSIST_TIMEOUT = 20
-"""Seconds: more than persist.TRY_MARGIN, below which no record of the retry lane is touched any more."""
+"""Seconds: more than persist.TRY_MARGIN, below which no record of the retry lane is started."""
 HEARTBEAT = 60
 """Seconds: the shortest that the platform accepts. RabbitMQ gives up on a silent peer after one to two of them."""
 
@@ -45,7 +45,7 @@ def write_template(folder: Path, parameters: Mapping[str, str] = _NONE) -> Path:
         text = text.replace(old, new)
     path = folder / "template.yaml"
     path.write_text(text, encoding="utf-8")
-    # A copy: the stage takes over edits at once, and a fault day must not see half of one.
+    # A copy: the stage reloads edited code at once, and a scenario must not see half of one.
     for name in ("functions", "layers"):
         shutil.rmtree(folder / name, ignore_errors=True)
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))

@@ -1,4 +1,4 @@
-"""Events of a stream that is not chat, posted while things break; and what its questions must answer afterwards."""
+"""Traffic of the streams other than chat during a fault, and the queries that check it afterwards."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from loadtest.ads.clicks import Click, alone, batch, make_campaign, moment
-from loadtest.ads.questions import Questions as AdsQuestions
-from loadtest.client import HttpApi, HttpError
-from loadtest.posting import Account, Parcel, Poster
-from loadtest.ski.demo import wrapped
-from loadtest.ski.questions import Questions
+from loadtest.ads.clicks import Click, make_campaign, moment, post_batch, post_single
+from loadtest.ads.queries import AdsQueries
+from loadtest.client.target import Target
+from loadtest.sending.http_sender import HttpSender, PostRequest, SendStatistics
+from loadtest.ski.demo import post_requests
+from loadtest.ski.queries import SkiQueries
 from loadtest.ski.rides import SEASON, Ride, make_season
-from loadtest.target import Target
+from localstage.client.errors import HttpError
+from localstage.client.http_api import HttpApi
 
 EVENTS = 6_000
 CLIENTS = 4
-ASK_EVERY = 1.0
+QUERY_EVERY = 1.0
 LATE_BY = 600
 """Seconds before the run in which its clicks happened."""
 BATCH, CLICKS_ALONE = 10, 41
@@ -29,7 +30,7 @@ BATCH, CLICKS_ALONE = 10, 41
 
 
 class Answers(Protocol):
-    """What asking everything came to."""
+    """The results of all queries."""
 
     stored: int
     lost: int
@@ -38,20 +39,20 @@ class Answers(Protocol):
 
 
 class Traffic(Protocol):
-    """One day's events of one stream, its own however often the day is run."""
+    """The events of one run for one stream; each run has different events."""
 
     scopes: tuple[str, ...]
 
-    def prepare(self, api: HttpApi) -> Sequence[Parcel[Any]]:
-        """What to send."""
+    def prepare(self, api: HttpApi) -> Sequence[PostRequest[Any]]:
+        """The requests to send."""
         ...
 
-    def look(self, api: HttpApi) -> None:
-        """Ask something, so that what is kept in the cache has to survive."""
+    def query(self, api: HttpApi) -> None:
+        """Query something, so that cached counts exist during the fault."""
         ...
 
     def ask(self, api: HttpApi, sent: Sequence[Any]) -> Answers:
-        """Ask everything about ``sent``."""
+        """Run all queries about ``sent``."""
         ...
 
 
@@ -64,24 +65,24 @@ class SkiTraffic:
         self._chance = random.Random(run)
         self._season = make_season(EVENTS, run % 900_000)
 
-    def prepare(self, api: HttpApi) -> Sequence[Parcel[Ride]]:
-        """The rides, once their seasons are there."""
+    def prepare(self, api: HttpApi) -> Sequence[PostRequest[Ride]]:
+        """Create the seasons; returns the rides."""
         for resort in self._season.resorts:
             api.post(f"/resorts/{resort}/seasons", {"year": str(SEASON)})
-        return wrapped(self._season.rides, self._chance)
+        return post_requests(self._season.rides, self._chance)
 
-    def look(self, api: HttpApi) -> None:
-        """Ask for a resort's day."""
+    def query(self, api: HttpApi) -> None:
+        """Query a resort's day."""
         ride = self._chance.choice(self._season.rides)
         api.get(f"/resorts/{ride.resort}/seasons/{SEASON}/days/{ride.day}/hours")
 
     def ask(self, api: HttpApi, sent: Sequence[Ride]) -> Answers:
-        """Ask everything about the rides that were sent."""
-        return Questions(api, self._season.only(sent)).run(lambda _: None)
+        """Run all queries about the rides that were sent."""
+        return SkiQueries(api, self._season.only(sent)).run(lambda _: None)
 
 
 class AdsTraffic:
-    """Clicks of the ten minutes before the run: most of them late, for minutes that are counted already."""
+    """Clicks of the ten minutes before the run: most are late, for minutes that were already counted."""
 
     scopes: tuple[str, ...] = ("events:write", "analytics:read")
 
@@ -90,52 +91,52 @@ class AdsTraffic:
         times = range((run - LATE_BY) * 1_000_000, run * 1_000_000, LATE_BY * 1_000_000 // EVENTS)
         self._campaign = make_campaign(run & 0xFFFFFFFF, times)
 
-    def prepare(self, _api: HttpApi) -> Sequence[Parcel[Click]]:
+    def prepare(self, _api: HttpApi) -> Sequence[PostRequest[Click]]:
         """The clicks in random order, one POST in five of one click, the others of ten."""
         clicks = list(self._campaign.clicks)
         self._chance.shuffle(clicks)
         single = len(clicks) // CLICKS_ALONE
-        parcels = [alone(each) for each in clicks[:single]]
-        parcels += [batch(clicks[first : first + BATCH]) for first in range(single, len(clicks), BATCH)]
+        parcels = [post_single(each) for each in clicks[:single]]
+        parcels += [post_batch(clicks[first : first + BATCH]) for first in range(single, len(clicks), BATCH)]
         self._chance.shuffle(parcels)
         return parcels
 
-    def look(self, api: HttpApi) -> None:
-        """Ask for the counts of an ad, and of all."""
+    def query(self, api: HttpApi) -> None:
+        """Query the counts of one ad and the top ads."""
         start, end = self._campaign.window
         window = {"from": moment(start), "to": moment(end)}
         api.get(f"/ads/{self._chance.choice(self._campaign.clicks).ad}/stats", window)
         api.get("/ads/top", window)
 
     def ask(self, api: HttpApi, sent: Sequence[Click]) -> Answers:
-        """Ask everything about the clicks that were sent."""
-        return AdsQuestions(api, self._campaign.only(sent)).run(lambda _: None)
+        """Run all queries about the clicks that were sent."""
+        return AdsQueries(api, self._campaign.only(sent)).run(lambda _: None)
 
 
 class TrafficLoad:
-    """Clients in threads, from :meth:`start` to :meth:`stop`, at ``rate`` events per second together.
+    """Clients in threads, from :meth:`start` to :meth:`stop`, at ``rate`` events per second in total.
 
-    Each parcel is posted ``times`` times. ``sent`` are the events of parcels that were accepted whole.
+    Each parcel is posted ``times`` times. ``sent`` are the events of fully accepted parcels.
     """
 
     def __init__(self, target: Target, traffic: Traffic, *, rate: float = 240, times: int = 1) -> None:
-        self.account = Account()
+        self.account = SendStatistics()
         self.sent: list[Any] = []
         self.troubles: list[str] = []
         self.api = target.http("faults", *traffic.scopes, connections=CLIENTS + 1, timeout=30.0)
         self._traffic = traffic
         self._rate = rate
         self._times = times
-        self._waiting: queue.SimpleQueue[Parcel[Any]] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[PostRequest[Any]] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._threads = [threading.Thread(target=self._post, daemon=True) for _ in range(CLIENTS)]
-        self._asking = threading.Thread(target=self._look, daemon=True)
+        self._querying = threading.Thread(target=self._query, daemon=True)
 
     def start(self) -> None:
-        """Begin to send, and to ask."""
+        """Start sending and querying."""
         for parcel in self._traffic.prepare(self.api):
             self._waiting.put(parcel)
-        for thread in (*self._threads, self._asking):
+        for thread in (*self._threads, self._querying):
             thread.start()
 
     def finish(self, patience: float) -> None:
@@ -145,43 +146,43 @@ class TrafficLoad:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def stop(self) -> None:
-        """Send nothing new, and wait for the answers to what is under way."""
+        """Stop sending, and wait for outstanding answers."""
         self._stopping.set()
-        for thread in (*self._threads, self._asking):
+        for thread in (*self._threads, self._querying):
             thread.join(120)
             if thread.is_alive():
                 self.troubles.append("a client still waits for an answer")
 
     def answers(self) -> Answers:
-        """Ask everything about what was sent."""
+        """Run all queries about what was sent."""
         return self._traffic.ask(self.api, self.sent)
 
     def _post(self) -> None:
         try:
             self._post_all()
-        except Exception as error:  # noqa: BLE001 - the day fails for it
+        except Exception as error:  # noqa: BLE001 - the scenario fails
             self.troubles.append(f"a client gave up: {type(error).__name__}: {error}")
 
     def _post_all(self) -> None:
-        poster = Poster(self.api, self.account)
+        sender = HttpSender(self.api, self.account)
         while not self._stopping.is_set():
             try:
                 parcel = self._waiting.get_nowait()
             except queue.Empty:
                 return
             began = time.monotonic()
-            if all(poster.post(parcel, repeated=bool(number)) for number in range(self._times)):
+            if all(sender.send(parcel, repeated=bool(number)) for number in range(self._times)):
                 self.sent.extend(parcel.events)
             else:
                 self.troubles.append(f"not all of {len(parcel.events)} events were accepted: {self.account.errors}")
             pace = len(parcel.events) * CLIENTS / self._rate
             self._stopping.wait(max(0.0, began + pace - time.monotonic()))
 
-    def _look(self) -> None:
-        while not self._stopping.wait(ASK_EVERY):
+    def _query(self) -> None:
+        while not self._stopping.wait(QUERY_EVERY):
             with contextlib.suppress(HttpError):
-                self._traffic.look(self.api)
+                self._traffic.query(self.api)
 
 
 TRAFFIC: dict[str, Callable[[int], Traffic]] = {"ski": SkiTraffic, "ads": AdsTraffic}
-"""By stream; called with a number that makes the day's events its own."""
+"""By stream; called with a number that is unique to the run."""

@@ -1,10 +1,10 @@
-"""The whole platform in one command: start a stage if none runs, replay into it, show what came of it.
+"""The whole platform in one command: start a stage if none runs, send events to it, and show the result.
 
 ``python -m loadtest.demo [--stay] [--messages N] [--log GLOB]``
 ``python -m loadtest.demo [--stay] --stream ski [--rides N]``
 ``python -m loadtest.demo [--stay] --stream ads [--seconds N]``
 
-Without ``--stay`` the last line is the checker's, and the stage is stopped if it was started here. With ``--stay`` the
+Without ``--stay`` the last line is the checker's, and a stage that was started here is stopped. With ``--stay`` the
 stage is always started here and stays up until Ctrl-C.
 """
 
@@ -17,13 +17,14 @@ from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
-from loadtest import activity, replay
 from loadtest.ads import demo as ads
-from loadtest.client import LoadTestError
+from loadtest.chat import activity, replay
+from loadtest.chat.replay_plan import Plan
+from loadtest.client.command import exit_code_of
+from loadtest.client.stage_process import StageProcess, stage
+from loadtest.client.target import Target
 from loadtest.ski import demo as ski
-from loadtest.stage_process import StageProcess, stage
-from loadtest.streams import Plan
-from loadtest.target import Target, running_stage
+from localstage.client.errors import ClientError
 
 HOW_TO_TALK = """
 The stage stays up until Ctrl-C.
@@ -40,18 +41,18 @@ The same over a WebSocket (then type frames such as {{"action":"ping"}}):
 """
 
 Show = Callable[[Console, Target, bool], tuple[int, str]]
-"""Shows a stream at a target, more of it if the stage stays up; the exit code and the last words."""
+"""Runs the demo of a stream at a target; returns the exit code and the last lines. The flag: the stage stays up."""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Start, replay, and stay or stop; returns the exit code.
+    """Start a stage if needed, run the demo, and stay or stop; return the exit code.
 
     Raises:
-        LoadTestError: with the one sentence that says what is wrong.
+        ClientError: the message is the sentence to print.
     """
     console = Console(highlight=False)
-    if arguments.stay and (running := running_stage()):
-        raise LoadTestError(f"a stage runs here already, at {running.http_url}; use it with `make demo`, or stop it")
+    if arguments.stay and (running := Target.running()):
+        raise ClientError(f"a stage runs here already, at {running.http_url}; use it with `make demo`, or stop it")
     show = SHOWS[arguments.stream](arguments)
 
     def echo(line: str) -> None:
@@ -59,8 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     with stage(echo) as (target, process):
         staying = arguments.stay and process is not None
-        exit_code, last_words = show(console, target, staying)
-        print(f"\n{last_words}", flush=True)
+        exit_code, last_lines = show(console, target, staying)
+        print(f"\n{last_lines}", flush=True)
         if staying and process is not None:
             _stay(target, process)
     return exit_code
@@ -95,18 +96,18 @@ def _ads(arguments: argparse.Namespace) -> Show:
 
 
 SHOWS: dict[str, Callable[[argparse.Namespace], Show]] = {"chat": _chat, "ski": _ski, "ads": _ads}
-"""What a demo of each stream shows."""
+"""The demo of each stream."""
 
 
 def _show_activity(console: Console, plan: Plan, target: Target) -> None:
     try:
-        activity.show(console, plan, target.analyst())
-    except LoadTestError as error:
+        activity.show(console, plan, target.reader("analytics:read"))
+    except ClientError as error:
         console.print(f"\nthe analytics do not answer: {error}", markup=False, style="red")
 
 
 def _stay(target: Target, process: StageProcess) -> None:
-    """Keep the stage up, showing its lines, until Ctrl-C."""
+    """Keep the stage up and print its lines, until Ctrl-C."""
     print(HOW_TO_TALK.format(http_url=target.http_url, websocket_url=target.websocket_url), flush=True)
     try:
         while True:
@@ -138,14 +139,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rides", type=_rides, default=ski.RIDES, help=f"of --stream ski (default {ski.RIDES:,})")
     parser.add_argument("--seconds", type=_seconds, default=ads.SECONDS, help=f"of --stream ads ({ads.SECONDS})")
     parser.add_argument("--stay", action="store_true", help="keep the stage up until Ctrl-C")
-    try:
-        return run(parser.parse_args(arguments))
-    except LoadTestError as error:
-        print(f"headrace: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\nheadrace: interrupted", file=sys.stderr)
-        return 130
+    parsed = parser.parse_args(arguments)
+    return exit_code_of(lambda: run(parsed))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Both load runs in one command: frames of 25, then single frames, each in a Locust process of its own.
+"""Both load runs in one command: frames of 25, then single frames, each in a separate Locust process.
 
 ``python -m loadtest.load [--messages N] [--singles N] [--connections N]``
 
-Uses the stage that runs here, or starts one. Exits with 0 only if both lost nothing.
+Uses the stage that runs here, or starts one. The exit code is 0 only if neither lost anything.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from loadtest.client import LoadTestError
-from loadtest.stage_process import stage
-from loadtest.target import ROOT, Target
+from loadtest.client.command import exit_code_of
+from loadtest.client.stage_process import stage
+from loadtest.client.target import Target
+from localstage.client.running_stage import ROOT
 
 LOCUSTFILE = Path(__file__).with_name("locustfile.py")
 
 
 def run_phase(target: Target, user: str, messages: int, connections: int) -> int:
-    """Run one Locust process to its end and return its exit code."""
+    """Run a Locust process and return its exit code."""
     command = [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), "--headless", "--loglevel", "ERROR"]
     command += ["--only-summary", "--reset-stats", "--stop-timeout", "30"]
     command += ["--messages", str(messages), "--connections", str(connections)]
@@ -46,17 +47,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--connections", type=int, default=64)
     parsed = parser.parse_args(arguments)
     singles = parsed.singles or max(1, parsed.messages // 5)
-    try:
+
+    def run() -> int:
         with stage(print) as (target, _):
             frames = run_phase(target, "FrameUser", parsed.messages, parsed.connections)
             print()
             return run_phase(target, "SingleUser", singles, parsed.connections) or frames
-    except LoadTestError as error:
-        print(f"headrace: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\nheadrace: interrupted", file=sys.stderr)
-        return 130
+
+    return exit_code_of(run)
 
 
 if __name__ == "__main__":

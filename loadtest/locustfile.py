@@ -1,8 +1,8 @@
 """``locust -f loadtest/locustfile.py --headless FrameUser`` (or ``SingleUser``) against a running stage.
 
 ``MESSAGES`` (default 50,000) and ``CONNECTIONS`` (64) come from the environment, or as ``--messages`` and
-``--connections``. The run stops by itself, drains, reads everything back, and its exit code is 0 only if nothing was
-lost. Both kinds one after the other: ``python -m loadtest.load``.
+``--connections``. The run stops when all messages are sent, reads everything back, and its exit code is 0 only if
+nothing was lost. Both kinds one after the other: ``python -m loadtest.load``.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from locust import events
 from locust.argument_parser import LocustArgumentParser
 from locust.env import Environment
 
-from loadtest import target
-from loadtest.report import Run
-from loadtest.users import RUN, FrameUser, SingleUser
+from loadtest.chat.load_run import Run
+from loadtest.chat.locust_users import RUN, FrameUser, SingleUser
+from loadtest.client.target import Target
 
 __all__ = ["FrameUser", "SingleUser"]
 
@@ -33,7 +33,7 @@ def _arguments(parser: LocustArgumentParser) -> None:
 def _prepare(environment: Environment, **_: Any) -> None:
     options = environment.parsed_options
     options.num_users = options.spawn_rate = options.connections
-    stage = target.find(options.http_url, options.websocket_url, options.token_url)
+    stage = Target.find(options.http_url, options.websocket_url, options.token_url)
     setattr(environment, RUN, Run(stage, options.messages, options.connections))
     environment.process_exit_code = 1  # until the checker has spoken
 

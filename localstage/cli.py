@@ -7,7 +7,6 @@ import contextlib
 import logging
 import os
 import shutil
-import signal
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -16,27 +15,27 @@ from typing import Any
 
 import click
 
-from localstage.errors import NotRunning, StageError
+from localstage.core.errors import NotRunning, StageError
 from localstage.statefile import StateFile
 
 DEFAULT_SCOPES = ("chat:write", "chat:read")
 
 
 _log = logging.getLogger("headrace")
-"""Goes to stage.log alone: the terminal shows only what is under ``localstage``."""
+"""Logs to stage.log only: the terminal shows the loggers below ``localstage``."""
 
 
 class _LineFormatter(logging.Formatter):
-    """``12:03:44  services   RabbitMQ 3.10.8 ready …``: time, part, sentence; warnings are marked."""
+    """``12:03:44  services   RabbitMQ 3.10.8 ready …``: time, part, sentence; the level for warnings and errors."""
 
     def format(self, record: logging.LogRecord) -> str:
         part = record.name.removeprefix("localstage.").split(".")[0]
-        mark = "" if record.levelno < logging.WARNING else f"{record.levelname.lower()}: "
-        return f"{time.strftime('%H:%M:%S', time.localtime(record.created))}  {part:<10} {mark}{record.getMessage()}"
+        level = "" if record.levelno < logging.WARNING else f"{record.levelname.lower()}: "
+        return f"{time.strftime('%H:%M:%S', time.localtime(record.created))}  {part:<10} {level}{record.getMessage()}"
 
 
 def _log_to_terminal(state_dir: Path, verbose: bool) -> None:
-    """Clear lines on stderr; everything, tracebacks included, in ``stage.log`` among the logs."""
+    """Log short lines to stderr, and everything with tracebacks to ``logs/stage.log``."""
     logs = state_dir / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     terminal = logging.StreamHandler(sys.stderr)
@@ -103,7 +102,7 @@ def token(state_dir: Path, user: str, scopes: tuple[str, ...], username: str | N
     """Print a token that this stage accepts."""
     from localstage.gateway.issuer import Issuer
 
-    with _sentences_not_tracebacks():
+    with _sentences_not_tracebacks(), _quiet_when_the_reader_is_gone():
         running = StateFile(state_dir).read()
         issuer = Issuer(state_dir, url=running.issuer)
         click.echo(issuer.issue(user, scopes, username=username, ttl=ttl))
@@ -116,7 +115,7 @@ def token(state_dir: Path, user: str, scopes: tuple[str, ...], username: str | N
 @click.pass_obj
 def logs(state_dir: Path, function: str, follow: bool, lines: int) -> None:
     """Show the log of FUNCTION (its logical id, such as ReceiveFrame)."""
-    with _sentences_not_tracebacks():
+    with _sentences_not_tracebacks(), _quiet_when_the_reader_is_gone():
         folder = state_dir / "logs"
         known = sorted(path.stem for path in folder.glob("*.log"))
         if function not in known:
@@ -133,7 +132,7 @@ def status(state_dir: Path) -> None:
     """Show what runs, where, and how it is."""
     from localstage.status import print_status
 
-    with _sentences_not_tracebacks():
+    with _sentences_not_tracebacks(), _quiet_when_the_reader_is_gone():
         print_status(StateFile(state_dir).read())
 
 
@@ -156,10 +155,10 @@ def reset(state_dir: Path, yes: bool) -> None:
 
 
 def _ask(question: str) -> None:
-    """Go on only after a yes.
+    """Ask for confirmation; return only after a yes.
 
     Raises:
-        StageError: it was a no, or there is nobody to ask.
+        StageError: the answer was no, or standard input is not available.
     """
     try:
         click.confirm(question, abort=True)
@@ -181,6 +180,16 @@ def _tail(path: Path, lines: int, follow: bool) -> Iterator[str]:
 
 
 @contextlib.contextmanager
+def _quiet_when_the_reader_is_gone() -> Iterator[None]:
+    """Exit with 0 when standard output is a pipe that its reader closed, as in ``logs … | head``."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+@contextlib.contextmanager
 def _sentences_not_tracebacks() -> Iterator[None]:
     try:
         yield
@@ -188,16 +197,12 @@ def _sentences_not_tracebacks() -> Iterator[None]:
         sys.exit(f"headrace: {error}")
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except (click.exceptions.Exit, click.Abort, click.ClickException):
         raise
     except OSError as error:
         _log.error("stopped by", exc_info=True)
         sys.exit(f"headrace: {error.strerror or error}" + (f" ({error.filename})" if error.filename else ""))
-    except Exception as error:  # noqa: BLE001 - the whole of it is in the log, one sentence at the terminal
-        # A fault of the stage itself: one sentence here, all of it in the log.
+    except Exception as error:  # noqa: BLE001 - the traceback is in the log, one sentence goes to the terminal
         _log.error("stopped by", exc_info=True)
         sys.exit(f"headrace: something unforeseen: {type(error).__name__}: {error} (all of it is in stage.log)")
 
@@ -212,6 +217,9 @@ def _event_loop_runner() -> Callable[[Coroutine[Any, Any, None]], None]:
 
 
 def main() -> None:
-    """Entry point of ``python -m localstage``."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    """Entry point of ``python -m localstage``.
+
+    SIGPIPE stays ignored, which is Python's default: ``up`` serves sockets, and a client that closes early
+    must be an error on that connection. Commands that print handle BrokenPipeError.
+    """
     cli()

@@ -25,7 +25,7 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
 fi
 
 say "setting up .venv (once; about half a minute)"
-# An environment cut off in the middle is made anew: the stamp is written last.
+# The stamp is written last, so an interrupted setup is repeated.
 rm -f .venv/.headrace
 "$python" -m venv --clear .venv
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt 2>.venv/pip.log ||

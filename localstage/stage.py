@@ -1,4 +1,4 @@
-"""The stage: its parts in the order they need each other, and one way down for every way it ends."""
+"""The stage: starts its parts in the order of their dependencies, and stops them in reverse order."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from localstage.errors import StageError, TemplateError
+from localstage.core.errors import StageError, TemplateError
+from localstage.core.model import StageModel
 from localstage.functions import Built, FunctionPool, build
 from localstage.gateway import Gateway
 from localstage.gateway.issuer import Issuer
 from localstage.gateway.serving import pick_port
-from localstage.model import StageModel
 from localstage.services import Endpoints, Services
 from localstage.services.ports import is_free
 from localstage.statefile import Running, StateFile
@@ -34,7 +34,7 @@ HTTP_PORT = 8787
 WEBSOCKET_PORT = 8788
 HOST = "127.0.0.1"
 EMULATOR_KEYS = {"AWS_ACCESS_KEY_ID": ACCOUNT, "AWS_SECRET_ACCESS_KEY": "local"}
-"""An emulator takes a key of twelve digits for the account: so its ARNs are those that the template gives."""
+"""An emulator regards a key id of twelve digits as the account, so its ARNs are those that the template gives."""
 OWN_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 RUNTIME_REQUIREMENTS = Path(__file__).parent.parent / "requirements" / "runtime.txt"
 
@@ -43,7 +43,7 @@ _NOWHERE = Live("amqp://127.0.0.1:1", "127.0.0.1", 1, "http://127.0.0.1:1", "", 
 
 @dataclass(frozen=True)
 class Options:
-    """What ``up`` was asked for; a port of ``None`` means the usual one, or a free one when that is taken."""
+    """Options of ``up``; a port of ``None`` means the usual one, or a free one when that is taken."""
 
     template: Path
     config_env: str
@@ -75,14 +75,14 @@ class Stage:
         """Bring everything up and write ``stage.json``.
 
         Raises:
-            StageError: one sentence that says what is in the way.
+            StageError: it cannot start; the message is one sentence.
         """
         began = time.monotonic()
         self._state_file.acquire()
         self._down.append(("state file", self._release))
         issuer = Issuer(self._state_dir)
         await self._begin("issuer", issuer.start, issuer.stop)
-        # The first reading needs no service to run: it finds mistakes before anything is started.
+        # The first load needs no running service: it finds mistakes before anything is started.
         draft = await asyncio.to_thread(self._load, Attributes(_NOWHERE))
         build_task = asyncio.create_task(self._build(draft))
         try:
@@ -92,7 +92,7 @@ class Stage:
             build_task.cancel()
 
         live = _live(endpoints, issuer, self._addresses(draft))
-        model = _let_in(await asyncio.to_thread(self._load, Attributes(live)), endpoints)
+        model = _with_broker_credentials(await asyncio.to_thread(self._load, Attributes(live)), endpoints)
         environment = base_environment(endpoints)
         pool = FunctionPool(
             model.functions,
@@ -133,7 +133,7 @@ class Stage:
         return running
 
     async def watch(self) -> None:
-        """Wait until one of the services is gone.
+        """Wait until one of the services ends unexpectedly.
 
         Raises:
             ServiceError: names it.
@@ -142,7 +142,7 @@ class Stage:
             await self.services.watch()
 
     async def stop(self) -> None:
-        """Bring down whatever is up, newest first. One part's trouble does not keep the others up."""
+        """Stop all started parts, newest first. A part that fails to stop does not prevent the others."""
         while self._down:
             name, end = self._down.pop()
             try:
@@ -151,7 +151,7 @@ class Stage:
                 log.warning("%s did not stop cleanly: %s", name, error)
 
     def _addresses(self, draft: StageModel) -> _Addresses:
-        """Where the APIs will be: functions are told before the APIs are started."""
+        """The addresses of the APIs: functions get them as variables before the APIs are started."""
         stage = next((api.stage for api in draft.websocket_apis.values()), "")
         websocket = f"{HOST}:{self._websocket_port}"
         return _Addresses(f"http://{HOST}:{self._http_port}", f"ws://{websocket}", f"http://{websocket}/{stage}")
@@ -159,7 +159,7 @@ class Stage:
     async def _begin(
         self, name: str, start: Callable[[], Awaitable[object]], stop: Callable[[], Awaitable[object]]
     ) -> None:
-        # Noted first: a part that fails or is cancelled half-way is brought down too.
+        # Recorded first: a part that fails or is cancelled half-way is stopped too.
         self._down.append((name, stop))
         await start()
 
@@ -193,9 +193,9 @@ class Stage:
 
 
 def base_environment(endpoints: Endpoints) -> dict[str, str]:
-    """What every function gets beside its own variables: a region and keys.
+    """Variables of every function beside its own: a region and keys.
 
-    The keys are good for emulators only, unless a real account is used: then they are the user's own.
+    The keys are valid for emulators only; with a real AWS account they are the user's own.
     """
     region = os.environ.get("AWS_REGION") or "us-east-1"
     environment = {"AWS_REGION": region, "AWS_DEFAULT_REGION": region}
@@ -219,23 +219,23 @@ def _triggers(model: StageModel, pool: FunctionPool, endpoints: Endpoints, envir
 
 
 def _port(asked: int | None, usual: int) -> int:
-    """The port asked for, else the usual one, else (when another program has that) a free one."""
+    """The given port, else the usual one, else (when that is in use) a free one."""
     if asked:
         return asked
     return usual if asked is None and is_free(usual) else pick_port()
 
 
-def _let_in(model: StageModel, endpoints: Endpoints) -> StageModel:
-    """``model`` with the credentials that the broker really takes: one named by URL may have its own."""
+def _with_broker_credentials(model: StageModel, endpoints: Endpoints) -> StageModel:
+    """``model`` with the credentials that the broker accepts: an external broker may have its own."""
     secrets, brokers = dict(model.secrets), dict(model.brokers)
     for id, broker in model.brokers.items():
         if (broker.username, broker.password) == (endpoints.broker_username, endpoints.broker_password):
             continue
         brokers[id] = replace(broker, username=endpoints.broker_username, password=endpoints.broker_password)
-        given = {"username": endpoints.broker_username, "password": endpoints.broker_password}
+        credentials = {"username": endpoints.broker_username, "password": endpoints.broker_password}
         for name, secret in model.secrets.items():
             if broker.password in secret.value:
-                secrets[name] = replace(secret, value=json.dumps(given))
+                secrets[name] = replace(secret, value=json.dumps(credentials))
     return replace(model, secrets=secrets, brokers=brokers)
 
 
@@ -255,7 +255,7 @@ def _live(endpoints: Endpoints, issuer: Issuer, addresses: _Addresses) -> Live:
 
 
 async def run(options: Options) -> None:
-    """Keep a stage up until Ctrl-C or SIGTERM, or until one of its services is gone.
+    """Keep a stage up until Ctrl-C or SIGTERM, or until one of its services ends.
 
     Raises:
         StageError: it could not start, or lost a service.
@@ -273,7 +273,7 @@ async def run(options: Options) -> None:
         if not starting.done():
             log.info("stopped before it was ready")
             return
-        _say_where(starting.result())
+        _log_addresses(starting.result())
         watching = asyncio.create_task(stage.watch())
         await asyncio.wait({watching, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if watching.done():
@@ -287,7 +287,7 @@ async def run(options: Options) -> None:
         log.info("stopped")
 
 
-def _say_where(running: Running) -> None:
+def _log_addresses(running: Running) -> None:
     log.info("HTTP API       %s", running.http_url)
     log.info("WebSocket API  %s", running.websocket_url)
     log.info("a token        make token USER_ID=alice")

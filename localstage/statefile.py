@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-from localstage.errors import AlreadyRunning, NotRunning
+from localstage.core.errors import AlreadyRunning, NotRunning
 
 
 @dataclass(frozen=True)

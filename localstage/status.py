@@ -1,4 +1,4 @@
-"""``localstage status``: what runs, where, and how it is; asked from the running stage over loopback."""
+"""``localstage status``: reads what runs, where, and its health from the running stage over loopback."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 from aiohttp import web
 
-from localstage.errors import NotRunning
-from localstage.gateway.serving import Listener, json_response, message_response
+from localstage.core.errors import NotRunning
+from localstage.gateway.serving import TcpListener, json_response, message_response
 from localstage.statefile import Running
 
 WIDTH = 150
@@ -29,7 +29,7 @@ class StatusServer:
 
     def __init__(self, services: _Statuses | None, functions: _Statuses, triggers: _Statuses) -> None:
         self._parts = {"services": services, "functions": functions, "triggers": triggers}
-        self._listener = Listener(self._answer, "127.0.0.1")
+        self._listener = TcpListener(self._answer, "127.0.0.1")
 
     @property
     def url(self) -> str:

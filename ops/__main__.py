@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from loadtest.client import HttpApi, HttpError, LoadTestError
+from localstage.client.errors import ClientError, HttpError
+from localstage.client.http_api import HttpApi
 from ops.target import find
 
 TRIES = 5
@@ -24,7 +25,7 @@ Command = Callable[..., Any]
 def _sentences_not_tracebacks() -> Iterator[None]:
     try:
         yield
-    except LoadTestError as error:
+    except ClientError as error:
         raise click.ClickException(str(error)) from None
 
 
@@ -196,7 +197,7 @@ def _bring_back(api: HttpApi, lane: str, rate: int, count: int) -> str:
 @click.option("--config-env", default="default", show_default=True, help="A section of samconfig.toml.")
 def budget(first_pause: int | None, config_env: str) -> None:
     """Print the retry budget: the outage that leaves the dead lane empty."""
-    from localstage.errors import TemplateError
+    from localstage.core.errors import TemplateError
     from ops.budget import Budget
 
     try:

@@ -25,7 +25,7 @@ class Budget:
         """By the template's defaults and a section of ``samconfig.toml``; ``first_pause`` goes before both.
 
         Raises:
-            localstage.errors.TemplateError: one of the files cannot be read.
+            localstage.core.errors.TemplateError: one of the files cannot be read.
         """
         template = ROOT / "template.yaml"
         declared = parse(template.read_text(encoding="utf-8"), template)["Parameters"]

@@ -1,11 +1,13 @@
-"""Which stage the commands talk to, and as whom."""
+"""The HTTP API that the commands talk to."""
 
 from __future__ import annotations
 
 import os
 
-from loadtest.client import HttpApi, StageNotFound
-from loadtest.target import Target, running_stage, stage_file
+from localstage.client.errors import StageNotFound
+from localstage.client.http_api import HttpApi
+from localstage.client.running_stage import running_stage, stage_file
+from localstage.client.tokens import Token
 
 OPERATOR = "operator"
 ANSWER_SECONDS = 40.0
@@ -22,10 +24,8 @@ def find(http_url: str | None) -> HttpApi:
         token = os.environ.get("HEADRACE_TOKEN", "")
         if not token:
             raise StageNotFound("give a token with the scope ops in the variable HEADRACE_TOKEN")
-        target = Target(http_url, "", token=token)
-    else:
-        stage = running_stage()
-        if stage is None:
-            raise StageNotFound(f"no stage runs in {stage_file().parent}; start one with: make up, or give --http-url")
-        target = stage
-    return HttpApi(target.http_url, target.signed_in(OPERATOR, "ops"), timeout=ANSWER_SECONDS)
+        return HttpApi(http_url, lambda: token, timeout=ANSWER_SECONDS)
+    stage = running_stage()
+    if stage is None:
+        raise StageNotFound(f"no stage runs in {stage_file().parent}; start one with: make up, or give --http-url")
+    return HttpApi(stage.http_url, Token(stage.token_url, OPERATOR, ["ops"]), timeout=ANSWER_SECONDS)

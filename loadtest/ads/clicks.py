@@ -1,4 +1,4 @@
-"""Made-up clicks of one run, and what every question about them must answer."""
+"""Generates the clicks of one run, and computes the expected answers to queries about them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from loadtest.events import iso
-from loadtest.posting import Parcel
+from loadtest.client.chat_events import iso
+from loadtest.sending.http_sender import PostRequest
 
 ADS, USERS = 200, 5_000
 TYPES = ("banner", "native", "popup", "search", "video")
 MINUTE = 60_000_000
-"""Microseconds, as all times here since the epoch."""
+"""Microseconds, as all times in this module."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Click(NamedTuple):
-    """One click; in this order clicks are in the order of a history that begins with the oldest."""
+    """One click. Clicks sort as in a history, oldest first."""
 
     at: int
     click_id: str
@@ -30,8 +30,8 @@ class Click(NamedTuple):
     user: str
     type: str
 
-    def shown(self) -> dict[str, Any]:
-        """As a history shows it, but for its key."""
+    def item(self) -> dict[str, Any]:
+        """The item of a history, without its key."""
         return {
             "clickId": self.click_id,
             "clickedAt": moment(self.at),
@@ -40,14 +40,14 @@ class Click(NamedTuple):
             "adType": self.type,
         }
 
-    def whole(self) -> dict[str, Any]:
-        """As one of a batch, with the address that an ad server sends (of a network that is for documents)."""
-        return {**self.shown(), "address": f"198.51.100.{self.at % 254 + 1}"}
+    def event(self) -> dict[str, Any]:
+        """The event to post in a batch, with an address of a documentation network."""
+        return {**self.item(), "address": f"198.51.100.{self.at % 254 + 1}"}
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What one step of a window counts."""
+    """The counts of one step of a window."""
 
     clicks: int
     users: int
@@ -55,58 +55,57 @@ class Counts:
 
     @classmethod
     def of(cls, clicks: Sequence[Click]) -> Counts:
-        """Of these clicks."""
+        """The counts of ``clicks``."""
         return cls(len(clicks), len({each.user for each in clicks}), dict(Counter(each.type for each in clicks)))
 
     @classmethod
-    def told(cls, answer: dict[str, Any]) -> Counts:
-        """What an answer says."""
+    def from_answer(cls, answer: dict[str, Any]) -> Counts:
+        """The counts in an answer."""
         return cls(answer["clicks"], answer["uniqueUsers"], answer["types"])
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """The clicks of one run; ``name`` makes its ads and users its own, so that an earlier run's clicks are not in any
-    answer about one of them."""
+    """The clicks of one run. Ads and users carry ``name``, so clicks of an earlier run are in no answer about them."""
 
     name: int
     clicks: tuple[Click, ...]
 
     def only(self, clicks: Sequence[Click]) -> Campaign:
-        """The same campaign with these of its clicks alone."""
+        """The same campaign with only these clicks."""
         return Campaign(self.name, tuple(clicks))
 
     @cached_property
-    def of_ads(self) -> dict[str, list[Click]]:
+    def by_ad(self) -> dict[str, list[Click]]:
         """The clicks on each ad, newest first."""
         return _grouped((each.ad, each) for each in self.clicks)
 
     @cached_property
-    def of_users(self) -> dict[str, list[Click]]:
+    def by_user(self) -> dict[str, list[Click]]:
         """The clicks of each user, newest first."""
         return _grouped((each.user, each) for each in self.clicks)
 
     @property
     def window(self) -> tuple[int, int]:
-        """From the minute of the first click to after that of the last one."""
+        """From the minute of the first click to the end of the minute of the last one."""
         times = [each.at for each in self.clicks]
         return min(times) // MINUTE * MINUTE, max(times) // MINUTE * MINUTE + MINUTE
 
     def steps(self, clicks: Iterable[Click]) -> list[tuple[str, Counts]]:
-        """What each minute of the window counts of ``clicks``, which are in it; empty ones too."""
+        """The counts of ``clicks`` in each minute of the window, including empty minutes."""
         minutes: dict[int, list[Click]] = defaultdict(list)
         for each in clicks:
             minutes[each.at // MINUTE * MINUTE].append(each)
         return [(moment(start), Counts.of(minutes[start])) for start in range(*self.window, MINUTE)]
 
     def top(self) -> list[tuple[str, int]]:
-        """The ads by clicks, most first, equal ones by id."""
-        counts = [(ad, len(clicks)) for ad, clicks in self.of_ads.items()]
+        """The ads by number of clicks, most first, then by id."""
+        counts = [(ad, len(clicks)) for ad, clicks in self.by_ad.items()]
         return sorted(counts, key=lambda each: (-each[1], each[0]))
 
 
 def make_campaign(name: int, times: Iterable[int]) -> Campaign:
-    """A click at each of ``times``, the same for the same ``name`` (32 bits). One click in six is on one ad."""
+    """Generate a click at each of ``times``, the same for the same ``name`` (32 bits). One in six is on the same ad."""
     chance = random.Random(name)
     clicks = (
         Click(
@@ -121,19 +120,19 @@ def make_campaign(name: int, times: Iterable[int]) -> Campaign:
     return Campaign(name, tuple(clicks))
 
 
-def batch(clicks: Sequence[Click]) -> Parcel[Click]:
-    """``clicks`` in one POST."""
-    return Parcel("/clicks/batch", clicks, lambda left: {"events": [each.whole() for each in left]})
+def post_batch(clicks: Sequence[Click]) -> PostRequest[Click]:
+    """The request that posts ``clicks`` together."""
+    return PostRequest("/clicks/batch", clicks, lambda left: {"events": [each.event() for each in left]})
 
 
-def alone(click: Click) -> Parcel[Click]:
-    """One click, posted to its ad."""
+def post_single(click: Click) -> PostRequest[Click]:
+    """The request that posts one click to its ad."""
     path = f"/ads/{quote(click.ad, safe='')}/clicks"
-    return Parcel(path, [click], lambda left: {k: v for k, v in left[0].whole().items() if k != "adId"})
+    return PostRequest(path, [click], lambda left: {k: v for k, v in left[0].event().items() if k != "adId"})
 
 
 def moment(at: int) -> str:
-    """A time as answers write it."""
+    """A time in the format of answers."""
     return iso(_EPOCH + timedelta(microseconds=at))
 
 

@@ -1,4 +1,4 @@
-"""Sends clicks at a steady rate with a burst at the end, asks every question, and says what came of it."""
+"""Sends clicks at a constant rate with a burst at the end, runs every query, and compares the answers."""
 
 from __future__ import annotations
 
@@ -11,136 +11,140 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from loadtest import depths, display
-from loadtest.ads.clicks import Campaign, Click, batch, make_campaign
-from loadtest.ads.questions import Questions
-from loadtest.checker import Latency, milliseconds
-from loadtest.outcome import Outcome, ask, show, show_statistics
-from loadtest.pacing import Due, Paced
-from loadtest.posting import Account
-from loadtest.target import Target
+from loadtest.ads.clicks import Campaign, Click, make_campaign, post_batch
+from loadtest.ads.queries import AdsQueries
+from loadtest.checker.verdict import Latency, milliseconds
+from loadtest.client.target import Target
+from loadtest.sending.demo_result import DemoResult, check
+from loadtest.sending.http_sender import SendStatistics
+from loadtest.sending.open_loop import OpenLoop, ScheduledRequest
+from loadtest.sending.progress import progress_bar
+from loadtest.sending.queue_depths import QueueDepths
 
 SECONDS = 60
 FEWEST_SECONDS, MOST_SECONDS = 12, 600
 RATE, BURST_RATE, BURST_SECONDS = 1_000, 1_200, 10
-"""Clicks per second, and those of the last ten seconds."""
+"""Clicks per second; clicks per second of the burst; seconds of the burst."""
 BATCH = 10
 CONNECTIONS = 32
 REPEATED, REPEATED_AFTER = 20, 0.25
-"""One POST in so many is sent again so many seconds later, whether or not it is answered."""
+"""One POST in twenty is sent again after 0.25 s, whether or not it was answered."""
 WARM_AFTER = 5.0
-"""Seconds in which environments start cold: what is answered later is told apart."""
+"""Seconds in which environments start cold; later answers have a latency line of their own."""
 AIM = 0.050
-"""Seconds in which 99 of 100 POSTs are to be answered."""
+"""Seconds in which 99 of 100 POSTs should be answered."""
 
 
-def run(target: Target, console: Console, seconds: int) -> Outcome:
-    """Send clicks for ``seconds``, and ask.
+def run(target: Target, console: Console, seconds: int) -> DemoResult:
+    """Send clicks for ``seconds``, then run all queries.
 
     Raises:
-        LoadTestError: nobody can sign in, or a question is not answered.
+        ClientError: no token, or a query is not answered.
     """
     api = target.http("ads-demo", "events:write", "analytics:read", connections=CONNECTIONS, timeout=30.0)
     operator = target.http("ads-demo", "ops")
-    account = Account()
-    watch = depths.Depths(operator, lambda: account.accepted)
+    statistics = SendStatistics()
+    depths = QueueDepths(operator, lambda: statistics.accepted)
     plan = make_plan(seconds)
-    campaign = plan.campaign
+    clicks = plan.campaign.clicks
     console.print(
-        f"{len(campaign.clicks):,} clicks of {len(campaign.of_users):,} users on {len(campaign.of_ads)} ads, "
-        f"{_size(campaign.clicks[:BATCH]):.0f} bytes each on the broker"
+        f"{len(clicks):,} clicks of {len(plan.campaign.by_user):,} users on {len(plan.campaign.by_ad)} ads, "
+        f"{_size(clicks[:BATCH]):.0f} bytes each on the broker"
     )
-    sending = Sending(Paced(api, account, CONNECTIONS), account, watch)
+    sending = Sending(OpenLoop(api, statistics, CONNECTIONS), statistics, depths)
     took = sending.run(plan, console)
-    console.print(depths.table(watch.samples, "clicks"))
-    findings = ask(console, watch, Questions(api, campaign))
-    outcome = Outcome(len(campaign.clicks), account, findings)
-    show(console, outcome, "clicks", took)
-    show_statistics(console, api)
+    queries = AdsQueries(api, plan.campaign)
+    result = check(console, api, queries, len(clicks), statistics, depths, events="clicks", seconds=took)
     console.print(f"\n{sending.latency()}", soft_wrap=True)
     for each in (api, operator):
         each.close()
-    return outcome
+    return result
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is sent when: the run begins at ``starts`` (epoch seconds), its burst ``burst_at`` seconds later."""
+    """What is sent when. The run begins at ``starts`` (epoch seconds), its burst ``burst_at`` seconds later."""
 
     starts: float
     burst_at: float
     campaign: Campaign
-    dues: Sequence[Due[Click]]
+    schedule: Sequence[ScheduledRequest[Click]]
 
 
 def make_plan(seconds: int, now: float | None = None) -> Plan:
-    """A run of ``seconds``, which begins when it is made and read."""
+    """Plan a run of ``seconds``, which begins two seconds after it is planned."""
     now = time.time() if now is None else now
     offsets = click_times(seconds)
-    # The clicks carry their times from before the run, so it has to begin late enough for all of them to be made.
+    # Clicks contain their times, so the run begins late enough to generate all of them first.
     starts = now + 2 + len(offsets) / 25_000
     campaign = make_campaign(int(now) & 0xFFFFFFFF, (round((starts + offset) * 1e6) for offset in offsets))
-    # A batch is due when the last of its clicks has happened.
-    firsts = range(0, len(offsets), BATCH)
-    dues = [Due(offsets[first + BATCH - 1], batch(campaign.clicks[first : first + BATCH])) for first in firsts]
+    # A batch is sent when the last of its clicks has happened.
+    schedule = [
+        ScheduledRequest(offsets[first + BATCH - 1], post_batch(campaign.clicks[first : first + BATCH]))
+        for first in range(0, len(offsets), BATCH)
+    ]
     chance = random.Random(campaign.name)
-    dues += [Due(due.at + REPEATED_AFTER, due.parcel, True) for due in dues if chance.randrange(REPEATED) == 0]
-    return Plan(starts, seconds - BURST_SECONDS, campaign, sorted(dues, key=lambda due: due.at))
+    schedule += [
+        ScheduledRequest(each.at + REPEATED_AFTER, each.request, repeated=True)
+        for each in schedule
+        if chance.randrange(REPEATED) == 0
+    ]
+    return Plan(starts, seconds - BURST_SECONDS, campaign, sorted(schedule, key=lambda each: each.at))
 
 
 def click_times(seconds: int) -> list[float]:
-    """When each click happens, in seconds of the run."""
+    """The time of each click, in seconds of the run."""
     steady = seconds - BURST_SECONDS
     before = [number / RATE for number in range(RATE * steady)]
     return before + [steady + number / BURST_RATE for number in range(BURST_RATE * BURST_SECONDS)]
 
 
 def _size(clicks: Sequence[Click]) -> float:
-    """Bytes of a click on the broker, in a request such as this one."""
-    # Not at the top: what clients import knows nothing of the platform, and this is its own packing.
-    from bench.click_size import bytes_on_the_broker
+    """Bytes of a click on the broker, in a request with ``clicks``."""
+    # Not at the top: this alone needs the layer, which encodes the envelope.
+    from loadtest.ads.click_size import bytes_on_the_broker
 
-    return bytes_on_the_broker([each.whole() for each in clicks]) / len(clicks)
+    return bytes_on_the_broker([each.event() for each in clicks]) / len(clicks)
 
 
 class Sending:
-    """Carries out a plan, and knows which answers came when everything was warm."""
+    """Carries out a plan and records which answers came after the cold starts."""
 
-    def __init__(self, paced: Paced[Click], account: Account, watch: depths.Depths) -> None:
-        self._paced = paced
-        self._account = account
-        self._watch = watch
+    def __init__(self, loop: OpenLoop[Click], statistics: SendStatistics, depths: QueueDepths) -> None:
+        self._loop = loop
+        self._statistics = statistics
+        self._depths = depths
         self._cold = 0
 
     def run(self, plan: Plan, console: Console) -> float:
-        """Send, and return the seconds that it took."""
+        """Send everything; return the seconds that it took."""
         gc.collect()
-        gc.freeze()  # tens of thousands of clicks: a walk through them all is a pause that the stage did not make
+        gc.freeze()  # tens of thousands of clicks: collecting them would pause this process, not the stage
         began = time.perf_counter() + plan.starts - time.time()
-        self._watch.phase = f"{RATE:,}/s"
-        self._watch.start()
+        self._depths.phase = f"{RATE:,}/s"
+        self._depths.start()
         self._at(plan.starts + WARM_AFTER, self._warm)
         self._at(plan.starts + plan.burst_at, self._burst)
-        with display.progress_bar(console, "sent", len(plan.campaign.clicks)) as answered:
-            self._paced.run(plan.dues, began, answered)
+        with progress_bar(console, "sent", len(plan.campaign.clicks)) as advance:
+            self._loop.run(plan.schedule, began, advance)
         took = time.perf_counter() - began
-        self._watch.finish()
+        self._depths.finish()
         gc.unfreeze()
         return took
 
     def latency(self) -> str:
-        """The line beside the aim."""
-        warm = Latency.of(self._account.seconds[self._cold :])
+        """The line that compares the latency with the aim."""
+        warm = Latency.of(self._statistics.seconds[self._cold :])
         return (
-            f"answers p99={milliseconds(self._account.latency.p99)} (aim {milliseconds(AIM)}), "
+            f"answers p99={milliseconds(self._statistics.latency.p99)} (aim {milliseconds(AIM)}), "
             f"counted from when each POST was due; after the first {WARM_AFTER:.0f} s {warm}"
         )
 
     def _warm(self) -> None:
-        self._cold = len(self._account.seconds)
+        self._cold = len(self._statistics.seconds)
 
     def _burst(self) -> None:
-        self._watch.phase = f"{BURST_RATE:,}/s"
+        self._depths.phase = f"{BURST_RATE:,}/s"
 
     def _at(self, moment: float, act: Callable[[], None]) -> None:
         timer = threading.Timer(max(0.0, moment - time.time()), act)

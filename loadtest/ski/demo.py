@@ -1,4 +1,4 @@
-"""Sends rides from many clients, asks every question, and says what came of it."""
+"""Sends lift rides from many clients, runs every query, and compares the answers with what was sent."""
 
 from __future__ import annotations
 
@@ -9,135 +9,130 @@ from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
-from loadtest import depths, display
-from loadtest.client import HttpApi
-from loadtest.outcome import Outcome, ask, show, show_statistics
-from loadtest.posting import Account, Parcel, Poster
-from loadtest.ski.questions import Questions
-from loadtest.ski.rides import SEASON, Ride, Season, dealt, make_season
-from loadtest.target import Target
+from loadtest.client.target import Target
+from loadtest.sending.demo_result import DemoResult, check
+from loadtest.sending.http_sender import HttpSender, PostRequest, SendStatistics
+from loadtest.sending.progress import progress_bar
+from loadtest.sending.queue_depths import QueueDepths
+from loadtest.ski.queries import SkiQueries
+from loadtest.ski.rides import SEASON, Ride, Season, make_season, shuffled_parts
 
 RIDES = 20_000
 FIRST_CLIENTS, MORE_CLIENTS = 32, 168
-"""As in the assignment that made the ski resort known: the others begin when the first of 32 is done."""
+"""The load of the assignment that made the ski resort known: 168 clients start when the first of 32 is done."""
 STEADY = (128, 256)
-"""Afterwards, with so many clients each: a tenth as many rides again."""
-ALONE = 10
-"""One ride in so many is posted alone, the others in batches."""
+"""Numbers of clients of the phases that follow. Each sends a tenth as many rides."""
+SINGLE = 10
+"""One ride in ten is posted alone, the others in batches."""
 BATCHES = (20, 100)
+"""Smallest and largest batch."""
 REPEATED = 20
-"""One POST in so many is sent a second time, as a client does that missed its answer."""
+"""One POST in twenty is sent a second time, as by a client that missed the answer."""
 FEWEST_RIDES, MOST_RIDES = 1_000, 700_000
 
 
-def run(target: Target, console: Console, rides: int) -> Outcome:
-    """Send ``rides`` rides and a tenth as many for each of the steady phases, and ask.
+def run(target: Target, console: Console, rides: int) -> DemoResult:
+    """Send ``rides`` rides and a tenth as many in each of the steady phases, then run all queries.
 
     Raises:
-        LoadTestError: nobody can sign in, or a question is not answered.
+        ClientError: no token, or a query is not answered.
     """
     name = int(time.time()) % 900_000
     season = make_season(rides + len(STEADY) * (rides // 10), name)
     api = target.http("ski-demo", "events:write", "analytics:read", connections=max(STEADY), timeout=30.0)
     operator = target.http("ski-demo", "ops")
-    account = Account()
-    watch = depths.Depths(operator, lambda: account.accepted)
-    sending = Sending(api, account, watch, random.Random(name))
+    statistics = SendStatistics()
+    depths = QueueDepths(operator, lambda: statistics.accepted)
     for resort in season.resorts:
         for _ in range(2):
             api.post(f"/resorts/{resort}/seasons", {"year": str(SEASON), "resortName": f"Resort {resort}"})
     console.print(
-        f"{len(season.rides):,} rides of {len(season.of_skiers()):,} skiers on {len(season.of_days())} resort days"
+        f"{len(season.rides):,} rides of {len(season.by_skier()):,} skiers on {len(season.by_day())} resort days"
     )
-    seconds = _send(sending, season, rides, console)
-    console.print(depths.table(watch.samples, "rides"))
-    findings = ask(console, watch, Questions(api, season))
-    outcome = Outcome(len(season.rides), account, findings)
-    show(console, outcome, "rides", seconds)
-    show_statistics(console, api)
+    clients = Clients(HttpSender(api, statistics), depths, random.Random(name))
+    seconds = _send(clients, season, rides, console)
+    queries = SkiQueries(api, season)
+    result = check(console, api, queries, len(season.rides), statistics, depths, events="rides", seconds=seconds)
     for each in (api, operator):
         each.close()
-    return outcome
+    return result
 
 
-class Sending:
-    """Clients in phases, each a thread that posts its rides one after the other."""
+class Clients:
+    """Clients in phases; each is a thread that posts its rides one after the other."""
 
-    def __init__(self, api: HttpApi, account: Account, watch: depths.Depths, chance: random.Random) -> None:
-        self._api = api
-        self._account = account
-        self.watch = watch
+    def __init__(self, sender: HttpSender, depths: QueueDepths, chance: random.Random) -> None:
+        self._sender = sender
+        self.depths = depths
         self._chance = chance
 
-    def opening(self, rides: Sequence[Ride], answered: Callable[[int], object]) -> None:
+    def opening(self, rides: Sequence[Ride], advance: Callable[[int], object]) -> None:
         """32 clients, and 168 more when the first of them is done."""
-        hands = dealt(rides, FIRST_CLIENTS + MORE_CLIENTS, self._chance)
+        parts = shuffled_parts(rides, FIRST_CLIENTS + MORE_CLIENTS, self._chance)
         first_done = threading.Event()
-        self.watch.phase = f"{FIRST_CLIENTS} clients"
-        first = self._clients(hands[:FIRST_CLIENTS], answered, first_done.set)
+        self.depths.phase = f"{FIRST_CLIENTS} clients"
+        first = self._start(parts[:FIRST_CLIENTS], advance, first_done.set)
         first_done.wait()
-        self.watch.phase = f"{MORE_CLIENTS} more"
-        for thread in first + self._clients(hands[FIRST_CLIENTS:], answered):
+        self.depths.phase = f"{MORE_CLIENTS} more"
+        for thread in first + self._start(parts[FIRST_CLIENTS:], advance):
             thread.join()
 
-    def steady(self, rides: Sequence[Ride], clients: int, answered: Callable[[int], object]) -> None:
+    def steady(self, rides: Sequence[Ride], clients: int, advance: Callable[[int], object]) -> None:
         """``clients`` clients at once."""
-        self.watch.phase = f"{clients} clients"
-        for thread in self._clients(dealt(rides, clients, self._chance), answered):
+        self.depths.phase = f"{clients} clients"
+        for thread in self._start(shuffled_parts(rides, clients, self._chance), advance):
             thread.join()
 
-    def _clients(
+    def _start(
         self,
-        hands: Sequence[Sequence[Ride]],
-        answered: Callable[[int], object],
+        parts: Sequence[Sequence[Ride]],
+        advance: Callable[[int], object],
         done: Callable[[], object] = lambda: None,
     ) -> list[threading.Thread]:
-        def post(parcels: Sequence[Parcel[Ride]], repeated: set[int]) -> None:
-            poster = Poster(self._api, self._account)
+        def post(requests: Sequence[PostRequest[Ride]], repeated: set[int]) -> None:
             try:
-                for number, parcel in enumerate(parcels):
-                    poster.post(parcel)
+                for number, request in enumerate(requests):
+                    self._sender.send(request)
                     if number in repeated:
-                        poster.post(parcel, repeated=True)
-                    answered(len(parcel.events))
+                        self._sender.send(request, repeated=True)
+                    advance(len(request.events))
             finally:
                 done()
 
         threads = []
-        for hand in hands:
-            parcels = wrapped(hand, self._chance)
-            repeated = {number for number in range(len(parcels)) if self._chance.randrange(REPEATED) == 0}
-            threads.append(threading.Thread(target=post, args=(parcels, repeated), daemon=True))
+        for rides in parts:
+            requests = post_requests(rides, self._chance)
+            repeated = {number for number in range(len(requests)) if self._chance.randrange(REPEATED) == 0}
+            threads.append(threading.Thread(target=post, args=(requests, repeated), daemon=True))
         for thread in threads:
             thread.start()
         return threads
 
 
-def wrapped(rides: Sequence[Ride], chance: random.Random) -> list[Parcel[Ride]]:
-    """One ride in ten alone, the others in batches of 20 to 100, mixed."""
-    alone = [Parcel(ride.path(), [ride], lambda left: left[0].body()) for ride in rides[::ALONE]]
-    left = [ride for number, ride in enumerate(rides) if number % ALONE]
-    batches = []
+def post_requests(rides: Sequence[Ride], chance: random.Random) -> list[PostRequest[Ride]]:
+    """``rides`` as POSTs in random order: one in ten alone, the others in batches of 20 to 100."""
+    requests = [PostRequest(ride.path(), [ride], lambda left: left[0].body()) for ride in rides[::SINGLE]]
+    left = [ride for number, ride in enumerate(rides) if number % SINGLE]
     while left:
         size = chance.randint(*BATCHES)
-        batches.append(
-            Parcel("/lift-rides/batch", left[:size], lambda many: {"events": [each.whole() for each in many]})
+        requests.append(
+            PostRequest("/lift-rides/batch", left[:size], lambda rides: {"events": [ride.event() for ride in rides]})
         )
         left = left[size:]
-    parcels = alone + batches
-    chance.shuffle(parcels)
-    return parcels
+    chance.shuffle(requests)
+    return requests
 
 
-def _send(sending: Sending, season: Season, rides: int, console: Console) -> float:
+def _send(clients: Clients, season: Season, rides: int, console: Console) -> float:
+    """Send the season in its phases; return the seconds."""
     began = time.perf_counter()
-    sending.watch.start()
+    clients.depths.start()
     left = list(season.rides[rides:])
     part = len(left) // len(STEADY)
-    with display.progress_bar(console, "sent", len(season.rides)) as answered:
-        sending.opening(season.rides[:rides], answered)
-        for number, clients in enumerate(STEADY):
-            sending.steady(left[number * part : (number + 1) * part], clients, answered)
+    with progress_bar(console, "sent", len(season.rides)) as advance:
+        clients.opening(season.rides[:rides], advance)
+        for number, count in enumerate(STEADY):
+            clients.steady(left[number * part : (number + 1) * part], count, advance)
     seconds = time.perf_counter() - began
-    sending.watch.finish()
+    clients.depths.finish()
     return seconds

@@ -1,4 +1,4 @@
-"""Made-up rides of a few resorts' days, and what every question about them must answer."""
+"""Generates the rides of a few resort days, and computes the expected answers to queries about them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ SEASON = 2025
 RESORTS, DAYS, LIFTS = 10, 2, 40
 RIDES_OF_A_SKIER = 20
 OPENS, CLOSES = 8 * 60, 17 * 60
-TWINS = 50
-"""One ride in so many happens twice: the same lift, the same minute, told apart by ``rideID``."""
+SAME_MINUTE = 50
+"""One ride in fifty is followed by another on the same lift in the same minute. A ``rideID`` distinguishes them."""
 
 
 class Ride(NamedTuple):
-    """One ride. ``ride_id`` is empty where its other fields are enough."""
+    """One ride. ``ride_id`` is empty where the other fields are unique."""
 
     resort: int
     day: int
@@ -27,23 +27,22 @@ class Ride(NamedTuple):
     ride_id: str = ""
 
     def path(self) -> str:
-        """Where it is posted alone."""
+        """The path to post it alone."""
         return f"/skiers/{self.resort}/seasons/{SEASON}/days/{self.day}/skiers/{self.skier}"
 
     def body(self) -> dict[str, Any]:
-        """What is posted there."""
+        """The body to post it alone."""
         return {"time": self.time, "liftID": self.lift, **({"rideID": self.ride_id} if self.ride_id else {})}
 
-    def whole(self) -> dict[str, Any]:
-        """As one of a batch."""
+    def event(self) -> dict[str, Any]:
+        """The event to post in a batch."""
         place = {"resortID": self.resort, "seasonID": SEASON, "dayID": self.day, "skierID": self.skier}
         return place | self.body()
 
 
 @dataclass(frozen=True)
 class Season:
-    """The rides of one run; ``name`` makes its resorts and skiers its own, so that an earlier run's rides are not in
-    any answer."""
+    """The rides of one run. Resorts and skiers carry ``name``, so rides of an earlier run are in no answer."""
 
     name: int
     rides: tuple[Ride, ...]
@@ -54,18 +53,18 @@ class Season:
         return sorted({ride.resort for ride in self.rides})
 
     def only(self, rides: Sequence[Ride]) -> Season:
-        """The same season with these of its rides alone."""
+        """The same season with only these rides."""
         return Season(self.name, tuple(rides))
 
-    def of_skiers(self) -> dict[int, list[Ride]]:
-        """Each skier's rides, in the order in which they were ridden."""
+    def by_skier(self) -> dict[int, list[Ride]]:
+        """The rides of each skier, in order of time."""
         found: dict[int, list[Ride]] = defaultdict(list)
         for ride in self.rides:
             found[ride.skier].append(ride)
         return {skier: sorted(rides, key=lambda ride: (ride.day, ride.time)) for skier, rides in found.items()}
 
-    def of_days(self) -> dict[tuple[int, int], ResortDay]:
-        """What each resort saw on each day."""
+    def by_day(self) -> dict[tuple[int, int], ResortDay]:
+        """The expected counts of each (resort, day)."""
         found: dict[tuple[int, int], ResortDay] = defaultdict(ResortDay.empty)
         for ride in self.rides:
             day = found[ride.resort, ride.day]
@@ -77,7 +76,7 @@ class Season:
 
 @dataclass(frozen=True)
 class ResortDay:
-    """One resort's day."""
+    """The expected counts of a resort's day."""
 
     skiers: set[int]
     hours: Counter[int]
@@ -85,12 +84,12 @@ class ResortDay:
 
     @classmethod
     def empty(cls) -> ResortDay:
-        """Before the lifts run."""
+        """A day without rides."""
         return cls(set(), Counter(), Counter())
 
 
 def make_season(rides: int, name: int) -> Season:
-    """``rides`` rides, the same for the same ``name`` (up to 900,000)."""
+    """Generate ``rides`` rides, the same for the same ``name`` (a number up to 900,000)."""
     chance = random.Random(f"{name}/{rides}")
     return Season(name, tuple(ride for _, ride in zip(range(rides), _ride(chance, name), strict=False)))
 
@@ -103,12 +102,12 @@ def _ride(chance: random.Random, name: int) -> Iterator[Ride]:
             for time in times:
                 ride = Ride(resort, day, skier, time, chance.randint(1, LIFTS))
                 yield ride
-                if chance.randrange(TWINS) == 0:
+                if chance.randrange(SAME_MINUTE) == 0:
                     yield ride._replace(ride_id=f"again-{time}")
 
 
-def dealt(rides: Sequence[Ride], hands: int, chance: random.Random) -> list[list[Ride]]:
-    """``rides`` in random order, in ``hands`` equal parts: no client knows a skier alone."""
+def shuffled_parts(rides: Sequence[Ride], parts: int, chance: random.Random) -> list[list[Ride]]:
+    """``rides`` in random order in ``parts`` equal parts, so that each skier's rides come from many clients."""
     shuffled = list(rides)
     chance.shuffle(shuffled)
-    return [shuffled[hand::hands] for hand in range(hands)]
+    return [shuffled[part::parts] for part in range(parts)]

@@ -1,6 +1,6 @@
 """Runs Lambda functions in real worker processes under AWS's own runtime client.
 
-:class:`FunctionPool` implements :class:`localstage.invoking.Functions`; :func:`build` makes the directories that
+:class:`FunctionPool` implements :class:`localstage.core.invoker.Functions`; :func:`build` makes the directories that
 Lambda would mount as layers and as the runtime.
 """
 

@@ -9,14 +9,14 @@ import socket
 import time
 from typing import Protocol
 
+from localstage.core.model import Function
 from localstage.functions import payloads, runtime_api
 from localstage.functions.event import Event
 from localstage.functions.logs import FunctionLog, PeakMemory
 from localstage.functions.process import WorkerProcess
 from localstage.functions.settings import PoolSettings, command, variables
-from localstage.model import Function
 
-# After a process has ended, what it wrote last may still wait in its socket; a child of it may hold the socket open.
+# After a process has ended, its last bytes may still be in the socket; a child of it may hold the socket open.
 _LAST_WORDS = 1.0
 
 # Stopping a process and waking it again costs two switches to it: not worth it for the few milliseconds to the next
@@ -27,7 +27,7 @@ _FREEZE_AFTER = 0.05
 class State(enum.Enum):
     """STARTING → IDLE ⇄ BUSY → RETURNING → IDLE …, and DEAD from anywhere.
 
-    RETURNING is between an answer and the question for the next event.
+    RETURNING is the time between a response and the request for the next event.
     """
 
     STARTING = enum.auto()
@@ -38,7 +38,7 @@ class State(enum.Enum):
 
 
 class Owner(Protocol):
-    """Who decides what an environment does next. Each method is called at most once per happening."""
+    """Decides what an environment does next. Each method is called at most once per occurrence."""
 
     def ready(self, environment: Environment) -> None:
         """It asks for an event, for the first time or again."""
@@ -99,7 +99,7 @@ class Environment:
         self._ending: asyncio.TimerHandle | None = None
 
     async def start(self) -> None:
-        """Start the process; it is ready when the owner hears so.
+        """Start the process; the owner is notified when it is ready.
 
         Raises:
             OSError: no process, port or memory is left.
@@ -174,7 +174,7 @@ class Environment:
             self._signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """End the process, whatever it does. The owner hears nothing more but ``gone``."""
+        """End the process at once. Of the owner's methods only ``gone`` is called afterwards."""
         self._signal(signal.SIGKILL)
         if self.state is not State.DEAD:
             self._die()
@@ -261,7 +261,7 @@ class Environment:
             self._ending = self._loop.call_later(_LAST_WORDS, self._finish)
 
     def _finish(self) -> None:
-        """The process is gone and all it said was heard: reap it, and answer for it."""
+        """The process has ended and all its output was read: reap it, and respond for it."""
         if self._ending is not None:
             self._ending.cancel()
             self._ending = None

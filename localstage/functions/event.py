@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 
-from localstage.invoking import Invocation
+from localstage.core.invoker import Invocation
 
 
 class Event:

@@ -1,4 +1,4 @@
-"""The environments of one function (or of one lane of it), and the events that wait for them."""
+"""Execution environments of one function, shared or dedicated to one mapping, and the events that wait for them."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import logging
 import time
 from collections import deque
 
-from localstage.errors import StageError
+from localstage.core.errors import StageError
+from localstage.core.invoker import Invocation
+from localstage.core.model import Function
 from localstage.functions import payloads
-from localstage.functions.complaints import Complaints
 from localstage.functions.environment import Environment, State
 from localstage.functions.event import Event
+from localstage.functions.failure_log import FailureLog
 from localstage.functions.logs import FunctionLog
 from localstage.functions.settings import PoolSettings
-from localstage.invoking import Invocation
-from localstage.model import Function
 
 _log = logging.getLogger("localstage.functions")
 
-# An environment that gave its answer asks for the next event within microseconds; one that does not is stuck.
+# After its response an environment asks for the next event within microseconds; one that does not is stuck.
 _RETURN_LIMIT = 2.0
 
 
@@ -34,7 +34,7 @@ class Group:
         function: Function,
         settings: PoolSettings,
         log: FunctionLog,
-        complaints: Complaints,
+        failures: FailureLog,
         *,
         limit: int,
     ) -> None:
@@ -49,14 +49,14 @@ class Group:
         self.quiet.set()
         self._settings = settings
         self._log = log
-        self._complaints = complaints
+        self._failures = failures
         self._alive: set[Environment] = set()
         self._idle: list[Environment] = []  # used last at the end
         self._loop = asyncio.get_running_loop()
         self._starts: set[asyncio.Task[None]] = set()
 
     async def invoke(self, body: bytes) -> Invocation:
-        """Run one event. Cancelling takes it out of the queue; once handed over it runs to its end, unheard."""
+        """Run one event. Cancelling removes a waiting event; one that an environment has taken runs to its end."""
         event = Event(body, self._loop.create_future())
         self.invocations += 1
         if self._idle:
@@ -72,7 +72,7 @@ class Group:
             raise
 
     def change(self, function: Function, settings: PoolSettings, *, limit: int) -> None:
-        """Run every event that is not yet handed over as ``function`` and ``settings`` say now."""
+        """Use ``function`` and ``settings`` for every event that no environment has taken yet."""
         self.function, self._settings, self.limit = function, settings, max(limit, 1)
         self.end_outdated()
         self.grow()
@@ -86,7 +86,7 @@ class Group:
                 self._end(environment)
 
     def close(self, error: Exception | None = None) -> None:
-        """End all environments at once. Events that wait or run get ``error``; without one, the running may finish."""
+        """End all environments at once. Their events get ``error``; without one, running events may finish."""
         while self.waiting:
             self.waiting.popleft().refuse(error or StageError(f"{self.function.id} was taken out of the template"))
         for environment in list(self._alive):
@@ -201,4 +201,4 @@ class Group:
 
     def _failed(self, kind: str) -> None:
         self.errors += 1
-        self._complaints.add(self.function.id, kind)
+        self._failures.add(self.function.id, kind)

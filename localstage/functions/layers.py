@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from localstage.errors import MissingProgram, StageError
+from localstage.core.errors import MissingProgram, StageError
+from localstage.core.model import Layer
 from localstage.functions.settings import python_command
-from localstage.model import Layer
 
 _log = logging.getLogger("localstage.functions")
 

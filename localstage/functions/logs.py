@@ -18,13 +18,13 @@ _SAMPLE = 1.0
 class FunctionLog:
     """An append-only file, shared with the processes that inherit :attr:`fd`.
 
-    Lines are lost, not waited for, when the disk is full: a log must not stop a function.
+    When the disk is full, lines are dropped: a log must not stop a function.
     """
 
     def __init__(self, path: Path, *, max_bytes: int = MAX_BYTES) -> None:
         self.path = path
         self._max_bytes = max_bytes
-        self._complained = False
+        self._warned = False
         path.parent.mkdir(parents=True, exist_ok=True)
         self.fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
@@ -33,8 +33,8 @@ class FunctionLog:
         try:
             os.write(self.fd, text.encode(errors="backslashreplace"))
         except OSError as error:
-            if not self._complained:
-                self._complained = True
+            if not self._warned:
+                self._warned = True
                 _log.warning("%s cannot be written, log lines are lost: %s", self.path, error.strerror)
 
     def rotate(self) -> None:

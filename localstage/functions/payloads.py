@@ -1,4 +1,4 @@
-"""Lambda's own answers: the error objects that a caller gets when the function gave none, and the size limits."""
+"""Lambda's error objects for a function that returned nothing, and its size limits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import signal
 
 MAX_REQUEST = 6 * 1024 * 1024
-# Lambda allows a response 100 bytes more than a request; its error message says this number.
+# Lambda allows a response 100 bytes more than a request; its error message has this number.
 MAX_RESPONSE = 6 * 1024 * 1024 + 100
 
 
@@ -15,12 +15,12 @@ def _error(kind: str, message: str) -> bytes:
 
 
 def timed_out(request_id: str, seconds: float) -> bytes:
-    """The answer when a function's deadline passed."""
+    """The response when a function's deadline passed."""
     return _error("Sandbox.Timedout", f"RequestId: {request_id} Error: Task timed out after {seconds:.2f} seconds")
 
 
 def exited(request_id: str, status: int | None) -> bytes:
-    """The answer when the process ended by itself; ``status`` as ``Popen.returncode`` gives it."""
+    """The response when the process exited; ``status`` as ``Popen.returncode`` gives it."""
     return _error("Runtime.ExitError", f"RequestId: {request_id} Error: {exit_reason(status)}")
 
 

@@ -1,4 +1,4 @@
-"""All functions of a stage: implements :class:`localstage.invoking.Functions`."""
+"""All functions of a stage: implements :class:`localstage.core.invoker.Functions`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from localstage.errors import StageError
+from localstage.core.errors import StageError
+from localstage.core.invoker import Invocation
+from localstage.core.model import Function
 from localstage.functions import payloads, watch
-from localstage.functions.complaints import Complaints
 from localstage.functions.environment import State
+from localstage.functions.failure_log import FailureLog
 from localstage.functions.group import Group
 from localstage.functions.logs import FunctionLog
 from localstage.functions.settings import PoolSettings
-from localstage.invoking import Invocation
-from localstage.model import Function
 
 _log = logging.getLogger("localstage.functions")
 
@@ -28,7 +28,7 @@ _HOUSEKEEPING = 1.0
 
 @dataclass(frozen=True)
 class FunctionStatus:
-    """Counts of one function, over its shared environments and its lanes."""
+    """Counts of one function, over its shared and its dedicated environments."""
 
     environments: int
     busy: int
@@ -43,7 +43,7 @@ class FunctionPool:
     """Runs events in worker processes, as Lambda would.
 
     ``layer_paths``: layer id to the directory mounted as ``/opt``; ``runtime_path``: holds awslambdaric and boto3.
-    ``max_environments`` bounds the processes of one function (each lane has one more); default twice the processors.
+    ``max_environments`` bounds the processes of one function, dedicated ones excepted; default twice the processors.
     ``base_environment``: variables for every function, such as ``AWS_REGION`` and keys. Times in seconds.
     Use it in the main thread's event loop only: the kernel ends the processes when the thread that made them ends.
     """
@@ -73,13 +73,13 @@ class FunctionPool:
         self._groups: dict[tuple[str, str | None], Group] = {}
         self._retired: list[Group] = []  # of functions that are gone; their last events still run
         self._logs: dict[str, FunctionLog] = {}
-        self._complaints = Complaints()
+        self._failures = FailureLog()
         self._house: asyncio.Task[None] | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._running = False
 
     async def start(self) -> None:
-        """Be ready for events. No process is started before its first event.
+        """Get ready for events. A process starts with its first event.
 
         Raises:
             StageError: the state directory cannot be written.
@@ -108,8 +108,8 @@ class FunctionPool:
         self._retired.clear()
         self._logs.clear()
 
-    async def invoke(self, function_id: str, event: bytes, *, lane: str | None = None) -> Invocation:
-        """Run one event (JSON, at most 6 MB); a function's own failure is an answer, not an exception.
+    async def invoke(self, function_id: str, event: bytes, *, dedicated_to: str | None = None) -> Invocation:
+        """Run one event (JSON, at most 6 MB). A function's failure is a result, not an exception.
 
         Waits for an environment as long as the caller does; a call that is cancelled before it has one never runs.
 
@@ -119,7 +119,7 @@ class FunctionPool:
         """
         if not self._running:
             raise StageError("the stage is stopping")
-        group = self._groups.get((function_id, lane)) or self._new_group(function_id, lane)
+        group = self._groups.get((function_id, dedicated_to)) or self._new_group(function_id, dedicated_to)
         if len(event) > payloads.MAX_REQUEST:
             return Invocation(payloads.request_too_large(), "Unhandled")
         return await group.invoke(event)
@@ -127,9 +127,9 @@ class FunctionPool:
     async def replace(
         self, functions: Mapping[str, Function], *, layer_paths: Mapping[str, Path] | None = None
     ) -> None:
-        """Take over an edited template: changed functions get new environments, others keep theirs.
+        """Use an edited template: changed functions get new environments, the others keep theirs.
 
-        What runs ends in its old environment; events that wait for a function that is gone get a StageError.
+        A running event ends in its old environment. Events that wait for a removed function get a StageError.
         """
         old, self._functions = self._functions, dict(functions)
         layers = self._settings.layer_paths if layer_paths is None else layer_paths
@@ -164,19 +164,19 @@ class FunctionPool:
             cold_starts=sum(group.cold_starts for group in groups),
         )
 
-    def _new_group(self, function_id: str, lane: str | None) -> Group:
+    def _new_group(self, function_id: str, dedicated_to: str | None) -> Group:
         function = self._functions[function_id]
         try:
             log = self._logs.get(function_id) or FunctionLog(self._settings.state_dir / "logs" / f"{function_id}.log")
         except OSError as error:
             raise StageError(f"the log of {function_id} cannot be written: {error.strerror}") from error
         self._logs[function_id] = log
-        group = Group(function, self._settings, log, self._complaints, limit=self._limit(function, lane))
-        self._groups[function_id, lane] = group
+        group = Group(function, self._settings, log, self._failures, limit=self._limit(function, dedicated_to))
+        self._groups[function_id, dedicated_to] = group
         return group
 
-    def _limit(self, function: Function, lane: str | None) -> int:
-        if lane is not None:
+    def _limit(self, function: Function, dedicated_to: str | None) -> int:
+        if dedicated_to is not None:
             return 1
         reserved = function.reserved_concurrency
         return self._settings.max_environments if reserved is None else min(reserved, self._settings.max_environments)
@@ -189,7 +189,7 @@ class FunctionPool:
                 group.keep_house()
             for log in self._logs.values():
                 log.rotate()
-            self._complaints.flush()
+            self._failures.flush()
 
     async def _watch(self) -> None:
         await _cancelled(self._watcher)

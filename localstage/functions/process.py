@@ -1,4 +1,4 @@
-"""An operating system process of a function: started clean, watched, stopped and continued, reaped."""
+"""An operating system process of a function: starts it, watches it, freezes and continues it, reaps it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 class WorkerProcess:
-    """A process in a session of its own, with its children as one group.
+    """A process in its own session, with its children as one process group.
 
     ``exited`` is called once, when the process has ended and before it is reaped.
 
@@ -59,9 +59,9 @@ class WorkerProcess:
                 os.killpg(self.pid, number)
 
     def reap(self) -> int:
-        """End what children the process left, free its id, and give its status as ``Popen.returncode`` does.
+        """End the children that the process left, free its id, and return its status as ``Popen.returncode`` does.
 
-        Only after ``exited`` was called. Children come first: until the process is reaped nobody else can have its id.
+        Only after ``exited`` was called. Children come first: the id cannot be reused until the process is reaped.
         """
         self.signal(signal.SIGKILL)
         self._reaped = True

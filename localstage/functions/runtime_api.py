@@ -1,8 +1,8 @@
-"""The Runtime API that awslambdaric calls: a small HTTP/1.1 server, one listener per environment.
+"""The Runtime API that awslambdaric calls: a small HTTP/1.1 server, one TCP listener per environment.
 
-Two requests pass here for every event, so this is a bare ``asyncio.Protocol``. Each environment has a port of its own
-because awslambdaric cannot tell who it is otherwise: its init error goes through ``http.client``, which takes
-no path after ``host:port``.
+Two requests pass here for every event, so this is a bare ``asyncio.Protocol``. Each environment has its own
+port because awslambdaric cannot identify itself otherwise: it reports init errors through ``http.client``, which
+takes no path after ``host:port``.
 """
 
 from __future__ import annotations

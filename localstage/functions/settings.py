@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from localstage.model import Function
+from localstage.core.model import Function
 
 _BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
 _VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
@@ -52,7 +52,7 @@ def bytecode_file(state_dir: Path, source: Path) -> Path:
 
 
 def python_command(state_dir: Path) -> list[str]:
-    """The interpreter with nothing but its standard library, whatever the stage's own environment looks like.
+    """The interpreter with its standard library only, independent of the stage's environment.
 
     ``-I -S`` keeps out PYTHON* variables, user and site packages. Lambda's locale is UTF-8, and may be missing here.
     """

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import watchfiles
 
+from localstage.core.model import Function
 from localstage.functions.settings import bytecode_file, layer_path
-from localstage.model import Function
 
 _log = logging.getLogger("localstage.functions")
 

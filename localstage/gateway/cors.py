@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from localstage.model import Cors
+from localstage.core.model import Cors
 
 _PREFIX = "access-control-"
 
@@ -26,7 +26,7 @@ class CorsPolicy:
 
     @staticmethod
     def is_preflight(request: web.BaseRequest) -> bool:
-        """Whether a browser asks for leave before the request it really wants to make."""
+        """Whether this is a preflight request."""
         return (
             request.method == "OPTIONS"
             and "Origin" in request.headers
@@ -41,7 +41,7 @@ class CorsPolicy:
         return response
 
     def apply(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
-        """Replace whatever CORS headers a function set with the configured ones."""
+        """Replace the CORS headers of a function's response with the configured ones."""
         for name in [name for name in response.headers if name.lower().startswith(_PREFIX)]:
             del response.headers[name]
         if self._allow(request, response) and self._expose:

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import aiohttp
 
+from localstage.core.invoker import Functions
+from localstage.core.model import StageModel
 from localstage.gateway.http_api import HttpApiServer
 from localstage.gateway.integration import Integrations
 from localstage.gateway.issuer import Issuer
 from localstage.gateway.jwks import KeySet
 from localstage.gateway.websocket_api import WebSocketApiServer
 from localstage.gateway.websocket_connection import Limits
-from localstage.invoking import Functions
-from localstage.model import StageModel
 
 
 class Gateway:
-    """Serves the APIs of a stage, each on a port of its own.
+    """Serves the APIs of a stage, each on its own port.
 
     Args:
         model: what the template declares.

@@ -25,7 +25,7 @@ def http_response(payload: bytes) -> web.Response:
     An answer without ``statusCode`` is itself the body of a 200, as JSON.
 
     Raises:
-        MalformedAnswer: the message says what is wrong, without quoting the answer.
+        MalformedAnswer: the message names the mistake without quoting the answer.
     """
     try:
         answer = json.loads(payload)
@@ -57,7 +57,7 @@ def status_code(value: Any) -> int:
 
 
 def answer_body(answer: dict[str, Any]) -> bytes:
-    """Return the body of an answer, decoded if it says that it is base64; empty if it has none.
+    """Return the body of an answer, decoded if it is marked as base64; empty if it has none.
 
     Raises:
         MalformedAnswer: it is not a text, or not the base64 that it is said to be.

@@ -9,18 +9,18 @@ from urllib.parse import parse_qsl, unquote
 
 from aiohttp import web
 
-from localstage.errors import TemplateError
+from localstage.core.errors import TemplateError
+from localstage.core.model import HttpApi, HttpRoute
+from localstage.gateway.aws_ids import Clock, api_id, new_id
 from localstage.gateway.cors import CorsPolicy
 from localstage.gateway.http_answer import MalformedAnswer, http_response
 from localstage.gateway.http_event import ApiFacts, Call, HttpEvents
 from localstage.gateway.integration import MAX_PAYLOAD, IntegrationFailed, Integrations, IntegrationTimeout
 from localstage.gateway.jwks import KeySet
 from localstage.gateway.jwt import JwtVerifier, Unauthorized, VerifiedToken
-from localstage.gateway.marks import Clock, api_id, new_id
 from localstage.gateway.routes import DEFAULT, RouteTable
-from localstage.gateway.serving import Listener, answer_expect, message_response
+from localstage.gateway.serving import TcpListener, answer_expect, message_response
 from localstage.gateway.throttle import TokenBucket, bucket
-from localstage.model import HttpApi, HttpRoute
 
 log = logging.getLogger("localstage.gateway.http")
 
@@ -31,7 +31,7 @@ MAX_TIMEOUT = 30.0
 
 
 class Refused(Exception):
-    """The gateway answers by itself, with API Gateway's one-line body."""
+    """The gateway responds without a function, with API Gateway's one-line body."""
 
     def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(message)
@@ -106,7 +106,7 @@ class _Config:
 
 
 class HttpApiServer:
-    """Serves one HTTP API on a port of its own.
+    """Serves one HTTP API on its own port.
 
     Args:
         api: the API as the template declares it.
@@ -123,7 +123,7 @@ class HttpApiServer:
         self._integrations = integrations
         self._keys = keys
         self._clock = Clock()
-        self._listener = Listener(self._handle, host, port, max_body=MAX_BODY)
+        self._listener = TcpListener(self._handle, host, port, max_body=MAX_BODY)
         self._config: _Config | None = None
 
     @property
@@ -154,7 +154,7 @@ class HttpApiServer:
         """Use another declaration from the next request on.
 
         Raises:
-            TemplateError: a route or an identity source cannot be served; the old declaration stays.
+            TemplateError: a route or an identity source cannot be served; the old declaration remains.
         """
         self._api = api
         facts = ApiFacts(api_id(api.id), self._listener.address, self._listener.port, api.stage)

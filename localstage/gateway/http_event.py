@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
+from localstage.core.model import HttpRoute
+from localstage.gateway.aws_ids import ACCOUNT_ID, Clock, trace_id
 from localstage.gateway.jwt import VerifiedToken
-from localstage.gateway.marks import ACCOUNT_ID, Clock, trace_id
-from localstage.model import HttpRoute
 
 encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -26,7 +26,7 @@ _TEXT_TYPES = frozenset({"application/json", "application/javascript", "applicat
 
 @dataclass(frozen=True)
 class ApiFacts:
-    """What every event of one API says: its id, its domain (host:port here), its port and its stage."""
+    """The fields that all events of one API share: its id, its domain (host:port here), its port and its stage."""
 
     api_id: str
     domain: str

@@ -6,8 +6,8 @@ import asyncio
 import logging
 import time
 
-from localstage.errors import StageError
-from localstage.invoking import Functions, Invocation
+from localstage.core.errors import StageError
+from localstage.core.invoker import Functions, Invocation
 
 log = logging.getLogger("localstage.gateway")
 
@@ -76,7 +76,7 @@ class Integrations:
         return invocation.payload
 
     def report_malformed(self, function_id: str, why: str) -> None:
-        """Say, at most once in five seconds, that a function's answer is not one API Gateway understands."""
+        """Log, at most once in five seconds, that a function's answer is not one API Gateway understands."""
         self._report(function_id, f"gave an answer that API Gateway does not understand: {why}")
 
     async def finish(self, seconds: float) -> None:

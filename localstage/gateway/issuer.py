@@ -1,7 +1,7 @@
-"""The token issuer: plays a Cognito user pool on this machine.
+"""The token issuer: emulates a Cognito user pool on this machine.
 
-It signs access tokens with an RSA key kept in the stage's folder, publishes the public half, and gives tokens to
-callers on this machine only. Key and port are kept between starts, so that tokens survive a restart.
+It signs access tokens with an RSA key stored in the stage's folder, publishes the public half, and gives tokens to
+callers on this machine only. Key and port are the same at the next start, so that tokens survive a restart.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any
 import jwt
 from aiohttp import web
 
-from localstage.errors import NotRunning, PortTaken, ServiceError
+from localstage.core.errors import NotRunning, PortTaken, ServiceError
 from localstage.gateway.issuerkey import IssuerKey
-from localstage.gateway.serving import Listener, json_response, message_response
+from localstage.gateway.serving import TcpListener, json_response, message_response
 from localstage.gateway.tokenrequest import BadTokenRequest, TokenRequest
 
 log = logging.getLogger("localstage.gateway")
@@ -40,7 +40,7 @@ class Issuer:
         url: the issuer's URL, when another process serves it and this one only signs (``localstage token``).
         host: address to listen on.
         port: port to listen on; 0 takes the last one again if it is free, else any.
-        pool: logical id of the user pool that is played.
+        pool: logical id of the emulated user pool.
         client_id: the app client that tokens are issued to: their ``client_id`` and ``aud``.
     """
 
@@ -61,7 +61,7 @@ class Issuer:
         self._port = port
         self._pool = pool
         self._client_id = client_id
-        self._listener: Listener | None = None
+        self._listener: TcpListener | None = None
 
     @property
     def url(self) -> str:
@@ -141,16 +141,16 @@ class Issuer:
         }
         return jwt.encode(claims, self._key.private, algorithm="RS256", headers={"kid": self._key.id})
 
-    async def _listen(self) -> Listener:
+    async def _listen(self) -> TcpListener:
         wanted = self._port or self._last_port()
-        listener = Listener(self._handle, self._host, wanted, max_body=16 * 1024)
+        listener = TcpListener(self._handle, self._host, wanted, max_body=16 * 1024)
         try:
             await listener.start()
         except PortTaken:
             if self._port:
                 raise
             log.info("the token issuer's last port is taken: tokens of earlier runs are no longer valid")
-            listener = Listener(self._handle, self._host, 0, max_body=16 * 1024)
+            listener = TcpListener(self._handle, self._host, 0, max_body=16 * 1024)
             await listener.start()
         return listener
 
@@ -207,7 +207,7 @@ def _is_local(request: web.BaseRequest) -> bool:
     """Whether the caller is on this machine and meant this machine.
 
     The Host header counts too: a web page elsewhere can make its own name resolve to 127.0.0.1, and would then
-    be given tokens by the browser of whoever looks at it.
+    be given tokens by the browser of its reader.
     """
     try:
         peer = ipaddress.ip_address(request.remote or "")

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
-from localstage.errors import ServiceError
+from localstage.core.errors import ServiceError
 
 
 class IssuerKey:

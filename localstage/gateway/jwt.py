@@ -16,8 +16,8 @@ from typing import Any
 
 import jwt
 
+from localstage.core.model import JwtAuthorizer
 from localstage.gateway.jwks import KeySet, KeySetError
-from localstage.model import JwtAuthorizer
 
 ALGORITHMS = ("RS256", "RS384", "RS512")
 MAX_CACHED = 4096

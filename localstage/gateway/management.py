@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
+from localstage.gateway.aws_ids import iso_time, new_id
 from localstage.gateway.frames import MAX_MESSAGE
-from localstage.gateway.marks import iso_time, new_id
 from localstage.gateway.serving import answer_expect, json_response
 from localstage.gateway.websocket_connection import BufferFull, Connection
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Generic, TypeVar
 
-from localstage.errors import TemplateError
+from localstage.core.errors import TemplateError
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ class _Node(Generic[T]):
 
 
 class RouteTable(Generic[T]):
-    """Maps requests to whatever stands for a route.
+    """Maps requests to routes, which may be any objects.
 
     Raises:
         TemplateError: a route key is not ``METHOD /path`` or ``$default``.

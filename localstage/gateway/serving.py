@@ -1,4 +1,4 @@
-"""A small HTTP server on aiohttp's lowest level: no router, no middleware, no access log of its own."""
+"""A small HTTP server on aiohttp's lowest level, without router, middleware and access log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, cast
 from aiohttp import web
 from aiohttp.http_websocket import WebSocketReader
 
-from localstage.errors import PortTaken
+from localstage.core.errors import PortTaken
 from localstage.gateway.frames import FrameGuard
 
 log = logging.getLogger("localstage.gateway")
@@ -46,7 +46,7 @@ class Protocol(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,  # noqa: ARG002 - aiohttp passes it
     ) -> web.StreamResponse:
-        """Answer what is not HTTP, or what went wrong here, in API Gateway's form; no traceback at users."""
+        """Respond to invalid HTTP and to internal errors in API Gateway's form, without a traceback."""
         if isinstance(exc, ConnectionError):
             log.debug("a client went away: %r", exc)
         elif status >= 500:
@@ -85,7 +85,7 @@ class _Server(web.Server):
         )
 
 
-class Listener:
+class TcpListener:
     """Serves one handler on one port."""
 
     def __init__(self, handler: Handler, host: str, port: int = 0, *, max_body: int = 1024 * 1024) -> None:
@@ -120,7 +120,7 @@ class Listener:
         self.port = int(self._listening.sockets[0].getsockname()[1])
 
     async def close(self) -> None:
-        """Take no more connections; those that are open live on until :meth:`stop`."""
+        """Take no more connections; open ones live until :meth:`stop`."""
         if self._listening is not None:
             self._listening.close()
 
@@ -134,7 +134,7 @@ class Listener:
 
 
 def pick_port(host: str = "127.0.0.1") -> int:
-    """Return a port that is free now, for what must know its number before it listens."""
+    """Return a port that is free now, for a server whose port must be known before it listens."""
     with socket.socket() as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])
@@ -155,5 +155,5 @@ async def answer_expect(request: web.BaseRequest) -> None:
     """Send ``100 Continue`` if the client waits for it before it sends its body."""
     if request.headers.get("Expect", "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        # aiohttp takes any output for the answer itself, and would then refuse to send one.
+        # aiohttp regards any output as the response and would then refuse to send one.
         request.writer.output_size = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from localstage.model import Throttle
+from localstage.core.model import Throttle
 
 
 class TokenBucket:

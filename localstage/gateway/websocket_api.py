@@ -9,17 +9,17 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
+from localstage.core.model import WebSocketApi
+from localstage.gateway.aws_ids import Clock, api_id, new_id
 from localstage.gateway.http_answer import MalformedAnswer
 from localstage.gateway.integration import IntegrationError, Integrations, IntegrationTimeout
 from localstage.gateway.management import Management
-from localstage.gateway.marks import Clock, api_id, new_id
-from localstage.gateway.serving import Listener, json_response, message_response
+from localstage.gateway.serving import TcpListener, json_response, message_response
 from localstage.gateway.throttle import bucket
 from localstage.gateway.websocket_authorizer import HandshakeRefused, authorize
 from localstage.gateway.websocket_connection import REASONS, Connection, Limits, without_subprotocols
 from localstage.gateway.websocket_events import ConnectionEvents, Handshake, WebSocketFacts
 from localstage.gateway.websocket_routing import CONNECT, DISCONNECT, MessageRoutes, ProxyAnswer
-from localstage.model import WebSocketApi
 
 log = logging.getLogger("localstage.gateway.websocket")
 
@@ -28,7 +28,7 @@ MAX_URL = 4096
 
 
 class WebSocketApiServer:
-    """Serves one WebSocket API, and its @connections, on a port of its own.
+    """Serves one WebSocket API, and its @connections, on its own port.
 
     Args:
         api: the API as the template declares it.
@@ -48,7 +48,7 @@ class WebSocketApiServer:
         self._connections: dict[str, Connection] = {}
         self._serving: set[asyncio.Task[None]] = set()
         self._stopping = False
-        self._listener = Listener(self._handle, host, port, max_body=256 * 1024)
+        self._listener = TcpListener(self._handle, host, port, max_body=256 * 1024)
         self._management = Management(self._connections)
         self.replace(api)
 
@@ -83,7 +83,7 @@ class WebSocketApiServer:
         await self._listener.stop(grace=0.2)
 
     def replace(self, api: WebSocketApi) -> None:
-        """Use another declaration from the next message on; connections stay."""
+        """Use another declaration from the next message on; connections stay open."""
         self._routes = MessageRoutes(api)
         self._bucket = bucket(api.throttle)
         connect = api.routes.get(CONNECT)
@@ -168,7 +168,7 @@ class WebSocketApiServer:
             self._serving.discard(task)
 
     async def _say_goodbye(self, connection: Connection, code: int, reason: str) -> None:
-        """Run $disconnect: best effort, nobody is left to hear of a failure."""
+        """Run $disconnect: best effort, because no client is left to receive an error."""
         route = self._api.routes.get(DISCONNECT)
         if route is None:
             return

@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from localstage.core.model import WebSocketAuthorizer
 from localstage.gateway.integration import IntegrationError, IntegrationFailed, Integrations
 from localstage.gateway.websocket_events import ConnectionEvents, Handshake
-from localstage.model import WebSocketAuthorizer
 
 TIMEOUT = 10.0
 MAX_RESULT = 8 * 1024

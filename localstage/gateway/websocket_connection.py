@@ -12,10 +12,10 @@ from typing import cast
 
 from aiohttp import WebSocketError, WSMsgType, web
 
+from localstage.gateway.aws_ids import new_id
 from localstage.gateway.frames import MAX_MESSAGE
 from localstage.gateway.http_answer import MalformedAnswer
 from localstage.gateway.integration import IntegrationError, Integrations
-from localstage.gateway.marks import new_id
 from localstage.gateway.serving import Protocol
 from localstage.gateway.throttle import TokenBucket
 from localstage.gateway.websocket_events import ConnectionEvents, Handshake, encode
@@ -50,7 +50,7 @@ class Limits:
 def without_subprotocols(request: web.BaseRequest) -> web.BaseRequest:
     """Return the request without the subprotocols that the client offers.
 
-    aiohttp would choose one by itself, and log those that it does not know: a client's token is among them.
+    aiohttp would choose one and log the others: a client's token is among them.
     """
     kept = {name: value for name, value in request.headers.items() if name.lower() != "sec-websocket-protocol"}
     return request.clone(headers=kept)
@@ -245,7 +245,7 @@ class Connection:
 
     async def _send(self, text: bytes) -> None:
         self._touch()
-        with suppress(ConnectionError):  # the client left before its answer; $disconnect tells
+        with suppress(ConnectionError):  # the client left before its answer; $disconnect runs
             await self._socket.send_frame(text, WSMsgType.TEXT)
 
     def _touch(self) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from localstage.gateway.marks import ACCOUNT_ID, REGION, Clock, new_id, trace_id
+from localstage.gateway.aws_ids import ACCOUNT_ID, REGION, Clock, new_id, trace_id
 
 encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -22,7 +22,7 @@ _NOT_PASSED_ON = frozenset({"connection", "upgrade", "keep-alive", "transfer-enc
 
 @dataclass(frozen=True)
 class WebSocketFacts:
-    """What every event of one API says."""
+    """The fields that all events of one API share."""
 
     api_id: str
     domain: str

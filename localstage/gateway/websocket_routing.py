@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from localstage.errors import TemplateError
+from localstage.core.errors import TemplateError
+from localstage.core.model import WebSocketApi, WebSocketRoute
 from localstage.gateway.http_answer import MalformedAnswer, answer_body, status_code
 from localstage.gateway.throttle import TokenBucket, bucket
 from localstage.gateway.websocket_events import encode
-from localstage.model import WebSocketApi, WebSocketRoute
 
 CONNECT = "$connect"
 DISCONNECT = "$disconnect"
@@ -21,7 +21,7 @@ _BODY = "$request.body."
 
 @dataclass(frozen=True)
 class MessageRoute:
-    """A route that messages can take, with its key encoded for events, and a throttle of its own."""
+    """A route that messages can take, with its key encoded for events, and its own throttle."""
 
     route: WebSocketRoute
     key_json: str
@@ -91,7 +91,7 @@ class ProxyAnswer:
         return cls(status_code(answer.get("statusCode")), _text(answer), headers)
 
     def header(self, name: str) -> str | None:
-        """Return a header's value, whatever the case of its name."""
+        """Return a header's value, ignoring the case of its name."""
         for given, value in self.headers.items():
             if given.lower() == name.lower() and isinstance(value, str):
                 return value

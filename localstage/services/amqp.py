@@ -1,4 +1,4 @@
-"""The first four frames of AMQP 0-9-1: whether a broker is there and takes a user's password."""
+"""Logs in to a broker with the first four frames of AMQP 0-9-1, to check that it runs and accepts a password."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _FRAME_MAX = 131_072
 
 
 class LoginRefused(Exception):
-    """A broker answered, but it does not take this user and password."""
+    """The broker refuses this user and password."""
 
 
 @dataclass(frozen=True)
 class Greeting:
-    """What a broker says of itself."""
+    """What a broker reports about itself."""
 
     product: str
     version: str
 
 
 async def log_in(host: str, port: int, username: str, password: str, *, tls: ssl.SSLContext | None = None) -> Greeting:
-    """Log in with PLAIN and hang up.
+    """Log in with PLAIN and disconnect.
 
     Raises:
         LoginRefused: the broker refuses the user or the password.
-        OSError, EOFError: nothing listens there, or it is not (or not yet) a broker.
+        OSError, EOFError: nothing listens there, or the server is not (or not yet) a broker.
     """
     reader, writer = await asyncio.open_connection(host, port, ssl=tls)
     try:
@@ -39,7 +39,7 @@ async def log_in(host: str, port: int, username: str, password: str, *, tls: ssl
         start = await _method(reader)
         if not isinstance(start, spec.Connection.Start):
             raise EOFError("not an AMQP 0-9-1 broker")
-        # With this capability a broker says that it refuses, instead of hanging up after a pause.
+        # With this capability a broker reports a refusal instead of closing the connection after a pause.
         capable = {"capabilities": {"authentication_failure_close": True}}
         answer = spec.Connection.StartOk(capable, "PLAIN", f"\0{username}\0{password}", "en_US")
         writer.write(frame.Method(0, answer).marshal())

@@ -1,4 +1,4 @@
-"""SQS and Secrets Manager, played by MiniStack in an environment of its own (it pins botocore exactly)."""
+"""SQS and Secrets Manager, emulated by MiniStack in its own virtual environment (it pins botocore exactly)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Aws(Service):
             "TMPDIR": str(self.folder),
             "HOME": str(self.folder),
         }
-        # By hypercorn itself: MiniStack's own command lets open long polls hold its end, and the saving, up for 3 s.
+        # Hypercorn directly: with MiniStack's own command, open long polls delay its end, and its saving, by up to 3 s.
         config = self.folder / "hypercorn.toml"
         config.write_text(_SERVER.format(address=self.address))
         self.process = await self.guardian.spawn(

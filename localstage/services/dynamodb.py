@@ -1,4 +1,4 @@
-"""DynamoDB, played by dynalite on the Node of a PyPI wheel; its tables are LevelDB files in the state folder."""
+"""DynamoDB, emulated by dynalite on the Node of a PyPI wheel; its tables are LevelDB files in the state folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ABORTED = Path(__file__).with_name("node") / "aborted_requests.cjs"
 
 
 class DynamoDb(Service):
-    """What it acknowledged is on disk before it answers, so it needs no time to stop."""
+    """Each write is on disk before it is acknowledged, so it needs no time to stop."""
 
     name = "DynamoDB (dynalite)"
     patience = 2.0
@@ -29,7 +29,7 @@ class DynamoDb(Service):
     async def launch(self) -> str:
         self.port = self.ports.take("dynamodb")
         options = {"host": HOST, "port": str(self.port), "path": str(self.folder / "data")}
-        # AWS takes seconds to make a table; waiting for that here would only be play.
+        # AWS takes seconds to create a table; there is no reason to simulate that wait here.
         delays = {f"{action}TableMs": "0" for action in ("create", "update", "delete")}
         arguments = [part for name, value in {**options, **delays}.items() for part in (f"--{name}", value)]
         self.process = await self.guardian.spawn(

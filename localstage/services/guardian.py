@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from localstage.errors import ServiceError
+from localstage.core.errors import ServiceError
 
 _PROGRAM = Path(__file__).with_name("guardian_process.py")
 
 
 class GuardedProcess:
-    """A running service: ``pid``, its ``log`` file, and ``exit_code`` once it is gone."""
+    """A running service: ``pid``, its ``log`` file, and ``exit_code`` once it has ended."""
 
     def __init__(self, guardian: Guardian, name: str, log: Path) -> None:
         self.name = name
@@ -34,14 +34,14 @@ class GuardedProcess:
         return not self._gone.is_set()
 
     async def wait(self) -> int:
-        """Return the exit code when the process is gone (negative: the signal that ended it)."""
+        """Return the exit code when the process has ended (negative: the signal that ended it)."""
         await self._gone.wait()
         return self.exit_code if self.exit_code is not None else -signal.SIGKILL
 
     def send_signal(self, number: int) -> None:
-        """Send a signal to the service's process group; nothing happens when it is gone."""
+        """Send a signal to the service's process group; a process that has ended is ignored."""
         if self.alive:
-            self._guardian.tell({"do": "signal", "name": self.name, "signal": int(number)})
+            self._guardian.send({"do": "signal", "name": self.name, "signal": int(number)})
 
     async def stop(self, *, patience: float = 5.0) -> None:
         """End it with SIGTERM, after ``patience`` seconds with SIGKILL. May be called again."""
@@ -71,7 +71,7 @@ class Guardian:
         return self._process.pid if self._process and self._process.returncode is None else None
 
     async def start(self) -> None:
-        """Start the guardian in a session of its own, so that Ctrl-C in the terminal does not reach the services."""
+        """Start the guardian in its own session, so that Ctrl-C in the terminal does not reach the services."""
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-I",
@@ -105,7 +105,7 @@ class Guardian:
         """
         process = GuardedProcess(self, name, log)
         self._running[name] = process
-        self.tell(
+        self.send(
             {
                 "do": "start",
                 "name": name,
@@ -120,7 +120,7 @@ class Guardian:
         return process
 
     async def stop(self) -> None:
-        """End all that still runs, and the guardian. May be called again."""
+        """End all running services and the guardian. May be called again."""
         if self._process is None:
             return
         if self._process.stdin is not None:
@@ -129,11 +129,11 @@ class Guardian:
         if self._reader is not None:
             await self._reader
 
-    def tell(self, command: Mapping[str, Any]) -> None:
+    def send(self, command: Mapping[str, Any]) -> None:
         """Send one command.
 
         Raises:
-            ServiceError: the guardian is gone.
+            ServiceError: the guardian has ended.
         """
         if self.pid is None or self._process is None or self._process.stdin is None:
             raise ServiceError("The process that guards the services is gone; start the stage again.")

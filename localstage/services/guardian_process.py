@@ -1,6 +1,6 @@
 """The process under which services run: started by ``guardian.Guardian``, never imported by the stage.
 
-It reads commands as JSON lines and tells what happened as JSON lines. When the pipe ends, or its parent is gone,
+It reads commands and reports events as JSON lines. When the pipe ends, or its parent has ended,
 it stops everything below it and exits. Standard library only, so that it starts at once.
 
 A service may fork and leave its parent (Erlang's helpers do); as a *child subreaper* this process inherits such
@@ -36,7 +36,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 class GuardianProcess:
-    """Starts, signals and reaps services until the owner is gone."""
+    """Starts, signals and reaps services until the owner has ended."""
 
     def __init__(self, owner: int) -> None:
         self._owner = owner
@@ -44,7 +44,7 @@ class GuardianProcess:
         self._ended = False
 
     def run(self) -> None:
-        """Serve commands until the owner goes, then leave no process behind."""
+        """Serve commands until the owner ends, then end every process below this one."""
         wake_reader, wake_writer = os.pipe()
         os.set_blocking(wake_reader, False)
         os.set_blocking(wake_writer, False)

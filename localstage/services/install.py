@@ -1,6 +1,6 @@
-"""Brings in what the services need: Debian packages, npm packages by the Node of a PyPI wheel, and MiniStack.
+"""Installs what the services need: Debian packages, npm packages by the Node of a PyPI wheel, and MiniStack.
 
-Everything is asked for by name from the package sources that the machine is set up for.
+Packages are installed by name from the package sources configured on the machine.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from localstage.errors import MissingProgram, ServiceError
+from localstage.core.errors import MissingProgram, ServiceError
 
 log = logging.getLogger("localstage.services")
 
@@ -62,7 +62,7 @@ async def ensure_programs(programs: Sequence[Program], environ: Mapping[str, str
     """Return where the programs are; as root on Debian or Ubuntu missing ones are installed first.
 
     Raises:
-        MissingProgram: something is missing and cannot be installed from here; ends with the command that does.
+        MissingProgram: one cannot be installed from here; the message ends with the command to run.
     """
     missing = [program for program in programs if find_program(program, environ) is None]
     if missing:
@@ -103,7 +103,7 @@ async def _apt_install(missing: Sequence[Program]) -> None:
 def _no_system_services() -> Iterator[None]:
     """Keep Debian's maintainer scripts from starting the packages' own services, as policy-rc.d is meant for.
 
-    A policy of the machine's own is left alone; one that a killed stage left behind is ours to replace.
+    An existing policy of the machine is left as it is; one that a killed stage left behind is replaced.
     """
     ours = not _POLICY.exists() or _POLICY.read_text(errors="replace") == _POLICY_TEXT
     if ours:
@@ -132,7 +132,7 @@ async def ensure_node_packages(state_dir: Path) -> Path:
     """Install what ``node/package-lock.json`` pins into ``state_dir/node``; returns its ``node_modules``.
 
     Raises:
-        ServiceError: npm failed; says its last line.
+        ServiceError: npm failed; the message has its last line.
     """
     folder = state_dir / "node"
     with _once(folder, _NODE_FILES) as needed:
@@ -152,10 +152,10 @@ async def ensure_node_packages(state_dir: Path) -> Path:
 
 
 async def ensure_ministack(state_dir: Path) -> Path:
-    """Make an environment for MiniStack in ``state_dir/ministack``; returns its Python.
+    """Make a virtual environment for MiniStack in ``state_dir/ministack``; returns its Python.
 
     Raises:
-        ServiceError: it could not be installed; says the last line of the installer.
+        ServiceError: it could not be installed; the message has the installer's last line.
     """
     folder = state_dir / "ministack"
     python = folder / "bin" / "python"
@@ -175,7 +175,7 @@ async def ensure_ministack(state_dir: Path) -> Path:
 
 @contextmanager
 def _once(folder: Path, sources: Sequence[Path]) -> Iterator[bool]:
-    """Yield whether ``folder`` must be filled from ``sources``; stamps it last, so a cut-off try is made again."""
+    """Yield whether ``folder`` must be filled from ``sources``; an interrupted install is repeated."""
     wanted = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     stamp = folder / ".headrace"
     needed = not stamp.exists() or stamp.read_text() != wanted

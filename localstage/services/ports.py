@@ -7,14 +7,14 @@ import random
 import socket
 from pathlib import Path
 
-from localstage.errors import PortTaken
+from localstage.core.errors import PortTaken
 
 # Below Linux's ephemeral range (32768 and up), so that no outgoing connection sits on a remembered port.
 _FIRST, _LAST = 20000, 32000
 
 
 def is_free(port: int, host: str = "127.0.0.1") -> bool:
-    """Tell whether a server could listen on ``host:port`` now."""
+    """Return whether a server could listen on ``host:port`` now."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -54,7 +54,7 @@ class Ports:
         raise PortTaken(f"No port between {_FIRST} and {_LAST} is free for {name}.")
 
     def again(self) -> Ports:
-        """The same memory for a second start: what was handed out may be handed out once more, if it is free."""
+        """Return ports for a restart: each port handed out before may be handed out again if it is free."""
         return Ports(self._file)
 
     def _all_free(self, port: int, also: tuple[int, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""A RabbitMQ node of the stage's own: name, ports, cookie, folders and epmd are shared with nobody."""
+"""The stage's own RabbitMQ node: it shares no name, port, cookie, folder or epmd with another node."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from localstage.errors import ServiceError
+from localstage.core.errors import ServiceError
 from localstage.services.amqp import LoginRefused, log_in
 from localstage.services.guardian import GuardedProcess, Guardian
 from localstage.services.ports import Ports, is_free
@@ -29,7 +29,7 @@ raft.wal_max_size_bytes = 64000000
 
 
 class RabbitMq(Service):
-    """A broker whose queues survive restarts and ``kill -9``; ``username`` may do everything on it."""
+    """A broker whose queues survive restarts and ``kill -9``; ``username`` is its administrator."""
 
     name = "RabbitMQ"
 
@@ -89,7 +89,7 @@ class RabbitMq(Service):
             await self._epmd.stop(patience=1)
 
     async def _start_epmd(self, port: int, environment: Mapping[str, str]) -> None:
-        """Start the name server that Erlang wants, in the foreground: RabbitMQ itself would start one as a daemon."""
+        """Start Erlang's name server (epmd) in the foreground: RabbitMQ would start it as a daemon."""
         program = _beside_erl("epmd", environment["PATH"])
         if program is None:
             return
@@ -134,7 +134,7 @@ class RabbitMq(Service):
             "RABBITMQ_MNESIA_BASE": str(folder / "data"),
             "RABBITMQ_LOG_BASE": str(folder / "log"),
             "RABBITMQ_PID_FILE": str(folder / "rabbitmq.pid"),
-            # The start script then becomes the Erlang machine instead of waiting beside it.
+            # The start script then replaces itself with the Erlang VM instead of waiting for it.
             "detached": "true",
         }
 

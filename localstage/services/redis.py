@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from localstage.errors import ServiceError
+from localstage.core.errors import ServiceError
 from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
 from localstage.services.service import HOST, Service, plain_environment
@@ -17,7 +17,7 @@ _BUS = 10000
 
 
 class Redis(Service):
-    """A cache that forgets everything at its end: nothing is written to disk but the node's name."""
+    """A cache without persistence: only the node's name is written to disk."""
 
     name = "Redis"
 

@@ -1,4 +1,4 @@
-"""What the services have in common: how they are asked whether they answer, and what one looks like to the stage."""
+"""Base class of the services that the stage starts, with its health checks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import aiohttp
 
-from localstage.errors import ServiceError
+from localstage.core.errors import ServiceError
 from localstage.services.guardian import GuardedProcess, Guardian
 from localstage.services.ports import Ports
 
@@ -23,11 +23,11 @@ _POLL = 0.05
 
 
 class Service(ABC):
-    """A program that the stage starts on a port of its own, with its data in ``folder``."""
+    """A program that the stage starts on its own port, with its data in ``folder``."""
 
     name: str
     patience: float = 5.0
-    """Seconds it gets to stop by itself."""
+    """Seconds that it gets to stop after SIGTERM."""
 
     def __init__(self, guardian: Guardian, ports: Ports, folder: Path) -> None:
         self.guardian = guardian
@@ -59,7 +59,7 @@ class Service(ABC):
         )
 
     async def start_again(self) -> None:
-        """Start it once more, on the same ports and data, after it was killed or stopped.
+        """Start it again, on the same ports and data, after it was killed or stopped.
 
         Raises:
             ServiceError: as for :meth:`start`.
@@ -74,10 +74,10 @@ class Service(ABC):
 
     @abstractmethod
     async def answers(self) -> bool:
-        """Tell whether it answers now."""
+        """Return whether it answers now."""
 
     async def healthy(self) -> bool:
-        """Tell whether its process runs and it answers within two seconds."""
+        """Return whether its process runs and it answers within two seconds."""
         if self.process is None or not self.process.alive:
             return False
         try:
@@ -86,7 +86,7 @@ class Service(ABC):
             return False
 
     async def stop(self) -> None:
-        """Stop it; nothing happens when it does not run."""
+        """Stop it if it runs."""
         if self.process is not None:
             await self.process.stop(patience=self.patience)
 
@@ -116,7 +116,7 @@ async def _quietly(question: Callable[[], Coroutine[Any, Any, bool]]) -> bool:
 
 
 async def http_answers(url: str) -> bool:
-    """Tell whether an HTTP server answers a GET of ``url`` with success."""
+    """Return whether an HTTP server answers a GET of ``url`` with success."""
     async with (
         aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=2)) as session,
         session.get(url) as answer,
@@ -125,6 +125,6 @@ async def http_answers(url: str) -> bool:
 
 
 def plain_environment(environ: Mapping[str, str], **extra: str) -> dict[str, str]:
-    """Return the little that a service needs of the user's environment: settings meant for others do not reach it."""
+    """Return the user's variables that a service needs, without settings meant for other programs."""
     kept = {name: environ[name] for name in ("PATH", "HOME", "TMPDIR", "TZ") if name in environ}
     return {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", **kept, **extra}

@@ -12,11 +12,11 @@ from typing import Any
 
 from aiohttp import web
 
-from localstage.errors import StageError
-from localstage.invoking import Functions
-from localstage.model import CustomResource, StageModel
+from localstage.core.errors import StageError
+from localstage.core.invoker import Functions
+from localstage.core.model import CustomResource, StageModel
+from localstage.template.atomic_write import write_atomically
 from localstage.template.attributes import ACCOUNT, PARTITION, STACK
-from localstage.template.keeping import keep
 
 log = logging.getLogger("localstage.template")
 
@@ -46,7 +46,7 @@ async def run_custom_resources(
             limit = float(resource.properties.get("ServiceTimeout") or patience)
             physical_id = await _make(resource, functions, answers, kept.get(resource.id), limit)
             kept[resource.id] = {"properties": dict(resource.properties), "physicalId": physical_id}
-            keep(state_dir / "custom-resources.json", json.dumps(kept, indent=1))
+            write_atomically(state_dir / "custom-resources.json", json.dumps(kept, indent=1))
             log.debug("%s is made", resource.id)
 
 

@@ -6,8 +6,8 @@ import json
 import logging
 from typing import Any
 
-from localstage.errors import TemplateError
-from localstage.model import Broker, Cache, CustomResource, Queue, Table
+from localstage.core.errors import TemplateError
+from localstage.core.model import Broker, Cache, CustomResource, Queue, Table
 from localstage.template.intrinsics import as_text
 from localstage.template.resources import Resource, Stack
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from localstage.errors import TemplateError
+from localstage.core.errors import TemplateError
 
 
 class _Loader(yaml.SafeLoader):
@@ -25,7 +25,7 @@ def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any
     seen: set[Any] = set()
     for key_node, _ in node.value:
         key = loader.construct_object(key_node)
-        # YAML lets the last one win silently, and half of what somebody wrote is gone.
+        # In YAML the last of several equal keys wins silently.
         if isinstance(key, str) and key in seen and key != "<<":
             raise yaml.constructor.ConstructorError(None, None, f'"{key}" is there twice', key_node.start_mark)
         seen.add(key if isinstance(key, str) else id(key_node))

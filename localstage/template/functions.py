@@ -6,8 +6,8 @@ import logging
 from collections.abc import Mapping
 from pathlib import Path
 
-from localstage.errors import TemplateError
-from localstage.model import Function, Layer
+from localstage.core.errors import TemplateError
+from localstage.core.model import Function, Layer
 from localstage.template.intrinsics import as_text
 from localstage.template.resources import Resource, Stack
 from localstage.template.translate import Source

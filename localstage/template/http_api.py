@@ -6,8 +6,8 @@ import logging
 from collections.abc import Container, Mapping
 from typing import Any
 
-from localstage.errors import TemplateError
-from localstage.model import Cors, HttpApi, HttpRoute, JwtAuthorizer, Throttle
+from localstage.core.errors import TemplateError
+from localstage.core.model import Cors, HttpApi, HttpRoute, JwtAuthorizer, Throttle
 from localstage.template.resources import Resource, Stack
 
 log = logging.getLogger("localstage.template")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from localstage.errors import TemplateError
+from localstage.core.errors import TemplateError
 from localstage.template.attributes import PARTITION, STACK, URL_SUFFIX, Attributes
 
 NO_VALUE: Final = object()

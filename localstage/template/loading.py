@@ -1,15 +1,16 @@
-"""From template.yaml and samconfig.toml to the model that a stage runs from."""
+"""Loads template.yaml and samconfig.toml into the model that a stage runs."""
 
 from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from localstage.errors import TemplateError
-from localstage.model import StageModel
+from localstage.core.errors import TemplateError
+from localstage.core.model import StageModel
 from localstage.template import data, functions, http_api, names, parameters, secrets, triggers, websocket_api
 from localstage.template.attributes import Attributes
 from localstage.template.intrinsics import NO_VALUE, Resolver, as_text
@@ -41,10 +42,9 @@ _RUN = {
     "AWS::Cognito::UserPoolClient",
     "AWS::CloudFormation::CustomResource",
 }
-# Without these something that the template promises would be missing, so the user is told at once.
+# A template that declares one of these does not work here as it does on AWS, so each start warns of them.
 _MISSED = {
     "AWS::ApiGateway::RestApi",
-    "AWS::CloudFormation::Stack",
     "AWS::DynamoDB::GlobalTable",
     "AWS::ElastiCache::ReplicationGroup",
     "AWS::Kinesis::Stream",
@@ -55,6 +55,7 @@ _MISSED = {
     "AWS::SNS::Topic",
     "AWS::StepFunctions::StateMachine",
 }
+_TYPE = re.compile(r"""\bType["']?:\s*["']?(AWS::\w+::\w+)""")
 
 
 def load(
@@ -65,11 +66,11 @@ def load(
     overrides: Mapping[str, str] | None = None,
     state_dir: Path | None = None,
 ) -> StageModel:
-    """Everything that ``template`` declares, as a stage with the services in ``attributes`` runs it.
+    """Load ``template`` as a stage with the services in ``attributes`` runs it.
 
     Parameter values come from the template's defaults, then from ``samconfig.toml`` beside the template
     (``[<config_env>.global.parameters]``, ``[<config_env>.deploy.parameters]``), then from ``overrides``.
-    ``state_dir`` (``.local`` beside the template) keeps the translation and the generated secrets.
+    ``state_dir`` (``.local`` beside the template) holds the translation and the generated secrets.
 
     Raises:
         TemplateError: the template cannot be run as written; names the logical id and property, or the line.
@@ -88,7 +89,8 @@ def load(
     stack = Stack(translated.document, resolver)
     _check_names(translated.document, resolver, stack)
     model = _read(stack, translated, template.parent, state_dir)
-    _tell_what_is_left_out(stack)
+    _log_left_out(stack)
+    _warn_of_nested_stacks(stack, template.parent)
     return model
 
 
@@ -134,7 +136,7 @@ def _outputs(document: dict[str, Any], resolver: Resolver) -> dict[str, str]:
     return found
 
 
-def _tell_what_is_left_out(stack: Stack) -> None:
+def _log_left_out(stack: Stack) -> None:
     left_out: dict[str, list[str]] = {}
     for logical_id, type_ in stack.types.items():
         if type_ not in _RUN and not type_.startswith("Custom::"):
@@ -144,3 +146,16 @@ def _tell_what_is_left_out(stack: Stack) -> None:
             log.warning("%s is not run: the local stage has no %s", ", ".join(left_out[type_]), type_)
     plain = sorted(type_ for type_ in left_out if type_ not in _MISSED)
     log.debug("resource types that the local stage does not run: %s", ", ".join(plain) or "none")
+
+
+def _warn_of_nested_stacks(stack: Stack, root: Path) -> None:
+    """Warn of each nested stack with resources that this template would run; alarms and dashboards need no warning."""
+    for nested in stack.all("AWS::CloudFormation::Stack"):
+        path = root / nested.text("TemplateURL", "")
+        if not path.is_file():
+            log.warning("%s is not run: it is a nested stack whose template is not a local file", nested.id)
+            continue
+        types = set(_TYPE.findall(path.read_text(encoding="utf-8")))
+        lost = sorted(one for one in types if one in _RUN or one.startswith("AWS::Serverless::"))
+        if lost:
+            log.warning("%s is not run: it is a nested stack, with %s", nested.id, ", ".join(lost))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from localstage.errors import TemplateError
+from localstage.core.errors import TemplateError
 from localstage.template.intrinsics import SUB
 
 

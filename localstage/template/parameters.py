@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from localstage.errors import TemplateError
+from localstage.core.errors import TemplateError
 
 # As SAM CLI reads it: Key=value, ParameterKey=Key,ParameterValue=value; quotes around a value, backslash before one.
 _VALUE = r"(\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?:\\.|[^\s\"\\])+)?"

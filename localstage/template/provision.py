@@ -1,6 +1,6 @@
-"""Makes the tables, queues and secrets of a model on the stage's services, as a deployment would on AWS.
+"""Creates the tables, queues and secrets of a model on the stage's services, as a deployment would on AWS.
 
-Everything may be there already, from the last start: then this only looks.
+What exists from an earlier start is compared, not changed.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from localstage.errors import ServiceError, StageError, TemplateError
-from localstage.model import Queue, Secret, StageModel, Table
+from localstage.core.errors import ServiceError, StageError, TemplateError
+from localstage.core.model import Queue, Secret, StageModel, Table
 from localstage.template.attributes import Live
 
 log = logging.getLogger("localstage.template")
@@ -26,13 +26,13 @@ _UNSUPPORTED = {"UnknownOperationException", "UnknownOperation", "NotImplemented
 
 
 async def provision(model: StageModel, *, live: Live, base_environment: Mapping[str, str] | None = None) -> None:
-    """Make what is missing of ``model`` on the services in ``live``, all at once; nothing is ever deleted.
+    """Create what is missing of ``model`` on the services in ``live``, in parallel; nothing is deleted.
 
     ``base_environment`` has the region and keys that functions get (``AWS_REGION``, ``AWS_ACCESS_KEY_ID``, …); some
-    emulators keep apart what different keys made.
+    emulators have a separate account per key.
 
     Raises:
-        TemplateError: a table is there with other keys or indexes, or a service refuses a definition.
+        TemplateError: a table exists with other keys or indexes, or a service refuses a definition.
         ServiceError: a service does not answer.
     """
     # botocore takes a third of a second to import: neither at the start of every command, nor on the event loop.
@@ -42,7 +42,7 @@ async def provision(model: StageModel, *, live: Live, base_environment: Mapping[
         *((one.id, partial(_secret, clients, one)) for one in model.secrets.values()),
         *((one.id, partial(_queue, clients, one)) for one in model.queues.values()),
     )
-    # Dead-letter queues are all there now, in whatever order they were made.
+    # All dead-letter queues exist now.
     redriven = [queue for queue in model.queues.values() if queue.dead_letter_id]
     await _run(*((queue.id, partial(_redrive, clients, model.queues, queue)) for queue in redriven))
 
@@ -55,7 +55,7 @@ async def _run(*jobs: tuple[str, Callable[[], None]]) -> None:
 
 
 def _explained(logical_id: str, job: Callable[[], None]) -> None:
-    """Run ``job`` and say its errors in one sentence."""
+    """Run ``job``; raise its errors as one sentence."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
@@ -135,7 +135,7 @@ def _compare(table: Table, existing: Mapping[str, Any]) -> None:
     if different:
         raise TemplateError(
             f"{table.id}: table {table.name} exists with another {', '.join(different)}; "
-            "its data does not fit the template any more, so start anew: make reset"
+            "its data does not fit the template any more, so start again: make reset"
         )
 
 
@@ -180,7 +180,7 @@ def _queue(clients: _Clients, queue: Queue) -> None:
     found = clients.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"]).get("Attributes", {})
     changed = {name: value for name, value in queue.attributes.items() if found.get(name, "").lower() != value.lower()}
     if "FifoQueue" in changed:
-        raise TemplateError(f"{queue.id}.FifoQueue cannot be changed on an existing queue; start anew: make reset")
+        raise TemplateError(f"{queue.id}.FifoQueue cannot be changed on an existing queue; start again: make reset")
     if changed:
         clients.sqs.set_queue_attributes(QueueUrl=url, Attributes=changed)
 

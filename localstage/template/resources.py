@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from localstage.errors import TemplateError
+from localstage.core.errors import TemplateError
 from localstage.template.intrinsics import Resolver, as_text
 
 _REQUIRED: Final = object()

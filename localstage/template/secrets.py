@@ -1,4 +1,4 @@
-"""Reads secrets; a generated value is made once and kept, so that it is the same at the next start."""
+"""Reads secrets; a generated value is stored, so that it is the same at the next start."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import string
 from pathlib import Path
 from typing import Any
 
-from localstage.errors import TemplateError
-from localstage.model import Secret
-from localstage.template.keeping import keep
+from localstage.core.errors import TemplateError
+from localstage.core.model import Secret
+from localstage.template.atomic_write import write_atomically
 from localstage.template.resources import Resource, Stack
 
 _PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
@@ -33,7 +33,7 @@ def read_secrets(stack: Stack, state_dir: Path) -> dict[str, Secret]:
         found[resource.id] = Secret(resource.id, name, arn, value)
         stack.resolver.secrets |= {arn: value, name: value}
     if made:
-        keep(path, json.dumps(kept | made, indent=1))
+        write_atomically(path, json.dumps(kept | made, indent=1))
     return found
 
 

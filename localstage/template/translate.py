@@ -1,7 +1,7 @@
-"""From a SAM template to plain CloudFormation, by AWS's own translator, kept until the template changes.
+"""From a SAM template to plain CloudFormation, by AWS's own translator, cached until the template changes.
 
 Importing the translator costs about a second and translating much less, so a start with an unchanged template
-reads the kept translation and imports neither the translator nor YAML.
+reads the cached translation and imports neither the translator nor YAML.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from localstage.errors import TemplateError
-from localstage.template.keeping import keep
+from localstage.core.errors import TemplateError
+from localstage.template.atomic_write import write_atomically
 
 log = logging.getLogger("localstage.template")
 
@@ -63,25 +63,25 @@ def translate(template: Path, overrides: Mapping[str, str], region: str, state_d
     version = metadata.version("aws-sam-translator")
     seed = json.dumps([_FORMAT, version, text, sorted(overrides.items()), region])
     key = hashlib.sha256(seed.encode()).hexdigest()
-    kept = state_dir / "translation.json"
-    return _read(kept, key) or _make(template, text, overrides, region, kept, key)
+    cached = state_dir / "translation.json"
+    return _read(cached, key) or _make(template, text, overrides, region, cached, key)
 
 
-def _read(kept: Path, key: str) -> Translated | None:
+def _read(cached: Path, key: str) -> Translated | None:
     try:
-        content = json.loads(kept.read_bytes())
+        content = json.loads(cached.read_bytes())
         if content["key"] != key:
             return None
         return Translated(content["document"], {name: Source(**one) for name, one in content["sources"].items()})
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError):
-        log.debug("%s is damaged; translating again", kept)
+        log.debug("%s is damaged; translating again", cached)
         return None
 
 
-def _make(template: Path, text: str, overrides: Mapping[str, str], region: str, kept: Path, key: str) -> Translated:
-    from localstage.template.document import parse  # only here: YAML is not needed for a kept translation
+def _make(template: Path, text: str, overrides: Mapping[str, str], region: str, cached: Path, key: str) -> Translated:
+    from localstage.template.document import parse  # only here: YAML is not needed for a cached translation
 
     document = parse(text, template)
     sources = _take_sources(document)
@@ -91,7 +91,7 @@ def _make(template: Path, text: str, overrides: Mapping[str, str], region: str, 
         "document": result.document,
         "sources": {name: asdict(source) for name, source in sources.items()},
     }
-    keep(kept, json.dumps(content))
+    write_atomically(cached, json.dumps(content))
     return result
 
 
@@ -121,7 +121,7 @@ def _globals(document: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Session:
-    """All the translator wants of a boto3 session; a real one would look for credentials."""
+    """The part of a boto3 session that the translator uses; a real one would look for credentials."""
 
     region_name: str
 
@@ -139,19 +139,19 @@ def _run_translator(
         raise TemplateError(f"{template}: AWS::Serverless types want the line Transform: AWS::Serverless-2016-10-31")
     translator = Translator({}, Parser(), boto_session=_Session(region))
     try:
-        # Managed policies come bundled with the translator; whatever is not among them stays a name.
+        # Managed policies come bundled with the translator; others remain names.
         result: dict[str, Any] = translator.translate(document, dict(overrides), get_managed_policy_map=dict)
     except InvalidDocumentException as error:
         raise TemplateError("\n".join(_compact(template, cause.message) for cause in error.causes)) from None
     except ExceptionWithMessage as error:
         raise TemplateError(_compact(template, error.message)) from None
     except Exception as error:
-        # It trips over some wrong templates (a list where it wants a mapping) instead of refusing them.
+        # For some wrong templates (a list instead of a mapping) it raises arbitrary errors.
         log.debug("the translator failed", exc_info=True)
         message = f"{template}: the SAM translator failed on it ({type(error).__name__}: {error})"
         raise TemplateError(message) from None
     finally:
-        translator.metrics.publish()  # to nowhere; it warns about measurements nobody took
+        translator.metrics.publish()  # discards them; it warns about metrics that were not published
     return result
 
 

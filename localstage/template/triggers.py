@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 
-from localstage.errors import TemplateError
-from localstage.model import RabbitMqMapping, Schedule, SqsMapping
+from localstage.core.errors import TemplateError
+from localstage.core.model import RabbitMqMapping, Schedule, SqsMapping
 from localstage.template.intrinsics import as_text
 from localstage.template.resources import Resource, Stack
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import logging
 
-from localstage.errors import TemplateError
-from localstage.model import WebSocketApi, WebSocketAuthorizer, WebSocketRoute
+from localstage.core.errors import TemplateError
+from localstage.core.model import WebSocketApi, WebSocketAuthorizer, WebSocketRoute
 from localstage.template.http_api import check_routes, is_http_api, stage_of, throttle
 from localstage.template.resources import Resource, Stack
 

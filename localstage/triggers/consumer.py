@@ -1,4 +1,4 @@
-"""One consumer of one RabbitMQ queue on asyncio, over a connection of its own (pika)."""
+"""One consumer of one RabbitMQ queue on asyncio, over its own connection (pika)."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from pika.spec import Basic, BasicProperties
 OPEN_SECONDS = 15.0
 CLOSE_SECONDS = 2.0
 
-# pika logs every step of a refused connection at several levels; the trigger says it once, in one line.
+# pika logs every step of a refused connection at several levels; the trigger logs it once, in one line.
 logging.getLogger("pika").setLevel(logging.CRITICAL)
 
 OnMessage = Callable[[int, bool, BasicProperties, bytes], None]
 
 
 class Lost(Exception):
-    """The broker, the connection, the channel or the queue is not there; the message says which, for people."""
+    """The broker, the connection, the channel or the queue is unavailable; the message names it for the user."""
 
 
 class _Connection(AsyncioConnection):
     def _on_data_available(self, data_in: bytes) -> None:
         # pika lets an undecodable frame (say, a header with a time beyond the year 9999) escape into the event loop
-        # and then hangs on it for ever, open but silent. Losing the connection instead keeps the trouble visible.
+        # and then hangs for ever, open but silent. Closing the connection makes the fault visible.
         try:
             super()._on_data_available(data_in)  # type: ignore[misc]
-        except Exception as error:  # noqa: BLE001 - the connection ends with it, and the trigger says why
+        except Exception as error:  # noqa: BLE001 - the connection ends with it, and the trigger logs the reason
             self._terminate_stream(error)  # type: ignore[attr-defined]
 
 
 class Consumer:
-    """Hands every delivery to ``on_message(tag, redelivered, properties, body)``; acknowledges when told.
+    """Hands every delivery to ``on_message(tag, redelivered, properties, body)``; ``acknowledge`` settles them.
 
-    ``on_lost`` is called once when an open consumer cannot receive any more, for whatever reason.
+    ``on_lost`` is called once when an open consumer can no longer receive.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Consumer:
         """Connect and consume.
 
         Raises:
-            Lost: the broker or the queue is not there.
+            Lost: the broker or the queue is unavailable.
         """
         self._connection = _Connection(
             self._parameters,
@@ -110,7 +110,7 @@ class Consumer:
             self._lose("given up")
 
     async def close(self) -> None:
-        """Close channel and connection, so that whatever is unsettled returns to the queue."""
+        """Close channel and connection, so that unsettled deliveries return to the queue."""
         connection = self._connection
         if connection is None:
             return

@@ -17,7 +17,7 @@ _LAST_YEAR = 2199
 
 
 class Timetable(Protocol):
-    """Knows its next time."""
+    """A schedule that computes its next time."""
 
     def next_after(self, time: datetime) -> datetime | None:
         """Return the first time after ``time`` (aware, UTC), or ``None`` when there is none any more."""
@@ -30,7 +30,7 @@ def parse_expression(expression: str) -> Timetable:
     Of cron's wildcards ``L``, ``W`` and ``#`` are not known here.
 
     Raises:
-        ValueError: not such an expression; the message says what is wrong.
+        ValueError: the expression is invalid; the message names the mistake.
     """
     if rate := _RATE.fullmatch(expression):
         return _parse_rate(int(rate[1]), rate[2], plural=bool(rate[3]))
@@ -48,7 +48,7 @@ def _parse_rate(value: int, unit: str, *, plural: bool) -> Rate:
 
 
 class Rate:
-    """Every so many seconds from the time asked."""
+    """A fixed number of seconds after the given time."""
 
     def __init__(self, seconds: int) -> None:
         self.seconds = seconds

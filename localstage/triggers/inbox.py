@@ -38,7 +38,7 @@ class Inbox:
         self._now = asyncio.get_running_loop().time
 
     def add(self, tag: int, record: bytes) -> None:
-        """Append a record that fits into an event by itself."""
+        """Append a record. It must fit into one event."""
         self._waiting.append(_Waiting(tag, record, self._now()))
         self._bytes += len(record)
         # Waking the reader once per batch instead of once per record is most of the speed.
@@ -48,7 +48,7 @@ class Inbox:
             self._full.set()
 
     def end(self) -> None:
-        """Let ``next_batch`` return ``None`` from now on; what waits here goes back to the broker with the channel."""
+        """Make ``next_batch`` return ``None``; waiting records return to the queue when the channel closes."""
         self._ended = True
         self._any.set()
         self._full.set()

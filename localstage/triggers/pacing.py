@@ -1,4 +1,4 @@
-"""How triggers wait after failures, how they speak of them, and what they say of themselves."""
+"""Back-off after failures, rate-limited warnings, and the status of a trigger."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Backoff:
 
 
 class Reporter:
-    """Warns at most once in five seconds per kind of trouble, and counts what it kept quiet."""
+    """Logs at most one warning in five seconds per kind, and counts those that it left out."""
 
     def __init__(self, logger: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
         self._logger = logger
@@ -41,7 +41,7 @@ class Reporter:
         self._quiet: dict[str, int] = {}
 
     def warn(self, kind: str, message: str) -> None:
-        """Log ``message`` unless one of this kind was logged just now; ``kind`` comes from a small fixed set."""
+        """Log ``message`` unless one of this kind was logged in the last five seconds; kinds are a small fixed set."""
         now = self._clock()
         last = self._last.get(kind)
         if last is not None and now - last < QUIET_SECONDS:
@@ -54,7 +54,7 @@ class Reporter:
 
 @dataclass
 class Status:
-    """What one trigger is doing; ``state`` is ``stopped``, ``starting``, ``running`` or ``waiting`` (see ``trouble``).
+    """One trigger's counters and ``state``: ``stopped``, ``starting``, ``running`` or ``waiting`` (see ``trouble``).
 
     ``records`` were handled by the function, in ``batches``; ``failures`` counts invocations that failed.
     """
@@ -80,13 +80,13 @@ async def pause(stopping: asyncio.Event, seconds: float) -> None:
 
 
 async def cancel(task: asyncio.Task[None]) -> None:
-    """Cancel a task and wait until it has cleaned up; its errors are its own."""
+    """Cancel a task and wait until it has cleaned up; its errors are ignored."""
     task.cancel()
     await asyncio.wait({task})
 
 
 async def wind_up(tasks: Set[asyncio.Task[Any]], grace: float) -> None:
-    """Give running tasks ``grace`` seconds to end by themselves, and cancel the late ones."""
+    """Wait up to ``grace`` seconds for running tasks, then cancel the rest."""
     if not tasks:
         return
     _, late = await asyncio.wait(tasks, timeout=grace)

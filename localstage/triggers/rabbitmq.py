@@ -1,4 +1,4 @@
-"""A RabbitMQ event source mapping, as Lambda runs it: one environment, whole batches, given back on error."""
+"""A RabbitMQ event source mapping, as Lambda runs it: one environment; after an error the whole batch is requeued."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import replace
 import pika
 from pika.spec import BasicProperties
 
-from localstage.errors import StageError
-from localstage.invoking import Functions, Invocation
-from localstage.model import RabbitMqMapping
+from localstage.core.errors import StageError
+from localstage.core.invoker import Functions, Invocation
+from localstage.core.model import RabbitMqMapping
 from localstage.triggers.consumer import Consumer, Lost
 from localstage.triggers.inbox import Batch, Inbox
 from localstage.triggers.pacing import Backoff, Reporter, Status, pause, wind_up
@@ -28,8 +28,8 @@ _logger = logging.getLogger("localstage.triggers")
 class RabbitMqTrigger:
     """Feeds one queue to one function, one invocation at a time, and acknowledges only what succeeded.
 
-    ``broker_url`` is an amqp(s) URL without credentials. After an error the whole batch is given back and the next
-    delivery waits 0.1 s, doubling to 5 s until something succeeds. A broker or queue that is away is tried again
+    ``broker_url`` is an amqp(s) URL without credentials. After an error the whole batch is requeued and the next
+    delivery waits 0.1 s, doubling to 5 s until something succeeds. An unavailable broker or queue is retried
     for ever, at most every 2 s, with one warning in 5 s.
     """
 
@@ -56,14 +56,14 @@ class RabbitMqTrigger:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begin to consume in the background; returns at once, whether or not the broker is there."""
+        """Begin to consume in the background; returns at once, also when the broker is unavailable."""
         if not self._mapping.enabled or self._task is not None:
             return
         self._status.state = "starting"
         self._task = asyncio.create_task(self._run(), name=f"trigger {self._mapping.id}")
 
     async def stop(self, grace: float = STOP_SECONDS) -> None:
-        """Begin no batch any more, give a running one ``grace`` seconds, and return the rest to the queue."""
+        """Begin no further batch, give a running one ``grace`` seconds, and requeue the rest."""
         self._stopping.set()
         if self._inbox is not None:
             self._inbox.end()
@@ -72,7 +72,7 @@ class RabbitMqTrigger:
         if self._invocation is not None:
             await wind_up({self._invocation}, grace)
         if self._task is not None:
-            # Not cancelled: closing the channel is what gives the records back.
+            # Not cancelled: closing the channel requeues the records.
             await self._task
         self._status.state = "stopped"
 
@@ -92,7 +92,7 @@ class RabbitMqTrigger:
             except Lost as lost:
                 if not self._stopping.is_set():
                     self._trouble(str(lost))
-            except Exception as error:  # noqa: BLE001 - said in the log and in the status; the mapping goes on
+            except Exception as error:  # noqa: BLE001 - it is in the log and in the status; the mapping goes on
                 self._trouble(f"{type(error).__name__}: {error}")
             finally:
                 await consumer.close()
@@ -144,7 +144,7 @@ class RabbitMqTrigger:
 
     async def _succeeds(self, batch: Batch) -> bool:
         mapping = self._mapping
-        call = self._functions.invoke(mapping.function_id, batch.event, lane=mapping.id)
+        call = self._functions.invoke(mapping.function_id, batch.event, dedicated_to=mapping.id)
         invocation = self._invocation = asyncio.ensure_future(call)
         try:
             await asyncio.wait({invocation})

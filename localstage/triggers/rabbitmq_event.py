@@ -25,7 +25,7 @@ _END = b"]}}"
 
 
 def event_start(queue: str, vhost: str, broker_arn: str) -> bytes:
-    """Return what stands before the first record of an event."""
+    """Return the part of an event before its first record."""
     key = quote(f"{queue}::{vhost}")
     return f'{{"eventSource":"aws:rmq","eventSourceArn":{quote(broker_arn)},"rmqMessagesByQueue":{{{key}:['.encode()
 

@@ -1,4 +1,4 @@
-"""EventBridge schedules: invoke a function at its times, with the scheduled event or an input of its own."""
+"""EventBridge schedules: invoke a function at its times, with the scheduled event or its configured input."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from localstage.errors import StageError, TemplateError
-from localstage.invoking import Functions
-from localstage.model import Schedule
+from localstage.core.errors import StageError, TemplateError
+from localstage.core.invoker import Functions
+from localstage.core.model import Schedule
 from localstage.triggers.cron import Timetable, parse_expression
 from localstage.triggers.pacing import Reporter, Status, cancel, wind_up
 
@@ -21,7 +21,7 @@ RETRY_DELAYS = (60.0, 120.0)
 
 STOP_SECONDS = 5.0
 _LONGEST_SLEEP = 30.0
-"""A machine that was asleep, or whose clock was set, is noticed this soon."""
+"""Seconds until a suspended machine or a changed clock is noticed, at most."""
 
 _logger = logging.getLogger("localstage.triggers")
 
@@ -79,7 +79,7 @@ class ScheduleTrigger:
             self._task = asyncio.create_task(self._run(), name=f"schedule {self._schedule.id}")
 
     async def stop(self, grace: float = STOP_SECONDS) -> None:
-        """Fire no more, and give a running invocation ``grace`` seconds."""
+        """Stop firing, and give a running invocation ``grace`` seconds."""
         if self._task is not None:
             await cancel(self._task)
         await wind_up(self._runs, grace)

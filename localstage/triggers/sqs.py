@@ -9,13 +9,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from localstage.errors import StageError
-from localstage.invoking import Functions
-from localstage.model import SqsMapping
+from localstage.core.errors import StageError
+from localstage.core.invoker import Functions
+from localstage.core.model import SqsMapping
 from localstage.triggers.pacing import Backoff, Reporter, Status, cancel, pause, wind_up
 from localstage.triggers.rabbitmq_event import EVENT_LIMIT
 from localstage.triggers.sqs_event import Message, build_event, build_records, failed_ids, split
-from localstage.triggers.sqs_queue import LONG_POLL, QueueAway, SqsQueue
+from localstage.triggers.sqs_queue import LONG_POLL, QueueUnavailable, SqsQueue
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -58,14 +58,14 @@ class SqsTrigger:
         self._batches: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Begin to poll in the background; returns at once, whether or not the queue is there."""
+        """Begin to poll in the background; returns at once, also when the queue is unavailable."""
         if not self._mapping.enabled or self._poller is not None:
             return
         self._status.state = "starting"
         self._poller = asyncio.create_task(self._poll(), name=f"trigger {self._mapping.id}")
 
     async def stop(self, grace: float = STOP_SECONDS) -> None:
-        """Begin no batch any more and give those that run ``grace`` seconds; the others return by their visibility."""
+        """Begin no further batch and give running ones ``grace`` seconds; other messages become visible again."""
         self._stopping.set()
         if self._poller is not None:
             await cancel(self._poller)
@@ -84,8 +84,8 @@ class SqsTrigger:
                 await self._free_slot()
                 await self._fill_slots()
                 backoff.reset()
-            except Exception as error:  # noqa: BLE001 - said in the log and in the status; the mapping goes on
-                away = isinstance(error, QueueAway)
+            except Exception as error:  # noqa: BLE001 - it is in the log and in the status; the mapping goes on
+                away = isinstance(error, QueueUnavailable)
                 self._trouble(str(error) if away else f"{type(error).__name__}: {error}")
                 await pause(self._stopping, backoff.next())
             if self._refused_pause:
@@ -113,7 +113,7 @@ class SqsTrigger:
     async def _release(self, messages: Sequence[Message]) -> None:
         if not messages:
             return
-        with suppress(QueueAway, TimeoutError):  # they come back anyway, after their visibility timeout
+        with suppress(QueueUnavailable, TimeoutError):  # they come back anyway, after their visibility timeout
             async with asyncio.timeout(RELEASE_SECONDS):
                 await self._queue.release(messages)
 
@@ -127,8 +127,8 @@ class SqsTrigger:
             return
         try:
             await self._wait_for_more(messages)
-        except QueueAway as error:
-            # What came before goes to the function; the next receive meets the trouble again.
+        except QueueUnavailable as error:
+            # Records received before go to the function; the next receive gets the same error.
             self._trouble(str(error))
 
     async def _wait_for_more(self, messages: list[Message]) -> None:
@@ -193,7 +193,7 @@ class SqsTrigger:
     async def _delete(self, done: Sequence[Message]) -> None:
         try:
             kept = await self._queue.delete(done)
-        except QueueAway as error:
+        except QueueUnavailable as error:
             kept = len(done)
             self._trouble(str(error))
         if kept:

@@ -1,4 +1,4 @@
-"""The event that Lambda builds from SQS messages, and what a function's answer says of each of them."""
+"""The event that Lambda builds from SQS messages, and the failed messages that a function's response names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One SQS queue for asyncio: boto3 in threads that never hold up the end of the stage."""
+"""One SQS queue for asyncio: boto3 in threads that never delay the end of the stage."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 import boto3
 from botocore.config import Config
@@ -21,26 +22,32 @@ LONG_POLL = 20
 _AT_ONCE = 10
 """SQS takes and gives at most ten messages per call."""
 _DELETED_BEFORE = "ReceiptHandleIsInvalid"
-"""What an emulator says of a message that the function itself has deleted. SQS says that it succeeded."""
+"""An emulator's error for a message that the function itself has deleted. SQS reports success."""
 
 _T = TypeVar("_T")
 
 
-class QueueAway(Exception):
-    """The endpoint does not answer, or not as asked; the message is for people."""
+class QueueUnavailable(Exception):
+    """The endpoint does not answer, or refuses a call; the message is for the user."""
 
 
 def make_client(endpoint: str | None, region: str, credentials: tuple[str, str] | None) -> SQSClient:
     """Return a client for an emulator's URL, or for AWS without one; without credentials boto3 looks for its own."""
     key, secret = credentials or (None, None)
-    # The trigger retries by itself, and says so; a read must outlast the long poll.
+    # The trigger retries and logs it; a read must outlast the long poll.
     config = Config(connect_timeout=3, read_timeout=LONG_POLL + 10, retries={"total_max_attempts": 1})
     session = boto3.session.Session(aws_access_key_id=key, aws_secret_access_key=secret, region_name=region)
     return session.client("sqs", endpoint_url=endpoint, config=config)
 
 
+def queue_arn(url: str, region: str) -> str:
+    """Return the ARN of the queue at ``https://host/account/name``."""
+    account, name = urlsplit(url).path.strip("/").split("/")[-2:]
+    return f"arn:aws:sqs:{region}:{account}:{name}"
+
+
 class SqsQueue:
-    """Receives, deletes and releases messages of one queue. Every method raises :class:`QueueAway` on failure."""
+    """Receives, deletes and releases messages of one queue. Every method raises QueueUnavailable on failure."""
 
     def __init__(self, url: str, client_factory: Callable[[], SQSClient]) -> None:
         self._url = url
@@ -81,7 +88,7 @@ class SqsQueue:
                 result = call()
             except Exception as error:  # noqa: BLE001 - raised where the call is awaited
                 away = isinstance(error, BotoCoreError | HTTPClientError | ClientError)
-                failure = QueueAway(_describe(error)) if away else error
+                failure = QueueUnavailable(_describe(error)) if away else error
                 _post(loop, future, lambda: future.set_exception(failure))
                 return
             delivered = _post(loop, future, lambda: future.set_result(result))
@@ -126,7 +133,7 @@ class SqsQueue:
 
 
 def _post(loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], settle: Callable[[], None]) -> bool:
-    """Settle the future in its loop and wait until that happened; ``False`` when nobody waits for it any more."""
+    """Settle the future in its loop and wait until that happened; ``False`` when it was cancelled."""
     done = threading.Event()
     settled = False
 

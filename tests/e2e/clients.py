@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import urllib3
 
-from loadtest.client import WebSocket
+from loadtest.client.websocket import WebSocket
 
 WRITER = ("chat:write", "chat:read")
 PATIENCE = 20.0

@@ -11,7 +11,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -22,7 +22,7 @@ READY_WITHIN = 240.0
 
 
 class RunningStage:
-    """A stage in a process and a state folder of its own."""
+    """A stage in its own process and state folder."""
 
     def __init__(self, state_dir: Path, template: Path, *arguments: str, environ: dict[str, str] | None = None) -> None:
         self.state_dir = state_dir
@@ -55,10 +55,12 @@ class RunningStage:
         with urllib.request.urlopen(request, timeout=10) as answer:
             return str(json.load(answer)["access_token"])
 
-    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def command(self, *arguments: str, stdout: int | IO[bytes] = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
         """Run ``localstage`` beside this stage."""
         command = [sys.executable, "-m", "localstage", *arguments]
-        return subprocess.run(command, cwd=ROOT, env=self.environ, capture_output=True, text=True, timeout=60)
+        return subprocess.run(
+            command, cwd=ROOT, env=self.environ, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60
+        )
 
     def stop(self, how: int = signal.SIGINT) -> int:
         if self.process.poll() is None:

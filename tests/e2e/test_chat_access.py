@@ -9,7 +9,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from loadtest.client import ConnectionRefused
+from loadtest.client.websocket import ConnectionRefused
 from tests.e2e.clients import Client, message, unique, until
 from tests.e2e.conftest import RunningStage
 

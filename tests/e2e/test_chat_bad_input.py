@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from loadtest.client import ConnectionLost
+from loadtest.client.websocket import ConnectionLost
 from tests.e2e.clients import Client, message, now, unique
 from tests.e2e.conftest import RunningStage
 

@@ -17,7 +17,7 @@ from typing import Any
 import pika
 import pytest
 
-from loadtest.client import WebSocket
+from loadtest.client.websocket import WebSocket
 from tests.e2e.clients import until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 
@@ -159,6 +159,27 @@ def test_ctrl_c_ends_everything_and_says_so(doomed: RunningStage) -> None:
     assert not alive(family)
     assert doomed.output.read_text().rstrip().endswith("stopped")
     assert not (doomed.state_dir / "stage.json").exists()
+
+
+def test_a_client_that_closes_early_does_not_end_the_stage(doomed: RunningStage) -> None:
+    host, port = doomed.where["http_url"].removeprefix("http://").split(":")
+    for _ in range(20):
+        with socket.create_connection((host, int(port)), timeout=10) as client:
+            client.sendall(b"GET /echo HTTP/1.1\r\nHost: stage\r\n\r\n" * 50)
+
+    assert ask(doomed)["kind"] == "http"
+    assert doomed.process.poll() is None
+
+
+@pytest.mark.parametrize("command", [("token", "--user", "alice"), ("status",), ("logs", "EchoFunction")])
+def test_a_command_whose_reader_is_gone_ends_quietly(echo: RunningStage, command: tuple[str, ...]) -> None:
+    ask(echo)  # so that there is a log
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as output:
+        process = echo.command(*command, stdout=output)
+
+    assert process.stderr == ""
 
 
 @pytest.mark.parametrize("seconds", [0.3, 1.5, 4.0])

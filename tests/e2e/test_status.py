@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from headrace.queues.names import persist_queues
+from localstage.tcp_proxy import TcpProxy
 from tests.contract.rabbit import Rabbit
-from tests.contract.relay import Relay
 from tests.e2e.clients import WRITER, Client, unique, until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 
@@ -27,23 +27,23 @@ def status(operator: Client) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def broker() -> Iterator[tuple[Rabbit, Relay]]:
-    """A broker that the stage did not start, behind a relay that can take it away."""
+def broker() -> Iterator[tuple[Rabbit, TcpProxy]]:
+    """A broker that the stage did not start, behind a proxy that can take it away."""
     rabbit = Rabbit()
     try:
         rabbit.start()
-        relay = Relay(rabbit.port)
-        yield rabbit, relay
-        relay.close()
+        proxy = TcpProxy(rabbit.port)
+        yield rabbit, proxy
+        proxy.close()
     finally:
         rabbit.remove()
 
 
 @pytest.fixture(scope="module")
-def stage(broker: tuple[Rabbit, Relay]) -> Iterator[RunningStage]:
+def stage(broker: tuple[Rabbit, TcpProxy]) -> Iterator[RunningStage]:
     """A stage on that broker."""
-    _, relay = broker
-    url = f"amqp://guest:guest@127.0.0.1:{relay.port}"
+    _, proxy = broker
+    url = f"amqp://guest:guest@127.0.0.1:{proxy.port}"
     stage = fresh_stage("broker-away", ROOT / "template.yaml", LOCALSTAGE_RABBITMQ_URL=url)
     try:
         yield stage.wait_ready()
@@ -84,12 +84,12 @@ def test_within_a_minute_a_probe_came_through_every_persist_queue(platform: Runn
 
 @pytest.mark.timeout(300)
 def test_without_a_broker_events_are_accepted_and_stored_and_the_status_says_so(
-    stage: RunningStage, broker: tuple[Rabbit, Relay]
+    stage: RunningStage, broker: tuple[Rabbit, TcpProxy]
 ) -> None:
     """P1, P6: from the first event on the broker is away; the retry lane takes its place."""
-    _, relay = broker
-    relay.to_server = lambda _: None
-    relay.cut()
+    _, proxy = broker
+    proxy.to_server = lambda _: None
+    proxy.cut()
     alice, operator, room = Client(stage, None, *WRITER), Client(stage, None, "ops"), unique("room")
 
     sent = [unique("m") for _ in range(30)]
@@ -112,7 +112,7 @@ def test_without_a_broker_events_are_accepted_and_stored_and_the_status_says_so(
     assert stage.process.poll() is None, "a broker that went away is no reason for a stage to end"
     assert not broker_is_healthy(stage)
 
-    relay.pass_all()
+    proxy.pass_all()
 
     until(lambda: status(operator)["accepting"], lambda lane: lane == "main")
     until(lambda: send_one(alice, room), lambda lane: lane == "main")

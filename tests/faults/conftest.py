@@ -1,4 +1,4 @@
-"""One stage between proxies for the short fault days."""
+"""One stage behind proxies for the short fault scenarios."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from faults.harness import Harness
 from faults.template import ROOT
-from faults.world import World
 
 
 @pytest.fixture(scope="session")
-def world() -> Iterator[World]:
-    made = World(ROOT / ".local" / "faults-short")
-    try:
-        made.start()
-        yield made
-    finally:
-        made.stop()
+def harness() -> Iterator[Harness]:
+    with Harness(ROOT / ".local" / "faults-short") as harness:
+        yield harness

@@ -1,4 +1,4 @@
-"""The commands say what they do to whoever runs them."""
+"""The commands report what they do."""
 
 from __future__ import annotations
 
@@ -10,55 +10,54 @@ from pathlib import Path
 import pytest
 
 import faults.__main__ as command
-from faults.__main__ import ABOUT, DAYS, expected_seconds, main, said, total
-from faults.account import Row
+from faults.__main__ import expected_seconds, main, summary, total
+from faults.harness import Harness
+from faults.ledger import Row
+from faults.scenarios import SCENARIOS, SECONDS
 from faults.template import ROOT
 from faults.traffic import TRAFFIC
-from faults.world import World
-from loadtest.client import LoadTestError
-from localstage.errors import AlreadyRunning
+from localstage.client.errors import ClientError
+from localstage.core.errors import AlreadyRunning
 
 
 def name_of_row(name: str) -> str:
-    """What a day calls its row; before it stands the stream, if it is any stream's day."""
+    """The name in the row, without the stream of a stream's scenario."""
     stream, _, rest = name.partition("-")
     return rest if stream in TRAFFIC else name
 
 
-def test_every_day_has_a_sentence_a_duration_and_one_name() -> None:
-    for name, day in DAYS.items():
-        assert said(name).endswith(".")
-        assert f'"{name_of_row(name)}"' in inspect.getsource(day)
-
-    assert set(ABOUT) == set(DAYS)
+def test_every_scenario_has_a_sentence_and_one_name() -> None:
+    for name, scenario in SCENARIOS.items():
+        assert summary(name).endswith(".")
+        assert f'"{name_of_row(name)}"' in inspect.getsource(scenario)
 
 
-def test_days_inside_anothers_wait_are_announced_as_the_longer_of_both() -> None:
+def test_scenarios_during_the_freeze_are_announced_as_the_longer_of_both() -> None:
     frozen = expected_seconds(["function-frozen"])
-    others = expected_seconds(["lethal-record", "parked-batch"])
+    others = expected_seconds(["crash-record", "parking-queue"])
 
-    together = expected_seconds(["lethal-record", "parked-batch", "function-frozen"])
+    together = expected_seconds(["crash-record", "parking-queue", "function-frozen"])
 
     assert max(frozen, others) <= together <= max(frozen, others) + 20
 
 
-def test_an_unknown_day_names_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_scenario_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["broker-kiled"]) == 2
 
-    said_so = capsys.readouterr().err
-    assert "no such day: broker-kiled" in said_so
-    assert all(name in said_so for name in DAYS)
+    message = capsys.readouterr().err
+    assert "no such scenario: broker-kiled" in message
+    assert all(name in message for name in SCENARIOS)
 
 
-def row(day: str, *problems: str) -> Row:
-    return Row(day, 1.0, 10, 9, 2, 0, 0, len(problems), 0, 0, 3, problems=problems)
+def row(scenario: str, *problems: str) -> Row:
+    return Row(scenario, 1.0, 10, 9, 2, 0, 0, len(problems), 0, 0, 3, problems=problems)
 
 
-def test_the_last_line_names_the_days_that_broke_a_promise_and_how_long_all_took() -> None:
-    said_so = total([row("a"), row("b", "lost 1: ['id']")], 3, 83.9)
+def test_the_last_line_names_the_failed_scenarios_and_the_duration() -> None:
+    text = total([row("a"), row("b", "lost 1: ['id']")], 3, 83.9)
 
-    assert said_so.startswith("2 of 3 days in 1 min 23 s: accepted=20 stored=18 ")
-    assert said_so.endswith("503s=6: 1 FAILED (b)")
+    assert text.startswith("2 of 3 scenarios in 1 min 23 s: accepted=20 stored=18 ")
+    assert text.endswith("503s=6: 1 FAILED (b)")
 
 
 def test_the_last_line_of_a_good_run_says_so() -> None:
@@ -66,62 +65,59 @@ def test_the_last_line_of_a_good_run_says_so() -> None:
 
 
 def test_a_second_run_in_the_same_folder_touches_nothing_of_the_first(tmp_path: Path) -> None:
-    data = tmp_path / "backing" / "services"
+    data = tmp_path / "services" / "services"
     data.mkdir(parents=True)
     with (tmp_path / "run.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        second = World(tmp_path)
-
-        with pytest.raises(AlreadyRunning, match="one at a time"):
-            second.start()
-        second.stop()
+        with pytest.raises(AlreadyRunning, match="one at a time"), Harness(tmp_path):
+            pass
 
     assert data.exists()
 
 
-def test_every_day_is_on_the_page_about_them() -> None:
+def test_every_scenario_is_documented() -> None:
     page = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
 
-    assert [name for name in DAYS if f"`{name}`" not in page] == []
+    assert [name for name in SCENARIOS if f"`{name}`" not in page] == []
 
 
-class IdleWorld:
+class IdleHarness:
     """Starts nothing."""
 
     stopped = 0
 
-    def start(self) -> None:
+    def __enter__(self) -> None:
         pass
 
-    def stop(self) -> None:
-        IdleWorld.stopped += 1
+    def __exit__(self, *_error: object) -> None:
+        IdleHarness.stopped += 1
 
 
-def play(monkeypatch: pytest.MonkeyPatch, **days: Callable[[World], Row]) -> int:
-    """The command's exit code on these days."""
-    monkeypatch.setattr(command, "World", IdleWorld)
-    monkeypatch.setattr(command, "DAYS", days)
-    monkeypatch.setattr(command, "ABOUT", {**ABOUT, **dict.fromkeys(days, 1)})
-    IdleWorld.stopped = 0
-    return main(list(days))
+def play(monkeypatch: pytest.MonkeyPatch, **scenarios: Callable[[Harness], Row]) -> int:
+    """The command's exit code for these scenarios."""
+    monkeypatch.setattr(command, "Harness", IdleHarness)
+    monkeypatch.setattr(command, "SCENARIOS", scenarios)
+    monkeypatch.setattr(command, "SECONDS", {**SECONDS, **dict.fromkeys(scenarios, 1)})
+    IdleHarness.stopped = 0
+    return main(list(scenarios))
 
 
-def good(_world: World) -> Row:
+def good(_harness: Harness) -> Row:
     """All went well."""
     return row("good")
 
 
-def bad(_world: World) -> Row:
+def bad(_harness: Harness) -> Row:
     """Something was lost."""
     return row("bad", "lost 1: ['id']")
 
 
-def broken(_world: World) -> Row:
-    """The day itself fails."""
-    raise LoadTestError("the history cannot be read")
+def broken(_harness: Harness) -> Row:
+    """The scenario itself fails."""
+    raise ClientError("the history cannot be read")
 
 
-def test_a_broken_promise_ends_with_1_after_all_other_days(
+def test_a_broken_promise_ends_with_1_after_all_other_scenarios(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert play(monkeypatch, good=good) == 0
@@ -132,12 +128,12 @@ def test_a_broken_promise_ends_with_1_after_all_other_days(
     assert "2 of 2  good, about 1 s: All went well." in shown
 
 
-def test_a_run_that_cannot_go_on_shows_the_days_until_then_and_cleans_up(
+def test_a_run_that_fails_shows_the_finished_scenarios_and_cleans_up(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert play(monkeypatch, good=good, broken=broken, bad=bad) == 1
 
     shown = capsys.readouterr()
-    assert "1 of 3 days in 0 min" in shown.out
+    assert "1 of 3 scenarios in 0 min" in shown.out
     assert "the history cannot be read" in shown.err
-    assert IdleWorld.stopped == 1
+    assert IdleHarness.stopped == 1

@@ -5,39 +5,50 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 import aiohttp
 import pytest
 from aiohttp import web
 
-from faults.http_proxy import Call, HttpProxy
-from faults.judges import HalfThrottled, RefusesSome, down
-from faults.peers import is_held, kill_peer
-from faults.tcp_proxy import BASIC_ACK, TcpProxy
-
-Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+from faults.proxies.http_proxy import Call, HttpProxy
+from faults.proxies.proxy_faults import BASIC_ACK, HalfThrottled, LosesConfirms, RefusesSome, down, refuse
+from faults.proxies.socket_owner import kill_peer, owned_by
+from localstage.tcp_proxy import TcpProxy, delayed
 
 
-async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while data := await reader.read(1000):
-        writer.write(data)
-        await writer.drain()
-    writer.close()
+@asynccontextmanager
+async def echo_server() -> AsyncIterator[int]:
+    """The port of a server that sends back what it gets."""
+    handlers: list[asyncio.Task[None]] = []
+
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        handlers.append(asyncio.current_task())
+        with suppress(OSError):
+            while data := await reader.read(1000):
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+    server = await asyncio.start_server(echo, "127.0.0.1", 0)
+    yield server.sockets[0].getsockname()[1]
+    server.close()
+    await asyncio.gather(*handlers)
 
 
 @asynccontextmanager
 async def proxied() -> AsyncIterator[TcpProxy]:
     """A proxy in front of an echo server."""
-    server = await asyncio.start_server(echo, "127.0.0.1", 0)
-    proxy = TcpProxy(lambda: server.sockets[0].getsockname()[:2])
-    await proxy.start()
-    try:
-        yield proxy
-    finally:
-        await proxy.stop()
-        server.close()
+    async with echo_server() as port:
+        proxy = TcpProxy(port)
+        try:
+            yield proxy
+        finally:
+            proxy.close()
 
 
 async def test_a_stalled_proxy_holds_everything_back_and_loses_nothing() -> None:
@@ -51,7 +62,7 @@ async def test_a_stalled_proxy_holds_everything_back_and_loses_nothing() -> None
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(reader.readexactly(3), 0.2)
 
-        proxy.flow()
+        proxy.pass_all()
         assert await reader.readexactly(3) == b"two"
         assert proxy.peers == {writer.get_extra_info("sockname")[1]}
         writer.close()
@@ -61,7 +72,7 @@ async def test_a_lost_confirm_is_swallowed_and_cuts_its_connection_only() -> Non
     async with proxied() as proxy:
         unlucky, unlucky_writer = await asyncio.open_connection("127.0.0.1", proxy.port)
         lucky, lucky_writer = await asyncio.open_connection("127.0.0.1", proxy.port)
-        proxy.lost_confirms = 1
+        proxy.to_client = confirms = LosesConfirms(1)
 
         unlucky_writer.write(b"\x01" + BASIC_ACK)
         with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
@@ -69,19 +80,45 @@ async def test_a_lost_confirm_is_swallowed_and_cuts_its_connection_only() -> Non
 
         lucky_writer.write(BASIC_ACK)
         assert await lucky.readexactly(4) == BASIC_ACK
-        assert proxy.lost_confirms == 0
+        assert confirms.left == 0
         unlucky_writer.close()
         lucky_writer.close()
 
 
-async def test_a_refusing_proxy_hangs_up_at_once() -> None:
+async def test_a_refusing_proxy_resets_what_sends_something() -> None:
     async with proxied() as proxy:
-        proxy.refusing = True
+        proxy.to_server = refuse
         reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+        writer.write(b"one")
 
         with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
             await reader.readexactly(1)
         writer.close()
+
+
+async def test_a_delayed_proxy_delivers_late_and_in_order() -> None:
+    async with proxied() as proxy:
+        proxy.delay = 0.1
+        reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+        began = time.monotonic()
+        writer.write(b"one")
+        await writer.drain()
+        await asyncio.sleep(0.05)
+        proxy.delay = 0.0
+        writer.write(b"two")
+
+        assert await reader.readexactly(6) == b"onetwo"
+        assert time.monotonic() - began >= 0.1
+        writer.close()
+
+
+async def test_a_proxy_in_another_process_relays_until_its_block_ends() -> None:
+    async with echo_server() as server:
+        with delayed(server, 0.01) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"one")
+            assert await reader.readexactly(3) == b"one"
+            writer.close()
 
 
 async def test_a_proxy_that_is_down_answers_nobody_and_then_everybody_again() -> None:
@@ -96,11 +133,11 @@ async def test_a_proxy_that_is_down_answers_nobody_and_then_everybody_again() ->
     await proxy.start()
     try:
         async with aiohttp.ClientSession() as session:
-            proxy.judge = down
+            proxy.fault = down
             with pytest.raises(aiohttp.ClientError):
                 await session.post(proxy.url, data=b"{}")
 
-            proxy.judge = HalfThrottled(1)
+            proxy.fault = HalfThrottled(1)
             async with session.post(proxy.url, data=b"{}") as answer:
                 assert await answer.text() == "hello"
     finally:
@@ -120,10 +157,10 @@ async def test_what_a_throttling_table_takes_and_leaves_is_what_it_was_given() -
         taken.extend(json.dumps(each) for each in json.loads(body)["RequestItems"]["table"])
         return web.Response(body=b"{}")
 
-    judge, call = HalfThrottled(2), batch(25)
+    throttle, call = HalfThrottled(2), batch(25)
     for _ in range(20):
         taken.clear()
-        answer = await judge(call, forward)
+        answer = await throttle(call, forward)
         assert isinstance(answer.body, bytes)
         if answer.status == 400:
             assert not taken
@@ -131,17 +168,17 @@ async def test_what_a_throttling_table_takes_and_leaves_is_what_it_was_given() -
         left = [json.dumps(each) for each in json.loads(answer.body)["UnprocessedItems"].get("table", ())]
         given = [json.dumps(each) for each in json.loads(call.body)["RequestItems"]["table"]]
         assert sorted(taken + left) == sorted(given)
-    assert judge.left > 0
+    assert throttle.unprocessed > 0
 
 
 async def test_a_table_that_refuses_some_refuses_calls_with_one_of_them() -> None:
     async def forward(_body: bytes) -> web.Response:
         return web.Response(body=b"{}")
 
-    judge = RefusesSome("7")
+    fault = RefusesSome("7")
 
-    assert (await judge(batch(7), forward)).status == 200
-    assert (await judge(batch(8), forward)).status == 400
+    assert (await fault(batch(7), forward)).status == 200
+    assert (await fault(batch(8), forward)).status == 400
 
 
 HOLD = "import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); s.recv(1)"
@@ -160,8 +197,8 @@ async def test_only_a_process_of_that_name_is_killed_for_its_connection() -> Non
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", HOLD, port, "ThatWorker")
     peer = await asyncio.wait_for(connected, 10)
 
-    assert is_held(peer, "ThatWorker")
-    assert not is_held(peer, "AnotherWorker")
+    assert owned_by(peer, "ThatWorker")
+    assert not owned_by(peer, "AnotherWorker")
     assert not kill_peer(peer, "AnotherWorker")
     assert process.returncode is None
     assert kill_peer(peer, "ThatWorker")

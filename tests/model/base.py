@@ -20,7 +20,7 @@ from tests.worlds.senders import TABLE
 BUDGET = sum(PAUSES) * SECOND
 """The retry budget, in microseconds."""
 RECEIVES = len(PAUSES) + 1
-KILLERS = 4
+CRASH_RECORDS = 4
 ROUNDS = 12
 """Of a drain, 15 minutes apart: twice as many as the slowest record needs."""
 
@@ -34,7 +34,7 @@ class Base(RuleBasedStateMachine):
         self.ledger = Ledger()
         self.sent: list[tuple[Caller, Draft]] = []
         self.excused: set[EventKey] = set()
-        self.beside_a_killer: set[EventKey] = set()
+        self.beside_a_crash_record: set[EventKey] = set()
         self.outage: tuple[int, int] | None = None
         self.reads_promptly = False
 
@@ -60,7 +60,7 @@ class Base(RuleBasedStateMachine):
 
     @invariant()
     def a_short_outage_leaves_the_dead_lane_empty(self) -> None:
-        """P5, P6. Whatever killers take down with them outlives them: one that is anywhere, several as long as the
+        """P5, P6. What crash records take down with them outlives them: one that is anywhere, several as long as the
         retry lane is read all the while. What they take down comes again at another time, so it outlives them or an
         outage, not both. Excused is what was in a process that ended in any other way."""
         if self.world.table_is_away or self.world.throttled or self.world.cache.down:
@@ -70,17 +70,17 @@ class Base(RuleBasedStateMachine):
         if end - start < BUDGET:
             dead = self.dead_events() - self.excused
             if start < end:
-                dead -= self.beside_a_killer
+                dead -= self.beside_a_crash_record
             assert not dead, f"dead after {(end - start) // SECOND} s of outage: {dead}"
 
     def dead_events(self) -> set[EventKey]:
         """Events in the dead lane. Those that share an envelope with poison do not count once they are stored, and
-        those that share one with a killer not at all: a record lives or dies whole when the process ends over it."""
+        those that share one with a crash record not at all: a record is stored or dead as a whole."""
         stored = {key_of(row) for row in self.world.rows()}
         dead: set[EventKey] = set()
         for message in self.world.lane.dead.messages:
             events = events_in(message.record.body)
-            if not self.world.killers.isdisjoint(events):
+            if not self.world.crash_records.isdisjoint(events):
                 continue
             dead |= events - stored if poison_in(message.record.body) else events
         return dead
@@ -88,9 +88,9 @@ class Base(RuleBasedStateMachine):
     def check_neighbours(self, delivery: Delivery) -> None:
         """P5: whatever came along, the good events that the table would take are stored by this very delivery, unless
         they came back to the main lane before: then they may go on to the retry lane."""
-        if delivery.crashed and self.world.killers:
+        if delivery.crashed and self.world.crash_records:
             bodies = (*delivery.bodies, *delivery.again)
-            self.beside_a_killer.update(event for body in bodies for event in events_in(body))
+            self.beside_a_crash_record.update(event for body in bodies for event in events_in(body))
         if delivery.crashed or self.world.table_is_away:
             return
         stored = {key_of(row) for row in self.world.rows()}
@@ -98,23 +98,23 @@ class Base(RuleBasedStateMachine):
             waiting = {event for event in events_in(body) - stored if event.id not in self.world.throttled}
             assert not waiting, f"{waiting} was held up by a neighbour"
 
-    def become_a_killer(self, event: EventKey) -> None:
+    def become_a_crash_record(self, event: EventKey) -> None:
         """Let ``event`` end whatever process tries to store it, until all is well again."""
-        self.world.killers.add(event)
+        self.world.crash_records.add(event)
         self.excused.add(event)
 
     @property
-    def killers_to_come(self) -> int:
+    def crash_records_to_come(self) -> int:
         """How many more there may be at the moment."""
-        return (KILLERS if self.reads_promptly else 1) - len(self.world.killers)
+        return (CRASH_RECORDS if self.reads_promptly else 1) - len(self.world.crash_records)
 
-    def killer_records(self) -> int:
+    def waiting_crash_records(self) -> int:
         """How many records end the process that touches them: one event may be in several."""
-        return sum(not self.world.killers.isdisjoint(events_in(body)) for body in self.world.waiting())
+        return sum(not self.world.crash_records.isdisjoint(events_in(body)) for body in self.world.waiting())
 
     def pass_time(self, seconds: int) -> None:
-        """Let time pass; the trigger of the retry lane is at work, or it is not, unless there are several killers."""
-        if not self.reads_promptly and self.killer_records() <= 1:
+        """Let time pass; the trigger of the retry lane may be off, unless there are several crash records."""
+        if not self.reads_promptly and self.waiting_crash_records() <= 1:
             self.world.clock.advance(seconds)
             return
         for delivery in self.world.read_for(seconds):
@@ -135,7 +135,7 @@ class Base(RuleBasedStateMachine):
         assert not self.world.lane.records, "the retry lane does not drain"
         self.outage = None
         self.excused |= self.dead_events()
-        self.beside_a_killer.clear()
+        self.beside_a_crash_record.clear()
 
     def run_what_is_due(self) -> None:
         """Deliver until nothing is left that may be delivered now."""

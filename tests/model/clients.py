@@ -15,8 +15,8 @@ from headrace.core.sender import SenderContext
 from headrace.ingest.acceptor import Result
 from headrace.queues import names
 from headrace.runtime.observability import Meter
-from headrace.streams import CHAT
-from tests.model.base import KILLERS, RECEIVES, Base
+from headrace.streams.chat.stream import CHAT
+from tests.model.base import CRASH_RECORDS, RECEIVES, Base
 from tests.model.ledger import EventKey
 from tests.model.poison import POISON, POISON_EVENTS, envelope
 from tests.model.process import When
@@ -27,7 +27,7 @@ queues = st.sampled_from(names.persist_queues(QUEUES))
 calls = st.integers(1, 6)
 when = st.sampled_from(["before", "halfway", "after"])
 places = st.sampled_from(["queue", "retry lane"])
-several = st.lists(st.integers(0, 7), min_size=1, max_size=KILLERS)
+several = st.lists(st.integers(0, 7), min_size=1, max_size=CRASH_RECORDS)
 
 
 class Clients(Base):
@@ -86,35 +86,37 @@ class Clients(Base):
         self.world.put("" if place == "retry lane" else queue, body)
         self.ledger.poison[marker] = kind
 
-    @precondition(lambda self: self.killers_to_come)
+    @precondition(lambda self: self.crash_records_to_come)
     @rule(count=st.integers(1, 8), which=several, seconds=st.sampled_from([60, 360]))
-    def killers_among_others_in_the_retry_lane(self, count: int, which: list[int], seconds: int) -> None:
+    def crash_records_among_others_in_the_retry_lane(self, count: int, which: list[int], seconds: int) -> None:
         """P5: they die alone."""
-        self._killers_among_others("", count, which)
+        self._crash_records_among_others("", count, which)
         for _ in range(2 * RECEIVES):
             self.check_neighbours(self.world.poll(10))
             self.pass_time(seconds)
             self.a_short_outage_leaves_the_dead_lane_empty()
 
-    @precondition(lambda self: self.killers_to_come and not self.world.broker.down)
+    @precondition(lambda self: self.crash_records_to_come and not self.world.broker.down)
     @rule(queue=queues, count=st.integers(1, 8), which=several)
-    def killers_among_others_in_the_main_lane(self, queue: str, count: int, which: list[int]) -> None:
+    def crash_records_among_others_in_the_main_lane(self, queue: str, count: int, which: list[int]) -> None:
         """P5: they leave it for the retry lane, and the broker parks nothing that came with them."""
         self.world.lane.recover()
-        bodies = self._killers_among_others(queue, count, which)
+        bodies = self._crash_records_among_others(queue, count, which)
         for _ in range(DELIVERY_LIMIT + 1):
             self.check_neighbours(self.world.deliver(queue, 100))
         parked = {message.body for message in self.world.broker.parked} & bodies
-        assert not parked, f"parked beside a killer: {parked}"
+        assert not parked, f"parked beside a crash record: {parked}"
 
-    def _killers_among_others(self, queue: str, count: int, which: list[int]) -> set[bytes]:
+    def _crash_records_among_others(self, queue: str, count: int, which: list[int]) -> set[bytes]:
         events = self._foreign_events(count)
         bodies = [envelope(event, acceptedAt=times.iso(self.now)) for event in events]
         for body in bodies:
             self.world.put(queue, body)
-        for number in which[: self.killers_to_come]:
-            killer = events[number % count]
-            self.become_a_killer(EventKey(*(killer[name] for name in ("roomId", "timestamp", "messageId", "sender"))))
+        for number in which[: self.crash_records_to_come]:
+            crash_record = events[number % count]
+            self.become_a_crash_record(
+                EventKey(*(crash_record[name] for name in ("roomId", "timestamp", "messageId", "sender")))
+            )
         return set(bodies)
 
     def _foreign_events(self, count: int) -> list[dict[str, Any]]:

@@ -110,11 +110,11 @@ class Faults(Triggers):
     def throttle(self, ids: frozenset[str]) -> None:
         self.world.throttled = ids
 
-    @precondition(lambda self: self.ledger.accepted and self.killers_to_come)
+    @precondition(lambda self: self.ledger.accepted and self.crash_records_to_come)
     @rule(number=st.integers(0, 1000))
-    def one_event_is_a_killer(self, number: int) -> None:
+    def one_event_is_a_crash_record(self, number: int) -> None:
         """It ends the process that tries to store it, every time, until all is well again."""
-        self.become_a_killer(sorted(self.ledger.accepted)[number % len(self.ledger.accepted)])
+        self.become_a_crash_record(sorted(self.ledger.accepted)[number % len(self.ledger.accepted)])
 
     @rule(seconds=st.sampled_from([1, 15, 60, 240, 360, 900, 1200]))
     def wait(self, seconds: int) -> None:

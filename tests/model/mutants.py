@@ -222,20 +222,20 @@ def poison_waits_like_any_other(patch: pytest.MonkeyPatch) -> None:
 
 
 @found_as(r"dead after 0 s of outage")
-def a_killer_takes_its_neighbours_along(patch: pytest.MonkeyPatch) -> None:
+def a_crash_record_takes_its_neighbours_along(patch: pytest.MonkeyPatch) -> None:
     """The whole batch of the retry lane is stored at once."""
     patch.setattr(retry_batch, "groups", lambda raws: [list(range(len(raws)))])
 
 
 @found_as(r"dead after 0 s of outage")
-def what_was_beside_a_killer_meets_others_again(patch: pytest.MonkeyPatch) -> None:
-    """What shares a batch of the retry lane comes again together: two killers outlast whatever is between them."""
+def what_was_beside_a_crash_record_meets_others_again(patch: pytest.MonkeyPatch) -> None:
+    """What shares a batch of the retry lane comes again together: two crash records outlast what is between them."""
     patch.setattr(RetryBatch, "_part", lambda _self, _indexes: None)
 
 
-@found_as(r"parked beside a killer")
+@found_as(r"parked beside a crash record")
 def what_came_back_is_touched_again(patch: pytest.MonkeyPatch) -> None:
-    """A killer ends the process until the broker parks its whole batch."""
+    """A crash record ends the process until the broker parks its whole batch."""
     patch.setattr(Persister, "_hand_on", lambda _self, raws, _meter: raws)
 
 

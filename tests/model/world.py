@@ -52,7 +52,7 @@ class Delivery:
 class World:
     """Broker, retry lane, table, cache and clock, and the functions between them.
 
-    ``throttled`` ids are not taken by the table. Each of ``killers`` ends the process that tries to store it.
+    ``throttled`` ids are not taken by the table. Each of ``crash_records`` ends the process that tries to store it.
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class World:
         self.store = ChangingStore(self.cache.owe)
         self.store.throttled = self._throttles
         self.throttled: frozenset[str] = frozenset()
-        self.killers: set[EventKey] = set()
+        self.crash_records: set[EventKey] = set()
         self.fuse = Fuse()
         self.start()
 
@@ -89,7 +89,7 @@ class World:
         return self.clock.now() / SECOND
 
     def _throttles(self, row: Item) -> bool:
-        if key_of(row) in self.killers:
+        if key_of(row) in self.crash_records:
             raise Crash
         return row["messageId"] in self.throttled
 
@@ -210,7 +210,7 @@ class World:
         self.broker.recover()
         self.lane.recover()
         self.store.down = self.cache.down = False
-        self.throttled, self.killers = frozenset(), set()
+        self.throttled, self.crash_records = frozenset(), set()
 
 
 def rabbit_event(queue: str, batch: Sequence[Kept]) -> dict[str, Any]:

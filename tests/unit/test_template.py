@@ -9,7 +9,9 @@ import pytest
 from headrace.core.stream import Stream
 from headrace.persist import retry_schedule
 from headrace.queues.names import live_queues
-from headrace.streams import ADS, CHAT, SKI
+from headrace.streams.ads.stream import ADS
+from headrace.streams.chat.stream import CHAT
+from headrace.streams.ski.stream import SKI
 from localstage.template import parameters
 from tests.unit.stack import ROOT, Stack, as_list
 

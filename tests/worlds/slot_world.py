@@ -14,7 +14,7 @@ from headrace.core import keys, times
 from headrace.core.caller import ANALYTICS_READ, Caller
 from headrace.core.times import FixedClock
 from headrace.storage.memory import MemoryCache, MemoryColumns
-from headrace.streams import CHAT
+from headrace.streams.chat.stream import CHAT
 
 SETTLE = 10
 START = "2025-11-21T10:00:00.000000Z"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from redis_node import RedisNode
 
 from headrace.core.caller import Caller
 from headrace.core.errors import CacheUnavailable
@@ -14,6 +13,7 @@ from headrace.ingest.sliding_window import SLOTS, Counts
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
 from headrace.storage.redis import RedisCache, connect
+from tests.contract.redis_node import RedisNode
 from tests.unit.ingest.memory_commands import MemoryCommands
 
 KEY = rate_key("alice", trusted=False)

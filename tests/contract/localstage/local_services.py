@@ -1,4 +1,4 @@
-"""Real services for the suites of the stage, each on free ports and with folders of its own."""
+"""Real services for the suites of the stage, each on free ports and with its own folders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on now."""
+    """Return a port that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -89,7 +89,7 @@ class RabbitServer:
 
 
 class MotoServer:
-    """An emulator of SQS in a process of its own; it forgets everything when it ends."""
+    """An emulator of SQS in its own process, without persistence."""
 
     def __init__(self, folder: Path) -> None:
         self.port = free_port()

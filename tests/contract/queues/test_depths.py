@@ -16,8 +16,8 @@ from headrace.queues.rabbitmq.depths import queue_depths
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import TopologySettings
+from localstage.tcp_proxy import TcpProxy
 from tests.contract.rabbit import Rabbit, free_port
-from tests.contract.relay import Relay
 
 GUEST = json.dumps({"username": "guest", "password": "guest"})
 NAMES = [*persist_queues(2), PARKED_QUEUE]
@@ -92,30 +92,30 @@ def test_a_broker_that_is_away_is_said_to_be() -> None:
 
 
 def test_a_broker_that_takes_connections_and_says_nothing_is_given_up_in_time(rabbit: Rabbit) -> None:
-    relay = Relay(rabbit.port)
-    relay.to_client = lambda _: b""
+    proxy = TcpProxy(rabbit.port)
+    proxy.to_client = lambda _: b""
     try:
         with pytest.raises(BrokerUnavailable):
-            queue_depths(settings(f"amqp://127.0.0.1:{relay.port}"), secrets(), NAMES, 0.3)
+            queue_depths(settings(f"amqp://127.0.0.1:{proxy.port}"), secrets(), NAMES, 0.3)
     finally:
-        relay.close()
+        proxy.close()
 
 
 def test_a_broker_that_falls_silent_after_the_handshake_is_given_up_too(rabbit: Rabbit) -> None:
-    relay = Relay(rabbit.port)
+    proxy = TcpProxy(rabbit.port)
     swallowed = []
 
     def swallow_after_the_handshake(data: bytes) -> bytes:
         # queue.declare is class 50, method 10: the answer never comes.
         if b"\x00\x32\x00\x0a" in data:
-            relay.to_client = lambda _: b""
+            proxy.to_client = lambda _: b""
             swallowed.append(data)
         return data
 
-    relay.to_server = swallow_after_the_handshake
+    proxy.to_server = swallow_after_the_handshake
     try:
         with pytest.raises(BrokerUnavailable):
-            queue_depths(settings(f"amqp://127.0.0.1:{relay.port}"), secrets(), NAMES, SECONDS)
+            queue_depths(settings(f"amqp://127.0.0.1:{proxy.port}"), secrets(), NAMES, SECONDS)
     finally:
-        relay.close()
+        proxy.close()
     assert swallowed

@@ -16,8 +16,14 @@ from headrace.queues.ports import Outgoing
 from headrace.queues.rabbitmq.live_publisher import AWAY_SECONDS, RabbitLivePublisher
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.secrets import MemorySecrets
-from tests.contract.rabbit import GUEST, Rabbit, free_port, settings
-from tests.contract.relay import Relay
+from localstage.tcp_proxy import TcpProxy
+from tests.contract.rabbit import (
+    GUEST,
+    Rabbit,
+    declared_broker,  # noqa: F401 - a fixture
+    free_port,
+    settings,
+)
 
 QUEUE = live_queues()[0]
 
@@ -74,18 +80,18 @@ def test_a_queue_that_is_not_there_is_nobodys_trouble(broker: Rabbit, live: Live
 
 
 def test_a_connection_that_was_cut_while_nobody_looked_is_replaced(broker: Rabbit) -> None:
-    relay = Relay(broker.port)
-    live = Live(f"amqp://127.0.0.1:{relay.port}")
+    proxy = TcpProxy(broker.port)
+    live = Live(f"amqp://127.0.0.1:{proxy.port}")
     assert live.publish("before") is None
     assert taken(broker, 1) == ["before"]
 
-    relay.cut()
+    proxy.cut()
     notice_the_end(live)
 
     assert live.publish("after") is None
     assert taken(broker, 1) == ["after"]
     live.publisher.close()
-    relay.close()
+    proxy.close()
 
 
 def notice_the_end(live: Live) -> None:

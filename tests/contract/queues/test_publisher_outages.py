@@ -14,38 +14,46 @@ from headrace.queues.ports import Outcome, Outgoing
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.secrets import MemorySecrets
-from tests.contract.rabbit import GUEST, Rabbit, drain, kinds, outgoing, settings
-from tests.contract.relay import Relay
+from localstage.tcp_proxy import TcpProxy
+from tests.contract.rabbit import (
+    GUEST,
+    Rabbit,
+    declared_broker,  # noqa: F401 - a fixture
+    drain,
+    kinds,
+    outgoing,
+    settings,
+)
 
 
 @pytest.fixture
-def relay(broker: Rabbit) -> Iterator[Relay]:
+def proxy(broker: Rabbit) -> Iterator[TcpProxy]:
     drain(broker.url)
-    relay = Relay(broker.port)
-    yield relay
-    relay.close()
+    proxy = TcpProxy(broker.port)
+    yield proxy
+    proxy.close()
 
 
 @pytest.fixture
-def through(relay: Relay) -> Iterator[RabbitPublisher]:
-    """A publisher whose every byte goes through the relay."""
-    publisher = RabbitPublisher(settings(f"amqp://127.0.0.1:{relay.port}"), MemorySecrets({"arn": GUEST}))
+def through(proxy: TcpProxy) -> Iterator[RabbitPublisher]:
+    """A publisher whose every byte goes through the proxy."""
+    publisher = RabbitPublisher(settings(f"amqp://127.0.0.1:{proxy.port}"), MemorySecrets({"arn": GUEST}))
     yield publisher
     publisher.close()
 
 
-def test_one_connection_serves_many_publishes(relay: Relay, through: RabbitPublisher) -> None:
+def test_one_connection_serves_many_publishes(proxy: TcpProxy, through: RabbitPublisher) -> None:
     for number in range(20):
         assert through.publish([outgoing(str(number))]) == [None]
 
-    assert relay.connections == 1
+    assert proxy.connections == 1
 
 
 def test_a_connection_that_died_meanwhile_is_replaced_on_first_use(
-    relay: Relay, through: RabbitPublisher, broker: Rabbit
+    proxy: TcpProxy, through: RabbitPublisher, broker: Rabbit
 ) -> None:
     through.publish([outgoing("1")])
-    relay.cut()
+    proxy.cut()
 
     assert through.publish([outgoing("2")]) == [None]
 
@@ -53,42 +61,42 @@ def test_a_connection_that_died_meanwhile_is_replaced_on_first_use(
 
 
 def test_a_cut_between_the_broker_and_its_confirm_is_sent_again_over_a_fresh_connection(
-    relay: Relay, through: RabbitPublisher, broker: Rabbit
+    proxy: TcpProxy, through: RabbitPublisher, broker: Rabbit
 ) -> None:
     """P2: the broker has it, we cannot know, and the same message may be there twice."""
     through.publish([outgoing("1")])
 
     def cut_once(_: bytes) -> None:
-        relay.to_client = bytes
+        proxy.to_client = bytes
 
-    relay.to_client = cut_once
+    proxy.to_client = cut_once
 
     assert through.publish([outgoing("2")]) == [None]
-    assert relay.connections == 2
+    assert proxy.connections == 2
     assert set(drain(broker.url)) == {b"1", b"2"}
 
 
 def test_a_confirm_that_never_comes_is_unconfirmed_within_the_budget(
-    relay: Relay, through: RabbitPublisher, broker: Rabbit
+    proxy: TcpProxy, through: RabbitPublisher, broker: Rabbit
 ) -> None:
     through.publish([outgoing("1")])
-    relay.to_client = lambda _: b""
+    proxy.to_client = lambda _: b""
 
     start = time.monotonic()
     outcomes = through.publish([outgoing("2"), outgoing("3")])
 
     assert kinds(outcomes) == [PublishUnconfirmed, PublishUnconfirmed]
     assert time.monotonic() - start < 10
-    relay.pass_all()
+    proxy.pass_all()
     assert through.publish([outgoing("4")]) == [None]
 
 
-def test_a_black_hole_from_the_start_is_a_lost_connection(relay: Relay, through: RabbitPublisher) -> None:
-    relay.to_server = lambda _: b""
+def test_a_black_hole_from_the_start_is_a_lost_connection(proxy: TcpProxy, through: RabbitPublisher) -> None:
+    proxy.to_server = lambda _: b""
 
     assert kinds(through.publish([outgoing()])) == [ConnectionLost]
 
-    relay.pass_all()
+    proxy.pass_all()
     assert through.publish([outgoing()]) == [None]
 
 
@@ -122,7 +130,7 @@ def test_a_missing_exchange_is_a_lost_connection_and_not_an_accepted_event(broke
 
 
 def test_a_broker_that_takes_nothing_is_noticed_and_known_from_then_on(
-    broker: Rabbit, through: RabbitPublisher, relay: Relay
+    broker: Rabbit, through: RabbitPublisher, proxy: TcpProxy
 ) -> None:
     assert through.publish([outgoing()]) == [None]
     broker.control("eval", "vm_memory_monitor:set_vm_memory_high_watermark(0.000001).")
@@ -132,7 +140,7 @@ def test_a_broker_that_takes_nothing_is_noticed_and_known_from_then_on(
         broker.control("eval", "vm_memory_monitor:set_vm_memory_high_watermark(0.4).")
 
     assert kinds(outcomes) == [PublisherBlocked] * 3
-    assert relay.connections == 1
+    assert proxy.connections == 1
     deadline = time.monotonic() + 20
     while through.publish([outgoing()]) != [None]:
         assert time.monotonic() < deadline

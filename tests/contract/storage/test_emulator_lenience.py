@@ -19,7 +19,7 @@ from headrace.core.errors import PoisonRecord
 from headrace.core.items import check
 from headrace.storage.dynamodb.batch_writer import CHUNK_BYTES, CHUNK_ITEMS, chunks
 from headrace.storage.ports import one_of_each
-from headrace.streams import CHAT
+from headrace.streams.chat.stream import CHAT
 from tests.contract.tables import TABLE, made_table
 from tests.worlds.senders import CLOCK, message, sender
 from tests.worlds.senders import TABLE as CHAT_TABLE

@@ -21,7 +21,7 @@ from headrace.persist.retry_schedule import RECEIVES
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
 from headrace.storage.memory import MemoryCache
-from headrace.streams import CHAT
+from headrace.streams.chat.stream import CHAT
 from headrace.streams.registry import STREAMS
 from tests.worlds.senders import TABLE, caller, message
 from tests.worlds.write_path import Lanes

@@ -15,7 +15,7 @@ from headrace.analytics.scanner import Deadline
 from headrace.analytics.time_slots import HOUR, MINUTE
 from headrace.core import keys, times
 from headrace.core.errors import StoreThrottled
-from headrace.streams import CHAT
+from headrace.streams.chat.stream import CHAT
 from tests.worlds.slot_world import CALLER, SETTLE, START, World
 
 NOW = times.micros_of(START)

@@ -18,7 +18,7 @@ from headrace.core.errors import (
 )
 from headrace.ingest.acceptor import Result
 from headrace.runtime.observability import Meter
-from headrace.streams import CHAT
+from headrace.streams.chat.stream import CHAT
 from tests.worlds.senders import NOW, caller, message
 from tests.worlds.write_path import Lanes
 

@@ -19,8 +19,8 @@ from headrace.ingest.shared_counts import SharedCounts
 from headrace.ingest.sliding_window import SLOT_SECONDS, WINDOW_SECONDS
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
-from headrace.streams import CHAT
 from headrace.streams.chat.frames import Frames
+from headrace.streams.chat.stream import CHAT
 from tests.unit.ingest.memory_commands import MemoryCommands
 from tests.worlds.senders import CLOCK, NOW, caller, message
 from tests.worlds.write_path import QUEUES, Lanes, frame_event, http_event

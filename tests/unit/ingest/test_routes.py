@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.ingest.routes import HttpWrites, Route, batch, single
-from headrace.streams import CHAT
+from headrace.streams.chat.stream import CHAT
 from tests.worlds.senders import NOW, message
 from tests.worlds.write_path import Lanes, http_event
 

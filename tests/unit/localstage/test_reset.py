@@ -21,8 +21,8 @@ def test_data_is_deleted_after_a_yes(tmp_path: Path) -> None:
     assert not (tmp_path / "logs").exists()
 
 
-@pytest.mark.parametrize("answer", ["n\n", ""], ids=["no", "nobody"])
-def test_nothing_is_deleted_without_a_yes_and_the_way_without_a_question_is_named(tmp_path: Path, answer: str) -> None:
+@pytest.mark.parametrize("answer", ["n\n", ""], ids=["no", "no input"])
+def test_nothing_is_deleted_without_a_yes_and_the_yes_option_is_named(tmp_path: Path, answer: str) -> None:
     result = reset(tmp_path, answer=answer)
 
     assert result.exit_code == 1
@@ -30,7 +30,7 @@ def test_nothing_is_deleted_without_a_yes_and_the_way_without_a_question_is_name
     assert "make reset YES=1" in result.output
 
 
-def test_nobody_is_asked_when_yes_was_said_before(tmp_path: Path) -> None:
+def test_reset_with_yes_does_not_ask(tmp_path: Path) -> None:
     result = reset(tmp_path, "--yes")
 
     assert result.exit_code == 0

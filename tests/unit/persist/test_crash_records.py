@@ -11,7 +11,7 @@ from headrace.core.envelope import Envelope, decode
 from headrace.core.times import SECOND
 from headrace.queues.memory import Message
 from headrace.queues.ports import RetryRecord
-from headrace.streams import CHAT
+from headrace.streams.chat.stream import CHAT
 from tests.worlds.senders import CLOCK, NOW, message, sender
 from tests.worlds.write_path import Lanes, rabbit_event, received_event
 
@@ -20,27 +20,27 @@ def envelope(*ids: str) -> bytes:
     return Envelope("chat", "c-1", NOW, [CHAT.accept(message(messageId=each), sender()).event for each in ids]).encode()
 
 
-class Killed(BaseException):
+class Crashed(BaseException):
     """What a record does that ends the process: nothing catches it."""
 
 
-class Killing:
-    """The lanes, and a function that the events ``killers`` end."""
+class CrashWorld:
+    """The lanes, and a function that the events ``crash_records`` end."""
 
-    def __init__(self, *killers: str) -> None:
+    def __init__(self, *crash_records: str) -> None:
         self.lanes = Lanes()
-        self.killers = killers
+        self.crash_records = crash_records
         self._start = CLOCK.now()
         store = self.lanes.store.put_many
 
         def put_many(table: Any, items: Any) -> Any:
-            if any(item["messageId"] in self.killers for item in items):
-                raise Killed
+            if any(item["messageId"] in self.crash_records for item in items):
+                raise Crashed
             return store(table, items)
 
         self.lanes.store.put_many = put_many  # type: ignore[method-assign]
 
-    def __enter__(self) -> Killing:
+    def __enter__(self) -> CrashWorld:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -55,7 +55,7 @@ class Killing:
         batch = self.lanes.retry.receive()
         try:
             answer = self.lanes.persister.retry_lane(received_event(batch))
-        except Killed:
+        except Crashed:
             return batch
         failed = {each["itemIdentifier"] for each in answer["batchItemFailures"]}
         self.lanes.retry.delete([each.receipt for each in batch if each.id not in failed])
@@ -76,7 +76,7 @@ class Killing:
             record["redelivered"] = True
         try:
             self.lanes.persister.main_lane(event, lambda: 60)
-        except Killed:
+        except Crashed:
             return False
         return True
 
@@ -94,131 +94,131 @@ IDS = [f"m-{number}" for number in range(10)]
 
 
 @pytest.mark.parametrize("pause", [360, 1000])
-def test_one_killer_takes_no_neighbour_with_it_however_seldom_the_retry_lane_is_read(pause: int) -> None:
-    """P5: the killer alone reaches the dead lane."""
-    with Killing("m-4") as killing:
-        killing.send(*IDS)
+def test_one_crash_record_takes_no_neighbour_with_it_however_seldom_the_retry_lane_is_read(pause: int) -> None:
+    """P5: the crash record alone reaches the dead lane."""
+    with CrashWorld("m-4") as world:
+        world.send(*IDS)
 
         for _ in range(10):
-            killing.receive()
+            world.receive()
             CLOCK.advance(pause)
 
-        assert killing.stored() == set(IDS) - {"m-4"}
-        assert killing.dead() == ["m-4"]
-        assert killing.waiting() == []
+        assert world.stored() == set(IDS) - {"m-4"}
+        assert world.dead() == ["m-4"]
+        assert world.waiting() == []
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_many_killers_take_no_neighbour_with_them(seed: int) -> None:
+def test_many_crash_records_take_no_neighbour_with_them(seed: int) -> None:
     """P5: as long as the retry lane is read all the while."""
     chosen = random.Random(seed)
     ids = [f"m-{number}" for number in range(24)]
-    killers = chosen.sample(ids, 8)
-    with Killing(*killers) as killing:
-        killing.send(*ids)
+    crash_records = chosen.sample(ids, 8)
+    with CrashWorld(*crash_records) as world:
+        world.send(*ids)
 
-        killing.read_for(3600)
+        world.read_for(3600)
 
-        assert killing.stored() == set(ids) - set(killers)
-        assert sorted(killing.dead()) == sorted(killers)
-        assert killing.waiting() == []
+        assert world.stored() == set(ids) - set(crash_records)
+        assert sorted(world.dead()) == sorted(crash_records)
+        assert world.waiting() == []
 
 
-def test_what_was_beside_a_killer_twice_comes_again_alone() -> None:
-    with Killing("m-4", "m-5") as killing:
-        killing.send(*IDS)
-        killing.receive()
+def test_what_was_beside_a_crash_record_twice_comes_again_alone() -> None:
+    with CrashWorld("m-4", "m-5") as world:
+        world.send(*IDS)
+        world.receive()
         CLOCK.advance(360)
-        killing.receive()
+        world.receive()
 
         batches = []
         for _ in range(1100):
-            batches.append(killing.receive())
+            batches.append(world.receive())
             CLOCK.advance(1)
 
         assert max(map(len, batches)) == 1
 
 
-def test_what_is_new_is_stored_and_deleted_before_one_that_may_kill_is_touched() -> None:
-    with Killing("killer") as killing:
-        killing.send("killer")
-        killing.receive()
+def test_what_is_new_is_stored_and_deleted_before_one_that_may_crash_is_touched() -> None:
+    with CrashWorld("crash") as world:
+        world.send("crash")
+        world.receive()
         CLOCK.advance(1000)
-        killing.send("1", "2", "3")
+        world.send("1", "2", "3")
 
-        killing.receive()
+        world.receive()
 
-        assert killing.stored() == {"1", "2", "3"}
-        assert killing.waiting() == ["killer"]
+        assert world.stored() == {"1", "2", "3"}
+        assert world.waiting() == ["crash"]
 
 
-def test_a_new_killer_takes_none_down_that_came_again_beside_it() -> None:
-    with Killing("killer") as killing:
-        killing.lanes.store.throttled = lambda row: row["messageId"] == "again"
-        killing.send("again")
-        killing.receive()
-        killing.lanes.store.throttled = lambda _row: False
+def test_a_new_crash_record_takes_none_down_that_came_again_beside_it() -> None:
+    with CrashWorld("crash") as world:
+        world.lanes.store.throttled = lambda row: row["messageId"] == "again"
+        world.send("again")
+        world.receive()
+        world.lanes.store.throttled = lambda _row: False
         CLOCK.advance(15)
-        killing.send("killer")
-        killing.receive()
+        world.send("crash")
+        world.receive()
 
         came = []
         for _ in range(500):
-            came.extend([len(batch) for batch in [killing.receive()] if batch])
+            came.extend([len(batch) for batch in [world.receive()] if batch])
             CLOCK.advance(1)
 
-        assert "again" in killing.stored()
+        assert "again" in world.stored()
         assert set(came) == {1}
 
 
 def test_a_batch_of_new_records_costs_no_call_beyond_those_that_store_it() -> None:
-    with Killing() as killing:
-        killing.send(*IDS)
+    with CrashWorld() as world:
+        world.send(*IDS)
 
-        killing.receive()
+        world.receive()
 
-        assert killing.lanes.retry.postponed == []
-        assert killing.stored() == set(IDS)
+        assert world.lanes.retry.postponed == []
+        assert world.stored() == set(IDS)
 
 
-def test_a_killer_in_the_main_lane_ends_the_function_once_and_leaves_its_neighbours_to_be_stored() -> None:
+def test_a_crash_record_in_the_main_lane_ends_the_function_once_and_leaves_its_neighbours_to_be_stored() -> None:
     """P5: nothing is parked."""
-    with Killing("m-4") as killing:
+    with CrashWorld("m-4") as world:
         bodies = [envelope(each) for each in IDS]
-        assert not killing.deliver(*bodies)
+        assert not world.deliver(*bodies)
 
-        assert killing.deliver(*bodies, redelivered=10)
-        killing.read_for(3600)
+        assert world.deliver(*bodies, redelivered=10)
+        world.read_for(3600)
 
-        assert killing.stored() == set(IDS) - {"m-4"}
-        assert killing.dead() == ["m-4"]
+        assert world.stored() == set(IDS) - {"m-4"}
+        assert world.dead() == ["m-4"]
 
 
 def test_what_is_new_is_stored_beside_what_came_back() -> None:
     """P5: at once."""
-    with Killing("m-1") as killing:
-        assert killing.deliver(envelope("m-1"), envelope("m-2"), envelope("m-3"), redelivered=1)
+    with CrashWorld("m-1") as world:
+        assert world.deliver(envelope("m-1"), envelope("m-2"), envelope("m-3"), redelivered=1)
 
-        assert killing.stored() == {"m-2", "m-3"}
-        assert killing.waiting() == ["m-1"]
+        assert world.stored() == {"m-2", "m-3"}
+        assert world.waiting() == ["m-1"]
 
 
 def test_what_came_back_is_handed_on_as_it_is_with_the_reason() -> None:
-    with Killing() as killing:
-        killing.deliver(b"\xff\x00 whatever", redelivered=1)
+    with CrashWorld() as world:
+        world.deliver(b"\xff\x00 whatever", redelivered=1)
 
-        (record,) = killing.lanes.retry.records
+        (record,) = world.lanes.retry.records
         assert record.body == b"\xff\x00 whatever"
         assert (record.attributes["reason"], record.attributes["lane"]) == ("Redelivered", "main")
 
 
 def test_what_came_back_and_the_retry_lane_does_not_take_is_stored_as_ever() -> None:
     """P1: an outage of SQS holds up nothing that the table would take."""
-    with Killing() as killing:
-        killing.lanes.retry.refuse_next(2)
+    with CrashWorld() as world:
+        world.lanes.retry.refuse_next(2)
 
-        assert killing.deliver(*(envelope(each) for each in IDS), redelivered=5)
+        assert world.deliver(*(envelope(each) for each in IDS), redelivered=5)
 
-        assert killing.stored() == {"m-0", "m-1", *IDS[5:]}
-        assert killing.waiting() == IDS[2:5]
-        assert killing.lanes.waits == []
+        assert world.stored() == {"m-0", "m-1", *IDS[5:]}
+        assert world.waiting() == IDS[2:5]
+        assert world.lanes.waits == []

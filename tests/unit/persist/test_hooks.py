@@ -8,7 +8,7 @@ from headrace.core.stream import Stream
 from headrace.persist.persister import Persister
 from headrace.runtime.observability import Meter
 from headrace.storage.ports import Failure
-from headrace.streams import CHAT
+from headrace.streams.chat.stream import CHAT
 from tests.worlds.senders import CLOCK, TABLE, caller, message
 from tests.worlds.write_path import Lanes
 

@@ -18,7 +18,7 @@ from headrace.runtime.breaker import Unwatched
 from headrace.runtime.settings import BreakerSettings
 from headrace.storage.breaker import GuardedStore
 from headrace.storage.ports import Table
-from headrace.streams import CHAT
+from headrace.streams.chat.stream import CHAT
 from ops.__main__ import cli
 from ops.budget import Budget
 from tests.unit.stack import ROOT, Stack
@@ -114,7 +114,7 @@ def test_pauses_only_grow_and_never_exceed_the_longest(first_pause: int) -> None
 
 
 @pytest.mark.parametrize("chance", [0.0, 0.5, 0.999])
-def test_records_that_shared_a_batch_with_a_killer_come_again_further_apart_than_an_invocation_takes(
+def test_records_that_shared_a_batch_with_a_crash_record_come_again_further_apart_than_an_invocation_takes(
     stack: Stack, chance: float
 ) -> None:
     visibility = int(stack.parameters["RetryVisibilitySeconds"]["Default"])

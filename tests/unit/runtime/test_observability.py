@@ -10,8 +10,8 @@ from headrace.ingest.routes import single
 from headrace.runtime import observability
 from headrace.runtime.observability import LogThrottle, Meter, logger
 from headrace.runtime.settings import ObserveSettings
-from headrace.streams import CHAT
 from headrace.streams.chat.frames import Frames
+from headrace.streams.chat.stream import CHAT
 from tests.worlds.write_path import Lanes, frame_event, http_event
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from localstage.core.invoker import Invocation
+from localstage.core.model import Function, Layer
 from localstage.functions import FunctionPool
-from localstage.invoking import Invocation
-from localstage.model import Function, Layer
 
 ECHO = "def handler(event, context):\n    return event\n"
 PID = "import os\ndef handler(event, context):\n    return os.getpid()\n"
@@ -52,12 +52,14 @@ class Stage:
         return pool
 
     def log(self, id: str = "Fn") -> str:
-        return (self.folder / "state" / "logs" / f"{id}.log").read_text()
+        """The function's log; empty before its first process."""
+        path = self.folder / "state" / "logs" / f"{id}.log"
+        return path.read_text() if path.exists() else ""
 
 
-async def ask(pool: FunctionPool, event: Any = None, *, id: str = "Fn", lane: str | None = None) -> Any:
+async def ask(pool: FunctionPool, event: Any = None, *, id: str = "Fn", dedicated_to: str | None = None) -> Any:
     """The function's answer; fails when it is an error."""
-    answer = await pool.invoke(id, json.dumps(event).encode(), lane=lane)
+    answer = await pool.invoke(id, json.dumps(event).encode(), dedicated_to=dedicated_to)
     assert answer.error is None, answer
     return json.loads(answer.payload)
 

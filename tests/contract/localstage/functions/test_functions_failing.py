@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from localstage.errors import StageError
+from localstage.core.errors import StageError
 from tests.contract.localstage.functions.functions_harness import ECHO, Stage, ask, error_of, state_of, until
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -23,7 +23,7 @@ OWNER = """
 import asyncio, sys
 from pathlib import Path
 from localstage.functions import FunctionPool
-from localstage.model import Function
+from localstage.core.model import Function
 
 async def main(folder, runtime):
     function = Function("Fn", "fn", folder / "functions" / "fn", "app.handler", 60.0, 256, {}, ())
@@ -32,7 +32,7 @@ async def main(folder, runtime):
     )
     await pool.start()
     await pool.invoke("Fn", b"0")
-    busy = [asyncio.create_task(pool.invoke("Fn", b"60", lane=lane)) for lane in "ab"]
+    busy = [asyncio.create_task(pool.invoke("Fn", b"60", dedicated_to=one)) for one in "ab"]
     while pool.status()["Fn"].busy < 2 or pool.status()["Fn"].frozen < 1:
         await asyncio.sleep(0.01)
     await asyncio.sleep(0.2)
@@ -79,7 +79,7 @@ async def test_a_repeated_failure_is_one_line_and_not_a_flood(stage: Stage, capl
     assert pool.status()["Fn"].errors == 50
 
 
-async def test_a_function_over_its_time_is_killed_and_the_next_event_gets_a_new_environment(stage: Stage) -> None:
+async def test_a_timed_out_function_is_killed_and_the_next_event_is_a_cold_start(stage: Stage) -> None:
     source = "import os, time\ndef handler(event, context):\n    time.sleep(event)\n    return os.getpid()\n"
     pool = await stage.run(stage.function(source, timeout=0.5))
     pid = await ask(pool, 0)
@@ -135,7 +135,7 @@ async def test_a_process_killed_while_frozen_costs_no_event(stage: Stage) -> Non
         ("import sys; sys.exit(1)\n", "Runtime.ExitError"),
     ],
 )
-async def test_a_function_that_cannot_be_loaded_says_why_and_is_tried_anew(
+async def test_a_function_that_cannot_be_loaded_logs_the_reason_and_is_retried(
     stage: Stage, source: str, kind: str
 ) -> None:
     function = stage.function(source)
@@ -151,18 +151,19 @@ async def test_a_function_that_cannot_be_loaded_says_why_and_is_tried_anew(
 async def test_a_slow_start_is_tried_once_more_within_the_functions_own_time(stage: Stage) -> None:
     source = """
         import os, time
-        if not os.path.exists("/tmp/" + os.environ["MARK"]):
-            open("/tmp/" + os.environ["MARK"], "w").close()
-            time.sleep(60)
+        while not os.path.exists(os.environ["READY"]):
+            time.sleep(0.02)
         def handler(event, context):
-            os.unlink("/tmp/" + os.environ["MARK"])
             return event
     """
-    mark = f"headrace-test-{os.getpid()}"
-    pool = await stage.run(stage.function(source, environment={"MARK": mark}), init_timeout=0.5)
+    ready = stage.folder / "ready"
+    pool = await stage.run(stage.function(source, environment={"READY": str(ready)}, timeout=60.0), init_timeout=0.5)
 
-    assert await ask(pool, 7) == 7
-    assert "Status: timeout" in stage.log()
+    answer = asyncio.create_task(ask(pool, 7))
+    await until(lambda: "Status: timeout" in stage.log())
+    ready.touch()
+
+    assert await answer == 7
 
 
 async def test_a_start_that_never_ends_is_a_timeout_for_the_event(stage: Stage) -> None:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from localstage.errors import StageError
+from localstage.core.errors import StageError
 from tests.contract.localstage.functions.functions_harness import (
     ECHO,
     PID,
@@ -46,7 +46,7 @@ async def test_globals_survive_from_event_to_event(stage: Stage) -> None:
     assert await ask(pool, 2) == [1, 2]
 
 
-async def test_the_environment_has_the_declared_variables_and_lambdas_own_and_no_others(
+async def test_the_environment_has_the_declared_variables_and_lambdas_only(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", "/nowhere")
@@ -103,7 +103,7 @@ async def test_the_context_names_the_request_the_function_and_the_time_left(stag
     assert 0 < left <= 5000
 
 
-async def test_a_function_can_import_the_runtime_but_nothing_of_the_development_environment(stage: Stage) -> None:
+async def test_a_function_can_import_the_runtime_but_no_development_package(stage: Stage) -> None:
     source = """
         import importlib.util, sys
         def handler(event, context):
@@ -135,7 +135,7 @@ async def test_an_unknown_function_is_a_key_error(stage: Stage) -> None:
         await pool.invoke("Other", b"1")
 
 
-async def test_a_response_over_six_megabytes_is_lambdas_error_and_the_next_event_works(stage: Stage) -> None:
+async def test_a_response_over_six_megabytes_is_lambdas_error(stage: Stage) -> None:
     pool = await stage.run(stage.function("def handler(event, context):\n    return 'x' * event\n"))
 
     assert len(await ask(pool, 6 * 1024 * 1024)) == 6 * 1024 * 1024
@@ -172,7 +172,7 @@ async def test_events_that_come_together_get_environments_of_their_own(stage: St
     assert pool.status()["Fn"].environments == 3
 
 
-async def test_reserved_concurrency_bounds_the_environments_and_the_others_wait_their_turn(stage: Stage) -> None:
+async def test_reserved_concurrency_bounds_the_environments_and_events_wait(stage: Stage) -> None:
     source = (
         "import os\nseen = []\ndef handler(event, context):\n    seen.append(event)\n    return [os.getpid(), seen]\n"
     )
@@ -193,11 +193,11 @@ async def test_events_one_after_the_other_use_one_environment(stage: Stage) -> N
     assert pool.status()["Fn"].environments == 1
 
 
-async def test_each_lane_has_one_environment_of_its_own(stage: Stage) -> None:
+async def test_each_mapping_has_its_own_environment(stage: Stage) -> None:
     pool = await stage.run(stage.function(SLEEP))
 
-    lanes = ["a", "b", "a", "b", None]
-    a, b, again_a, again_b, shared = await asyncio.gather(*(ask(pool, 0.05, lane=lane) for lane in lanes))
+    mappings = ["a", "b", "a", "b", None]
+    a, b, again_a, again_b, shared = await asyncio.gather(*(ask(pool, 0.05, dedicated_to=one) for one in mappings))
 
     assert a == again_a
     assert b == again_b

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from localstage.errors import StageError
+from localstage.core.errors import StageError
+from localstage.core.model import Layer
 from localstage.functions import build
 from localstage.functions.settings import bytecode_file
-from localstage.model import Layer
 from tests.contract.localstage.functions.functions_harness import Stage, ask
 
 
@@ -77,7 +77,7 @@ async def test_a_layer_without_requirements_is_its_own_folder(tmp_path: Path, no
     assert mounted == {"SharedLayer": tmp_path / "shared"}
 
 
-async def test_requirements_that_cannot_be_installed_are_one_clear_error_and_leave_nothing_half_made(
+async def test_failed_requirements_are_one_clear_error_and_leave_nothing_behind(
     tmp_path: Path, layer: Layer, no_runtime: Path
 ) -> None:
     good = (layer.content / "requirements.txt").read_text()

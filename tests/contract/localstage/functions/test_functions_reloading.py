@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from localstage.errors import StageError
+from localstage.core.errors import StageError
+from localstage.core.model import Layer
 from localstage.functions import FunctionPool
-from localstage.model import Layer
 from tests.contract.localstage.functions.functions_harness import ECHO, PID, Stage, ask, error_of, state_of, until
 
 
@@ -99,9 +99,7 @@ async def test_an_edit_of_a_layer_reaches_all_its_users(stage: Stage, tmp_path: 
     assert sorted(each.name for each in package.iterdir()) == ["__init__.py"]
 
 
-async def test_a_mounted_layer_is_imported_from_its_python_folder_and_the_later_layer_wins(
-    stage: Stage, tmp_path: Path
-) -> None:
+async def test_layers_are_imported_from_their_python_folder_and_the_later_wins(stage: Stage, tmp_path: Path) -> None:
     layers = []
     for name in ("first", "second"):
         (tmp_path / name / "python").mkdir(parents=True)

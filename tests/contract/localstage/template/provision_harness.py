@@ -5,12 +5,12 @@ import json
 import botocore.session
 from moto.server import ThreadedMotoServer
 
-from localstage.model import Queue, Secret, StageModel, Table
+from localstage.core.model import Queue, Secret, StageModel, Table
 from localstage.template import Live
 
 
 class Emulator:
-    """Moto on a port of its own, with botocore clients to look into it."""
+    """Moto on its own port, with botocore clients to look into it."""
 
     def __init__(self) -> None:
         self._server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)

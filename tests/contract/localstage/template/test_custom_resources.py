@@ -5,9 +5,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from localstage.errors import StageError
-from localstage.invoking import Invocation
-from localstage.model import CustomResource, StageModel
+from localstage.core.errors import StageError
+from localstage.core.invoker import Invocation
+from localstage.core.model import CustomResource, StageModel
 from localstage.template.custom_resources import run_custom_resources
 
 
@@ -19,7 +19,7 @@ class Answering:
         self._answer = answer
         self._invocation = invocation or Invocation(b"null")
 
-    async def invoke(self, function_id: str, event: bytes, *, lane: str | None = None) -> Invocation:
+    async def invoke(self, function_id: str, event: bytes, *, dedicated_to: str | None = None) -> Invocation:
         self.events.append(json.loads(event))
         content = self._answer(self.events[-1])
         if content is not None:
@@ -37,7 +37,7 @@ def stage(**properties: str) -> StageModel:
     return StageModel(custom_resources={"Topology": made})
 
 
-async def test_a_custom_resource_is_created_at_every_start_and_updated_when_its_properties_change(tmp_path):
+async def test_a_custom_resource_is_updated_when_its_properties_change(tmp_path):
     functions = Answering(success)
 
     for queues in ("4", "4", "8"):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from localstage.errors import ServiceError, TemplateError
+from localstage.core.errors import ServiceError, TemplateError
 from localstage.template.provision import provision
 from tests.contract.localstage.template.provision_harness import stage
 
@@ -46,7 +46,7 @@ async def test_a_changed_queue_or_secret_is_changed_in_place(emulator):
 @pytest.mark.parametrize(
     ("change", "named"), [({"range_key": "when"}, "KeySchema"), ({"index": "OtherIndex"}, "index OtherIndex")]
 )
-async def test_a_table_with_other_keys_or_indexes_is_left_alone_and_the_way_out_is_said(emulator, change, named):
+async def test_a_table_with_other_keys_or_indexes_is_an_error_that_names_reset(emulator, change, named):
     await provision(stage(), live=emulator.live)
 
     with pytest.raises(TemplateError, match=r"Things: table things .* make reset") as refusal:
@@ -64,9 +64,9 @@ async def test_a_definition_that_the_service_refuses_names_its_resource(emulator
 
 
 async def test_a_service_that_does_not_answer_is_one_sentence(emulator):
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        live = replace(emulator.live, sqs_url=f"http://127.0.0.1:{nobody.getsockname()[1]}")
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        live = replace(emulator.live, sqs_url=f"http://127.0.0.1:{unused.getsockname()[1]}")
 
         with pytest.raises(ServiceError, match=r"^(Work|Dead) cannot be made: Could not connect"):
             await provision(stage(), live=live)

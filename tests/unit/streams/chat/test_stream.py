@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from headrace.core import keys, times
 from headrace.core.errors import InvalidEvent, PoisonRecord
-from headrace.streams import CHAT
+from headrace.streams.chat.stream import CHAT
 from headrace.streams.registry import stream_named
 from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender
 

@@ -1,0 +1,158 @@
+"""What the proxies do during a fault: to calls of DynamoDB and SQS, and to the bytes of a broker's connections."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from aiohttp import web
+
+from faults.proxies.http_proxy import Call, Down, Forward
+from faults.proxies.socket_owner import kill_peer
+
+JSON = "application/x-amz-json-1.0"
+WORKER = "PersistEvents"
+"""Part of the command line of persist_events' workers (see localstage/functions/bootstrap.py)."""
+
+
+BASIC_ACK = b"\x00\x3c\x00\x50"
+"""Class and method of AMQP's basic.ack: what a broker sends to a publisher as its confirm."""
+
+
+class LosesConfirms:
+    """Resets the connection of each of the next ``left`` chunks with a broker's confirm: the broker has the message,
+    and its publisher does not know."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def __call__(self, data: bytes) -> bytes | None:
+        if self.left and BASIC_ACK in data:
+            self.left -= 1
+            return None
+        return data
+
+
+def refuse(_data: bytes) -> None:
+    """Reset every connection that sends something."""
+
+
+async def down(_call: Call, _forward: Forward) -> web.Response:
+    """Every connection is cut."""
+    raise Down
+
+
+class HalfThrottled:
+    """Leaves a random half of each BatchWriteItem's items unprocessed, and refuses one call in ten, as DynamoDB does
+    when no item fits."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self.unprocessed = 0
+
+    async def __call__(self, call: Call, forward: Forward) -> web.Response:
+        if call.action != "BatchWriteItem":
+            return await forward(call.body)
+        if self._random.random() < 0.1:
+            return _refused("ProvisionedThroughputExceededException")
+        wanted: dict[str, list[Any]] = json.loads(call.body)["RequestItems"]
+        taken: dict[str, list[Any]] = {}
+        left: dict[str, list[Any]] = {}
+        for table, requests in wanted.items():
+            for request in requests:
+                (taken if self._random.random() < 0.5 else left).setdefault(table, []).append(request)
+        self.unprocessed += sum(map(len, left.values()))
+        if taken:
+            answer = await forward(json.dumps({"RequestItems": taken}).encode())
+            if answer.status != 200:
+                return answer
+        return web.Response(body=json.dumps({"UnprocessedItems": left}).encode(), content_type=JSON)
+
+
+class KillsWriters:
+    """Kills the worker (-9) of every ``every``-th BatchWriteItem, alternately before and after its rows are written;
+    ``most`` workers at most."""
+
+    def __init__(self, every: int, most: int) -> None:
+        self._every = every
+        self._most = most
+        self._calls = 0
+        self.killed = 0
+
+    async def __call__(self, call: Call, forward: Forward) -> web.Response:
+        if call.action != "BatchWriteItem" or self.killed >= self._most:
+            return await forward(call.body)
+        self._calls += 1
+        if self._calls % self._every:
+            return await forward(call.body)
+        if self.killed % 2:
+            await forward(call.body)
+        self.killed += kill_peer(call.peer[1], WORKER)
+        raise Down
+
+
+class CrashRecord:
+    """Kills the worker (-9) that would write a row with ``marker`` in it, every time."""
+
+    def __init__(self, marker: str) -> None:
+        self._marker = marker.encode()
+        self.killed = 0
+
+    async def __call__(self, call: Call, forward: Forward) -> web.Response:
+        if call.action == "BatchWriteItem" and self._marker in call.body:
+            self.killed += kill_peer(call.peer[1], WORKER)
+            raise Down
+        return await forward(call.body)
+
+
+class RefusesSome:
+    """Refuses calls with a row whose message id ends with one of ``endings``, as a wrongly configured table does: these
+    rows look like poison until the fault ends."""
+
+    def __init__(self, endings: str) -> None:
+        self._wanted = re.compile(rb'"messageId":\s?{"S":\s?"[^"]*[%s]"}' % endings.encode())
+        self.refused = 0
+
+    async def __call__(self, call: Call, forward: Forward) -> web.Response:
+        if call.action == "BatchWriteItem" and self._wanted.search(call.body):
+            self.refused += 1
+            return _refused("ValidationException")
+        return await forward(call.body)
+
+
+class RetryCounter:
+    """Forwards every call and counts the events that SQS took into the retry lane."""
+
+    def __init__(self) -> None:
+        self.events = 0
+
+    async def __call__(self, call: Call, forward: Forward) -> web.Response:
+        answer = await forward(call.body)
+        if call.action == "SendMessageBatch" and answer.status == 200:
+            self._count(call.body, answer)
+        return answer
+
+    def _count(self, body: bytes, answer: web.Response) -> None:
+        if not isinstance(answer.body, bytes):
+            return
+        taken = {each["Id"] for each in json.loads(answer.body).get("Successful", ())}
+        for entry in json.loads(body)["Entries"]:
+            if entry["Id"] in taken:
+                self.events += events_in(entry["MessageBody"])
+
+
+def events_in(body: str) -> int:
+    """The number of events in an envelope; 1 if ``body`` is no envelope."""
+    try:
+        events: Sequence[object] = json.loads(body)["events"]
+        return len(events)
+    except (ValueError, KeyError, TypeError):
+        return 1
+
+
+def _refused(code: str) -> web.Response:
+    body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "too much"}
+    return web.Response(status=400, body=json.dumps(body).encode(), content_type=JSON)

@@ -1,0 +1,142 @@
+"""Scenarios in which DynamoDB, SQS or a record fails."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+from faults import poison
+from faults.harness import PATIENCE, Harness
+from faults.ledger import Row
+from faults.load import Mint
+from faults.outages import both, dynamodb_fault, sqs_down
+from faults.proxies.proxy_faults import CrashRecord, HalfThrottled, KillsWriters, RefusesSome, down
+from loadtest.client.chat_events import batches, iso
+from loadtest.sending.websocket_sender import WebSocketSender
+
+CRASHING_TEXT = "the-record-that-crashes"
+REPEATED = 10_000
+SETS_OF_POISON = 4
+DEAD_AT_FIRST = 50
+
+
+def dynamodb_down(harness: Harness) -> Row:
+    """DynamoDB cuts every connection for 30 s."""
+    with harness.scenario("dynamodb-down") as run:
+        run.load_through(dynamodb_fault(harness.services, down), 30)
+        return run.finish("30 s")
+
+
+def dynamodb_throttles_half(harness: Harness) -> Row:
+    """DynamoDB leaves half of all items unprocessed, and refuses one call in ten."""
+    throttle = HalfThrottled(1)
+    with harness.scenario("dynamodb-throttles-half") as run, dynamodb_fault(harness.services, throttle):
+        run.load.start()
+        run.wait(15)
+        return run.finish(f"{throttle.unprocessed:,} unprocessed items")
+
+
+def persist_killed(harness: Harness) -> Row:
+    """persist_events is killed (-9) within a batch, before and after its rows are written, twelve times."""
+    killer = KillsWriters(every=15, most=12)
+    with harness.scenario("persist-killed") as run, dynamodb_fault(harness.services, killer):
+        run.load.start()
+        run.wait_until(lambda: killer.killed >= 12)
+        run.expect(killer.killed >= 12, f"only {killer.killed} workers were killed")
+        return run.finish(f"{killer.killed} kills")
+
+
+def sqs_and_dynamodb_down(harness: Harness) -> Row:
+    """DynamoDB and SQS are unavailable for 45 s: batches can be neither stored nor sent to the retry queue.
+
+    Twenty immediate redeliveries would end in the parking queue within milliseconds: persist_events must delay them.
+    """
+    with harness.scenario("sqs-and-dynamodb-down") as run:
+        run.load_through(both(sqs_down(harness.services), dynamodb_fault(harness.services, down)), 45)
+        return run.finish("45 s")
+
+
+def poison_of_all_kinds(harness: Harness) -> Row:
+    """One record in a hundred can never be stored, of eight kinds; its neighbours are stored at once."""
+    with harness.scenario("poison-of-all-kinds") as run:
+        run.load.start()
+        reasons: dict[bytes, str] = {}
+        for number in range(SETS_OF_POISON):
+            made = poison.make(number, iso(datetime.now(UTC)))
+            reasons.update({each.mark: each.reason for each in made})
+            harness.lanes.publish([each.body for each in made if not each.encoding])
+            for each in made:
+                if each.encoding:
+                    harness.lanes.send_to_retry(each.body.decode(), each.encoding)
+            run.wait(2.5)
+        run.expected_dead = reasons
+        seconds = harness.lanes.seconds_until_dead(len(reasons), 60)
+        run.expect(seconds < 60, "the poison was not dead within a minute")
+        return run.finish(f"all dead {seconds:.0f} s after the last")
+
+
+def redrive_under_failures(harness: Harness) -> Row:
+    """Two operators redrive dead letters at once, one stops half-way, and new dead letters arrive."""
+    with harness.scenario("redrive-under-failures") as run:
+        with dynamodb_fault(harness.services, RefusesSome("01")):
+            run.load.start()
+            run.wait_until(lambda: harness.lanes.depths().dead >= DEAD_AT_FIRST)
+        with dynamodb_fault(harness.services, RefusesSome("12")):
+            with ThreadPoolExecutor(1) as second_operator:
+                stops_early = second_operator.submit(harness.operator.redrive, 1)
+                moved = harness.operator.redrive() + stops_early.result()
+            before = harness.lanes.depths().dead
+            run.wait_until(lambda: harness.lanes.depths().dead > before)
+        run.load.stop()
+        moved += harness.redrive_all()
+        run.expect(moved >= DEAD_AT_FIRST, f"only {moved} records were redriven")
+        return run.finish(f"{moved} redriven")
+
+
+def crash_record(harness: Harness) -> Row:
+    """A record crashes each worker that writes it, in either lane, until it is dead; its neighbours are stored."""
+    record = CrashRecord(CRASHING_TEXT)
+    with harness.scenario("crash-record", sockets=0, posts=4, rate=120) as run:
+        harness.services.dynamodb.fault = record
+        run.load.start()
+        run.wait(2)
+        event = run.load.send_one(CRASHING_TEXT)
+        run.expected_dead = {event.message_id.encode(): ""}
+        # After each crash the record is invisible for the full visibility timeout of the retry queue.
+        harness.lanes.drain(2 * PATIENCE, lambda depths: depths.dead > 0)
+        return run.finish(lambda: f"{record.killed} crashes", heal=False)
+
+
+def parking_queue(harness: Harness) -> Row:
+    """A record crashes its workers while SQS is down: its batch goes to the parking queue; an operator returns it."""
+    record = CrashRecord(CRASHING_TEXT)
+    with harness.scenario("parking-queue", sockets=0, posts=4, rate=120) as run:
+        with sqs_down(harness.services), dynamodb_fault(harness.services, record):
+            run.load.start()
+            run.wait(2)
+            run.load.send_one(CRASHING_TEXT)
+            # Twenty deliveries, each 5 s after the one before, or later on a busy machine.
+            harness.lanes.drain(4 * PATIENCE, lambda depths: depths.parking > 0)
+        returned = harness.operator.empty_parking_queue()
+        run.expect(returned > 0, "nothing was in the parking queue")
+        return run.finish(f"{record.killed} crashes, {returned} returned")
+
+
+def three_times(harness: Harness) -> Row:
+    """The same 10,000 events are sent three times."""
+    with harness.scenario("three-times", sockets=0, posts=0) as run:
+        user = "three-times-user"
+        events = Mint("three-times", user, 0).events(REPEATED)
+        socket = harness.target.websocket(user, "chat:write", timeout=30.0)
+        socket.open()
+        try:
+            for _ in range(3):
+                sender = WebSocketSender(socket, run.load.checker, window=4, single=False)
+                for part in batches(events):
+                    sender.send(part)
+                sender.finish()
+        finally:
+            socket.close()
+        accepted = run.load.accepted
+        run.expect(accepted == REPEATED, f"{accepted} of {REPEATED} were accepted")
+        return run.finish("3 x 10,000")

@@ -1,0 +1,179 @@
+"""The services of a fault stage behind proxies, in an event loop in a separate thread."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, TypeVar
+
+from faults.proxies.http_proxy import HttpProxy
+from faults.proxies.proxy_faults import RetryCounter
+from localstage.services import Endpoints, Services
+from localstage.services.service import Service
+from localstage.tcp_proxy import TcpProxy
+
+USER = "faults"
+CLI_SECONDS = 30
+
+T = TypeVar("T")
+
+
+class ProxiedServices:
+    """RabbitMQ behind ``broker``, DynamoDB behind ``dynamodb``, SQS behind ``sqs``; Redis as it is.
+
+    Methods and the faults of the proxies may be used from any thread. ``retried`` counts what SQS took into the retry
+    lane.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._password = secrets.token_urlsafe(18)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="services", daemon=True)
+        self._under_way: set[asyncio.Task[Any] | None] = set()
+        self._services: Services | None = None
+        self._endpoints: Endpoints | None = None
+        self.broker = TcpProxy(lambda: self.service("RabbitMQ").port)
+        self.dynamodb = HttpProxy(lambda: self.service("DynamoDB").url)
+        self.retried = RetryCounter()
+        self.sqs = HttpProxy(lambda: self.service("SQS").url, self.retried)
+
+    def start(self) -> None:
+        """Start everything with empty data.
+
+        Raises:
+            localstage.core.errors.StageError: a service did not start.
+        """
+        shutil.rmtree(self.folder / "services", ignore_errors=True)
+        self._thread.start()
+        self._run(self._start())
+
+    async def _start(self) -> None:
+        self._services = Services(
+            self.folder, broker_username=USER, broker_password=self._password, environ=dict(os.environ)
+        )
+        self._endpoints = await self._services.start()
+        await self.dynamodb.start()
+        await self.sqs.start()
+
+    def stop(self) -> None:
+        """Stop everything; works half-started."""
+        self.broker.close()
+        if self._thread.is_alive():
+            self._run(self._stop())
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+        self._loop.close()
+
+    async def _stop(self) -> None:
+        # Their callers were interrupted.
+        abandoned = [task for task in self._under_way if task is not None and task is not asyncio.current_task()]
+        for task in abandoned:
+            task.cancel()
+        await asyncio.gather(*abandoned, return_exceptions=True)
+        await self.dynamodb.stop()
+        await self.sqs.stop()
+        if self._services is not None:
+            await self._services.stop()
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run ``work`` in the loop and wait for it."""
+        future: Future[T] = asyncio.run_coroutine_threadsafe(self._tracked(work), self._loop)
+        return future.result()
+
+    async def _tracked(self, work: Coroutine[Any, Any, T]) -> T:
+        task = asyncio.current_task()
+        self._under_way.add(task)
+        try:
+            return await work
+        finally:
+            self._under_way.discard(task)
+
+    def _call(self, action: Callable[[], object]) -> None:
+        """Run ``action`` in the loop and wait for it."""
+
+        async def work() -> None:
+            action()
+
+        self._run(work())
+
+    @property
+    def endpoints(self) -> Endpoints:
+        """The services behind the proxies."""
+        assert self._endpoints is not None  # noqa: S101 - narrows the type
+        return self._endpoints
+
+    def service(self, name: str) -> Service:
+        """The service whose name begins with ``name``."""
+        assert self._services is not None  # noqa: S101 - narrows the type
+        return self._services.started(name)
+
+    def environment(self) -> dict[str, str]:
+        """The environment variables that make a stage use the proxies."""
+        return {
+            "LOCALSTAGE_RABBITMQ_URL": f"amqp://{USER}:{self._password}@127.0.0.1:{self.broker.port}",
+            "LOCALSTAGE_REDIS_URL": f"redis://{self.endpoints.redis_host}:{self.endpoints.redis_port}",
+            "LOCALSTAGE_DYNAMODB_URL": self.dynamodb.url,
+            "LOCALSTAGE_SQS_URL": self.sqs.url,
+            "LOCALSTAGE_SECRETS_MANAGER_URL": self.endpoints.secrets_manager_url,
+        }
+
+    @property
+    def amqp_url(self) -> str:
+        """The URL of the broker behind the proxy, with credentials."""
+        return f"amqp://{USER}:{self._password}@127.0.0.1:{self.service('RabbitMQ').port}"
+
+    def kill(self, name: str) -> None:
+        """Kill a service (-9) and wait until it is gone."""
+        process = self.service(name).process
+        if process is not None:
+            self._call(lambda: process.send_signal(signal.SIGKILL))
+            self._run(process.wait())
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        """Send a service a signal (SIGSTOP makes it silent, SIGCONT ends that)."""
+        process = self.service(name).process
+        if process is not None:
+            self._call(lambda: process.send_signal(number))
+
+    def restart(self, name: str) -> None:
+        """Start a killed service on its old port, with its old data."""
+        self._run(self.service(name).start_again())
+
+    def cut_sqs(self) -> None:
+        """Cut the connections of all SQS calls under way."""
+        self._call(self.sqs.cut)
+
+    def rabbitmqctl(self, *arguments: str) -> None:
+        """Run ``rabbitmqctl`` against this broker.
+
+        Raises:
+            subprocess.CalledProcessError: it refused.
+        """
+        folder = self.folder / "services" / "rabbitmq"
+        ports = json.loads((self.folder / "services" / "ports.json").read_text())
+        environment = {
+            "PATH": "/usr/lib/rabbitmq/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/opt/homebrew/sbin",
+            "HOME": str(folder),
+            "LANG": "C.UTF-8",
+            "ERL_EPMD_PORT": str(ports["rabbitmq-epmd"]),
+            "RABBITMQ_NODENAME": "headrace@localhost",
+            "RABBITMQ_CONF_ENV_FILE": str(folder / "rabbitmq-env.conf"),
+        }
+        command = [str(_beside_server()), *arguments]
+        subprocess.run(command, env=environment, check=True, capture_output=True, timeout=CLI_SECONDS)
+
+
+def _beside_server() -> Path:
+    places = "/usr/lib/rabbitmq/bin:/usr/sbin:/opt/homebrew/sbin"
+    found = shutil.which("rabbitmqctl", path=f"{places}:{os.environ.get('PATH', '')}")
+    return Path(found or "rabbitmqctl")

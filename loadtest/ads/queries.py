@@ -1,0 +1,112 @@
+"""Runs every query of the ads stream and compares each answer with the clicks that were sent."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+from loadtest.ads.clicks import Campaign, Click, Counts, moment
+from loadtest.checker.findings import Findings, settled
+from loadtest.sending.threads import in_threads
+from localstage.client.http_api import HttpApi
+
+CLIENTS = 8
+PATIENCE = 60.0
+"""Seconds until a count must be right: answers contain what was stored 10 s before, late clicks a little later."""
+SAMPLED_USERS = 300
+MOST_ADS = "10000"
+_NOT_COMPARED = "key"
+
+
+class AdsQueries:
+    """Queries ``campaign``, whose clicks were all accepted. Lost and unexpected clicks are found per ad.
+
+    ``patience`` is how many seconds a count may take to be right; ``pause`` sleeps.
+    """
+
+    def __init__(
+        self,
+        api: HttpApi,
+        campaign: Campaign,
+        *,
+        patience: float = PATIENCE,
+        pause: Callable[[float], object] = time.sleep,
+    ) -> None:
+        self._api = api
+        self._campaign = campaign
+        self._patience = patience
+        self._pause = pause
+        start, end = campaign.window
+        self._window = {"from": moment(start), "to": moment(end)}
+        self.findings = Findings()
+        users = sorted(campaign.by_user)
+        self._users = random.Random(campaign.name).sample(users, min(SAMPLED_USERS, len(users)))
+
+    @property
+    def subjects(self) -> int:
+        """How many ads and users are queried, and one for the top ads."""
+        return len(self._campaign.by_ad) + len(self._users) + 1
+
+    def run(self, advance: Callable[[int], object]) -> Findings:
+        """Run every query; call ``advance`` after each subject.
+
+        Raises:
+            HttpError: a query is not answered.
+        """
+
+        def ask(query: Callable[[], None]) -> None:
+            query()
+            advance(1)
+
+        queries = [self._top]
+        queries += [partial(self._ad, ad, clicks) for ad, clicks in self._campaign.by_ad.items()]
+        queries += [partial(self._user, user) for user in self._users]
+        in_threads(ask, queries, CLIENTS)
+        return self.findings
+
+    def _ad(self, ad: str, clicks: Sequence[Click]) -> None:
+        found = self._walk(f"/ads/{quote(ad, safe='')}/clicks")
+        expected = [each.item() for each in clicks]
+        self.findings.check("history of an ad", ad, found, expected)
+        self.findings.account(_counted(found), _counted(expected))
+        steps = [("", Counts.of(clicks)), *self._campaign.steps(clicks)]
+        counts = settled(lambda: self._stats(ad), steps, self._patience, self._pause)
+        self.findings.check("counts per step", ad, counts, steps)
+
+    def _user(self, user: str) -> None:
+        expected = [each.item() for each in self._campaign.by_user[user]]
+        self.findings.check("history of a user", user, self._walk(f"/users/{quote(user, safe='')}/clicks"), expected)
+
+    def _top(self) -> None:
+        expected = self._campaign.top()
+        found = settled(self._top_ads, expected, self._patience, self._pause)
+        self.findings.check("top ads", "", found, expected)
+
+    def _walk(self, path: str) -> list[dict[str, Any]]:
+        """All clicks of a history."""
+        return [_compared(item) for page in self._api.walk(path) for item in page]
+
+    def _stats(self, ad: str) -> list[tuple[str, Counts]]:
+        """The counts of the whole window and of each minute."""
+        answer = self._api.get(f"/ads/{quote(ad, safe='')}/stats", {**self._window, "step": "60"})
+        points = [(point["from"], Counts.from_answer(point)) for point in answer["points"]]
+        return [("", Counts.from_answer(answer)), *points]
+
+    def _top_ads(self) -> list[tuple[str, int]]:
+        """The ads of this campaign; other ads may be clicked at the same time."""
+        answer = self._api.get("/ads/top", {**self._window, "top": MOST_ADS})
+        listed = [(each["adId"], each["clicks"]) for each in answer["topAds"]]
+        return [each for each in listed if each[0] in self._campaign.by_ad]
+
+
+def _compared(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in item.items() if name != _NOT_COMPARED}
+
+
+def _counted(items: Sequence[Mapping[str, Any]]) -> Counter[tuple[Any, ...]]:
+    return Counter(tuple(sorted(item.items())) for item in items)

@@ -1,0 +1,1 @@
+"""Chat: generated conversations, IRC logs, their replay and the Locust load."""

@@ -1,0 +1,187 @@
+"""Reads each IRC channel as its nicks, over the public API, and compares with the expected memberships."""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from loadtest.chat.irc_membership import OPEN, Channel, Interval, Kind
+from loadtest.client.chat_events import ChatEvent
+from loadtest.client.target import Target
+from loadtest.sending.threads import in_threads
+from localstage.client.errors import ClientError
+from localstage.client.http_api import HttpApi
+
+THREADS = 8
+PAGE = 200
+REQUESTS = 6_000
+"""Default limit of requests: about two minutes on two cores."""
+PATIENCE = 30.0
+EXAMPLES = 5
+CHANGES = ("JOIN", "LEAVE")
+
+PresenceKey = tuple[str, Kind, str]
+"""User id, kind and time of the item that shows a join or leave."""
+
+
+class MessagesOnly:
+    """A reader that leaves out joins and leaves, which :class:`Verification` compares."""
+
+    def __init__(self, reader: HttpApi) -> None:
+        self._reader = reader
+
+    def walk_room(
+        self, room: str, *, limit: int = PAGE, start: str | None = None, end: str | None = None
+    ) -> Iterator[list[dict[str, Any]]]:
+        """Yield the pages without joins and leaves."""
+        for page in self._reader.walk_room(room, limit=limit, start=start, end=end):
+            yield [item for item in page if item.get("messageType") not in CHANGES]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The nicks to read as, as (channel, nick); ``of`` is the number of all nicks."""
+
+    nicks: tuple[tuple[Channel, str], ...]
+    of: int
+    requests: int
+
+    def describe(self) -> str:
+        """``1,234 nicks``, or the size of the sample."""
+        if len(self.nicks) == self.of:
+            return f"{self.of:,} nicks"
+        return f"a sample of {len(self.nicks):,} of {self.of:,} nicks"
+
+
+def choose(channels: Sequence[Channel], wanted: str | None = None) -> Choice:
+    """``wanted`` nicks (a number, or ``all``), in a fixed order.
+
+    Without ``wanted`` as many as can be read with ``REQUESTS`` requests. The default of ``wanted`` is the variable
+    ``NICKS``.
+
+    Raises:
+        ClientError: ``wanted`` is neither a number nor ``all``.
+    """
+    wanted = (wanted if wanted is not None else os.environ.get("NICKS", "")).strip()
+    if wanted not in ("", "all") and not (wanted.isdecimal() and int(wanted) > 0):
+        raise ClientError(f"NICKS is {wanted!r}; it is all or a number from 1")
+    everyone = [(channel, nick) for channel in channels for nick in channel.intervals]
+    random.Random(0).shuffle(everyone)
+    limit = int(wanted) if wanted.isdecimal() else len(everyone)
+    chosen: list[tuple[Channel, str]] = []
+    requests = 0
+    for channel, nick in everyone[:limit]:
+        pages = max(1, math.ceil(channel.count(nick) / PAGE))
+        if not wanted and chosen and requests + pages > REQUESTS:
+            break
+        requests += pages
+        chosen.append((channel, nick))
+    return Choice(tuple(chosen), len(everyone), requests)
+
+
+@dataclass
+class Verification:
+    """Reads rooms as their nicks, each with a token, and compares with the expected intervals.
+
+    ``sent`` are the message ids of this run, which must be there; those of an earlier run of the same log may be.
+    ``wrong`` has a sentence for each nick that reads something else.
+    """
+
+    target: Target
+    sent: frozenset[str]
+    wrong: list[str] = field(default_factory=list)
+    patience: float = PATIENCE
+
+    def __post_init__(self) -> None:
+        self._api = self.target.reader()
+        self._expected: dict[str, frozenset[PresenceKey]] = {}
+        self._until: float | None = None
+        self._lock = threading.Lock()
+
+    def run(self, nicks: Iterable[tuple[Channel, str]], advance: Callable[[int], object]) -> None:
+        """Read as each of ``nicks``.
+
+        Raises:
+            ClientError: a page cannot be read.
+        """
+
+        def check(work: tuple[Channel, str]) -> None:
+            channel, nick = work
+            if trouble := self._check(channel, nick):
+                self.wrong.append(f"{channel.room_id}, {nick}: {trouble}")
+            advance(1)
+
+        in_threads(check, nicks, THREADS)
+        self._api.close()
+
+    def _check(self, channel: Channel, nick: str) -> str:
+        """What is wrong with the items that ``nick`` reads. Missing items may be stored a little later."""
+        api = self._api.signed_in(self.target.signed_in(nick, "chat:read"))
+        while trouble := self._compare(channel, nick, _read(api, channel)):
+            if not trouble.startswith("misses") or not self._may_wait():
+                return trouble
+            time.sleep(1)
+        return ""
+
+    def _may_wait(self) -> bool:
+        with self._lock:
+            if self._until is None:
+                self._until = time.monotonic() + self.patience
+            return time.monotonic() < self._until
+
+    def _compare(self, channel: Channel, nick: str, items: Sequence[dict[str, Any]]) -> str:
+        places = [(str(item["timestamp"]), str(item["messageId"])) for item in items]
+        if any(later <= earlier for later, earlier in pairwise(places)):
+            return "reads pages out of order, or something twice"
+        visible = {event.message_id: event for event in channel.visible(nick)}
+        changes: set[PresenceKey] = set()
+        said: set[str] = set()
+        for item in items:
+            if item["messageType"] in CHANGES:
+                changes.add((item["userId"], item["messageType"], item["timestamp"]))
+            elif not _same(visible.get(item["messageId"]), item):
+                return f"reads {item['messageId']} of {item['timestamp']}, which was not said while they were in"
+            else:
+                said.add(item["messageId"])
+        if missing := (visible.keys() & self.sent) - said:
+            return f"misses {len(missing):,} messages that were said while they were in"
+        expected = {change for change in self._changes(channel) if _within(channel.intervals[nick], change[2])}
+        if changes - expected:
+            return f"reads of {len(changes - expected):,} joins or leaves that there were not while they were in"
+        if expected - changes:
+            return f"misses {len(expected - changes):,} joins or leaves while they were in"
+        return ""
+
+    def _changes(self, channel: Channel) -> frozenset[PresenceKey]:
+        """Every effective join and leave: both ends of all intervals, and the join of this run's reader."""
+        if channel.room_id not in self._expected:
+            found: set[PresenceKey] = {(self.target.reader_id, "JOIN", channel.opened_at)}
+            for user_id, intervals in channel.intervals.items():
+                found |= {(user_id, "JOIN", begin) for begin, _ in intervals}
+                found |= {(user_id, "LEAVE", end) for _, end in intervals if end != OPEN}
+            self._expected[channel.room_id] = frozenset(found)
+        return self._expected[channel.room_id]
+
+
+def _read(api: HttpApi, channel: Channel) -> list[dict[str, Any]]:
+    return [item for page in api.walk_room(channel.room_id, limit=PAGE) for item in page]
+
+
+def _same(event: ChatEvent | None, item: dict[str, Any]) -> bool:
+    return event is not None and (event.timestamp, event.user_id, event.message, event.username) == (
+        item["timestamp"],
+        item["userId"],
+        item["message"],
+        item["username"],
+    )
+
+
+def _within(intervals: Sequence[Interval], timestamp: str) -> bool:
+    return any(begin <= timestamp < end for begin, end in intervals)

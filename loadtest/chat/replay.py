@@ -1,0 +1,203 @@
+"""Replays a conversation or IRC logs into a running stage, reads everything back and prints the checker's verdict.
+
+``python -m loadtest.chat.replay [--messages N] [--log GLOB] [--http-url URL --websocket-url URL [--token-url URL]]``
+
+Without URLs the target is the local stage of this folder. For any other target tokens come from ``--token-url``, or one
+token with the scopes chat:read and events:write from the variable HEADRACE_TOKEN. The exit code is 0 only if everything
+was accepted and is stored once, unchanged and in order.
+"""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from loadtest.chat import chat_generator, display
+from loadtest.chat.irc_import import import_channels
+from loadtest.chat.irc_log import IrcLogError, read_logs
+from loadtest.chat.irc_verification import EXAMPLES, Choice, MessagesOnly, Verification, choose
+from loadtest.chat.replay_plan import Plan, plan_conversation, plan_logs
+from loadtest.chat.replay_sender import ReplaySender
+from loadtest.checker.checker import Checker
+from loadtest.checker.durability_probe import DurabilityProbe
+from loadtest.checker.readback import drain_and_read
+from loadtest.checker.verdict import Verdict
+from loadtest.client.command import exit_code_of
+from loadtest.client.target import Target
+from loadtest.sending.progress import progress_bar
+from localstage.client.errors import ClientError
+from localstage.client.http_api import HttpApi
+
+PAGE = 24
+
+
+@dataclass(frozen=True)
+class ReplayResult:
+    """The result of a replay. ``troubles`` has a sentence for each stream that was not sent completely.
+
+    ``memberships`` is the line about what the nicks of IRC logs can read; ``rights_kept`` is whether it is right.
+    """
+
+    verdict: Verdict
+    troubles: tuple[str, ...]
+    memberships: str = ""
+    rights_kept: bool = True
+
+    @property
+    def exit_code(self) -> int:
+        """0 only if everything was accepted and kept."""
+        return 0 if self.verdict.whole and self.rights_kept and not self.troubles else 1
+
+    def lines(self) -> str:
+        """The last lines: memberships, if there are any, and the checker's line."""
+        return "\n".join(line for line in (self.memberships, self.verdict.line()) if line)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that choose what is replayed; shared with ``loadtest.demo``."""
+    parser.add_argument("--messages", type=_positive, help="how many messages (default 2,000; of logs: all)")
+    parser.add_argument("--log", metavar="GLOB", help="IRC logs to replay instead of the generated conversation")
+    parser.add_argument(
+        "--run", metavar="NAME", help="repeat the generated conversation of that name (20251121-100000)"
+    )
+
+
+def make_plan(arguments: argparse.Namespace) -> Plan:
+    """The plan that ``arguments`` ask for.
+
+    Raises:
+        loadtest.chat.irc_log.IrcLogError: there is no such log, or it is not an IRC log.
+    """
+    if not arguments.log:
+        run = arguments.run or chat_generator.run_name(datetime.now(UTC))
+        try:
+            return plan_conversation(chat_generator.generate(run, arguments.messages or chat_generator.MESSAGES))
+        except ValueError:
+            raise ClientError(f"{run} is not the name of a run; it looks like 20251121-100000") from None
+    paths = [Path(name) for name in glob.glob(arguments.log)]  # noqa: PTH207 - Path.glob takes no absolute pattern
+    if not paths:
+        raise IrcLogError(f"no log matches {arguments.log}")
+    return plan_logs(read_logs(paths), arguments.messages)
+
+
+def replay(plan: Plan, stage: Target, console: Console) -> ReplayResult:
+    """Import, send, read back, and print everything except the last lines, which the caller prints.
+
+    Raises:
+        ClientError: no token, or the history cannot be read.
+    """
+    checker = Checker()
+    reader = stage.reader()
+    probe = DurabilityProbe(reader)
+    console.print(f"replaying {plan.title}: {plan.messages:,} messages of {plan.users:,} users")
+    choice = choose(plan.channels)
+    if plan.channels:
+        with progress_bar(console, "joins, leaves", sum(len(each.changes) for each in plan.channels)) as advance:
+            import_channels(plan.channels, stage, advance)
+    probe.start()
+    with progress_bar(console, "sent", plan.messages) as advance:
+        sender = ReplaySender(plan, stage, checker, probe, advance)
+        seconds = sender.run()
+    durable = probe.finish()
+    read_back(checker, reader, console, plan)
+    verdict = checker.verdict(durable)
+    display.summary(console, _rows(plan, checker, verdict, seconds), checker.errors, verdict)
+    for trouble in sender.troubles[:5]:
+        console.print(trouble, markup=False, style="red")
+    _show_page(plan, reader, console)
+    reader.close()
+    if not plan.channels:
+        return ReplayResult(verdict, tuple(sender.troubles))
+    memberships, rights_kept = read_as_nicks(plan, choice, stage, console)
+    return ReplayResult(verdict, tuple(sender.troubles), memberships, rights_kept)
+
+
+def read_as_nicks(plan: Plan, choice: Choice, stage: Target, console: Console) -> tuple[str, bool]:
+    """Read every room as its nicks; return the line to print, and whether everything was right."""
+    rooms = f"{len(plan.channels):,} room{'' if len(plan.channels) == 1 else 's'}"
+    if not stage.token_url:
+        return f"memberships: {choice.of:,} nicks in {rooms} imported; nobody read as them: no --token-url", True
+    console.print(f"\nreading as {choice.describe()} in {rooms}: {choice.requests:,} pages")
+    sent = frozenset(event.message_id for stream in plan.streams for event in stream.events)
+    verification = Verification(stage, sent)
+    with progress_bar(console, "as nicks", len(choice.nicks)) as advance:
+        verification.run(choice.nicks, advance)
+    wrong = verification.wrong
+    for trouble in wrong[:EXAMPLES]:
+        console.print(trouble, markup=False, style="red", soft_wrap=True)
+    who, did = (f"{len(wrong):,} of {choice.describe()}", "did NOT read") if wrong else (choice.describe(), "read")
+    return f"memberships: {who} in {rooms} {did} exactly what was said while they were in", not wrong
+
+
+def read_back(checker: Checker, reader: HttpApi, console: Console, plan: Plan) -> None:
+    """Wait until everything is stored, then read all rooms with a progress bar."""
+    with progress_bar(console, "read back", plan.messages) as advance:
+        read = 0
+
+        def progress(now: int) -> None:
+            nonlocal read
+            if now > read:
+                advance(now - read)
+                read = now
+
+        drain_and_read(checker, MessagesOnly(reader), progress=progress)
+
+
+def _rows(plan: Plan, checker: Checker, verdict: Verdict, seconds: float) -> dict[str, str]:
+    rate = verdict.accepted / seconds if seconds else 0.0
+    rows = {
+        "rooms": f"{len(checker.rooms()):,}",
+        "users": f"{plan.users:,}",
+        "messages": f"{plan.messages:,}",
+        "sent in": f"{seconds:.1f} s ({rate:,.0f} messages/s over {plan.connections} connections)",
+        "lanes": ", ".join(f"{lane} {count:,}" for lane, count in sorted(checker.lanes.items())) or "none",
+    }
+    if plan.notes:
+        rows["lines read"] = "; ".join(plan.notes)
+    if verdict.unanswered:
+        rows["unanswered"] = f"{verdict.unanswered:,}"
+    return rows
+
+
+def _show_page(plan: Plan, reader: HttpApi, console: Console) -> None:
+    """The newest page of the busiest room."""
+    said = Counter(event.room_id for stream in plan.streams for event in stream.events)
+    for room, _ in said.most_common(1):
+        display.history_page(console, room, reader.room_page(room, limit=PAGE)["items"])
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m loadtest.replay", description=__doc__.splitlines()[0])
+    add_arguments(parser)
+    parser.add_argument("--http-url")
+    parser.add_argument("--websocket-url")
+    parser.add_argument("--token-url")
+    parsed = parser.parse_args(arguments)
+
+    def run() -> int:
+        stage = Target.find(parsed.http_url, parsed.websocket_url, parsed.token_url)
+        result = replay(make_plan(parsed), stage, Console(highlight=False))
+        print(f"\n{result.lines()}")
+        return result.exit_code
+
+    return exit_code_of(run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""The plan of a replay: what is sent over each WebSocket connection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from loadtest.chat.chat_generator import Conversation
+from loadtest.chat.irc_log import Log
+from loadtest.chat.irc_membership import Channel, channel_of
+from loadtest.client.chat_events import ChatEvent, batches
+
+CONNECTIONS_FOR_LOGS = 8
+
+
+@dataclass(frozen=True)
+class ReplayStream:
+    """Events to send in order over one WebSocket, as ``user`` with ``scopes``; ``single`` for one per frame."""
+
+    user: str
+    scopes: tuple[str, ...]
+    events: Sequence[ChatEvent]
+    single: bool
+
+    def frames(self) -> Iterable[Sequence[ChatEvent]]:
+        """The events of each frame."""
+        return ([event] for event in self.events) if self.single else batches(self.events)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A replay. ``permitted`` are events that an earlier replay may have left in the same rooms.
+
+    ``channels`` are rooms with members, to import before the first event is sent.
+    """
+
+    title: str
+    streams: tuple[ReplayStream, ...]
+    connections: int
+    users: int
+    permitted: tuple[ChatEvent, ...] = ()
+    notes: tuple[str, ...] = ()
+    channels: tuple[Channel, ...] = ()
+
+    @property
+    def messages(self) -> int:
+        """How many events are sent."""
+        return sum(len(stream.events) for stream in self.streams)
+
+
+def plan_conversation(talk: Conversation) -> Plan:
+    """A connection and a token for each user, a frame for each message."""
+    said: dict[str, list[ChatEvent]] = {user: [] for user in talk.users}
+    for event in talk.events:
+        said[event.user_id].append(event)
+    streams = tuple(ReplayStream(user, ("chat:write",), events, single=True) for user, events in said.items() if events)
+    return Plan(f"conversation {talk.run}", streams, max(1, len(streams)), len(streams))
+
+
+def plan_logs(logs: Sequence[Log], messages: int | None = None) -> Plan:
+    """A trusted producer for each log, with frames of up to 100 events; a few logs at a time.
+
+    ``messages`` limits how many are sent, counted over all logs in order.
+    """
+    left = messages if messages is not None else sum(len(log.messages) for log in logs)
+    streams: list[ReplayStream] = []
+    permitted: list[ChatEvent] = []
+    channels: list[Channel] = []
+    for log in logs:
+        sent, rest = log.messages[:left], log.messages[left:]
+        left -= len(sent)
+        if sent:
+            streams.append(ReplayStream(f"replay-{log.room_id}", ("events:write",), sent, single=False))
+            permitted.extend(rest)
+            channels.append(channel_of(log))
+    users = len({event.user_id for stream in streams for event in stream.events})
+    kinds = {kind: sum(log.kinds[kind] for log in logs) for log in logs for kind in log.kinds}
+    lines = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items(), key=lambda entry: -entry[1]))
+    title = f"{len(logs)} IRC log{'' if len(logs) == 1 else 's'}"
+    connections = max(1, min(CONNECTIONS_FOR_LOGS, len(streams)))
+    return Plan(title, tuple(streams), connections, users, tuple(permitted), (lines,), tuple(channels))

@@ -1,0 +1,62 @@
+"""Sends the streams of a replay, several at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from loadtest.chat.replay_plan import Plan, ReplayStream
+from loadtest.checker.checker import Checker
+from loadtest.checker.durability_probe import DurabilityProbe
+from loadtest.client.target import Target
+from loadtest.sending.threads import in_threads
+from loadtest.sending.websocket_sender import WebSocketSender
+from localstage.client.errors import ClientError
+
+WINDOW_SINGLE, WINDOW_BATCH = 8, 2
+
+
+@dataclass
+class ReplaySender:
+    """Sends ``plan`` to ``target``; ``advance`` is called with the number of events of each answer.
+
+    ``troubles`` has a sentence for each stream that was not sent completely.
+    """
+
+    plan: Plan
+    target: Target
+    checker: Checker
+    probe: DurabilityProbe
+    advance: Callable[[int], object]
+    troubles: list[str] = field(default_factory=list)
+
+    def run(self) -> float:
+        """Send everything and return the seconds from the first frame to the last answer."""
+        for event in self.plan.permitted:
+            self.checker.permit(event)
+        started = time.perf_counter()
+        in_threads(self._send, self.plan.streams, self.plan.connections)
+        return time.perf_counter() - started
+
+    def _send(self, stream: ReplayStream) -> None:
+        connection = self.target.websocket(stream.user, *stream.scopes)
+        sender = WebSocketSender(
+            connection,
+            self.checker,
+            window=WINDOW_SINGLE if stream.single else WINDOW_BATCH,
+            single=stream.single,
+            on_accepted=self.probe.offer,
+            on_answer=lambda count, _seconds: self.advance(count),
+        )
+        for event in stream.events:
+            self.checker.attempt(event)
+        try:
+            connection.open()
+            for events in stream.frames():
+                sender.send(events)
+            sender.finish()
+        except ClientError as error:
+            self.troubles.append(f"{stream.user}: {error}")
+        finally:
+            connection.close()

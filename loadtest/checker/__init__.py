@@ -1,0 +1,1 @@
+"""Compares what was accepted with what can be read back."""

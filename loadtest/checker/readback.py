@@ -1,0 +1,112 @@
+"""Waits until everything acknowledged is stored and reads it back, over the public API."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+from loadtest.checker.checker import Checker, Item
+from loadtest.client.chat_events import after
+
+TAIL = 50
+POLL = 0.1
+PATIENCE = 30.0
+
+
+class Reader(Protocol):
+    """The part of a client that reading back needs."""
+
+    def walk_room(
+        self, room: str, *, limit: int = 200, start: str | None = None, end: str | None = None
+    ) -> Iterator[list[dict[str, Any]]]:
+        """Yield the pages of ``room`` from newest to oldest, of times from ``start`` to before ``end``."""
+        ...
+
+
+Progress = Callable[[int], object]
+"""Called with the number of items read so far."""
+
+
+def _silent(_: int) -> None:
+    pass
+
+
+def drain_and_read(
+    checker: Checker,
+    reader: Reader,
+    *,
+    patience: float = PATIENCE,
+    progress: Progress = _silent,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> float:
+    """Wait until everything acknowledged is readable, then walk every room once into ``checker``.
+
+    The newest events of each room are polled first, then every room is walked. Returns the time of ``clock`` at which
+    every acknowledged event was readable; an event that the walk missed moves it to when the event was found. After
+    ``patience`` seconds without progress the wait ends, and missing events are lost.
+
+    Raises:
+        localstage.client.errors.ClientError: the history cannot be read.
+    """
+    _await_readable(checker.newest(TAIL), reader, patience, clock, sleep)
+    drained = clock()
+    walk_all(checker, reader, progress)
+    missing = checker.missing()
+    while missing:
+        found_all = _await_readable(missing, reader, patience, clock, sleep)
+        drained = clock()
+        walk_all(checker, reader, progress)
+        before, missing = missing, checker.missing()
+        # Found by its id but still missing: the event is altered, so waiting does not help.
+        if not found_all or missing == before:
+            break
+    return drained
+
+
+def walk_all(checker: Checker, reader: Reader, progress: Progress = _silent) -> None:
+    """Read every room from newest to oldest, page by page, and check the order."""
+    checker.begin_read()
+    count = 0
+    for room in checker.rooms():
+        previous: tuple[str, str] | None = None
+        for page in reader.walk_room(room):
+            for item in page:
+                position = _position(item)
+                if previous is not None and position > previous:
+                    checker.disorder(item)
+                previous = position
+                checker.read(item)
+            count += len(page)
+            progress(count)
+
+
+def _position(item: Item) -> tuple[str, str]:
+    return str(item.get("timestamp")), str(item.get("messageId"))
+
+
+def _await_readable(
+    wanted: Mapping[str, Mapping[str, str]],
+    reader: Reader,
+    patience: float,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> bool:
+    """Poll until every wanted id was seen; return False after ``patience`` seconds without a new one."""
+    left = {room: dict(events) for room, events in wanted.items() if events}
+    deadline = clock() + patience
+    while True:
+        for room, events in list(left.items()):
+            pages = reader.walk_room(room, start=min(events.values()), end=after(max(events.values())))
+            seen = {item.get("messageId") for page in pages for item in page}
+            if found := seen & events.keys():
+                deadline = clock() + patience
+            left[room] = {key: value for key, value in events.items() if key not in found}
+            if not left[room]:
+                del left[room]
+        if not left:
+            return True
+        if clock() >= deadline:
+            return False
+        sleep(POLL)

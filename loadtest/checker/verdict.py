@@ -1,0 +1,75 @@
+"""The result of a run: counts of events, and latencies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+def percentile(sorted_values: Sequence[float], fraction: float) -> float | None:
+    """The smallest value that at least ``fraction`` of all values do not exceed; ``None`` without values."""
+    if not sorted_values:
+        return None
+    rank = -(-len(sorted_values) * fraction // 1)
+    return sorted_values[max(0, min(len(sorted_values), int(rank)) - 1)]
+
+
+def milliseconds(seconds: float | None) -> str:
+    """``12ms``; ``-`` when nothing was measured."""
+    return "-" if seconds is None else f"{max(1, round(seconds * 1000))}ms"
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Seconds; ``None`` when nothing was measured."""
+
+    p50: float | None
+    p99: float | None
+
+    @classmethod
+    def of(cls, seconds: Iterable[float]) -> Latency:
+        """The percentiles of ``seconds``."""
+        ordered = sorted(seconds)
+        return cls(percentile(ordered, 0.50), percentile(ordered, 0.99))
+
+    def __str__(self) -> str:
+        return f"p50={milliseconds(self.p50)} p99={milliseconds(self.p99)}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of a checker. Counts are of events; ``examples`` name a few of each fault.
+
+    ``stored`` counts the attempted events that were read back unchanged. ``unanswered`` were neither acknowledged nor
+    refused. ``disordered`` counts items out of (time, id) order.
+    """
+
+    attempted: int
+    accepted: int
+    stored: int
+    lost: int
+    unexpected: int
+    duplicated: int
+    refused: int
+    unanswered: int
+    disordered: int
+    acks: Latency
+    durable: Latency
+    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> bool:
+        """True when no accepted event is lost, duplicated or out of order, and none is unexpected."""
+        return not (self.lost or self.unexpected or self.duplicated or self.disordered)
+
+    @property
+    def whole(self) -> bool:
+        """True when, in addition, everything attempted was accepted."""
+        return self.kept and self.accepted == self.attempted
+
+    def line(self) -> str:
+        """The last line of every run."""
+        return (
+            f"accepted={self.accepted} stored={self.stored} lost={self.lost} unexpected={self.unexpected} "
+            f"duplicated={self.duplicated} acks {self.acks} durable {self.durable}"
+        )

@@ -1,0 +1,170 @@
+"""A local stage as a child process: started if none runs here, and stopped at the end."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from loadtest.client.target import Target
+from localstage.client.errors import ClientError
+from localstage.client.running_stage import ROOT, stage_file
+
+COMMAND = (sys.executable, "-m", "localstage", "up")
+READY_WITHIN = 600.0  # the first start installs packages
+STOPPED_WITHIN = 25.0
+POLL = 0.1
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PR_SET_PDEATHSIG = 1
+
+
+class StageFailed(ClientError):
+    """The stage did not start, or ended; the message is its last line."""
+
+
+class StageProcess:
+    """``localstage up`` in a separate session, so that Ctrl-C reaches only the parent, which then stops it.
+
+    Its lines go to ``echo``. On Linux it gets SIGTERM when the parent ends for any reason.
+    """
+
+    def __init__(
+        self, echo: Callable[[str], object], command: Sequence[str] = COMMAND, file: Path | None = None
+    ) -> None:
+        self._echo = echo
+        self._command = command
+        self._stage_file = file or stage_file()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._last_line = ""
+        # A file, because a stage whose parent was killed could not write to a pipe.
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        self._offset = 0
+        self._rest = b""
+
+    def start(self) -> Target:
+        """Start and wait until the stage is ready.
+
+        Raises:
+            StageFailed: it ended, or was not ready within ten minutes.
+        """
+        parent = os.getpid()
+        libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+        def end_with_parent() -> None:
+            if libc is not None:
+                libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+                if os.getppid() != parent:  # the parent ended before the call
+                    os._exit(1)
+
+        self._process = subprocess.Popen(
+            self._command,
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=self._output,
+            stderr=self._output,
+            start_new_session=True,
+            preexec_fn=end_with_parent,
+        )
+        deadline = time.monotonic() + READY_WITHIN
+        while time.monotonic() < deadline:
+            self.check()
+            ready = Target.running(self._stage_file)
+            if ready is not None:
+                return ready
+            time.sleep(POLL)
+        raise StageFailed(f"the stage was not ready within {READY_WITHIN:.0f} s")
+
+    def check(self) -> None:
+        """Pass the new lines of the stage to ``echo``.
+
+        Raises:
+            StageFailed: it has ended.
+        """
+        ended = self._process is not None and self._process.poll() is not None
+        self._pass_on()
+        if ended:
+            raise StageFailed(self._last_line.removeprefix("headrace: ") or "the stage ended without a word")
+
+    def stop(self) -> None:
+        """Stop the stage; kill it after 25 s. Ctrl-C does not interrupt this."""
+        if self._process is None or self._process.poll() is not None:
+            return
+        with uninterrupted():
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(STOPPED_WITHIN)
+            except subprocess.TimeoutExpired:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+
+    def close(self) -> None:
+        """Stop the stage and close its output."""
+        self.stop()
+        self._output.close()
+
+    def _pass_on(self) -> None:
+        while chunk := os.pread(self._output.fileno(), 65536, self._offset):
+            self._offset += len(chunk)
+            *lines, self._rest = (self._rest + chunk).split(b"\n")
+            for line in lines:
+                self._last_line = line.decode("utf-8", "replace").rstrip() or self._last_line
+                self._echo(self._last_line)
+
+
+@contextmanager
+def stage(echo: Callable[[str], object]) -> Iterator[tuple[Target, StageProcess | None]]:
+    """Yield the stage that runs here, or start one for this block and stop it at the end.
+
+    Raises:
+        StageFailed: none runs and none could be started.
+    """
+    running = Target.running()
+    if running is not None:
+        with interruptible():
+            yield running, None
+        return
+    process = StageProcess(echo)
+    with interruptible():
+        try:
+            yield process.start(), process
+        finally:
+            process.close()
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let SIGINT, SIGTERM and SIGHUP end the block as Ctrl-C does, so that its ``finally`` clauses run.
+
+    SIGINT too, because a program that a script starts in the background inherits it ignored.
+    """
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    with _handling(interrupt):
+        yield
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ignore SIGINT, SIGTERM and SIGHUP during the block, which cleans up."""
+    with _handling(signal.SIG_IGN):
+        yield
+
+
+@contextmanager
+def _handling(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in ENDING}
+    try:
+        yield
+    finally:
+        for number, previous in before.items():
+            signal.signal(number, previous)

@@ -1,0 +1,1 @@
+"""Sends events over HTTP and WebSocket until each is accepted or refused."""

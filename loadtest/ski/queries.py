@@ -1,0 +1,125 @@
+"""Runs every query of the ski stream and compares each answer with the rides that were sent."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from loadtest.checker.findings import Findings, settled
+from loadtest.sending.threads import in_threads
+from loadtest.ski.rides import SEASON, ResortDay, Ride, Season
+from localstage.client.http_api import HttpApi
+
+CLIENTS = 16
+PATIENCE = 60.0
+"""Seconds until a resort's day must be complete: answers contain what was stored 20 s before."""
+SAMPLED_SKIERS = 300
+"""Skiers for whom every query runs. For all others only the lifts of every day are compared."""
+SAMPLED_LIFTS = 5
+
+
+class SkiQueries:
+    """Queries ``season``, whose rides were all accepted. Lost and unexpected rides are found per skier.
+
+    ``patience`` is how many seconds a resort's day may take to be complete; ``pause`` sleeps.
+    """
+
+    def __init__(
+        self,
+        api: HttpApi,
+        season: Season,
+        *,
+        patience: float = PATIENCE,
+        pause: Callable[[float], object] = time.sleep,
+    ) -> None:
+        self._api = api
+        self._season = season
+        self._patience = patience
+        self._pause = pause
+        self.findings = Findings()
+        self._days = season.by_day()
+        self._skiers = season.by_skier()
+        chance = random.Random(season.name)
+        self._sample = set(chance.sample(sorted(self._skiers), min(SAMPLED_SKIERS, len(self._skiers))))
+
+    @property
+    def subjects(self) -> int:
+        """How many resorts, days and skiers are queried."""
+        return len(self._season.resorts) + len(self._days) + len(self._skiers)
+
+    def run(self, advance: Callable[[int], object]) -> Findings:
+        """Run every query; call ``advance`` after each subject.
+
+        Raises:
+            HttpError: a query is not answered.
+        """
+        listed = {each["resortID"] for each in self._api.get("/resorts")["resorts"]}
+        self.findings.check("resorts", "", listed.issuperset(self._season.resorts), True)
+
+        def ask(query: Callable[[], None]) -> None:
+            query()
+            advance(1)
+
+        # Two days at a time: the first query of a day reads the whole day from the table.
+        in_threads(ask, [partial(self._day, *key, day) for key, day in sorted(self._days.items())], 2)
+        others = [partial(self._resort, resort) for resort in self._season.resorts]
+        others += [partial(self._skier, skier, rides) for skier, rides in self._skiers.items()]
+        in_threads(ask, others, CLIENTS)
+        return self.findings
+
+    def _resort(self, resort: int) -> None:
+        found = self._api.get(f"/resorts/{resort}/seasons")
+        self.findings.check("seasons of a resort", str(resort), found, {"seasons": [str(SEASON)]})
+
+    def _day(self, resort: int, day: int, seen: ResortDay) -> None:
+        place, subject = f"/resorts/{resort}/seasons/{SEASON}", f"{resort}, day {day}"
+        hours = [{"hour": hour, "rides": seen.hours[hour]} for hour in range(24)]
+        found = settled(lambda: self._api.get(f"{place}/days/{day}/hours")["hours"], hours, self._patience, self._pause)
+        self.findings.check("rides per hour", subject, found, hours)
+        skiers = self._api.get(f"{place}/day/{day}/skiers")["numSkiers"]
+        self.findings.check("unique skiers", subject, skiers, len(seen.skiers))
+        for lift in sorted(seen.lifts)[:SAMPLED_LIFTS]:
+            answer = self._api.get(f"{place}/days/{day}/lifts/{lift}")
+            self.findings.check("rides on a lift", f"{subject}, lift {lift}", answer["rides"], seen.lifts[lift])
+
+    def _skier(self, skier: int, rides: Sequence[Ride]) -> None:
+        days: dict[int, list[Ride]] = {}
+        for ride in rides:
+            days.setdefault(ride.day, []).append(ride)
+        expected = [
+            {"dayID": day, "vertical": _vertical(ridden), "lifts": [ride.lift for ride in ridden]}
+            for day, ridden in days.items()
+        ]
+        found = self._api.get(f"/skiers/seasons/{SEASON}/skiers/{skier}")
+        self.findings.check("days skied in a season", str(skier), found["days"], expected)
+        self.findings.account(_lifts(found["days"]), _lifts(expected))
+        if skier in self._sample:
+            self._sampled_skier(skier, days)
+
+    def _sampled_skier(self, skier: int, days: Mapping[int, Sequence[Ride]]) -> None:
+        resort = next(iter(days.values()))[0].resort
+        total = sum(_vertical(rides) for rides in days.values())
+        found = self._api.get(f"/skiers/{skier}/vertical", {"resort": str(resort)})["resorts"]
+        expected = [{"resortID": resort, "seasonID": str(SEASON), "totalVert": total}]
+        self.findings.check("vertical of a season", str(skier), found, expected)
+        for day, rides in days.items():
+            subject = f"{skier}, day {day}"
+            value = self._api.get_value(rides[0].path())
+            self.findings.check("vertical of a day", subject, value, _vertical(rides))
+            answer = self._api.get(f"/skiers/seasons/{SEASON}/days/{day}/skiers/{skier}")
+            lifts = [(each["time"], each["resortID"], each["liftID"]) for each in answer["rides"]]
+            self.findings.check(
+                "lifts of a day", subject, lifts, [(ride.time, ride.resort, ride.lift) for ride in rides]
+            )
+
+
+def _vertical(rides: Sequence[Ride]) -> int:
+    return sum(10 * ride.lift for ride in rides)
+
+
+def _lifts(days: Sequence[Mapping[str, Any]]) -> Counter[tuple[int, int]]:
+    return Counter((int(day["dayID"]), int(lift)) for day in days for lift in day["lifts"])

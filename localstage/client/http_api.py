@@ -1,0 +1,151 @@
+"""A blocking client of the HTTP API."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import urllib3
+
+from localstage.client.errors import UNREACHABLE, HttpError
+from localstage.client.retry import backoff
+
+ATTEMPTS = 6
+
+
+class HttpApi:
+    """The HTTP API over a pool of ``connections`` connections, shared by threads. Times are seconds."""
+
+    def __init__(
+        self, url: str, token: Callable[[], str] | None = None, *, timeout: float = 15.0, connections: int = 8
+    ) -> None:
+        self._url = url.rstrip("/")
+        self._token = token
+        self._pool = urllib3.PoolManager(
+            num_pools=2, maxsize=connections, timeout=urllib3.Timeout(total=timeout), retries=False, block=True
+        )
+
+    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """POST ``body`` once: only the caller knows whether the request is idempotent.
+
+        Raises:
+            HttpError: not a 2xx, or not reachable.
+        """
+        return _object(self._request("POST", path, json.dumps(body, ensure_ascii=False).encode()))
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """GET; repeated while the error is retryable.
+
+        Raises:
+            HttpError: not a 2xx after six attempts.
+        """
+        return _object(self._repeat("GET", f"{path}?{urlencode(query)}" if query else path, None))
+
+    def get_value(self, path: str) -> Any:
+        """GET an answer that is not an object; repeated like :meth:`get`."""
+        return self._repeat("GET", path, None)
+
+    def put(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """PUT ``body``, which is idempotent; repeated like :meth:`get`."""
+        return _object(self._repeat("PUT", path, json.dumps(body, ensure_ascii=False).encode()))
+
+    def delete(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """DELETE with ``body``; repeated like :meth:`get`."""
+        return _object(self._repeat("DELETE", path, json.dumps(body, ensure_ascii=False).encode()))
+
+    def signed_in(self, token: Callable[[], str]) -> HttpApi:
+        """The same API with another token, over the same connections. Close one of the two."""
+        other = copy.copy(self)
+        other._token = token
+        return other
+
+    def _repeat(self, method: str, target: str, body: bytes | None) -> Any:
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return self._request(method, target, body)
+            except HttpError as error:
+                if not error.retryable or attempt == ATTEMPTS:
+                    raise
+                time.sleep(backoff(attempt, error.retry_after))
+        raise AssertionError("unreachable")
+
+    def room_page(
+        self, room: str, *, limit: int = 20, before: str = "", start: str | None = None, end: str | None = None
+    ) -> dict[str, Any]:
+        """One page of a room's history, newest first: from ``start`` to before ``end``, behind cursor ``before``."""
+        return self._page(_room_path(room), {"limit": str(limit), "before": before, **_window(start, end)})
+
+    def walk_room(
+        self, room: str, *, limit: int = 200, start: str | None = None, end: str | None = None
+    ) -> Iterator[list[dict[str, Any]]]:
+        """Yield the items of every page of a room's history, as :meth:`walk` does."""
+        return self.walk(_room_path(room), limit=limit, **_window(start, end))
+
+    def walk(self, path: str, *, limit: int = 200, **query: str) -> Iterator[list[dict[str, Any]]]:
+        """Yield the items of every page from newest to oldest, by ``before=next``.
+
+        Raises:
+            HttpError: a page cannot be read, or a cursor is repeated (code ``bad_page``).
+        """
+        before = ""
+        while True:
+            page = self._page(path, {**query, "limit": str(limit), "before": before})
+            yield page["items"]
+            if not page["hasMore"]:
+                return
+            if not page["next"] or page["next"] == before:
+                raise HttpError(200, "bad_page", "a page says hasMore, but its cursor leads nowhere")
+            before = page["next"]
+
+    def _page(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
+        return self.get(path, {name: value for name, value in query.items() if value})
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._pool.clear()
+
+    def _request(self, method: str, target: str, body: bytes | None) -> Any:
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        if self._token is not None:
+            headers["Authorization"] = f"Bearer {self._token()}"
+        try:
+            answer = self._pool.request(method, self._url + target, body=body, headers=headers)
+        except urllib3.exceptions.HTTPError as error:
+            raise HttpError(0, UNREACHABLE, f"{self._url} does not answer ({type(error).__name__})") from None
+        try:
+            content = json.loads(answer.data) if answer.data else {}
+        except ValueError:
+            content = {}
+        if 200 <= answer.status < 300:
+            return content
+        raise _http_error(answer, content)
+
+
+def _room_path(room: str) -> str:
+    return f"/rooms/{quote(room, safe='')}/messages"
+
+
+def _window(start: str | None, end: str | None) -> dict[str, str]:
+    return {"from": start or "", "to": end or ""}
+
+
+def _object(content: Any) -> dict[str, Any]:
+    if not isinstance(content, dict):
+        raise HttpError(200, "bad_answer", "an answer came that is no object")
+    return content
+
+
+def _http_error(answer: urllib3.BaseHTTPResponse, content: Any) -> HttpError:
+    known = content.get("error") if isinstance(content, dict) else None
+    error = known if isinstance(known, dict) else {}
+    retry_after = answer.headers.get("Retry-After", "")
+    return HttpError(
+        answer.status,
+        str(error.get("code", answer.status)),
+        str(error.get("message", "no reason given")),
+        float(retry_after) if retry_after.isdigit() else None,
+    )

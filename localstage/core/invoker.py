@@ -1,0 +1,37 @@
+"""How triggers and APIs invoke functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """The result of one invocation.
+
+    ``payload`` is the function's JSON result, or Lambda's error object when ``error`` is set.
+    ``error`` is ``None``, ``"Unhandled"`` (raised, exited, out of memory) or ``"TimedOut"``.
+    """
+
+    payload: bytes
+    error: str | None = None
+    cold: bool = False
+    seconds: float = 0.0
+
+
+class Functions(Protocol):
+    """Runs functions by logical id."""
+
+    async def invoke(self, function_id: str, event: bytes, *, dedicated_to: str | None = None) -> Invocation:
+        """Run one event and return its result. A function's failure is a result too, not an exception.
+
+        ``dedicated_to`` is the id of an event source mapping that has one environment for its events alone, as a
+        RabbitMQ mapping does. Without it the function's shared environments serve the event, up to its concurrency
+        limit.
+
+        Raises:
+            KeyError: no such function.
+            localstage.core.errors.StageError: the stage is stopping, or the environment could not be started.
+        """
+        ...

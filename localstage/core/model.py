@@ -1,0 +1,242 @@
+"""The model of a template: what a stage has to run.
+
+``localstage.template`` builds a :class:`StageModel`; every other module of the stage only reads it.
+Ids are the template's logical ids, times are seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer version; ``requirements`` names what must be installed beside ``content``, if anything."""
+
+    id: str
+    content: Path
+    requirements: Path | None
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function as Lambda would run it. ``environment`` is fully resolved."""
+
+    id: str
+    name: str
+    code: Path
+    handler: str
+    timeout: float
+    memory: int
+    environment: Mapping[str, str]
+    layers: tuple[Layer, ...]
+    reserved_concurrency: int | None = None
+
+
+@dataclass(frozen=True)
+class Throttle:
+    """API Gateway's token bucket: ``rate`` requests per second, ``burst`` at once."""
+
+    rate: float
+    burst: int
+
+
+@dataclass(frozen=True)
+class JwtAuthorizer:
+    """An HTTP API's JWT authorizer; ``identity_source`` such as ``$request.header.Authorization``."""
+
+    id: str
+    issuer: str
+    audience: tuple[str, ...]
+    identity_source: str
+
+
+@dataclass(frozen=True)
+class Cors:
+    """An HTTP API's CORS configuration."""
+
+    allow_origins: tuple[str, ...] = ()
+    allow_methods: tuple[str, ...] = ()
+    allow_headers: tuple[str, ...] = ()
+    expose_headers: tuple[str, ...] = ()
+    max_age: int | None = None
+    allow_credentials: bool = False
+
+
+@dataclass(frozen=True)
+class HttpRoute:
+    """``key`` is ``METHOD /path/{param}``, ``ANY /path``, a greedy ``/{proxy+}``, or ``$default``."""
+
+    key: str
+    function_id: str
+    authorizer_id: str | None
+    scopes: tuple[str, ...] = ()
+    timeout: float = 30.0
+    throttle: Throttle | None = None
+
+
+@dataclass(frozen=True)
+class HttpApi:
+    """An HTTP API with payload format 2.0."""
+
+    id: str
+    stage: str
+    routes: tuple[HttpRoute, ...]
+    authorizers: Mapping[str, JwtAuthorizer]
+    cors: Cors | None
+    throttle: Throttle | None = None
+
+
+@dataclass(frozen=True)
+class WebSocketRoute:
+    """``key`` is ``$connect``, ``$disconnect``, ``$default`` or an action; ``two_way`` sends the answer back."""
+
+    key: str
+    function_id: str
+    two_way: bool
+    timeout: float = 29.0
+    throttle: Throttle | None = None
+
+
+@dataclass(frozen=True)
+class WebSocketAuthorizer:
+    """A REQUEST authorizer on ``$connect``; sources such as ``route.request.header.Sec-WebSocket-Protocol``."""
+
+    function_id: str
+    identity_sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class WebSocketApi:
+    """A WebSocket API; ``selection`` such as ``$request.body.action``."""
+
+    id: str
+    stage: str
+    selection: str
+    routes: Mapping[str, WebSocketRoute]
+    authorizer: WebSocketAuthorizer | None
+    throttle: Throttle | None = None
+
+
+@dataclass(frozen=True)
+class RabbitMqMapping:
+    """A RabbitMQ event source mapping: one environment; after an error the whole batch is requeued.
+
+    ``window`` is ``None`` for Lambda's default of 0.5 s, else whole seconds from 0 to 300.
+    """
+
+    id: str
+    function_id: str
+    broker_id: str
+    queue: str
+    vhost: str
+    batch_size: int
+    window: int | None
+    enabled: bool = True
+
+
+@dataclass(frozen=True)
+class SqsMapping:
+    """An SQS event source mapping on the queue with logical id ``queue_id``."""
+
+    id: str
+    function_id: str
+    queue_id: str
+    batch_size: int
+    window: int
+    maximum_concurrency: int | None
+    partial_response: bool
+    enabled: bool = True
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """``expression`` is ``rate(…)`` or ``cron(…)``; ``input`` replaces the scheduled event when given."""
+
+    id: str
+    function_id: str
+    expression: str
+    input: str | None = None
+    enabled: bool = True
+
+
+@dataclass(frozen=True)
+class Table:
+    """``definition`` holds CreateTable's arguments (without capacity extras no emulator knows)."""
+
+    id: str
+    name: str
+    definition: Mapping[str, Any]
+    ttl_attribute: str | None
+
+
+@dataclass(frozen=True)
+class Queue:
+    """``attributes`` are CreateQueue's; ``dead_letter_id`` is the logical id of the queue it redrives to."""
+
+    id: str
+    name: str
+    attributes: Mapping[str, str]
+    dead_letter_id: str | None
+    max_receive_count: int | None
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A secret with its resolved value. Never logged: ``value`` is left out of ``repr``."""
+
+    id: str
+    name: str
+    arn: str
+    value: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Broker:
+    """An Amazon MQ broker for RabbitMQ and its one administrator."""
+
+    id: str
+    arn: str
+    username: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Cache:
+    """An ElastiCache serverless cache."""
+
+    id: str
+    engine: str
+
+
+@dataclass(frozen=True)
+class CustomResource:
+    """A resource that a function makes: invoked with CloudFormation's Create or Update event at start."""
+
+    id: str
+    type: str
+    function_id: str
+    properties: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class StageModel:
+    """All that one template declares, keyed by logical id."""
+
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    http_apis: Mapping[str, HttpApi] = field(default_factory=dict)
+    websocket_apis: Mapping[str, WebSocketApi] = field(default_factory=dict)
+    rabbitmq_mappings: Mapping[str, RabbitMqMapping] = field(default_factory=dict)
+    sqs_mappings: Mapping[str, SqsMapping] = field(default_factory=dict)
+    schedules: Mapping[str, Schedule] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    queues: Mapping[str, Queue] = field(default_factory=dict)
+    secrets: Mapping[str, Secret] = field(default_factory=dict)
+    brokers: Mapping[str, Broker] = field(default_factory=dict)
+    caches: Mapping[str, Cache] = field(default_factory=dict)
+    user_pools: tuple[str, ...] = ()
+    custom_resources: Mapping[str, CustomResource] = field(default_factory=dict)
+    outputs: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,62 @@
+"""Request ids, API ids, trace ids and times in the forms that API Gateway writes into its events."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import time
+from datetime import UTC, datetime
+
+ACCOUNT_ID = "123456789012"
+REGION = "us-east-1"
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def new_id() -> str:
+    """Return a random id as AWS gives to requests, messages and connections: 15 characters and one ``=``."""
+    return base64.urlsafe_b64encode(os.urandom(11)).decode("ascii")
+
+
+def api_id(logical_id: str) -> str:
+    """Return the id of an API: ten lower-case characters, the same at every start."""
+    number = int.from_bytes(hashlib.sha256(logical_id.encode()).digest()[:8], "big")
+    digits = []
+    for _ in range(10):
+        number, digit = divmod(number, 36)
+        digits.append(_BASE36[digit])
+    return "".join(digits)
+
+
+def trace_id() -> str:
+    """Return a value for the ``X-Amzn-Trace-Id`` header."""
+    return f"Root=1-{int(time.time()):08x}-{os.urandom(12).hex()}"
+
+
+class Clock:
+    """The wall clock. Every event needs the access-log form of the current second, so it is cached."""
+
+    def __init__(self) -> None:
+        self._second = -1
+        self._text = ""
+
+    def now(self) -> tuple[int, str]:
+        """Return epoch milliseconds, and the time as ``09/Feb/2024:18:23:28 +0000``."""
+        millis = time.time_ns() // 1_000_000
+        second = millis // 1000
+        if second != self._second:
+            self._second, self._text = second, _access_log_time(second)
+        return millis, self._text
+
+
+def _access_log_time(second: int) -> str:
+    # strftime's %b follows the locale, AWS does not.
+    at = datetime.fromtimestamp(second, UTC)
+    return f"{at.day:02d}/{_MONTHS[at.month - 1]}/{at.year}:{at.hour:02d}:{at.minute:02d}:{at.second:02d} +0000"
+
+
+def iso_time(millis: int) -> str:
+    """Return epoch milliseconds as ISO 8601 in UTC, to the millisecond."""
+    return datetime.fromtimestamp(millis / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

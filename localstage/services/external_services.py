@@ -1,0 +1,143 @@
+"""Services that run outside the stage: named by URL, checked, never started or stopped by the stage."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from localstage.core.errors import ServiceError
+from localstage.services import redis
+from localstage.services.amqp import LoginRefused, log_in
+
+AWS = "aws"
+"""As a URL: the real service, in the account of the user's own credentials."""
+_CONNECT_SECONDS = 5.0
+_STATUS_SECONDS = 2.0
+
+Check = Callable[[], Awaitable[object]]
+"""Checks that a service answers; raises ServiceError if it does not."""
+
+
+@dataclass(frozen=True)
+class ServiceUrls:
+    """URLs of external services; ``None`` means that the stage starts its own."""
+
+    rabbitmq: str | None = field(default=None, repr=False)
+    redis: str | None = None
+    dynamodb: str | None = None
+    sqs: str | None = None
+    secrets_manager: str | None = None
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str]) -> ServiceUrls:
+        """Read ``LOCALSTAGE_…_URL``; empty means not set."""
+        names = ("rabbitmq", "redis", "dynamodb", "sqs", "secrets_manager")
+        return cls(**{name: environ.get(f"LOCALSTAGE_{name.upper()}_URL") or None for name in names})
+
+
+@dataclass(frozen=True)
+class BrokerAccess:
+    """A broker's URL, without credentials in it, and the user to log in as."""
+
+    url: str
+    username: str
+    password: str = field(repr=False)
+
+
+def host_and_port(url: SplitResult, variable: str, default: int) -> tuple[str, int]:
+    """Return what a URL points to.
+
+    Raises:
+        ServiceError: it has no host, or its port is no number.
+    """
+    try:
+        host, port = url.hostname, url.port
+    except ValueError:
+        host, port = None, None
+    if not host:
+        raise ServiceError(f"{variable} is not a URL with a host; write it like {_EXAMPLES[variable]}.")
+    return host, port or default
+
+
+_EXAMPLES = {
+    "LOCALSTAGE_RABBITMQ_URL": "amqp://user:password@127.0.0.1:5672",
+    "LOCALSTAGE_REDIS_URL": "redis://127.0.0.1:6379",
+    "LOCALSTAGE_DYNAMODB_URL": "http://127.0.0.1:8000",
+    "LOCALSTAGE_SQS_URL": "http://127.0.0.1:9324",
+    "LOCALSTAGE_SECRETS_MANAGER_URL": "http://127.0.0.1:4566",
+}
+
+
+async def check_rabbitmq(url: str, username: str, password: str) -> BrokerAccess:
+    """Log in to a running broker; credentials in the URL win over those given.
+
+    Raises:
+        ServiceError: it does not answer, or refuses the user.
+    """
+    variable, parts = "LOCALSTAGE_RABBITMQ_URL", urlsplit(url)
+    secure = parts.scheme == "amqps"
+    host, port = host_and_port(parts, variable, 5671 if secure else 5672)
+    if parts.username is not None:
+        username, password = unquote(parts.username), unquote(parts.password or "")
+    tls = ssl.create_default_context() if secure else None
+    try:
+        await asyncio.wait_for(log_in(host, port, username, password, tls=tls), _CONNECT_SECONDS)
+    except LoginRefused:
+        raise ServiceError(f"The RabbitMQ of {variable} at {host}:{port} refuses the user {username}.") from None
+    except (OSError, EOFError, TimeoutError) as error:
+        raise _unreachable("RabbitMQ", variable, host, port) from error
+    path = "" if parts.path in ("", "/") else parts.path
+    return BrokerAccess(f"{parts.scheme}://{_join(host, port)}{path}", username, password)
+
+
+async def check_redis(url: str) -> tuple[str, int]:
+    """Ask a running Redis or Valkey for its cluster state; returns host and port.
+
+    Raises:
+        ServiceError: it does not answer, or it is not a cluster.
+    """
+    variable = "LOCALSTAGE_REDIS_URL"
+    host, port = host_and_port(urlsplit(url), variable, 6379)
+    try:
+        await asyncio.wait_for(redis.command(host, port, "CLUSTER INFO"), _CONNECT_SECONDS)
+    except (OSError, EOFError, TimeoutError) as error:
+        raise _unreachable("Redis", variable, host, port) from error
+    return host, port
+
+
+async def check_http(title: str, variable: str, url: str) -> str:
+    """Open a connection to a running emulator; returns its URL, or ``""`` for the real service (``aws``).
+
+    Raises:
+        ServiceError: nothing listens there.
+    """
+    if url == AWS:
+        return ""
+    parts = urlsplit(url)
+    host, port = host_and_port(parts, variable, 443 if parts.scheme == "https" else 80)
+    try:
+        _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), _CONNECT_SECONDS)
+    except (OSError, TimeoutError) as error:
+        raise _unreachable(title, variable, host, port) from error
+    writer.close()
+    return url
+
+
+async def answers(check: Check) -> bool:
+    """Return whether an external service still answers; takes at most about two seconds."""
+    try:
+        await asyncio.wait_for(check(), _STATUS_SECONDS)
+    except (ServiceError, TimeoutError):
+        return False
+    return True
+
+
+def _unreachable(title: str, variable: str, host: str, port: int) -> ServiceError:
+    return ServiceError(f"{title} does not answer at {host}:{port}, where {variable} points; start it or unset that.")
+
+
+def _join(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

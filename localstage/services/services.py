@@ -1,0 +1,252 @@
+"""All services of a stage: starts those that are not named by URL, watches and stops them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from localstage.core.errors import ServiceError
+from localstage.services import external_services, install
+from localstage.services.aws import Aws
+from localstage.services.dynamodb import DynamoDb
+from localstage.services.guardian import Guardian
+from localstage.services.ports import Ports
+from localstage.services.rabbitmq import RabbitMq
+from localstage.services.redis import Redis
+from localstage.services.service import HOST, Service
+
+log = logging.getLogger("localstage.services")
+
+LOCK = "guardian.lock"
+"""The guardian holds this lock until the last service has ended, also after the stage was killed."""
+
+_ROOM_NEEDED = 200_000_000
+"""Bytes that must be free on the disk before anything is started."""
+
+Programs = asyncio.Task[Mapping[install.Program, Path]]
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """Where the services are. An empty URL means the real AWS service.
+
+    ``amqp_url`` has no credentials in it; ``broker_username`` and ``broker_password`` are those given to
+    ``Services``, unless ``LOCALSTAGE_RABBITMQ_URL`` names others.
+    """
+
+    amqp_url: str
+    redis_host: str
+    redis_port: int
+    dynamodb_url: str
+    sqs_url: str
+    secrets_manager_url: str
+    broker_username: str
+    broker_password: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class ServiceStatus:
+    """One line of ``status``; ``pid`` is ``None`` for a service that the stage did not start."""
+
+    name: str
+    pid: int | None
+    url: str
+    healthy: bool
+
+
+class Services:
+    """The services of one stage. Their data is in ``state_dir/services``, installed packages are in ``state_dir``."""
+
+    def __init__(
+        self, state_dir: Path, *, broker_username: str, broker_password: str, environ: Mapping[str, str]
+    ) -> None:
+        self._state = state_dir.resolve()
+        self._folder = self._state / "services"
+        self._username = broker_username
+        self._password = broker_password
+        self._environ = environ
+        self._urls = external_services.ServiceUrls.from_environment(environ)
+        self._guardian = Guardian(self._folder / LOCK)
+        self._ports = Ports(self._folder / "ports.json")
+        self._started: list[Service] = []
+        self._named: list[tuple[ServiceStatus, external_services.Check]] = []
+        self._stopping = False
+
+    async def start(self) -> Endpoints:
+        """Start every service that is not named by URL, in parallel, and return when all answer.
+
+        Raises:
+            MissingProgram: a program is missing and cannot be installed from here.
+            ServiceError: one did not start, an external one does not answer, or the disk is full.
+        """
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if shutil.disk_usage(self._folder).free < _ROOM_NEEDED:
+            raise ServiceError(
+                f"The disk of {self._state} is full: the services need at least {_ROOM_NEEDED // 1_000_000} MB; "
+                "make room and start again."
+            )
+        try:
+            await self._guardian.start()
+            async with asyncio.TaskGroup() as group:
+                programs = group.create_task(self._programs())
+                broker = group.create_task(self._broker(programs))
+                cache = group.create_task(self._cache(programs))
+                dynamodb = group.create_task(self._dynamodb())
+                aws = group.create_task(self._aws())
+        except BaseExceptionGroup as failures:
+            await self.stop()
+            raise _first(failures) from None
+        except BaseException:
+            await self.stop()
+            raise
+        access, (host, port), (sqs, secrets_manager) = broker.result(), cache.result(), aws.result()
+        return Endpoints(
+            amqp_url=access.url,
+            redis_host=host,
+            redis_port=port,
+            dynamodb_url=dynamodb.result(),
+            sqs_url=sqs,
+            secrets_manager_url=secrets_manager,
+            broker_username=access.username,
+            broker_password=access.password,
+        )
+
+    async def stop(self) -> None:
+        """Stop all started services gracefully, in parallel. May be called after a partial start, and again."""
+        self._stopping = True
+        await asyncio.gather(*(service.stop() for service in self._started))
+        await self._guardian.stop()
+
+    async def status(self) -> list[ServiceStatus]:
+        """Return one line for each service; takes at most about two seconds."""
+        health = await asyncio.gather(
+            *(service.healthy() for service in self._started),
+            *(external_services.answers(check) for _, check in self._named),
+        )
+        lines = [
+            ServiceStatus(service.name, service.process.pid if service.process else None, service.url, healthy=True)
+            for service in self._started
+        ] + [line for line, _ in self._named]
+        return [replace(line, healthy=healthy) for line, healthy in zip(lines, health, strict=True)]
+
+    def started(self, name: str) -> Service:
+        """Return the started service whose name begins with ``name``, for fault injection.
+
+        Raises:
+            KeyError: no such service.
+        """
+        for service in self._started:
+            if service.name.startswith(name):
+                return service
+        raise KeyError(name)
+
+    async def watch(self) -> None:
+        """Wait until a started service ends unexpectedly; returns when the stage stops.
+
+        External services may come and go: the stage did not start them and runs on without them.
+
+        Raises:
+            ServiceError: a service ended; names it, how it ended, and its log file.
+        """
+        waiting = {
+            asyncio.create_task(service.process.wait()): service.process for service in self._started if service.process
+        }
+        try:
+            if not waiting:
+                await asyncio.Event().wait()
+            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+        if not self._stopping:
+            gone = waiting[done.pop()]
+            code = await gone.wait()
+            how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+            raise ServiceError(f"{gone.name} went away ({how}); see {gone.log}.")
+
+    async def _programs(self) -> Mapping[install.Program, Path]:
+        needed = []
+        if self._urls.rabbitmq is None:
+            needed.append(install.RABBITMQ)
+        if self._urls.redis is None:
+            needed.append(install.REDIS)
+        return await install.ensure_programs(needed, self._environ)
+
+    async def _broker(self, programs: Programs) -> external_services.BrokerAccess:
+        if (url := self._urls.rabbitmq) is not None:
+            check = partial(external_services.check_rabbitmq, url, self._username, self._password)
+            access = await check()
+            self._use("RabbitMQ", access.url, check)
+            return access
+        broker = RabbitMq(
+            self._guardian,
+            self._ports,
+            self._folder / "rabbitmq",
+            program=(await programs)[install.RABBITMQ],
+            username=self._username,
+            password=self._password,
+            environ=self._environ,
+        )
+        await self._start(broker)
+        return external_services.BrokerAccess(broker.url, self._username, self._password)
+
+    async def _cache(self, programs: Programs) -> tuple[str, int]:
+        if (url := self._urls.redis) is not None:
+            host, port = await external_services.check_redis(url)
+            self._use("Redis", f"redis://{host}:{port}", partial(external_services.check_redis, url))
+            return host, port
+        program = (await programs)[install.REDIS]
+        cache = Redis(self._guardian, self._ports, self._folder / "redis", program=program, environ=self._environ)
+        await self._start(cache)
+        return HOST, cache.port
+
+    async def _dynamodb(self) -> str:
+        if (url := self._urls.dynamodb) is not None:
+            return await self._use_http("DynamoDB", "LOCALSTAGE_DYNAMODB_URL", url)
+        packages = await install.ensure_node_packages(self._state)
+        folder = self._folder / "dynamodb"
+        database = DynamoDb(self._guardian, self._ports, folder, packages=packages, environ=self._environ)
+        await self._start(database)
+        return database.url
+
+    async def _aws(self) -> tuple[str, str]:
+        """Return the URLs of SQS and Secrets Manager: one emulator provides each that is not named by URL."""
+        sqs, secrets_manager = self._urls.sqs, self._urls.secrets_manager
+        if sqs is not None:
+            sqs = await self._use_http("SQS", "LOCALSTAGE_SQS_URL", sqs)
+        if secrets_manager is not None:
+            secrets_manager = await self._use_http("Secrets Manager", "LOCALSTAGE_SECRETS_MANAGER_URL", secrets_manager)
+        if sqs is not None and secrets_manager is not None:
+            return sqs, secrets_manager
+        python = await install.ensure_ministack(self._state)
+        emulator = Aws(self._guardian, self._ports, self._folder / "aws", python=python, environ=self._environ)
+        await self._start(emulator)
+        return emulator.url if sqs is None else sqs, emulator.url if secrets_manager is None else secrets_manager
+
+    async def _start(self, service: Service) -> None:
+        self._started.append(service)
+        await service.start()
+
+    async def _use_http(self, title: str, variable: str, url: str) -> str:
+        checked = await external_services.check_http(title, variable, url)
+        check = partial(external_services.check_http, title, variable, url)
+        self._use(title, checked or "the AWS account of your credentials", check)
+        return checked
+
+    def _use(self, title: str, url: str, check: external_services.Check) -> None:
+        log.info("%s: using %s", title, url)
+        self._named.append((ServiceStatus(title, None, url, healthy=True), check))
+
+
+def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first of several failures that were raised together."""
+    failure: BaseException = failures
+    while isinstance(failure, BaseExceptionGroup):
+        failure = failure.exceptions[0]
+    return failure

@@ -1,0 +1,203 @@
+"""A whole replay over real sockets: its last line and exit code tell what the stage did with the events."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from loadtest.chat import replay
+from loadtest.checker import readback
+from loadtest.client.target import Target
+from tests.contract.loadtest.fake_stage import FakeStage
+
+LINE = re.compile(
+    r"accepted=(?P<accepted>\d+) stored=(?P<stored>\d+) lost=(?P<lost>\d+) unexpected=(?P<unexpected>\d+) "
+    r"duplicated=(?P<duplicated>\d+) acks p50=\d+ms p99=\d+ms durable p50=\d+ms p99=\d+ms"
+)
+Run = Callable[..., tuple[int, dict[str, int]]]
+Capture = pytest.CaptureFixture[str]
+SAMPLES = Path(__file__).resolve().parents[2] / "unit" / "loadtest" / "chat" / "irc"
+GLOB = str(SAMPLES / "*.log")
+
+
+def urls(stage: FakeStage) -> list[str]:
+    return ["--http-url", stage.http_url, "--websocket-url", stage.websocket_url, "--token-url", stage.token_url]
+
+
+@pytest.fixture
+def run(stage: FakeStage, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs the command against the fake stage; returns the exit code and the numbers of its last line."""
+    monkeypatch.setattr(readback.drain_and_read, "__kwdefaults__", {
+        **readback.drain_and_read.__kwdefaults__, "patience": 0.5,
+    })  # fmt: skip
+
+    def run(*arguments: str) -> tuple[int, dict[str, int]]:
+        code = replay.main([*arguments, *urls(stage)])
+        last = capsys.readouterr().out.splitlines()[-1]
+        found = LINE.fullmatch(last)
+        assert found, last
+        return code, {name: int(value) for name, value in found.groupdict().items()}
+
+    return run
+
+
+def numbers(accepted: int, stored: int, lost: int = 0, unexpected: int = 0, duplicated: int = 0) -> dict[str, int]:
+    return {
+        "accepted": accepted, "stored": stored, "lost": lost, "unexpected": unexpected, "duplicated": duplicated,
+    }  # fmt: skip
+
+
+def test_a_conversation_that_was_kept_exits_0(run: Run, stage: FakeStage) -> None:
+    assert run("--messages", "400") == (0, numbers(400, 400))
+    assert stage.connections == 24
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ("lose", numbers(300, 299, lost=1)),
+        ("duplicate", numbers(300, 300, duplicated=1)),
+        ("alter", numbers(300, 299, lost=1, unexpected=1)),
+        ("invent", numbers(300, 300, unexpected=1)),
+        ("refuse", numbers(299, 299)),
+    ],
+)
+def test_each_broken_promise_shows_in_the_last_line_and_exits_1(
+    run: Run, stage: FakeStage, fault: str, expected: dict[str, int]
+) -> None:
+    setattr(stage.faults, fault, 77)
+
+    assert run("--messages", "300") == (1, expected)
+
+
+def test_history_out_of_order_exits_1(run: Run, stage: FakeStage) -> None:
+    stage.faults.disorder = True
+
+    assert run("--messages", "50") == (1, numbers(50, 50))
+
+
+@pytest.mark.parametrize("fault", ["later_every", "cut_every", "unmatched_every"])
+def test_bad_days_are_bridged_by_sending_again_under_the_same_ids(run: Run, stage: FakeStage, fault: str) -> None:
+    setattr(stage.faults, fault, 61)
+
+    assert run("--messages", "300") == (0, numbers(300, 300))
+    assert stage.frames > 300
+
+
+def test_a_slow_table_is_waited_for(run: Run, stage: FakeStage) -> None:
+    stage.faults.delay = 0.4
+
+    assert run("--messages", "200") == (0, numbers(200, 200))
+
+
+def test_logs_replayed_twice_give_no_row_more(run: Run, stage: FakeStage) -> None:
+    glob = str(SAMPLES / "*.log")
+
+    first = run("--log", glob)
+    rows = {room: set(kept) for room, kept in stage.rows.items()}
+    second = run("--log", glob)
+
+    assert first == second == (0, numbers(19, 19))
+    assert {room: set(kept) for room, kept in stage.rows.items()} == rows
+
+
+def test_every_nick_of_a_log_reads_what_was_said_while_they_were_in(stage: FakeStage, capsys: Capture) -> None:
+    assert replay.main(["--log", GLOB, *urls(stage)]) == 0
+
+    before, last = capsys.readouterr().out.splitlines()[-2:]
+    assert before == "memberships: 16 nicks in 2 rooms read exactly what was said while they were in"
+    assert LINE.fullmatch(last)
+
+
+def test_logs_replayed_twice_give_no_stay_more(run: Run, stage: FakeStage) -> None:
+    run("--log", GLOB)
+    members, stories = dict(stage.rooms.members), {room: set(told) for room, told in stage.rooms.stories.items()}
+
+    assert run("--log", GLOB)[0] == 0
+    assert stage.rooms.members == members
+    assert {room: set(told) for room, told in stage.rooms.stories.items()} == stories
+
+
+@pytest.mark.parametrize(("fault", "nick"), [("leak", "smiley"), ("deaf", "brad[]")])
+def test_a_nick_that_reads_what_was_said_outside_exits_1(
+    stage: FakeStage, capsys: Capture, fault: str, nick: str
+) -> None:
+    setattr(stage.rooms, fault, nick)
+
+    assert replay.main(["--log", GLOB, *urls(stage)]) == 1
+
+    told = capsys.readouterr().out.splitlines()
+    assert told[-2] == "memberships: 1 of 16 nicks in 2 rooms did NOT read exactly what was said while they were in"
+    assert any(f", {nick}: reads " in line for line in told)
+
+
+def test_a_sample_of_nicks_says_that_it_is_one(
+    stage: FakeStage, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NICKS", "4")
+
+    assert replay.main(["--log", GLOB, *urls(stage)]) == 0
+    assert "memberships: a sample of 4 of 16 nicks in 2 rooms read exactly" in capsys.readouterr().out
+
+
+def test_an_open_room_of_the_same_name_is_told_in_one_sentence(stage: FakeStage, capsys: Capture) -> None:
+    stage.rooms.kinds["irc-channel-2004-11-15_03"] = "open"
+
+    assert replay.main(["--log", GLOB, *urls(stage)]) == 1
+    assert "irc-channel-2004-11-15_03 is there already and is another one" in capsys.readouterr().err
+
+
+def test_a_part_of_a_log_may_follow_the_whole_log(run: Run) -> None:
+    glob = str(SAMPLES / "*.log")
+    run("--log", glob)
+
+    assert run("--log", glob, "--messages", "5") == (0, numbers(5, 5))
+
+
+def test_a_username_that_came_back_changed_is_a_loss(run: Run, stage: FakeStage) -> None:
+    stage.faults.rename = 3
+
+    assert run("--log", str(SAMPLES / "*.log")) == (1, numbers(19, 18, lost=1, unexpected=1))
+
+
+def test_a_run_repeated_by_its_name_is_the_same_events(run: Run, stage: FakeStage) -> None:
+    for _ in range(2):
+        assert run("--messages", "60", "--run", "20251121-100000") == (0, numbers(60, 60))
+
+    assert sum(len(rows) for rows in stage.rows.values()) == 60
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--log", "/nowhere/*.log"], "no log matches /nowhere/*.log"),
+        (["--run", "yesterday"], "yesterday is not the name of a run"),
+        (["--http-url", "http://127.0.0.1:9"], "give both --http-url and --websocket-url"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_sentence(
+    arguments: list[str],
+    sentence: str,
+    stage: FakeStage,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = Target(stage.http_url, stage.websocket_url, stage.token_url)
+    monkeypatch.setattr(Target, "running", lambda: here)
+
+    assert replay.main(arguments) == 1
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert len(error.splitlines()) == 1
+
+
+def test_without_a_stage_the_sentence_says_how_to_start_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Target, "running", lambda: None)
+
+    assert replay.main([]) == 1
+    assert capsys.readouterr().err == "headrace: no stage runs here; start one with: make up\n"

@@ -1,0 +1,222 @@
+"""A stage started for a demo is ready when it says so, fails with its own sentence, and never outlives the demo."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from loadtest import demo, load
+from loadtest.client import stage_process
+from loadtest.client.stage_process import StageFailed, StageProcess
+from loadtest.client.target import Target
+from localstage.client.running_stage import ROOT, running_stage
+from tests.contract.loadtest.fake_stage import FakeStage
+
+STAGE = """
+import json, os, signal, sys, time
+print("12:00:00  services   RabbitMQ ready", file=sys.stderr, flush=True)
+path = {path!r}
+urls = {urls!r}
+json.dump({{"pid": os.getpid(), **urls}}, open(path + ".new", "w"))
+os.rename(path + ".new", path)
+signal.signal(signal.SIGTERM, lambda *_: (os.unlink(path), sys.exit(0)))
+while True:
+    time.sleep(0.05)
+"""
+
+
+def stage_command(file: Path, stage: FakeStage) -> list[str]:
+    urls = {"http_url": stage.http_url, "websocket_url": stage.websocket_url, "token_url": stage.token_url}
+    return [sys.executable, "-c", STAGE.format(path=str(file), urls=urls)]
+
+
+def wait_until_gone(pid: int) -> None:
+    for _ in range(200):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        # A killed child of ours stays a zombie until it is waited for; a grandchild is reaped by init.
+        if Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"process {pid} is still there")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "stage.json"
+
+
+@pytest.fixture
+def here(file: Path, stage: FakeStage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Makes ``demo`` and ``load`` start a stage of a few lines instead of the real one."""
+    defaults = {"command": stage_command(file, stage), "file": file}
+    monkeypatch.setattr(stage_process, "StageProcess", lambda echo: StageProcess(echo, **defaults))
+    monkeypatch.setenv("LOCALSTAGE_STATE_DIR", str(file.parent))
+    yield file
+    assert not file.exists()
+
+
+def test_its_lines_are_passed_on_and_it_stops_when_asked(file: Path, stage: FakeStage) -> None:
+    lines: list[str] = []
+    process = StageProcess(lines.append, stage_command(file, stage), file)
+
+    target = process.start()
+    process.close()
+
+    assert target.http_url == stage.http_url
+    assert lines == ["12:00:00  services   RabbitMQ ready"]
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_a_stage_whose_folder_is_named_by_the_environment_is_found_there(
+    tmp_path: Path, stage: FakeStage, monkeypatch: pytest.MonkeyPatch, relative: bool
+) -> None:
+    folder = os.path.relpath(tmp_path, ROOT) if relative else str(tmp_path)
+    monkeypatch.setenv("LOCALSTAGE_STATE_DIR", folder)
+    process = StageProcess(lambda _: None, stage_command(tmp_path / "stage.json", stage))
+
+    target = process.start()
+    found = Target.running()
+    process.close()
+
+    assert found == target
+
+
+def test_a_stage_that_fails_says_why_in_its_own_sentence(file: Path) -> None:
+    command = [sys.executable, "-c", "import sys; sys.exit('headrace: RabbitMQ is missing. Run: apt-get install it')"]
+    process = StageProcess(lambda _: None, command, file)
+
+    with pytest.raises(StageFailed, match=r"^RabbitMQ is missing\. Run: apt-get install it$"):
+        process.start()
+    process.close()
+
+
+def test_a_stage_that_goes_away_later_is_noticed(file: Path, stage: FakeStage) -> None:
+    process = StageProcess(lambda _: None, stage_command(file, stage), file)
+    process.start()
+    pid = json.loads(file.read_text())["pid"]
+    os.kill(pid, signal.SIGKILL)
+    wait_until_gone(pid)
+
+    with pytest.raises(StageFailed):
+        process.check()
+    process.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_stage_ends_with_its_demo_however_that_ended(file: Path, stage: FakeStage, number: signal.Signals) -> None:
+    script = (
+        "import time; from pathlib import Path; from loadtest.client import stage_process as s\n"
+        f"p = s.StageProcess(print, {stage_command(file, stage)!r}, Path({str(file)!r}))\n"
+        "p.start(); time.sleep(60)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT)
+    while not file.exists():
+        time.sleep(0.02)
+    child = json.loads(file.read_text())["pid"]
+
+    parent.send_signal(number)
+    parent.wait()
+
+    wait_until_gone(child)
+
+
+def test_a_demo_starts_a_stage_replays_ends_with_the_line_and_stops_it(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert demo.main(["--messages", "100"]) == 0
+
+    out = capsys.readouterr().out
+    assert "RabbitMQ ready" in out
+    assert out.splitlines()[-1].startswith("accepted=100 stored=100 lost=0 unexpected=0 duplicated=0 acks p50=")
+
+
+def test_a_demo_uses_a_running_stage_and_leaves_it_running(
+    here: Path, stage: FakeStage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    process = StageProcess(lambda _: None, stage_command(here, stage), here)
+    process.start()
+    try:
+        assert demo.main(["--messages", "50"]) == 0
+        assert running_stage(here) is not None
+        assert demo.main(["--stay"]) == 1
+    finally:
+        process.close()
+
+    assert f"a stage runs here already, at {stage.http_url}" in capsys.readouterr().err
+
+
+def test_staying_shows_how_to_talk_to_it_and_ends_at_ctrl_c(
+    here: Path, stage: FakeStage, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checks = []
+
+    def check(process: StageProcess) -> None:
+        checks.append(process)
+        if here.exists() and len(stage.rows) and stage.frames >= 60:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(StageProcess, "check", check)
+
+    assert demo.main(["--stay", "--messages", "60"]) == 0
+
+    out = capsys.readouterr().out
+    assert "accepted=60 stored=60 lost=0" in out
+    assert "curl -s -H" in out
+    assert ".venv/bin/wsdump ws://" in out
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_in_the_middle_stops_the_stage_without_a_traceback(
+    file: Path, stage: FakeStage, number: signal.Signals
+) -> None:
+    stage.faults.delay = 600.0
+    script = (
+        "import sys; from pathlib import Path; from loadtest import demo\n"
+        "from loadtest.client import stage_process as s\n"
+        f"file = Path({str(file)!r}); command = {stage_command(file, stage)!r}; real = s.StageProcess\n"
+        "s.StageProcess = lambda echo: real(echo, command, file)\n"
+        "sys.exit(demo.main(['--messages', '50']))\n"
+    )
+    environment = {**os.environ, "LOCALSTAGE_STATE_DIR": str(file.parent)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True
+    )
+    while stage.frames < 50:
+        time.sleep(0.02)
+    child = json.loads(file.read_text())["pid"]
+
+    process.send_signal(number)
+    _, error = process.communicate()
+
+    assert process.returncode == 130
+    assert error.strip() == "headrace: interrupted"
+    wait_until_gone(child)
+
+
+@pytest.mark.parametrize("lose", [0, 30])
+def test_load_runs_both_kinds_and_its_exit_code_is_the_checkers(
+    here: Path, stage: FakeStage, lose: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    stage.faults.invent = lose
+
+    code = load.main(["--messages", "260", "--connections", "4"])
+
+    out = capfd.readouterr().out
+    lines = [line for line in out.splitlines() if line.startswith("accepted=")]
+    assert code == (1 if lose else 0)
+    assert lines[0].startswith(f"accepted=260 stored=260 lost=0 unexpected={1 if lose else 0} duplicated=0")
+    assert lines[1].startswith("accepted=52 stored=52 lost=0 unexpected=0 duplicated=0")
+    assert out.splitlines()[-1] == lines[1]
+    assert "accepted and stored" in out

@@ -1,0 +1,189 @@
+"""What the gateway's tests share: functions in memory, models with one API, and fixtures that serve them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from localstage.core.invoker import Invocation
+from localstage.core.model import (
+    HttpApi,
+    HttpRoute,
+    JwtAuthorizer,
+    StageModel,
+    WebSocketApi,
+    WebSocketAuthorizer,
+    WebSocketRoute,
+)
+from localstage.gateway import Gateway, Issuer
+from localstage.gateway.issuer import CLIENT_ID
+from localstage.gateway.websocket_connection import Limits
+
+Answer = Any
+Serve = Callable[..., Any]
+AUDIENCE = CLIENT_ID
+
+CONNECT = WebSocketRoute("$connect", "Open", False)
+DISCONNECT = WebSocketRoute("$disconnect", "Close", False)
+DEFAULT = WebSocketRoute("$default", "Receive", True)
+SEND = WebSocketRoute("send", "Send", True)
+ALL = (CONNECT, DISCONNECT, DEFAULT, SEND)
+
+
+class Raises:
+    """A handler's way to fail as a Lambda function does."""
+
+    def __init__(self, error: str = "Unhandled", message: str = "boom") -> None:
+        self.invocation = Invocation(json.dumps({"errorMessage": message}).encode(), error)
+
+
+class FakeFunctions:
+    """Runs functions that are plain callables, and keeps the events they were given."""
+
+    def __init__(self) -> None:
+        self.handlers: dict[str, Callable[[dict[str, Any]], Answer | Awaitable[Answer]]] = {}
+        self.events: list[tuple[str, dict[str, Any]]] = []
+        self.finished: list[str] = []
+
+    def of(self, function_id: str) -> list[dict[str, Any]]:
+        """Return the events that a function was given."""
+        return [event for name, event in self.events if name == function_id]
+
+    async def invoke(self, function_id: str, event: bytes, *, dedicated_to: str | None = None) -> Invocation:
+        handler = self.handlers[function_id]
+        value = json.loads(event)
+        self.events.append((function_id, value))
+        answer = handler(value)
+        if isinstance(answer, Awaitable):
+            answer = await answer
+        self.finished.append(function_id)
+        if isinstance(answer, Raises):
+            return answer.invocation
+        return Invocation(answer if isinstance(answer, bytes) else json.dumps(answer).encode())
+
+
+async def eventually(holds: Callable[[], Any], seconds: float = 10.0) -> None:
+    """Wait until something holds; fails after ``seconds``."""
+    async with asyncio.timeout(seconds):
+        while not holds():  # noqa: ASYNC110 - what is awaited is in other hands
+            await asyncio.sleep(0.005)
+
+
+def http_model(*routes: HttpRoute, issuer: str = "", **api: Any) -> StageModel:
+    """Return a model with one HTTP API; routes with authorizer ``Jwt`` need an issuer."""
+    authorizers = {"Jwt": JwtAuthorizer("Jwt", issuer, (AUDIENCE,), "$request.header.Authorization")} if issuer else {}
+    stage = api.pop("stage", "$default")
+    declared = HttpApi("HttpApi", stage, routes, api.pop("authorizers", authorizers), api.pop("cors", None), **api)
+    return StageModel(http_apis={"HttpApi": declared})
+
+
+def websocket_model(
+    *routes: WebSocketRoute, sources: tuple[str, ...] | None = None, selection: str = "$request.body.action", **api: Any
+) -> StageModel:
+    """Return a model with one WebSocket API; ``sources`` gives it an authorizer, the function Authorize."""
+    authorizer = None if sources is None else WebSocketAuthorizer("Authorize", sources)
+    declared = WebSocketApi("WebSocketApi", "dev", selection, {route.key: route for route in routes}, authorizer, **api)
+    return StageModel(websocket_apis={"WebSocketApi": declared})
+
+
+@cache
+def _issuer_key() -> bytes:
+    """One RSA key for all tests: making one takes longer than most of them."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+
+
+def with_key(state_dir: Path) -> Path:
+    """Put the tests' key into a stage's folder that has none; returns the folder."""
+    if not (state_dir / "issuer.pem").exists():
+        (state_dir / "issuer.pem").write_bytes(_issuer_key())
+    return state_dir
+
+
+@asynccontextmanager
+async def running(
+    model: StageModel,
+    functions: FakeFunctions,
+    state_dir: Path,
+    *,
+    issuer: Issuer | None = None,
+    limits: Limits | None = None,
+) -> AsyncIterator[Gateway]:
+    """A gateway that serves a model."""
+    gateway = Gateway(model, functions, state_dir=with_key(state_dir), issuer=issuer, limits=limits)
+    await gateway.start()
+    try:
+        yield gateway
+    finally:
+        await gateway.stop()
+
+
+@pytest.fixture(name="functions")
+def echoing_functions() -> FakeFunctions:
+    made = FakeFunctions()
+    made.handlers["Echo"] = lambda event: {"statusCode": 200, "body": event["routeKey"]}
+    return made
+
+
+@pytest.fixture(name="serve")
+async def serving(functions: FakeFunctions, tmp_path: Path) -> AsyncIterator[Serve]:
+    """Serves routes to Echo (or a whole model) and returns a client session based at the API."""
+    async with AsyncExitStack() as stack:
+
+        async def start(*routes: str | HttpRoute, **api: Any) -> aiohttp.ClientSession:
+            declared = [HttpRoute(route, "Echo", None) if isinstance(route, str) else route for route in routes]
+            gateway = await stack.enter_async_context(running(http_model(*declared, **api), functions, tmp_path))
+            return await stack.enter_async_context(aiohttp.ClientSession(gateway.http_url))
+
+        yield start
+
+
+@pytest.fixture(name="functions")
+def conversing_functions() -> FakeFunctions:
+    made = FakeFunctions()
+    made.handlers["Open"] = made.handlers["Close"] = lambda event: {"statusCode": 200}
+    made.handlers["Receive"] = lambda event: {"statusCode": 200, "body": f"default {event['body']}"}
+    made.handlers["Send"] = lambda event: {"statusCode": 200, "body": f"sent {event['body']}"}
+    return made
+
+
+@pytest.fixture(name="connect")
+async def connecting(functions: FakeFunctions, tmp_path: Path) -> AsyncIterator[Serve]:
+    """Serves routes and opens a connection to them."""
+    async with AsyncExitStack() as stack:
+
+        async def start(
+            *routes: WebSocketRoute, limits: Limits | None = None, **api: Any
+        ) -> aiohttp.ClientWebSocketResponse:
+            model = websocket_model(*(routes or ALL), **api)
+            gateway = await stack.enter_async_context(running(model, functions, tmp_path, limits=limits))
+            client = await stack.enter_async_context(aiohttp.ClientSession())
+            return await stack.enter_async_context(client.ws_connect(gateway.websocket_url, max_msg_size=0))
+
+        yield start
+
+
+async def send_in_frames(socket: aiohttp.ClientWebSocketResponse, size: int, frame: int) -> None:
+    """Send one text message in several frames, which aiohttp's client does not do by itself."""
+    writer = socket._writer
+    sent = 0
+    while sent < size:
+        piece = min(frame, size - sent)
+        opcode = 0 if sent else 1
+        sent += piece
+        header = bytes([opcode | (0x80 if sent == size else 0)])
+        length = bytes([0x80 | 126]) + piece.to_bytes(2, "big") if piece < 65536 else b"\xff" + piece.to_bytes(8, "big")
+        writer.transport.write(header + length + b"\0\0\0\0" + b"x" * piece)
+    await asyncio.sleep(0)

@@ -1,0 +1,140 @@
+"""CORS of an HTTP API: the gateway's own answers to browsers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from localstage.core.model import Cors, HttpRoute
+from tests.contract.localstage.gateway.gateway_fakes import FakeFunctions, http_model, running
+
+SITE = "https://chat.example"
+CORS = Cors(
+    allow_origins=(SITE, "http://*"),
+    allow_methods=("GET", "POST"),
+    allow_headers=("authorization", "content-type"),
+    expose_headers=("retry-after",),
+    max_age=600,
+)
+ROUTES = (HttpRoute("GET /rooms", "Echo", None), HttpRoute("GET /guarded", "Echo", "Jwt"))
+ISSUER = "http://127.0.0.1:1/UserPool"
+
+
+@pytest.fixture
+def functions() -> FakeFunctions:
+    made = FakeFunctions()
+    made.handlers["Echo"] = lambda event: {
+        "statusCode": 200,
+        "headers": {"access-control-allow-origin": "*", "Access-Control-Allow-Methods": "DELETE", "X-Own": "1"},
+        "body": "x",
+    }
+    return made
+
+
+@pytest.fixture
+async def client(functions: FakeFunctions, tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
+    model = http_model(*ROUTES, issuer=ISSUER, cors=CORS)
+    async with running(model, functions, tmp_path) as gateway, aiohttp.ClientSession(gateway.http_url) as session:
+        yield session
+
+
+def preflight(origin: str) -> dict[str, str]:
+    return {"Origin": origin, "Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "authorization"}
+
+
+def cors_headers(response: aiohttp.ClientResponse) -> dict[str, str]:
+    return {
+        name.lower().removeprefix("access-control-"): value
+        for name, value in response.headers.items()
+        if name.lower().startswith("access-control-")
+    }
+
+
+@pytest.mark.parametrize("path", ["/rooms", "/guarded", "/nowhere"])
+async def test_a_preflight_is_answered_by_the_gateway_itself(
+    client: aiohttp.ClientSession, functions: FakeFunctions, path: str
+) -> None:
+    async with client.options(path, headers=preflight(SITE)) as response:
+        assert response.status == 204
+        assert cors_headers(response) == {
+            "allow-origin": SITE,
+            "allow-methods": "GET,POST",
+            "allow-headers": "authorization,content-type",
+            "max-age": "600",
+        }
+    assert functions.events == []
+
+
+async def test_a_preflight_from_elsewhere_gets_no_cors_headers(client: aiohttp.ClientSession) -> None:
+    async with client.options("/rooms", headers=preflight("https://evil.example")) as response:
+        assert response.status == 204
+        assert cors_headers(response) == {}
+
+
+async def test_a_functions_own_cors_headers_are_replaced(client: aiohttp.ClientSession) -> None:
+    async with client.get("/rooms", headers={"Origin": SITE}) as response:
+        assert cors_headers(response) == {"allow-origin": SITE, "expose-headers": "retry-after"}
+        assert response.headers["Vary"] == "Origin"
+        assert response.headers["X-Own"] == "1"
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", None])
+async def test_without_an_allowed_origin_there_are_no_cors_headers_at_all(
+    client: aiohttp.ClientSession, origin: str | None
+) -> None:
+    async with client.get("/rooms", headers={"Origin": origin} if origin else {}) as response:
+        assert response.status == 200
+        assert cors_headers(response) == {}
+
+
+async def test_a_scheme_may_be_allowed_as_a_whole(client: aiohttp.ClientSession) -> None:
+    async with client.get("/rooms", headers={"Origin": "http://localhost:5173"}) as response:
+        assert cors_headers(response)["allow-origin"] == "http://localhost:5173"
+
+
+async def test_a_browser_can_read_a_refusal(client: aiohttp.ClientSession) -> None:
+    async with client.get("/guarded", headers={"Origin": SITE}) as response:
+        assert response.status == 401
+        assert cors_headers(response)["allow-origin"] == SITE
+
+
+async def test_any_origin_is_a_star_but_never_together_with_credentials(
+    functions: FakeFunctions, tmp_path: Path
+) -> None:
+    for credentials, expected in ((False, "*"), (True, SITE)):
+        cors = Cors(allow_origins=("*",), allow_credentials=credentials)
+        async with (
+            running(http_model(*ROUTES[:1], cors=cors), functions, tmp_path) as gateway,
+            aiohttp.ClientSession() as client,
+            client.get(f"{gateway.http_url}/rooms", headers={"Origin": SITE}) as response,
+        ):
+            assert cors_headers(response)["allow-origin"] == expected
+            assert ("allow-credentials" in cors_headers(response)) is credentials
+
+
+async def test_a_preflight_that_falls_to_a_guarded_default_route_is_refused_as_on_aws(
+    functions: FakeFunctions, tmp_path: Path
+) -> None:
+    model = http_model(HttpRoute("$default", "Echo", "Jwt"), issuer=ISSUER, cors=CORS)
+    async with (
+        running(model, functions, tmp_path) as gateway,
+        aiohttp.ClientSession() as client,
+        client.options(f"{gateway.http_url}/rooms", headers=preflight(SITE)) as response,
+    ):
+        assert response.status == 401
+
+
+async def test_without_cors_a_functions_headers_and_options_route_are_its_own(
+    functions: FakeFunctions, tmp_path: Path
+) -> None:
+    model = http_model(HttpRoute("ANY /rooms", "Echo", None))
+    async with (
+        running(model, functions, tmp_path) as gateway,
+        aiohttp.ClientSession() as client,
+        client.options(f"{gateway.http_url}/rooms", headers=preflight(SITE)) as response,
+    ):
+        assert response.status == 200
+        assert cors_headers(response) == {"allow-origin": "*", "allow-methods": "DELETE"}

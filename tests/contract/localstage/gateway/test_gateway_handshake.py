@@ -1,0 +1,296 @@
+"""The handshake of a WebSocket API: authorizer, $connect, subprotocols."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from localstage.core.model import Throttle, WebSocketRoute
+from localstage.gateway import Gateway
+from tests.contract.localstage.gateway.gateway_fakes import FakeFunctions, Raises, eventually, running, websocket_model
+
+SUBPROTOCOL = "route.request.header.Sec-WebSocket-Protocol"
+TOKEN = "a.secret.token"
+
+ROUTES = (
+    WebSocketRoute("$connect", "Open", False, timeout=0.5),
+    WebSocketRoute("$disconnect", "Close", False),
+    WebSocketRoute("$default", "Receive", True),
+)
+
+
+def policy(effect: str = "Allow", **context: Any) -> dict[str, Any]:
+    statement = {"Action": "execute-api:Invoke", "Effect": effect, "Resource": "*"}
+    return {
+        "principalId": "alice",
+        "policyDocument": {"Version": "2012-10-17", "Statement": [statement]},
+        "context": context,
+    }
+
+
+@pytest.fixture
+def functions() -> FakeFunctions:
+    made = FakeFunctions()
+    made.handlers["Authorize"] = lambda event: policy(sub="alice", exp=7, admin=True, nothing=None)
+    made.handlers["Open"] = lambda event: {"statusCode": 200, "headers": {"sec-websocket-protocol": "headrace.v1"}}
+    made.handlers["Close"] = lambda event: {"statusCode": 200}
+    made.handlers["Receive"] = lambda event: {"statusCode": 200, "body": "x"}
+    return made
+
+
+class Api:
+    """A WebSocket API and a client of it."""
+
+    def __init__(self, gateway: Gateway, client: aiohttp.ClientSession) -> None:
+        self.url = str(gateway.websocket_url)
+        self._client = client
+
+    async def connect(self, query: str = "", **options: Any) -> aiohttp.ClientWebSocketResponse:
+        options.setdefault("protocols", ("headrace.v1", TOKEN))
+        return await self._client.ws_connect(f"{self.url}{query}", **options)
+
+    async def refusal(self, **options: Any) -> int:
+        """Return the status with which a connection is refused."""
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await self.connect(**options)
+        return refused.value.status
+
+    async def get(self, url: str, **headers: str) -> tuple[int, Any]:
+        """Send a handshake as plain HTTP, to see the body of a refusal."""
+        async with self._client.get(url, headers=headers) as response:
+            return response.status, await response.json()
+
+
+@pytest.fixture
+async def serve(functions: FakeFunctions, tmp_path: Path) -> AsyncIterator[Any]:
+    async with AsyncExitStack() as stack:
+
+        async def start(*sources: str, routes: tuple[WebSocketRoute, ...] = ROUTES, **api: Any) -> Api:
+            model = websocket_model(*routes, sources=sources, **api)
+            gateway = await stack.enter_async_context(running(model, functions, tmp_path))
+            return Api(gateway, await stack.enter_async_context(aiohttp.ClientSession()))
+
+        yield start
+
+
+HANDSHAKE = {
+    "Upgrade": "websocket",
+    "Connection": "Upgrade",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+}
+
+
+async def test_the_authorizer_gets_a_request_event(functions: FakeFunctions, serve: Any) -> None:
+    api = await serve(SUBPROTOCOL)
+
+    async with await api.connect("?room=a"):
+        pass
+
+    (event,) = functions.of("Authorize")
+    (opened,) = functions.of("Open")
+    assert event["type"] == "REQUEST"
+    api_id = event["requestContext"]["apiId"]
+    assert event["methodArn"] == f"arn:aws:execute-api:us-east-1:123456789012:{api_id}/dev/$connect"
+    assert event["headers"]["Sec-WebSocket-Protocol"] == f"headrace.v1,{TOKEN}"
+    assert event["multiValueHeaders"]["Sec-WebSocket-Protocol"] == [f"headrace.v1,{TOKEN}"]
+    assert event["queryStringParameters"] == {"room": "a"}
+    assert event["requestContext"]["routeKey"] == "$connect"
+    assert event["requestContext"]["eventType"] == "CONNECT"
+    assert event["requestContext"]["connectionId"] == opened["requestContext"]["connectionId"]
+    assert "authorizer" not in event["requestContext"]
+
+
+async def test_the_authorizers_context_is_in_every_later_event_as_texts(functions: FakeFunctions, serve: Any) -> None:
+    api = await serve(SUBPROTOCOL)
+
+    async with await api.connect() as socket:
+        await socket.send_str("hello")
+        await socket.receive_str()
+    await eventually(lambda: functions.of("Close"))
+
+    for name in ("Open", "Receive", "Close"):
+        (event,) = functions.of(name)
+        assert event["requestContext"]["authorizer"] == {
+            "principalId": "alice",
+            "sub": "alice",
+            "exp": "7",
+            "admin": "true",
+        }
+
+
+@pytest.mark.parametrize(
+    ("sources", "protocols", "query"),
+    [
+        ((SUBPROTOCOL,), (), ""),
+        ((SUBPROTOCOL, "route.request.querystring.token"), ("a",), ""),
+        (("route.request.querystring.token",), ("a",), "?token="),
+    ],
+)
+async def test_a_missing_identity_source_is_a_401_without_running_the_authorizer(
+    functions: FakeFunctions, serve: Any, sources: tuple[str, ...], protocols: tuple[str, ...], query: str
+) -> None:
+    api = await serve(*sources)
+
+    assert await api.refusal(query=query, protocols=protocols) == 401
+    assert functions.events == []
+
+
+async def test_all_identity_sources_together_let_a_client_in(serve: Any) -> None:
+    api = await serve("route.request.header.sec-websocket-protocol", "route.request.querystring.token")
+
+    async with await api.connect("?token=t") as socket:
+        assert socket.protocol == "headrace.v1"
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        (policy("Deny"), 403),
+        ({**policy(), "policyDocument": {"Statement": []}}, 403),
+        (Raises(), 500),
+        (Raises(message="Unauthorized"), 401),
+        (None, 500),
+        ({"isAuthorized": True}, 500),
+        (policy(nested={"a": 1}), 500),
+        (policy(big="x" * 9000), 500),
+        (b"not json", 500),
+    ],
+)
+async def test_anything_but_an_allowing_policy_refuses_the_connection(
+    functions: FakeFunctions, serve: Any, answer: Any, status: int
+) -> None:
+    functions.handlers["Authorize"] = lambda event: answer
+    api = await serve(SUBPROTOCOL)
+
+    assert await api.refusal() == status
+    assert functions.of("Open") == functions.of("Close") == []
+
+
+async def test_a_refusal_says_what_aws_says(functions: FakeFunctions, serve: Any) -> None:
+    api = await serve("route.request.header.X-Missing")
+
+    status, body = await api.get(api.url.replace("ws://", "http://"), **HANDSHAKE)
+
+    assert status == 401
+    assert body["message"] == "Unauthorized"
+    assert set(body) == {"message", "connectionId", "requestId"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        ({"statusCode": 403}, 403),
+        ({"statusCode": 429, "body": "later"}, 429),
+        ({"statusCode": 302}, 302),
+        (Raises(), 502),
+        (None, 502),
+        ({"body": "no status"}, 502),
+    ],
+)
+async def test_connect_refuses_with_its_own_status(
+    functions: FakeFunctions, serve: Any, answer: Any, status: int
+) -> None:
+    functions.handlers["Open"] = lambda event: answer
+    api = await serve(SUBPROTOCOL)
+
+    assert await api.refusal() == status
+    assert functions.of("Close") == []
+
+
+async def test_a_connect_that_takes_too_long_refuses(functions: FakeFunctions, serve: Any) -> None:
+    functions.handlers["Open"] = lambda event: asyncio.sleep(60)
+    api = await serve(SUBPROTOCOL)
+
+    assert await api.refusal() == 504
+
+
+async def test_the_client_gets_the_chosen_subprotocol_and_no_log_shows_the_token(
+    serve: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    api = await serve(SUBPROTOCOL)
+
+    async with await api.connect() as socket:
+        assert socket.protocol == "headrace.v1"
+
+    assert TOKEN not in caplog.text
+
+
+@pytest.mark.parametrize("headers", [{}, None, {"X-Other": "1"}])
+async def test_without_a_choice_there_is_no_subprotocol_at_all(
+    functions: FakeFunctions, serve: Any, caplog: pytest.LogCaptureFixture, headers: Any
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    functions.handlers["Open"] = lambda event: {"statusCode": 200, "headers": headers}
+    api = await serve(SUBPROTOCOL)
+
+    async with await api.connect() as socket:
+        assert socket._response.headers.get("Sec-WebSocket-Protocol") is None
+
+    assert TOKEN not in caplog.text
+
+
+async def test_an_api_without_connect_route_and_authorizer_is_open(functions: FakeFunctions, serve: Any) -> None:
+    api = await serve(routes=ROUTES[2:])
+
+    async with await api.connect() as socket:
+        await socket.send_str("hello")
+        assert await socket.receive_str() == "x"
+    assert {name for name, _ in functions.events} == {"Authorize", "Receive"}
+
+
+async def test_more_connections_than_the_throttle_allows_are_a_429(serve: Any) -> None:
+    api = await serve(SUBPROTOCOL, throttle=Throttle(rate=0.0001, burst=1))
+
+    async with await api.connect():
+        assert await api.refusal() == 429
+
+
+async def test_another_stage_is_a_403_and_no_upgrade_a_426(functions: FakeFunctions, serve: Any) -> None:
+    api = await serve(SUBPROTOCOL)
+    base = api.url.replace("ws://", "http://")
+
+    assert (await api.get(base))[0] == 426
+    assert (await api.get(base.replace("/dev", "/prod"), **HANDSHAKE))[0] == 403
+    assert (await api.get(f"{base}?{'x' * 5000}", **HANDSHAKE))[0] == 414
+    assert functions.events == []
+
+
+@pytest.mark.parametrize(
+    "change", [{"Sec-WebSocket-Key": "short"}, {"Sec-WebSocket-Version": "99"}, {"Connection": "close"}]
+)
+async def test_a_broken_handshake_is_a_400_before_any_function_runs(
+    functions: FakeFunctions, serve: Any, change: dict[str, str]
+) -> None:
+    api = await serve(SUBPROTOCOL)
+
+    assert (await api.get(api.url.replace("ws://", "http://"), **{**HANDSHAKE, **change}))[0] == 400
+    assert functions.events == []
+
+
+async def test_a_client_that_left_during_connect_gets_its_disconnect_run(functions: FakeFunctions, serve: Any) -> None:
+    go_on = asyncio.Event()
+
+    async def slow(event: Any) -> Any:
+        await go_on.wait()
+        return {"statusCode": 200}
+
+    functions.handlers["Open"] = slow
+    api = await serve(routes=(WebSocketRoute("$connect", "Open", False), *ROUTES[1:]))
+    leaving = asyncio.create_task(api.connect())
+    await eventually(lambda: functions.of("Open"))
+    leaving.cancel()
+    await asyncio.gather(leaving, return_exceptions=True)
+
+    go_on.set()
+
+    await eventually(lambda: functions.of("Close"))
+    assert functions.of("Close")[0]["requestContext"]["disconnectStatusCode"] == 1006

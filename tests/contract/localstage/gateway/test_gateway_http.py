@@ -1,0 +1,189 @@
+"""An HTTP API over loopback: routes, throttles, limits of a request, ports."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from localstage.core.errors import PortTaken
+from localstage.core.model import HttpRoute, StageModel, Throttle
+from localstage.gateway import Gateway
+from tests.contract.localstage.gateway.gateway_fakes import (
+    FakeFunctions,
+    Serve,
+    echoing_functions,  # noqa: F401 - a fixture
+    http_model,
+    running,
+    serving,  # noqa: F401 - a fixture
+)
+
+
+@pytest.mark.parametrize(
+    ("request_line", "route"),
+    [
+        ("GET /pets/dog/1", "GET /pets/dog/1"),
+        ("GET /pets/dog/2", "GET /pets/dog/{id}"),
+        ("POST /pets/dog/2", "ANY /pets/dog/{id}"),
+        ("GET /pets/cat/2", "GET /pets/{proxy+}"),
+        ("GET /pets/dog/2/3", "GET /pets/{proxy+}"),
+        ("DELETE /pets/cat", "ANY /{proxy+}"),
+        ("GET /", "$default"),
+    ],
+)
+async def test_the_most_specific_route_takes_a_request(serve: Serve, request_line: str, route: str) -> None:
+    client = await serve(
+        "$default",
+        "ANY /{proxy+}",
+        "GET /pets/{proxy+}",
+        "ANY /pets/dog/{id}",
+        "GET /pets/dog/{id}",
+        "GET /pets/dog/1",
+    )
+    method, path = request_line.split()
+
+    async with client.request(method, path) as response:
+        assert await response.text() == route
+
+
+async def test_no_route_is_a_404(functions: FakeFunctions, serve: Serve) -> None:
+    client = await serve("GET /rooms/{roomId}")
+
+    for method, path in [("GET", "/"), ("POST", "/rooms/1"), ("GET", "/rooms/"), ("GET", "/rooms/1/"), ("GET", "/x")]:
+        async with client.request(method, path) as response:
+            assert response.status == 404, path
+            assert await response.json() == {"message": "Not Found"}
+    assert functions.events == []
+
+
+async def test_a_path_that_is_not_utf8_is_a_400(serve: Serve) -> None:
+    client = await serve("$default")
+
+    async with client.get(aiohttp.client.URL("/%ff", encoded=True)) as response:
+        assert response.status == 400
+
+
+async def test_more_than_the_throttle_allows_is_a_429(serve: Serve) -> None:
+    client = await serve(
+        HttpRoute("GET /slow", "Echo", None, throttle=Throttle(rate=0.0001, burst=2)), "GET /free", throttle=None
+    )
+
+    statuses = []
+    for _ in range(3):
+        async with client.get("/slow") as response:
+            statuses.append(response.status)
+            answer = await response.text()
+    async with client.get("/free") as response:
+        free = response.status
+
+    assert statuses == [200, 200, 429]
+    assert json.loads(answer) == {"message": "Too Many Requests"}
+    assert free == 200
+
+
+async def test_the_stages_throttle_counts_all_routes_without_their_own(serve: Serve) -> None:
+    client = await serve("GET /a", "GET /b", throttle=Throttle(rate=0.0001, burst=1))
+
+    async with client.get("/a") as first, client.get("/b") as second:
+        assert (first.status, second.status) == (200, 429)
+
+
+@pytest.mark.parametrize("size", [6 * 1024 * 1024, 10 * 1024 * 1024 + 1])
+async def test_a_body_over_lambdas_6_mb_or_the_gateways_10_mb_is_a_413(
+    functions: FakeFunctions, serve: Serve, size: int
+) -> None:
+    client = await serve("POST /")
+
+    async with client.post("/", data=io.BytesIO(b"x" * size), headers={"Content-Type": "text/plain"}) as response:
+        assert response.status == 413
+        assert await response.json() == {"message": "Request Entity Too Large"}
+    assert functions.events == []
+
+
+async def test_a_body_of_unknown_length_is_measured_while_it_comes(functions: FakeFunctions, serve: Serve) -> None:
+    client = await serve("POST /")
+
+    async def chunks() -> AsyncIterator[bytes]:
+        for _ in range(11):
+            yield b"x" * 1024 * 1024
+
+    async with client.post("/", data=chunks()) as response:
+        assert response.status == 413
+    assert functions.events == []
+
+
+async def test_a_client_that_expects_100_continue_gets_it(functions: FakeFunctions, serve: Serve) -> None:
+    client = await serve("POST /")
+
+    async with client.post("/", data="hi", headers={"Content-Type": "text/plain"}, expect100=True) as response:
+        assert response.status == 200
+    assert functions.of("Echo")[0]["body"] == "hi"
+
+
+async def test_request_line_and_headers_may_have_10240_bytes(serve: Serve) -> None:
+    client = await serve("$default")
+
+    async with client.get("/", headers={"X-Big": "x" * 9_000}) as fits:
+        assert fits.status == 200
+    async with client.get("/", headers={"X-A": "x" * 6_000, "X-B": "x" * 6_000}) as headers:
+        assert headers.status == 431
+    async with client.get("/" + "x" * 11_000) as line:
+        assert line.status == 414
+
+
+async def test_what_is_not_http_is_a_400_without_a_traceback(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    client = await serve("$default")
+    url = client._base_url
+    assert url is not None
+    reader, writer = await asyncio.open_connection(url.host, url.port)
+
+    writer.write(b"nonsense\r\n\r\n")
+    answer = await reader.read()
+    writer.close()
+
+    assert answer.startswith((b"HTTP/1.0 400", b"HTTP/1.1 400"))
+    assert answer.endswith(b'{"message":"Bad Request"}')
+    assert "Traceback" not in caplog.text
+
+
+async def test_routes_are_replaced_while_serving(functions: FakeFunctions, tmp_path: Path) -> None:
+    before, after = (http_model(HttpRoute(key, "Echo", None)) for key in ("GET /old", "GET /new"))
+    async with running(before, functions, tmp_path) as gateway, aiohttp.ClientSession() as client:
+        url = gateway.http_url
+
+        await gateway.replace(after)
+
+        assert gateway.http_url == url
+        async with client.get(f"{url}/old") as old, client.get(f"{url}/new") as new:
+            assert (old.status, new.status) == (404, 200)
+
+        await gateway.replace(StageModel())
+        assert gateway.http_url is None
+
+
+async def test_each_api_of_a_template_has_its_own_port(functions: FakeFunctions, tmp_path: Path) -> None:
+    first = http_model(HttpRoute("GET /", "Echo", None)).http_apis["HttpApi"]
+    model = StageModel(http_apis={"HttpApi": first, "OtherApi": first})
+
+    async with running(model, functions, tmp_path) as gateway, aiohttp.ClientSession() as client:
+        assert len(set(gateway.http_urls.values())) == 2
+        for url in gateway.http_urls.values():
+            async with client.get(url) as response:
+                assert response.status == 200
+
+
+async def test_a_taken_port_is_one_clear_error_and_leaves_nothing_running(
+    functions: FakeFunctions, tmp_path: Path
+) -> None:
+    model = http_model(HttpRoute("GET /", "Echo", None))
+    async with running(model, functions, tmp_path) as gateway:
+        assert gateway.http_url is not None
+        port = int(gateway.http_url.rsplit(":", 1)[1])
+
+        with pytest.raises(PortTaken, match=f"Port {port} on 127.0.0.1 is in use"):
+            await Gateway(model, functions, state_dir=tmp_path / "other", http_port=port).start()

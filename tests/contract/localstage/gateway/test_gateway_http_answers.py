@@ -1,0 +1,137 @@
+"""What a client of an HTTP API is given for a function's answer, or for its failure."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from localstage.core.errors import StageError
+from localstage.core.model import HttpRoute
+from tests.contract.localstage.gateway.gateway_fakes import (
+    FakeFunctions,
+    Raises,
+    Serve,
+    echoing_functions,  # noqa: F401 - a fixture
+    serving,  # noqa: F401 - a fixture
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "content_type", "body"),
+    [
+        ({"statusCode": 201, "body": "made"}, 201, "text/plain; charset=UTF-8", "made"),
+        (
+            {"statusCode": "202", "body": "{}", "headers": {"content-type": "application/json"}},
+            202,
+            "application/json",
+            "{}",
+        ),
+        ({"statusCode": 204}, 204, None, ""),
+        ({"hello": "world"}, 200, "application/json", '{"hello": "world"}'),
+        ("hello", 200, "application/json", "hello"),
+        ([1, 2], 200, "application/json", "[1, 2]"),
+        (None, 200, "application/json", "null"),
+        ({"statusCode": 200, "body": "aGk=", "isBase64Encoded": True}, 200, "text/plain;charset=UTF-8", "hi"),
+    ],
+)
+async def test_answers_become_responses(
+    functions: FakeFunctions, serve: Serve, answer: Any, status: int, content_type: str | None, body: str
+) -> None:
+    functions.handlers["Echo"] = lambda event: answer
+    client = await serve("GET /")
+
+    async with client.get("/") as response:
+        assert response.status == status
+        assert response.headers.get("Content-Type", "").replace(" ", "") == (content_type or "").replace(" ", "")
+        assert await response.text() == body
+
+
+async def test_headers_and_cookies_of_an_answer_reach_the_client(functions: FakeFunctions, serve: Serve) -> None:
+    functions.handlers["Echo"] = lambda event: {
+        "statusCode": 200,
+        "headers": {"X-Number": 7, "X-Flag": True, "Content-Length": "999"},
+        "cookies": ["a=1; HttpOnly", "b=2"],
+        "body": "x",
+    }
+    client = await serve("GET /")
+
+    async with client.get("/") as response:
+        assert response.headers["X-Number"] == "7"
+        assert response.headers["X-Flag"] == "true"
+        assert response.headers.getall("Set-Cookie") == ["a=1; HttpOnly", "b=2"]
+        assert await response.read() == b"x"
+
+
+async def test_an_answer_of_megabytes_reaches_the_client(functions: FakeFunctions, serve: Serve) -> None:
+    functions.handlers["Echo"] = lambda event: {"statusCode": 200, "body": "x" * 5_000_000}
+    client = await serve("GET /")
+
+    async with client.get("/") as response:
+        assert len(await response.read()) == 5_000_000
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"statusCode": "soon"},
+        {"statusCode": 99},
+        {"statusCode": 200, "body": {"not": "text"}},
+        {"statusCode": 200, "headers": "none"},
+        {"statusCode": 200, "headers": {"a": ["b"]}},
+        {"statusCode": 200, "headers": {"a": "b\r\nSet-Cookie: c"}},
+        {"statusCode": 200, "cookies": "a=1"},
+        {"statusCode": 200, "body": "!", "isBase64Encoded": True},
+        b"not json",
+        Raises(),
+        Raises("TimedOut"),
+        b'"' + b"x" * (6 * 1024 * 1024) + b'"',
+    ],
+)
+async def test_a_failure_or_a_malformed_answer_is_a_500(functions: FakeFunctions, serve: Serve, answer: Any) -> None:
+    functions.handlers["Echo"] = lambda event: answer
+    client = await serve("GET /")
+
+    async with client.get("/") as response:
+        assert response.status == 500
+        assert await response.json() == {"message": "Internal Server Error"}
+        assert response.headers["apigw-requestid"]
+
+
+async def test_a_function_that_cannot_start_is_a_500_and_is_logged_once(
+    functions: FakeFunctions, serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(event: Any) -> Any:
+        raise StageError("no room")
+
+    functions.handlers["Echo"] = fail
+    client = await serve("GET /")
+
+    for _ in range(3):
+        async with client.get("/") as response:
+            assert response.status == 500
+
+    assert caplog.text.count("Echo could not run: no room") == 1
+
+
+async def test_an_integration_timeout_is_a_503_and_does_not_stop_the_function(
+    functions: FakeFunctions, serve: Serve
+) -> None:
+    go_on = asyncio.Event()
+
+    async def slow(event: Any) -> Any:
+        await go_on.wait()
+        return {"statusCode": 200}
+
+    functions.handlers["Slow"] = slow
+    client = await serve(HttpRoute("GET /", "Slow", None, timeout=0.05))
+
+    async with client.get("/") as response:
+        assert response.status == 503
+        assert await response.json() == {"message": "Service Unavailable"}
+
+    go_on.set()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert functions.finished == ["Slow"]

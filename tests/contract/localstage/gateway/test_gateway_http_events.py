@@ -1,0 +1,146 @@
+"""What a function is given for a request to an HTTP API: payload format 2.0."""
+
+from __future__ import annotations
+
+import base64
+import time
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
+from aws_lambda_powertools.utilities.parser.models import APIGatewayProxyEventV2Model
+
+from localstage.core.model import HttpRoute
+from tests.contract.localstage.gateway.gateway_fakes import (
+    FakeFunctions,
+    Serve,
+    echoing_functions,  # noqa: F401 - a fixture
+    http_model,
+    running,
+    serving,  # noqa: F401 - a fixture
+)
+
+
+async def test_the_event_is_payload_format_2(functions: FakeFunctions, serve: Serve) -> None:
+    client = await serve("POST /rooms/{roomId}/messages")
+
+    await client.post(
+        "/rooms/caf%C3%A9%20one/messages?b=2&a=1&a=x%20y&empty=",
+        data='{"text": "grüß"}'.encode(),
+        headers=[
+            ("Content-Type", "application/json; charset=utf-8"),
+            ("X-Twice", "one"),
+            ("X-Twice", "two"),
+            ("Cookie", "first=1; second=2"),
+            ("User-Agent", "a browser"),
+        ],
+    )
+
+    (event,) = functions.of("Echo")
+    assert event["version"] == "2.0"
+    assert event["routeKey"] == "POST /rooms/{roomId}/messages"
+    assert event["rawPath"] == "/rooms/café one/messages"
+    assert event["rawQueryString"] == "b=2&a=1&a=x%20y&empty="
+    assert event["cookies"] == ["first=1", "second=2"]
+    assert event["queryStringParameters"] == {"b": "2", "a": "1,x y", "empty": ""}
+    assert event["pathParameters"] == {"roomId": "café one"}
+    assert event["body"] == '{"text": "grüß"}'
+    assert event["isBase64Encoded"] is False
+    assert event["headers"]["x-twice"] == "one,two"
+    assert event["headers"]["content-length"] == "18"
+    assert event["headers"]["x-forwarded-for"] == "127.0.0.1"
+    assert event["headers"]["x-amzn-trace-id"].startswith("Root=1-")
+    assert "cookie" not in event["headers"]
+    assert all(name == name.lower() for name in event["headers"])
+    context = event["requestContext"]
+    assert context["http"] == {
+        "method": "POST",
+        "path": "/rooms/café one/messages",
+        "protocol": "HTTP/1.1",
+        "sourceIp": "127.0.0.1",
+        "userAgent": "a browser",
+    }
+    assert context["stage"] == "$default"
+    assert context["routeKey"] == event["routeKey"]
+    assert context["domainPrefix"] == context["apiId"]
+    assert "authorizer" not in context
+
+
+async def test_the_event_is_what_powertools_models_expect(functions: FakeFunctions, serve: Serve) -> None:
+    client = await serve("ANY /{proxy+}")
+    before = time.time()
+
+    async with client.put("/a/b?x=1", json={"a": 1}) as response:
+        request_id = response.headers["apigw-requestid"]
+
+    (event,) = functions.of("Echo")
+    parsed = APIGatewayProxyEventV2Model.model_validate(event)
+    assert parsed.requestContext.requestId == request_id
+    assert before - 0.001 <= parsed.requestContext.timeEpoch.timestamp() <= time.time()
+    viewed = APIGatewayProxyEventV2(event)
+    assert viewed.http_method == "PUT"
+    assert viewed.path == "/a/b"
+    assert viewed.json_body == {"a": 1}
+    assert viewed.request_context.time.endswith(" +0000")
+
+
+async def test_what_a_request_does_not_have_is_not_in_the_event(functions: FakeFunctions, serve: Serve) -> None:
+    client = await serve("GET /")
+
+    await client.get("/")
+
+    (event,) = functions.of("Echo")
+    assert {"cookies", "queryStringParameters", "pathParameters", "stageVariables", "body"}.isdisjoint(event)
+
+
+async def test_a_named_stage_is_the_first_segment_and_stays_in_the_path(
+    functions: FakeFunctions, tmp_path: Path
+) -> None:
+    model = http_model(HttpRoute("GET /hello", "Echo", None), stage="dev")
+    async with running(model, functions, tmp_path) as gateway, aiohttp.ClientSession() as client:
+        assert gateway.http_url is not None
+        assert gateway.http_url.endswith("/dev")
+
+        async with client.get(f"{gateway.http_url}/hello") as inside:
+            assert inside.status == 200
+        async with client.get(f"{gateway.http_url.removesuffix('/dev')}/hello") as outside:
+            assert outside.status == 404
+
+    (event,) = functions.of("Echo")
+    assert event["rawPath"] == event["requestContext"]["http"]["path"] == "/dev/hello"
+    assert event["requestContext"]["stage"] == "dev"
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "encoded"),
+    [
+        ("application/json", b"{}", False),
+        ("text/plain; charset=utf-8", b"hi", False),
+        ("application/xml", b"<a/>", False),
+        ("application/x-www-form-urlencoded", b"a=1", True),
+        ("application/octet-stream", b"\x00\xff", True),
+        ("application/json", b"\xff\xfe", True),
+        (None, b"hi", True),
+    ],
+)
+async def test_bodies_are_text_only_for_the_types_that_aws_takes_for_text(
+    functions: FakeFunctions, serve: Serve, content_type: str | None, body: bytes, encoded: bool
+) -> None:
+    client = await serve("POST /")
+    headers = {"Content-Type": content_type} if content_type else {}
+
+    await client.post("/", data=body, headers=headers, skip_auto_headers=["Content-Type"])
+
+    (event,) = functions.of("Echo")
+    assert event["isBase64Encoded"] is encoded
+    assert (base64.b64decode(event["body"]) if encoded else event["body"].encode()) == body
+
+
+async def test_a_compressed_body_is_passed_on_as_it_came(functions: FakeFunctions, serve: Serve) -> None:
+    client = await serve("POST /")
+
+    await client.post("/", data=b"a" * 100, compress="gzip", headers={"Content-Type": "text/plain"})
+
+    (event,) = functions.of("Echo")
+    assert base64.b64decode(event["body"])[:2] == b"\x1f\x8b"

@@ -1,0 +1,176 @@
+"""The token issuer over loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import jwt
+import pytest
+
+from localstage.core.errors import NotRunning, PortTaken, ServiceError
+from localstage.gateway import Issuer
+from localstage.gateway.issuer import CLIENT_ID
+from tests.contract.localstage.gateway.gateway_fakes import with_key
+
+
+@pytest.fixture
+async def issuer(tmp_path: Path) -> AsyncIterator[Issuer]:
+    made = Issuer(with_key(tmp_path))
+    await made.start()
+    yield made
+    await made.stop()
+
+
+async def post(url: str, body: bytes | Any, **headers: str) -> tuple[int, dict[str, Any]]:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    async with aiohttp.ClientSession() as session, session.post(url, data=data, headers=headers) as response:
+        return response.status, json.loads(await response.read())
+
+
+def public_claims(issuer: Issuer, token: str) -> dict[str, Any]:
+    keys = jwt.PyJWKClient(f"{issuer.url}/.well-known/jwks.json")
+    key = keys.get_signing_key_from_jwt(token)
+    return jwt.decode(token, key.key, algorithms=["RS256"], audience=CLIENT_ID, issuer=issuer.url)
+
+
+async def test_a_token_verifies_with_the_published_key_and_has_cognitos_claims(issuer: Issuer) -> None:
+    status, answer = await post(issuer.token_url, {"user": "alice", "scopes": ["chat:write", "chat:read"], "ttl": 60})
+
+    assert status == 200
+    assert answer["token_type"] == "Bearer"
+    assert answer["expires_in"] == 60
+    claims = await asyncio.to_thread(public_claims, issuer, answer["access_token"])
+    assert claims["sub"] == claims["username"] == "alice"
+    assert claims["scope"] == "chat:write chat:read"
+    assert claims["token_use"] == "access"
+    assert claims["client_id"] == claims["aud"] == CLIENT_ID
+    assert claims["exp"] == claims["iat"] + 60
+    assert claims["jti"]
+
+
+async def test_discovery_names_the_key_set(issuer: Issuer) -> None:
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"{issuer.url}/.well-known/openid-configuration") as response,
+    ):
+        document = await response.json()
+
+    assert document["issuer"] == issuer.url
+    assert document["jwks_uri"] == f"{issuer.url}/.well-known/jwks.json"
+
+
+async def test_each_pool_of_a_template_issues_under_its_own_name(issuer: Issuer) -> None:
+    other = issuer.pool_url("OtherPool")
+
+    status, answer = await post(f"{other}/token", {"user": "alice", "scopes": []})
+
+    assert status == 200
+    claims = jwt.decode(answer["access_token"], options={"verify_signature": False})
+    assert claims["iss"] == other != issuer.url
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (b"{", "body"),
+        (b"[]", "body"),
+        ({"scopes": []}, "user"),
+        ({"user": "", "scopes": []}, "user"),
+        ({"user": "a" * 129, "scopes": []}, "user"),
+        ({"user": "a\nb", "scopes": []}, "user"),
+        ({"user": "alice"}, "scopes"),
+        ({"user": "alice", "scopes": "chat:read"}, "scopes"),
+        ({"user": "alice", "scopes": ["ok", "a b"]}, "scopes[1]"),
+        ({"user": "alice", "scopes": [7]}, "scopes[0]"),
+        ({"user": "alice", "scopes": [], "ttl": 0}, "ttl"),
+        ({"user": "alice", "scopes": [], "ttl": True}, "ttl"),
+        ({"user": "alice", "scopes": [], "ttl": "60"}, "ttl"),
+        ({"user": "alice", "scopes": [], "username": 7}, "username"),
+        ({"user": "alice", "scopes": [], "role": "admin"}, "role"),
+    ],
+)
+async def test_a_bad_request_names_its_field(issuer: Issuer, body: Any, field: str) -> None:
+    status, answer = await post(issuer.token_url, body)
+
+    assert status == 400
+    assert answer["error"]["code"] == "invalid_request"
+    assert answer["error"]["details"][0]["field"] == field
+
+
+async def test_a_body_without_end_is_refused(issuer: Issuer) -> None:
+    status, _ = await post(issuer.token_url, b" " * 20_000)
+
+    assert status == 413
+
+
+async def test_a_web_page_that_points_its_own_name_at_this_machine_gets_no_token(issuer: Issuer) -> None:
+    status, _ = await post(issuer.token_url, {"user": "alice", "scopes": []}, Host="evil.example")
+
+    assert status == 403
+
+
+async def test_key_and_port_survive_a_restart(tmp_path: Path) -> None:
+    first = Issuer(tmp_path)
+    await first.start()
+    token = first.issue("alice", ["chat:read"])
+    await first.stop()
+
+    second = Issuer(tmp_path)
+    await second.start()
+    claims = await asyncio.to_thread(public_claims, second, token)
+    await second.stop()
+
+    assert second.url == first.url
+    assert claims["sub"] == "alice"
+
+
+async def test_the_key_is_for_its_owner_only(tmp_path: Path) -> None:
+    Issuer(tmp_path).issue("alice", [], issuer="somewhere")
+
+    mode = stat.S_IMODE((tmp_path / "issuer.pem").stat().st_mode)
+
+    assert mode == 0o600
+
+
+async def test_another_process_signs_tokens_that_verify_with_the_running_issuers_key(
+    issuer: Issuer, tmp_path: Path
+) -> None:
+    elsewhere = Issuer(tmp_path, url=issuer.url)
+
+    token = elsewhere.issue("alice", ["chat:read"], username="Alice", ttl=60)
+
+    claims = await asyncio.to_thread(public_claims, issuer, token)
+    assert claims["username"] == "Alice"
+
+
+async def test_a_port_asked_for_by_number_is_not_exchanged_for_another(issuer: Issuer, tmp_path: Path) -> None:
+    port = int(issuer.url.split(":")[2].split("/")[0])
+
+    with pytest.raises(PortTaken, match=str(port)):
+        await Issuer(tmp_path / "other", port=port).start()
+
+
+def test_an_issuer_that_never_started_says_how_to_start_the_stage(tmp_path: Path) -> None:
+    with pytest.raises(NotRunning, match="localstage up"):
+        Issuer(tmp_path).issue("alice", [])
+
+
+async def test_a_damaged_key_file_is_one_clear_sentence(tmp_path: Path) -> None:
+    (tmp_path / "issuer.pem").write_text("not a key")
+
+    with pytest.raises(ServiceError, match="is not an RSA key; remove it"):
+        await Issuer(tmp_path).start()
+
+
+async def test_a_folder_that_cannot_be_written_to_is_one_clear_sentence(tmp_path: Path) -> None:
+    with_key(tmp_path)
+    (tmp_path / "issuer-port").mkdir()
+
+    with pytest.raises(ServiceError, match="issuer-port cannot be written"):
+        await Issuer(tmp_path).start()

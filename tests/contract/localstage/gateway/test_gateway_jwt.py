@@ -1,0 +1,256 @@
+"""The HTTP API's JWT authorizer over loopback, with tokens of every wrong kind."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from localstage.core.errors import TemplateError
+from localstage.core.model import HttpRoute, JwtAuthorizer
+from localstage.gateway import Gateway, Issuer
+from tests.contract.localstage.gateway.gateway_fakes import AUDIENCE, FakeFunctions, http_model, running, with_key
+
+STRANGER = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+SECRET = "a shared secret that is long enough for any HMAC"
+
+
+class Guarded:
+    """An API whose routes need tokens, and the issuer of the right ones."""
+
+    def __init__(self, gateway: Gateway, issuer: Issuer, client: aiohttp.ClientSession) -> None:
+        self.gateway = gateway
+        self.issuer = issuer
+        self.client = client
+
+    async def get(self, path: str, authorization: str | None) -> aiohttp.ClientResponse:
+        headers = {} if authorization is None else {"Authorization": authorization}
+        async with self.client.get(path, headers=headers) as response:
+            await response.read()
+            return response
+
+    def sign(self, key: Any = None, algorithm: str = "RS256", kid: str | None = None, **claims: Any) -> str:
+        """Return a token that is right but for what is given; a claim of ``None`` is left out."""
+        own = self.issuer._key
+        now = int(time.time())
+        right = {"iss": self.issuer.url, "sub": "alice", "aud": AUDIENCE, "scope": "chat:read", "iat": now}
+        chosen = {**right, "exp": now + 60, **claims}
+        headers = {"kid": own.id if kid is None else kid}
+        payload = {name: value for name, value in chosen.items() if value is not None}
+        return jwt.encode(payload, own.private if key is None else key, algorithm=algorithm, headers=headers)
+
+
+@pytest.fixture
+def functions() -> FakeFunctions:
+    made = FakeFunctions()
+    made.handlers["Echo"] = lambda event: event["requestContext"].get("authorizer")
+    return made
+
+
+@pytest.fixture
+async def api(functions: FakeFunctions, tmp_path: Path) -> AsyncIterator[Guarded]:
+    issuer = Issuer(with_key(tmp_path))
+    await issuer.start()
+    model = http_model(
+        HttpRoute("GET /any", "Echo", "Jwt"),
+        HttpRoute("GET /read", "Echo", "Jwt", ("chat:read", "chat:admin")),
+        HttpRoute("GET /open", "Echo", None),
+        issuer=issuer.url,
+    )
+    async with (
+        running(model, functions, tmp_path, issuer=issuer) as gateway,
+        aiohttp.ClientSession(gateway.http_url) as client,
+    ):
+        yield Guarded(gateway, issuer, client)
+    await issuer.stop()
+
+
+async def test_a_functions_event_has_the_claims_as_texts_and_the_scopes_that_matched(
+    api: Guarded, functions: FakeFunctions
+) -> None:
+    token = api.sign(scope="chat:read other", groups=["a", "b"], verified=True, level=7, nothing=None, exp=2**33)
+
+    response = await api.get("/read", f"Bearer {token}")
+
+    assert response.status == 200
+    authorizer = functions.of("Echo")[0]["requestContext"]["authorizer"]
+    assert authorizer["jwt"]["scopes"] == ["chat:read"]
+    claims = authorizer["jwt"]["claims"]
+    assert claims["sub"] == "alice"
+    assert claims["scope"] == "chat:read other"
+    assert claims["groups"] == "[a b]"
+    assert claims["verified"] == "true"
+    assert claims["level"] == "7"
+    assert claims["exp"] == str(2**33)
+
+
+async def test_a_route_without_scopes_takes_any_valid_token(api: Guarded, functions: FakeFunctions) -> None:
+    response = await api.get("/any", f"bearer {api.sign(scope=None)}")
+
+    assert response.status == 200
+    assert functions.of("Echo")[0]["requestContext"]["authorizer"]["jwt"]["scopes"] is None
+
+
+async def test_a_bare_token_is_taken_too(api: Guarded) -> None:
+    assert (await api.get("/any", api.sign())).status == 200
+
+
+async def test_a_token_of_the_issuer_opens_the_route(api: Guarded) -> None:
+    assert (await api.get("/read", f"Bearer {api.issuer.issue('alice', ['chat:read'])}")).status == 200
+
+
+async def test_scopes_may_be_in_scp_as_a_list(api: Guarded) -> None:
+    token = api.sign(scope=None, scp=["chat:admin"])
+
+    assert (await api.get("/read", f"Bearer {token}")).status == 200
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [{"aud": None, "client_id": AUDIENCE}, {"aud": ["other", AUDIENCE]}, {"iat": None}, {"nbf": 1}],
+)
+async def test_tokens_that_aws_takes_are_taken(api: Guarded, claims: dict[str, Any]) -> None:
+    assert (await api.get("/read", f"Bearer {api.sign(**claims)}")).status == 200
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"exp": 1},
+        {"exp": None},
+        {"exp": "soon"},
+        {"nbf": 2**33},
+        {"iat": 2**33},
+        {"iss": "http://127.0.0.1:1/UserPool"},
+        {"iss": None},
+        {"aud": "other"},
+        {"aud": []},
+        {"aud": "other", "client_id": AUDIENCE},
+        {"aud": None, "client_id": None},
+        {"kid": "unknown"},
+        {"kid": ""},
+        {"key": STRANGER},
+        {"key": SECRET, "algorithm": "HS256"},
+        {"key": "", "algorithm": "none"},
+    ],
+    ids=lambda claims: "-".join(f"{name}={str(value)[:12]}" for name, value in claims.items()),
+)
+async def test_a_wrong_token_is_a_401_and_runs_nothing(
+    api: Guarded, functions: FakeFunctions, claims: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    token = api.sign(**claims)
+
+    response = await api.get("/read", f"Bearer {token}")
+
+    assert response.status == 401
+    assert await response.json() == {"message": "Unauthorized"}
+    assert 'error="invalid_token"' in response.headers["WWW-Authenticate"]
+    assert functions.events == []
+    assert token not in caplog.text
+
+
+@pytest.mark.parametrize("authorization", ["Bearer nonsense", "Bearer a.b.c", "Basic YTpi", "é"])
+async def test_what_is_no_token_is_a_401(api: Guarded, authorization: str) -> None:
+    assert (await api.get("/any", authorization)).status == 401
+
+
+async def test_no_token_is_a_401_with_a_plain_challenge(api: Guarded, functions: FakeFunctions) -> None:
+    response = await api.get("/any", None)
+
+    assert response.status == 401
+    assert response.headers["WWW-Authenticate"] == "Bearer"
+    assert functions.events == []
+
+
+async def test_a_token_with_its_payload_changed_is_a_401(api: Guarded) -> None:
+    head, _, signature = api.sign().split(".")
+    _, payload, _ = api.sign(sub="mallory").split(".")
+
+    assert (await api.get("/any", f"Bearer {head}.{payload}.{signature}")).status == 401
+
+
+async def test_a_missing_scope_is_a_403(api: Guarded, functions: FakeFunctions) -> None:
+    response = await api.get("/read", f"Bearer {api.sign(scope='chat:readonly chat')}")
+
+    assert response.status == 403
+    assert await response.json() == {"message": "Forbidden"}
+    assert functions.events == []
+
+
+async def test_a_route_without_authorizer_is_open_and_its_event_has_none(
+    api: Guarded, functions: FakeFunctions
+) -> None:
+    assert (await api.get("/open", "Bearer nonsense")).status == 200
+    assert "authorizer" not in functions.of("Echo")[0]["requestContext"]
+
+
+async def test_a_token_that_was_good_is_refused_once_it_has_expired(api: Guarded) -> None:
+    token = api.sign(exp=int(time.time()) + 1)
+    statuses = []
+
+    while not statuses or statuses[-1] == 200:
+        statuses.append((await api.get("/any", f"Bearer {token}")).status)
+        await asyncio.sleep(0.05)
+
+    assert set(statuses[:-1]) <= {200}
+    assert statuses[-1] == 401
+
+
+async def test_tokens_of_an_unavailable_issuer_are_a_401(functions: FakeFunctions, tmp_path: Path) -> None:
+    issuer = Issuer(with_key(tmp_path))
+    await issuer.start()
+    model = http_model(HttpRoute("GET /any", "Echo", "Jwt"), issuer=issuer.url)
+    async with running(model, functions, tmp_path, issuer=issuer) as gateway, aiohttp.ClientSession() as client:
+        token = issuer.issue("alice", [])
+        await issuer.stop()
+
+        async with client.get(f"{gateway.http_url}/any", headers={"Authorization": token}) as response:
+            assert response.status == 401
+            assert "communication error" in response.headers["WWW-Authenticate"]
+
+
+async def test_keys_are_fetched_once_however_many_unknown_key_ids_come(
+    api: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched = []
+    answer = api.issuer._handle
+
+    async def counted(request: Any) -> Any:
+        fetched.append(request.path)
+        return await answer(request)
+
+    assert api.issuer._listener is not None
+    monkeypatch.setattr(api.issuer._listener._server, "request_handler", counted)
+    for index in range(20):
+        await api.get("/any", f"Bearer {api.sign(kid=f'unknown-{index}')}")
+
+    assert len(fetched) == 2  # discovery and key set
+
+
+async def test_a_token_may_come_in_the_query_string(functions: FakeFunctions, tmp_path: Path) -> None:
+    issuer = Issuer(with_key(tmp_path))
+    await issuer.start()
+    authorizer = JwtAuthorizer("Jwt", issuer.url, (AUDIENCE,), "$request.querystring.token")
+    model = http_model(HttpRoute("GET /any", "Echo", "Jwt"), authorizers={"Jwt": authorizer})
+    async with running(model, functions, tmp_path, issuer=issuer) as gateway, aiohttp.ClientSession() as client:
+        token = issuer.issue("alice", [])
+        async with client.get(f"{gateway.http_url}/any", params={"token": token}) as response:
+            assert response.status == 200
+    await issuer.stop()
+
+
+async def test_an_identity_source_that_cannot_be_read_is_a_template_error(
+    functions: FakeFunctions, tmp_path: Path
+) -> None:
+    authorizer = JwtAuthorizer("Jwt", "http://127.0.0.1:1", (AUDIENCE,), "$context.identity")
+    model = http_model(HttpRoute("GET /any", "Echo", "Jwt"), authorizers={"Jwt": authorizer})
+
+    with pytest.raises(TemplateError, match=r"\$context\.identity"):
+        await Gateway(model, functions, state_dir=tmp_path).start()

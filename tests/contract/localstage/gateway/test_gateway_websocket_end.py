@@ -1,0 +1,94 @@
+"""How a WebSocket connection ends: by its age, by its client, by a stage that stops."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import WSMsgType
+
+from localstage.gateway.websocket_connection import Limits
+from tests.contract.localstage.gateway.gateway_fakes import (
+    ALL,
+    FakeFunctions,
+    Serve,
+    connecting,  # noqa: F401 - a fixture
+    conversing_functions,  # noqa: F401 - a fixture
+    eventually,
+    running,
+    websocket_model,
+)
+
+
+@pytest.mark.parametrize("limits", [Limits(idle=0.1), Limits(total=0.1)])
+async def test_an_idle_or_old_connection_is_closed_with_1001(
+    connect: Serve, functions: FakeFunctions, limits: Limits
+) -> None:
+    socket = await connect(limits=limits)
+
+    assert (await socket.receive()).type is WSMsgType.CLOSE
+    assert socket.close_code == 1001
+    await eventually(lambda: functions.of("Close"))
+    context = functions.of("Close")[0]["requestContext"]
+    assert (context["disconnectStatusCode"], context["disconnectReason"]) == (1001, "Going away")
+
+
+async def test_traffic_keeps_a_connection_from_being_idle(connect: Serve) -> None:
+    socket = await connect(limits=Limits(idle=1.0))
+
+    for number in range(8):
+        await asyncio.sleep(0.2)
+        if number % 2:
+            await socket.ping()
+        else:
+            await socket.send_str("still here")
+            assert await socket.receive_str() == "default still here"
+
+    assert not socket.closed
+
+
+async def test_a_client_that_just_vanishes_is_a_1006(connect: Serve, functions: FakeFunctions) -> None:
+    socket = await connect()
+
+    socket._writer.transport.abort()
+
+    await eventually(lambda: functions.of("Close"))
+    context = functions.of("Close")[0]["requestContext"]
+    assert (context["disconnectStatusCode"], context["disconnectReason"]) == (1006, "Connection closed abnormally")
+
+
+async def test_a_close_without_a_code_is_a_1005(connect: Serve, functions: FakeFunctions) -> None:
+    socket = await connect()
+
+    await socket._writer.send_frame(b"", WSMsgType.CLOSE)
+
+    await eventually(lambda: functions.of("Close"))
+    context = functions.of("Close")[0]["requestContext"]
+    assert context["disconnectStatusCode"] == 1005
+    assert context["disconnectReason"] == "Client-side close frame status not set"
+
+
+async def test_stopping_closes_connections_with_1001_and_runs_disconnect(
+    functions: FakeFunctions, tmp_path: Path
+) -> None:
+    async with aiohttp.ClientSession() as client:
+        async with running(websocket_model(*ALL), functions, tmp_path) as gateway:
+            sockets = [await client.ws_connect(gateway.websocket_url) for _ in range(5)]
+            reading = [asyncio.create_task(socket.receive()) for socket in sockets]
+
+        for message in await asyncio.gather(*reading):
+            assert (message.type, message.data) == (WSMsgType.CLOSE, 1001)
+    assert len(functions.of("Close")) == 5
+
+
+async def test_stopping_does_not_wait_for_a_disconnect_that_hangs(functions: FakeFunctions, tmp_path: Path) -> None:
+    functions.handlers["Close"] = lambda event: asyncio.sleep(60)
+
+    async with (
+        asyncio.timeout(10),
+        aiohttp.ClientSession() as client,
+        running(websocket_model(*ALL), functions, tmp_path) as gateway,
+    ):
+        await client.ws_connect(gateway.websocket_url)

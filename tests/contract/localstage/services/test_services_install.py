@@ -1,0 +1,128 @@
+"""What is missing is said with the one command that brings it; what runs elsewhere is checked before it is used."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from localstage.core.errors import MissingProgram, ServiceError
+from localstage.services import Services, external_services, install
+
+REAL_AWS = dict.fromkeys(("LOCALSTAGE_DYNAMODB_URL", "LOCALSTAGE_SQS_URL", "LOCALSTAGE_SECRETS_MANAGER_URL"), "aws")
+
+
+@pytest.fixture
+def empty_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, str]:
+    """An environment of a user who is not root, on a machine where nothing is installed."""
+    empty = tmp_path / "bin"
+    empty.mkdir()
+    monkeypatch.setattr(install, "EXTRA_FOLDERS", (str(empty),))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    return {"PATH": str(empty)}
+
+
+def services(tmp_path: Path, environ: dict[str, str]) -> Services:
+    return Services(tmp_path, broker_username="headrace", broker_password="secret", environ=environ)
+
+
+def closed_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+async def test_missing_programs_are_named_with_the_one_command_that_installs_them(
+    empty_machine: dict[str, str],
+) -> None:
+    with pytest.raises(MissingProgram) as refusal:
+        await install.ensure_programs([install.RABBITMQ, install.REDIS], empty_machine)
+
+    assert str(refusal.value) == (
+        "RabbitMQ and Redis are not installed. "
+        "Run: sudo apt-get install --no-install-recommends rabbitmq-server redis-server"
+    )
+
+
+async def test_a_start_without_the_programs_fails_and_leaves_nothing_running(
+    empty_machine: dict[str, str], tmp_path: Path
+) -> None:
+    started = services(tmp_path, {**empty_machine, **REAL_AWS})
+
+    with pytest.raises(MissingProgram, match="Run: sudo apt-get install"):
+        await started.start()
+
+    assert started._guardian.pid is None
+    await started.stop()
+
+
+async def test_valkey_will_do_where_redis_is_asked_for(empty_machine: dict[str, str]) -> None:
+    program = Path(empty_machine["PATH"]) / "valkey-server"
+    program.touch(mode=0o755)
+
+    assert await install.ensure_programs([install.REDIS], empty_machine) == {install.REDIS: program}
+
+
+def test_the_policy_against_starting_services_ends_with_the_installation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = tmp_path / "policy-rc.d"
+    monkeypatch.setattr(install, "_POLICY", policy)
+
+    with install._no_system_services():
+        assert os.access(policy, os.X_OK)
+
+    assert not policy.exists()
+
+
+def test_a_policy_of_the_machine_itself_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = tmp_path / "policy-rc.d"
+    policy.write_text("#!/bin/sh\nexit 0\n")
+    monkeypatch.setattr(install, "_POLICY", policy)
+
+    with install._no_system_services():
+        pass
+
+    assert policy.read_text() == "#!/bin/sh\nexit 0\n"
+
+
+@pytest.mark.parametrize(
+    ("variable", "url"),
+    [
+        ("LOCALSTAGE_RABBITMQ_URL", "amqp://guest:guest@127.0.0.1:{port}"),
+        ("LOCALSTAGE_REDIS_URL", "redis://127.0.0.1:{port}"),
+        ("LOCALSTAGE_DYNAMODB_URL", "http://127.0.0.1:{port}"),
+        ("LOCALSTAGE_SQS_URL", "http://127.0.0.1:{port}"),
+        ("LOCALSTAGE_SECRETS_MANAGER_URL", "http://127.0.0.1:{port}"),
+    ],
+)
+async def test_a_service_named_by_url_that_does_not_answer_is_said_with_its_variable(
+    tmp_path: Path, variable: str, url: str
+) -> None:
+    port = closed_port()
+    urls = {**REAL_AWS, variable: url.format(port=port)}
+    if variable != "LOCALSTAGE_RABBITMQ_URL":
+        urls.setdefault("LOCALSTAGE_REDIS_URL", f"redis://127.0.0.1:{port}")
+
+    with pytest.raises(ServiceError) as refusal:
+        await services(tmp_path, {"PATH": os.environ["PATH"], **urls}).start()
+
+    assert f"127.0.0.1:{port}" in str(refusal.value)
+    assert "guest" not in str(refusal.value)
+
+
+async def test_a_url_without_a_host_is_refused_with_an_example() -> None:
+    with pytest.raises(ServiceError, match=r"write it like amqp://user:password@127\.0\.0\.1:5672"):
+        await external_services.check_rabbitmq("localhost:5672", "user", "password")
+
+
+async def test_a_full_disk_is_an_error_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("localstage.services.services._ROOM_NEEDED", 10**18)
+    started = services(tmp_path, dict(os.environ))
+
+    with pytest.raises(ServiceError, match="is full"):
+        await started.start()
+
+    assert started._guardian.pid is None

@@ -1,0 +1,178 @@
+"""The stage's own RabbitMQ, Redis, DynamoDB and SQS: they answer, keep what they accepted, and leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pika
+import psutil
+import pytest
+import redis
+
+from localstage.core.errors import ServiceError
+from localstage.services import Endpoints, Services, external_services, install
+from localstage.services.aws import Aws
+from localstage.services.guardian import Guardian
+from localstage.services.ports import Ports
+
+ROOT = Path(__file__).resolve().parents[4]
+USER, PASSWORD = "headrace", 'se"cr\\et #1'
+
+
+@pytest.fixture
+async def state(tmp_path: Path) -> Path:
+    """A state folder with empty data; what has to be downloaded is shared with the clone's own ``.local``."""
+    await install.ensure_node_packages(ROOT / ".local")
+    await install.ensure_ministack(ROOT / ".local")
+    for name in ("node", "ministack"):
+        (tmp_path / name).symlink_to(ROOT / ".local" / name)
+    return tmp_path
+
+
+@pytest.fixture
+async def services(state: Path) -> AsyncIterator[Callable[[], Services]]:
+    """Makes services on one state folder; all are stopped at the end."""
+    made: list[Services] = []
+
+    def make() -> Services:
+        made.append(Services(state, broker_username=USER, broker_password=PASSWORD, environ=os.environ))
+        return made[-1]
+
+    yield make
+    for each in made:
+        await each.stop()
+
+
+def channel(url: str) -> Any:
+    parameters = pika.URLParameters(url)
+    parameters.credentials = pika.PlainCredentials(USER, PASSWORD)
+    return pika.BlockingConnection(parameters).channel()
+
+
+def client(service: str, url: str) -> Any:
+    return boto3.client(
+        service, endpoint_url=url, region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b"
+    )
+
+
+def publish_and_confirm(url: str) -> None:
+    publisher = channel(url)
+    publisher.queue_declare("kept", durable=True, arguments={"x-queue-type": "quorum"})
+    publisher.confirm_delivery()
+    publisher.basic_publish("", "kept", b"accepted", pika.BasicProperties(delivery_mode=2), mandatory=True)
+    publisher.connection.close()
+
+
+def take(url: str) -> bytes | None:
+    consumer = channel(url)
+    _, _, body = consumer.basic_get("kept", auto_ack=True)
+    consumer.connection.close()
+    return body
+
+
+def refuses_keys_of_two_slots(endpoints: Endpoints) -> bool:
+    with redis.Redis(endpoints.redis_host, endpoints.redis_port) as node:
+        node.set("a", 1)
+        try:
+            node.mget("a", "b")
+        except redis.exceptions.ClusterCrossSlotError:
+            return True
+    return False
+
+
+async def until_the_queue_is_registered(state: Path) -> None:
+    """RabbitMQ confirms from its log, but notes on disk whose log it is up to half a second after the declaration."""
+    names = next((state / "services/rabbitmq/data").glob("*/quorum/*/names.dets"))
+    while b"kept" not in names.read_bytes():  # noqa: ASYNC110 - a file has no event for us
+        await asyncio.sleep(0.02)
+
+
+async def until_gone(pids: list[int]) -> None:
+    while any(psutil.pid_exists(pid) for pid in pids):  # noqa: ASYNC110 - the kernel has no event for us
+        await asyncio.sleep(0.02)
+
+
+async def test_what_was_accepted_survives_a_killed_broker_and_all_services_answer(
+    state: Path,
+    services: Callable[[], Services],
+) -> None:
+    first = services()
+    endpoints = await first.start()
+    status = await first.status()
+    assert [line for line in status if not line.healthy] == []
+    assert await asyncio.to_thread(refuses_keys_of_two_slots, endpoints)
+    with pytest.raises(ServiceError, match="refuses the user"):
+        await external_services.check_rabbitmq(endpoints.amqp_url, USER, "another")
+    await asyncio.to_thread(publish_and_confirm, endpoints.amqp_url)
+    await until_the_queue_is_registered(state)
+
+    broker = next(line.pid for line in status if line.name == "RabbitMQ")
+    assert broker is not None
+    os.kill(broker, signal.SIGKILL)
+    with pytest.raises(ServiceError, match=r"RabbitMQ went away \(SIGKILL\)"):
+        await first.watch()
+    await first.stop()
+    await first.stop()
+    await until_gone([line.pid for line in status if line.pid])
+
+    second = services()
+    assert await second.start() == endpoints
+    assert await asyncio.to_thread(take, endpoints.amqp_url) == b"accepted"
+    await second.stop()
+
+
+_OWNER = """
+import asyncio, os, sys
+from pathlib import Path
+from localstage.services import Services
+
+async def main():
+    services = Services(Path(sys.argv[1]), broker_username="u", broker_password="p", environ=os.environ)
+    endpoints = await services.start()
+    print(endpoints.sqs_url, flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+def descendants(owner: subprocess.Popen[str]) -> list[int]:
+    return [process.pid for process in psutil.Process(owner.pid).children(recursive=True)]
+
+
+def start_owner(state: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", _OWNER, str(state)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+
+
+async def test_no_process_survives_a_killed_stage_and_no_message_in_sqs_is_lost(state: Path) -> None:
+    owner = start_owner(state)
+    assert owner.stdout is not None
+    with owner.stdout:
+        sqs = client("sqs", (await asyncio.to_thread(owner.stdout.readline)).strip())
+    queue = sqs.create_queue(QueueName="kept")["QueueUrl"]
+    sqs.send_message(QueueUrl=queue, MessageBody="accepted")
+    pids = descendants(owner)
+    assert len(pids) > 5
+
+    owner.kill()
+    owner.wait()
+    await until_gone(pids)
+
+    guardian = Guardian()
+    await guardian.start()
+    python = await install.ensure_ministack(state)
+    ports = Ports(state / "services" / "ports.json")
+    emulator = Aws(guardian, ports, state / "services" / "aws", python=python, environ=os.environ)
+    await emulator.start()
+    kept = await asyncio.to_thread(lambda: sqs.receive_message(QueueUrl=queue)["Messages"])
+    assert [message["Body"] for message in kept] == ["accepted"]
+    await emulator.stop()
+    await guardian.stop()

@@ -1,0 +1,125 @@
+"""The RabbitMQ mapping while its queue is missing, or its broker dead, closed to it or unreadable."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+
+import pika
+
+from localstage.core.invoker import Invocation
+from localstage.core.model import RabbitMqMapping
+from localstage.triggers.rabbitmq import RabbitMqTrigger
+from tests.contract.localstage.local_services import RabbitServer
+from tests.contract.localstage.triggers.trigger_fakes import (
+    BROKER_ARN,
+    OK,
+    Call,
+    eventually,
+    fake_functions,  # noqa: F401 - a fixture
+    new_rabbitmq_trigger,
+    publish,
+    rabbitmq_queue,  # noqa: F401 - a fixture
+    rabbitmq_triggers,  # noqa: F401 - a fixture
+)
+
+
+async def test_a_queue_that_is_declared_later_is_picked_up(channel, functions, make_trigger, caplog):
+    caplog.set_level(logging.INFO, "localstage.triggers")
+    name = f"q-{uuid.uuid4()}"
+    trigger = make_trigger(name)
+    await trigger.start()
+    await eventually(lambda: trigger.status().state == "waiting")
+    assert trigger.status().trouble == f"queue {name} does not exist"
+
+    channel.queue_declare(name)
+    publish(channel, name, "a")
+
+    await functions.until(lambda: functions.bodies == ["a"])
+    assert trigger.status().trouble is None
+    assert [record.getMessage() for record in caplog.records] == [
+        f"Mapping: queue {name} does not exist; trying again",
+        f"Mapping reads queue {name} again",
+    ]
+
+
+async def test_a_queue_that_is_deleted_and_declared_again_is_read_again(channel, queue, functions, make_trigger):
+    trigger = make_trigger(queue)
+    await trigger.start()
+    await eventually(lambda: trigger.status().state == "running")
+
+    channel.queue_delete(queue)
+    await eventually(lambda: trigger.status().state == "waiting")
+    channel.queue_declare(queue)
+    publish(channel, queue, "a")
+
+    await functions.until(lambda: functions.bodies == ["a"])
+
+
+async def test_a_wrong_password_is_said_without_the_password(rabbitmq, queue, functions, caplog):
+    mapping = RabbitMqMapping("Mapping", "Persist", "Broker", queue, "/", 1, 0)
+    trigger = RabbitMqTrigger(
+        mapping, functions, broker_url=rabbitmq, username="guest", password="not-that", broker_arn=BROKER_ARN
+    )
+    await trigger.start()
+    await eventually(lambda: trigger.status().state == "waiting")
+    await trigger.stop()
+
+    assert "refused" in caplog.text
+    assert "not-that" not in caplog.text
+
+
+async def test_a_broker_that_dies_and_returns_is_read_again_and_nothing_is_lost(own_rabbitmq: RabbitServer, functions):
+    def declare_and_publish(*bodies: str) -> None:
+        with pika.BlockingConnection(pika.URLParameters(own_rabbitmq.url)) as connection:
+            channel = connection.channel()
+            channel.confirm_delivery()
+            channel.queue_declare("kept", durable=True)
+            publish(channel, "kept", *bodies)
+
+    go = asyncio.Event()
+
+    async def answer(_: Call) -> Invocation:
+        await go.wait()
+        return OK
+
+    functions.answer = answer
+    declare_and_publish("a", "b")
+    trigger = new_rabbitmq_trigger(own_rabbitmq.url, functions, "kept", batch_size=2, window=1)
+    await trigger.start()
+    await functions.until(lambda: len(functions.calls) == 1)
+
+    own_rabbitmq.kill()
+    go.set()
+    await eventually(lambda: trigger.status().state == "waiting")
+    await asyncio.to_thread(own_rabbitmq.start)
+
+    await functions.until(lambda: len(functions.calls) == 2)
+    declare_and_publish("c")
+    await functions.until(lambda: "c" in functions.bodies)
+    await trigger.stop()
+    assert functions.bodies == ["a", "b", "a", "b", "c"]
+
+
+class _YearTenThousand(pika.BasicProperties):
+    """Properties whose headers hold a time that Python has no date for."""
+
+    def encode(self) -> list[bytes]:
+        table = b"\x01tT" + (300_000_000_000).to_bytes(8, "big")
+        return [(0x2000).to_bytes(2, "big"), len(table).to_bytes(4, "big") + table]
+
+
+async def test_an_undecodable_delivery_is_logged_and_does_not_hang_the_mapping(channel, queue, functions, make_trigger):
+    trigger = make_trigger(queue)
+    channel.basic_publish("", queue, b"a", _YearTenThousand())
+    await trigger.start()
+    await eventually(lambda: "could not be read" in (trigger.status().trouble or ""))
+
+    channel.queue_purge(queue)
+    await trigger.stop()
+    channel.queue_purge(queue)
+    publish(channel, queue, "b")
+    await make_trigger(queue).start()
+
+    await functions.until(lambda: functions.bodies == ["b"])

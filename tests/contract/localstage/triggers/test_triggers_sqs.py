@@ -1,0 +1,147 @@
+"""The SQS mapping against an emulator of SQS: batches, and the records in them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+
+from aws_lambda_powertools.utilities.data_classes import SQSEvent
+
+from localstage.core.invoker import Invocation
+from localstage.triggers.sqs_queue import make_client, queue_arn
+from tests.contract.localstage.local_services import MotoServer
+from tests.contract.localstage.triggers.trigger_fakes import (
+    CREDENTIALS,
+    OK,
+    Call,
+    eventually,
+    fake_functions,  # noqa: F401 - a fixture
+    left,
+    new_sqs_trigger,
+    send,
+    sqs_arn_of,
+    sqs_client,  # noqa: F401 - a fixture
+    sqs_queue,  # noqa: F401 - a fixture
+    sqs_triggers,  # noqa: F401 - a fixture
+)
+
+
+async def test_a_message_reaches_the_function_in_the_shape_that_lambda_gives_it(sqs, queue, functions, make_trigger):
+    sent = sqs.send_message(
+        QueueUrl=queue,
+        MessageBody='{"v": 1}',
+        MessageAttributes={
+            "kind": {"DataType": "String", "StringValue": "chat"},
+            "raw": {"DataType": "Binary", "BinaryValue": b"\x00\xff"},
+        },
+    )
+
+    await make_trigger(queue).start()
+    await functions.until(lambda: len(functions.calls) == 1)
+
+    call = functions.calls[0]
+    assert (call.function_id, call.dedicated_to) == ("Persist", None)
+    (record,) = SQSEvent(call.event).records
+    assert (record.message_id, record.json_body) == (sent["MessageId"], {"v": 1})
+    assert record.md5_of_body == sent["MD5OfMessageBody"]
+    assert record.event_source == "aws:sqs"
+    assert record.event_source_arn.startswith("arn:aws:sqs:us-east-1:")
+    assert record.event_source_arn.endswith(queue.rsplit("/", 1)[1])
+    assert record.aws_region == "us-east-1"
+    assert record.receipt_handle
+    assert record.attributes.approximate_receive_count == "1"
+    assert record.attributes.sent_timestamp.isdigit()
+    assert call.records[0]["messageAttributes"] == {
+        "kind": {"stringValue": "chat", "stringListValues": [], "binaryListValues": [], "dataType": "String"},
+        "raw": {"binaryValue": "AP8=", "stringListValues": [], "binaryListValues": [], "dataType": "Binary"},
+    }
+
+
+async def test_what_succeeded_is_deleted(sqs, queue, functions, make_trigger):
+    sent = [str(number) for number in range(25)]
+    send(sqs, queue, *sent)
+    trigger = make_trigger(queue)
+
+    await trigger.start()
+    await functions.until(lambda: len(functions.bodies) == 25)
+    await trigger.stop()
+
+    assert sorted(functions.bodies) == sorted(sent)
+    assert max(len(call.records) for call in functions.calls) <= 10
+    assert left(sqs, queue) == (0, 0)
+    assert trigger.status().records == 25
+
+
+async def test_a_window_gathers_more_than_one_receive_into_a_batch(sqs, queue, functions, make_trigger):
+    sent = [str(number) for number in range(25)]
+    send(sqs, queue, *sent)
+
+    await make_trigger(queue, batch_size=25, window=300).start()
+    await functions.until(lambda: len(functions.calls) == 1)
+
+    assert sorted(functions.bodies) == sorted(sent)
+
+
+async def test_a_window_that_ends_closes_the_batch(sqs, queue, functions, make_trigger):
+    send(sqs, queue, "a", "b")
+
+    await make_trigger(queue, batch_size=100, window=1).start()
+    await functions.until(lambda: len(functions.calls) == 1)
+
+    assert sorted(functions.bodies) == ["a", "b"]
+
+
+async def test_the_arn_in_the_event_is_the_queues_own(sqs, queue, functions):
+    assert queue_arn(queue, "us-east-1") == sqs_arn_of(sqs, queue)
+
+
+async def test_the_maximum_concurrency_bounds_the_invocations(sqs, queue, functions, make_trigger):
+    two = asyncio.Barrier(2)
+
+    async def answer(_: Call) -> Invocation:
+        await two.wait()
+        return OK
+
+    functions.answer = answer
+    send(sqs, queue, *"abcdef")
+
+    await make_trigger(queue, batch_size=1, maximum_concurrency=2).start()
+    await functions.until(lambda: len(functions.calls) == 6)
+
+    assert functions.most["all"] == 2
+
+
+async def test_a_disabled_mapping_reads_nothing(sqs, queue, functions, make_trigger):
+    send(sqs, queue, "a")
+    trigger = make_trigger(queue, enabled=False)
+
+    await trigger.start()
+    await trigger.stop()
+
+    assert left(sqs, queue) == (1, 0)
+
+
+async def test_an_emulator_that_comes_later_is_read_and_its_absence_said(tmp_path: Path, functions, caplog):
+    caplog.set_level(logging.INFO, "localstage.triggers")
+    server = MotoServer(tmp_path)
+    url = f"{server.url}/123456789012/late"
+    trigger = new_sqs_trigger(server.url, functions, url)
+    await trigger.start()
+    await eventually(lambda: trigger.status().state == "waiting")
+    try:
+        await asyncio.to_thread(server.start)
+        client = make_client(server.url, "us-east-1", CREDENTIALS)
+        client.create_queue(QueueName="late")
+        send(client, url, "a")
+        client.close()
+
+        await functions.until(lambda: functions.bodies == ["a"])
+        assert trigger.status().state == "running"
+    finally:
+        await trigger.stop()
+        await asyncio.to_thread(server.close)
+
+    messages = [record.getMessage() for record in caplog.records]
+    assert messages[0] == "Mapping: SQS is not reachable (EndpointConnectionError); trying again"
+    assert messages[-1] == "Mapping reads queue RetryQueue again"

@@ -1,0 +1,85 @@
+"""The ledger of a scenario notices every broken promise."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from faults.lanes import DeadLetter, Depths
+from faults.ledger import Row, reconcile
+from faults.soak import draw
+from loadtest.checker.checker import Checker
+from loadtest.client.chat_events import ChatEvent
+
+EVENT = ChatEvent("room", "id-1", "2025-11-21T10:00:58.722861Z", "alice", "hello")
+ITEM = {
+    "roomId": "room",
+    "messageId": "id-1",
+    "timestamp": EVENT.timestamp,
+    "userId": "alice",
+    "message": "hello",
+}
+LETTER = DeadLetter(json.dumps({"events": [{"messageId": "id-1"}]}).encode(), "refused_by_store")
+
+POISON = DeadLetter(b"poison-1", "x")
+
+
+def result(*items: dict[str, Any], dead: tuple[DeadLetter, ...] = (), **given: Any) -> Row:
+    """The row of a scenario with one accepted event after which ``items`` were read."""
+    checker = Checker()
+    checker.attempt(EVENT)
+    checker.acknowledge(EVENT, 0.1, "main")
+    checker.begin_read()
+    for item in items:
+        checker.read(item)
+    expected, left = given.get("expected_dead", {}), given.get("left", Depths(0, 0, 0, 0))
+    return reconcile("scenario", 1.0, checker, retried=0, refused=0, dead=dead, expected_dead=expected, left=left)
+
+
+def test_a_scenario_is_good_if_everything_accepted_is_stored() -> None:
+    row = result(ITEM)
+
+    assert (row.good, row.accepted, row.stored, row.lost) == (True, 1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        (result(), "lost 1: ['id-1']"),
+        (result(ITEM, ITEM), "duplicated 1"),
+        (result(ITEM, {**ITEM, "messageId": "id-2"}), "unexpected 1"),
+        (result({**ITEM, "message": "other"}), "lost 1"),
+        (result(dead=(LETTER,)), "1 unexpected dead letters"),
+        (result(ITEM, expected_dead={b"poison-1": "not_json"}), "1 poison not dead"),
+        (
+            result(ITEM, dead=(DeadLetter(b"poison-1", "x"),), expected_dead={b"poison-1": "y"}),
+            "dead for x instead of y",
+        ),
+        (
+            result(ITEM, dead=(DeadLetter(b"poison-1", ""),) * 2, expected_dead={b"poison-1": ""}),
+            "2 dead letters of 1",
+        ),
+        (result(ITEM, left=Depths(0, 1, 0, 0)), "not drained"),
+        (result(ITEM, left=Depths(0, 0, 1, 0)), "not drained"),
+    ],
+)
+def test_a_broken_promise_is_a_problem_of_the_scenario(row: Row, problem: str) -> None:
+    assert any(found.startswith(problem) for found in row.problems), row.problems
+
+
+def test_an_accepted_event_that_is_dead_as_expected_is_accounted_for() -> None:
+    """P4."""
+    row = result(dead=(LETTER,), expected_dead={b"id-1": ""})
+
+    assert (row.good, row.lost, row.dead) == (True, 0, 1)
+
+
+def test_a_soak_of_the_same_seed_draws_the_same_faults() -> None:
+    first, again, other = draw(1), draw(1), draw(2)
+
+    drawn = [next(first) for _ in range(40)]
+
+    assert drawn == [next(again) for _ in range(40)]
+    assert drawn != [next(other) for _ in range(40)]

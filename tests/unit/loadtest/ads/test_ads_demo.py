@@ -1,0 +1,127 @@
+"""The queries of the ads demo find a stage that loses, doubles, moves or miscounts clicks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from loadtest.ads import demo
+from loadtest.ads.clicks import MINUTE, Campaign, Click, Counts, make_campaign, moment, post_batch, post_single
+from loadtest.ads.queries import AdsQueries
+from loadtest.checker.findings import Findings
+
+START = 1_763_719_258_722_861
+CAMPAIGN = make_campaign(7, range(START, START + 3 * MINUTE, 90_000))
+PAGE = 200
+
+
+class Stage:
+    """Answers as the platform does, from ``clicks``; others click on ads of their own meanwhile."""
+
+    def __init__(self, clicks: Sequence[Click]) -> None:
+        self._campaign = CAMPAIGN.only(clicks)
+        self._others = [("ad-of-somebody", 10**6)]
+
+    def walk(self, path: str) -> Iterator[list[dict[str, Any]]]:
+        if match := re.fullmatch("/ads/(.+)/clicks", path):
+            clicks = self._campaign.by_ad.get(match[1], [])
+        else:
+            clicks = self._campaign.by_user.get(path.split("/")[2], [])
+        for first in range(0, len(clicks), PAGE):
+            yield [{"key": "k", **each.item()} for each in clicks[first : first + PAGE]]
+
+    def get(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
+        assert (query["from"], query["to"]) == tuple(map(moment, CAMPAIGN.window))
+        if path == "/ads/top":
+            return {"topAds": [{"adId": ad, "clicks": count} for ad, count in self._others + self._campaign.top()]}
+        clicks = self._campaign.by_ad.get(path.split("/")[2], [])
+        steps = Campaign(7, CAMPAIGN.clicks).steps(clicks)
+        return {**_answer(Counts.of(clicks)), "points": [{"from": at, **_answer(counts)} for at, counts in steps]}
+
+
+def _answer(counts: Counts) -> dict[str, Any]:
+    return {"clicks": counts.clicks, "uniqueUsers": counts.users, "types": counts.types}
+
+
+def ask(clicks: Sequence[Click]) -> Findings:
+    return AdsQueries(Stage(clicks), CAMPAIGN, patience=0).run(lambda _: None)  # type: ignore[arg-type]
+
+
+def test_a_stage_that_kept_every_click_passes() -> None:
+    findings = ask(CAMPAIGN.clicks)
+
+    assert (findings.kept, findings.wrong, findings.stored) == (True, [], len(CAMPAIGN.clicks))
+    assert set(findings.asked) == {"history of an ad", "history of a user", "counts per step", "top ads"}
+
+
+def test_a_lost_click_is_found_in_history_and_counts() -> None:
+    findings = ask(CAMPAIGN.clicks[1:])
+
+    assert (findings.kept, findings.lost, findings.unexpected) == (False, 1, 0)
+    for question in ("history of an ad", "counts per step", "top ads"):
+        assert any(wrong.startswith(question) for wrong in findings.wrong), question
+
+
+def test_a_click_that_is_counted_twice_is_found() -> None:
+    findings = ask([*CAMPAIGN.clicks, CAMPAIGN.clicks[5]])
+
+    assert (findings.kept, findings.lost, findings.unexpected) == (False, 0, 1)
+
+
+def test_a_click_moved_to_another_minute_is_lost_and_unexpected() -> None:
+    first, *others = CAMPAIGN.clicks
+    findings = ask([first._replace(at=first.at + MINUTE), *others])
+
+    assert (findings.kept, findings.lost, findings.unexpected) == (False, 1, 1)
+
+
+def test_clicks_out_of_order_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(CAMPAIGN.clicks)
+    hot = CAMPAIGN.top()[0][0]
+    monkeypatch.setattr(stage, "walk", lambda path: reversed(list(Stage.walk(stage, path))))
+
+    findings = AdsQueries(stage, CAMPAIGN, patience=0).run(lambda _: None)  # type: ignore[arg-type]
+
+    assert (findings.lost, findings.unexpected) == (0, 0)
+    assert any(wrong.startswith(f"history of an ad {hot}:") for wrong in findings.wrong)
+
+
+def test_a_click_is_posted_to_its_ad_or_in_a_batch() -> None:
+    click = CAMPAIGN.clicks[0]
+    single, several = post_single(click), post_batch(CAMPAIGN.clicks[:10])
+
+    assert single.path == f"/ads/{click.ad}/clicks"
+    assert {"adId": click.ad, **single.body([click])} == click.event()
+    assert several.path == "/clicks/batch"
+    assert several.body(several.events)["events"][0] == click.event()
+
+
+def test_the_last_ten_seconds_have_a_higher_rate() -> None:
+    times = demo.click_times(60)
+
+    assert len(times) == 50 * 1_000 + 10 * 1_200
+    assert times == sorted(times)
+    assert sum(at < 1 for at in times) == 1_000
+    assert sum(50 <= at < 51 for at in times) == 1_200
+    assert times[-1] < 60
+
+
+def test_every_click_is_scheduled_once_and_some_batches_again() -> None:
+    plan = demo.make_plan(12, now=START / 1e6)
+    first = [due for due in plan.schedule if not due.repeated]
+    again = [due for due in plan.schedule if due.repeated]
+
+    assert {len(due.request.events) for due in plan.schedule} == {10}
+    assert [click for due in first for click in due.request.events] == list(plan.campaign.clicks)
+    assert again
+    assert all(any(due.request is other.request for other in first) for due in again)
+    assert [due.at for due in plan.schedule] == sorted(due.at for due in plan.schedule)
+
+
+def test_no_click_is_sent_before_it_happened() -> None:
+    plan = demo.make_plan(12, now=START / 1e6)
+
+    assert all(click.at <= (plan.starts + due.at) * 1e6 + 1 for due in plan.schedule for click in due.request.events)

@@ -1,0 +1,175 @@
+"""IRC logs become events: every said line exactly one, in order, text identical, the same ids each time."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from loadtest.chat.irc_log import IrcLogError, identifier, read_log, read_logs, user_id
+
+SAMPLES = Path(__file__).with_name("irc")
+REAL = Path(__file__).resolve().parents[4].parent / "shared" / "data" / "irc"
+LOGS = sorted(SAMPLES.glob("*.log")) + sorted(REAL.glob("*.log"))
+SAID = re.compile(rb"^\[(?:[01]\d|2[0-3]):[0-5]\d\] <[^>]+>(?: (.*))?$", re.DOTALL)
+
+
+def log_of(folder: Path, content: bytes, name: str = "2004-11-15.log") -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
+def test_every_said_line_is_one_message_with_its_text_byte_for_byte(path: Path) -> None:
+    matches = [SAID.match(line) for line in path.read_bytes().split(b"\n")]
+    expected = [match[1] or b"" for match in matches if match]
+
+    log = read_log(path)
+
+    assert [message.message.encode() for message in log.messages] == expected
+    assert log.kinds["message"] == len(expected)
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
+def test_every_line_is_counted_under_one_kind(path: Path) -> None:
+    lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
+
+    assert sum(read_log(path).kinds.values()) == len(lines)
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
+def test_times_are_distinct_and_ordered_and_ids_are_valid(path: Path) -> None:
+    messages = read_log(path).messages
+
+    times = [message.timestamp for message in messages]
+    assert times == sorted(set(times))
+    assert {len(time) for time in times} == {27}
+    assert len({message.message_id for message in messages}) == len(messages)
+    for message in messages:
+        assert identifier(message.user_id) == message.user_id
+        assert identifier(message.username or "") == message.username
+        assert "#" not in message.user_id + message.room_id + message.message_id
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
+def test_a_second_reading_gives_the_same_events(path: Path) -> None:
+    assert read_log(path).messages == read_log(path).messages
+
+
+def test_the_kinds_of_the_sample_are_as_counted_by_hand() -> None:
+    log = read_log(SAMPLES / "2004-11-15_03.log")
+
+    assert log.kinds == Counter(message=14, join=3, leave=2, rename=2, action=3, other=3)
+    assert log.room_id == "irc-channel-2004-11-15_03"
+    assert [message.username for message in log.messages[:6]] == [
+        "|trey|", "Matt|", "benh`", "brad[] ", "[cro] smiley", "^back\\slash^",
+    ]  # fmt: skip
+
+
+def test_joins_leaves_and_renames_are_kept_under_the_ids_of_their_messages() -> None:
+    log = read_log(SAMPLES / "2004-11-15_03.log")
+
+    assert [(one.kind, one.user_id, one.new_id) for one in log.presences] == [
+        ("JOIN", "brad[]", None),
+        ("JOIN", "[cro]smiley", None),
+        ("LEAVE", "Matt|", None),
+        ("RENAME", "usual", "ubuntor"),
+        ("RENAME", "[cro]smiley", "smiley"),
+        ("JOIN", "[H]", None),
+        ("LEAVE", "brad[]", None),
+    ]
+    assert {"brad[]", "[cro]smiley"} <= {message.user_id for message in log.messages}
+
+
+def test_control_characters_and_spaces_belong_to_the_text() -> None:
+    texts = [message.message for message in read_log(SAMPLES / "2004-11-15_03.log").messages]
+
+    assert "tab\there, bell\x07, backspace\x08, bold\x02on\x02, \ufeffmark" in texts
+    assert "  leading and trailing  " in texts
+    assert "a carriage\rreturn, \x0bvertical, \x85next line, \u2028separator" in texts
+    assert "<nick> quoting [12:34] <someone> === with has joined #ubuntu" in texts
+
+
+def test_a_line_that_is_not_utf_8_is_latin_1(tmp_path: Path) -> None:
+    path = log_of(tmp_path, "[10:00] <a> café\n".encode("latin-1") + "[10:01] <b> café ☕\n".encode())
+
+    assert [message.message for message in read_log(path).messages] == ["café", "café ☕"]
+
+
+def test_lines_of_one_minute_are_a_millisecond_apart(tmp_path: Path) -> None:
+    path = log_of(tmp_path, b"[10:00] <a> x\n[10:00] <b> y\n=== c is now known as d\n[10:00] <a> z\n[10:01] <a> w\n")
+
+    assert [message.timestamp[11:] for message in read_log(path).messages] == [
+        "10:00:00.000000Z", "10:00:00.001000Z", "10:00:00.003000Z", "10:01:00.000000Z",
+    ]  # fmt: skip
+
+
+def test_a_log_that_grew_gives_its_earlier_lines_the_same_events(tmp_path: Path) -> None:
+    path = log_of(tmp_path, b"[10:00] <a> x\n[10:00] <b> y\n")
+    before = read_log(path).messages
+    path.write_bytes(path.read_bytes() + b"[10:00] <c> z\n[13:00] <c> z\n")
+
+    assert read_log(path).messages[:2] == before
+
+
+@pytest.mark.parametrize(
+    ("stamps", "expected"),
+    [
+        (["23:58", "23:59", "00:00", "00:01"], ["15T23:58", "15T23:59", "16T00:00", "16T00:01"]),
+        (["22:00", "03:00", "22:00", "01:00"], ["15T22:00", "16T03:00", "16T22:00", "17T01:00"]),
+        (["13:00", "01:00"], ["15T13:00", "16T01:00"]),
+        (["12:18", "12:59", "01:00", "04:51"], ["15T12:18", "15T12:59", "15T13:00", "15T16:51"]),
+        (["11:59", "00:00", "00:03"], ["15T11:59", "15T12:00", "15T12:03"]),
+        (["10:05", "10:04", "10:06"], ["15T10:05", "15T10:05", "15T10:06"]),
+    ],
+    ids=["midnight", "two nights", "a silent afternoon", "12-hour clock", "12-hour clock from 0", "put back"],
+)
+def test_a_clock_that_comes_round_goes_on(tmp_path: Path, stamps: list[str], expected: list[str]) -> None:
+    path = log_of(tmp_path, "".join(f"[{stamp}] <a> x\n" for stamp in stamps).encode())
+
+    assert [message.timestamp[8:16] for message in read_log(path).messages] == expected
+
+
+def test_a_minute_with_more_lines_than_milliseconds_still_keeps_the_order(tmp_path: Path) -> None:
+    path = log_of(tmp_path, b"[10:00] <a> x\n" * 60_010 + b"[10:01] <a> last\n")
+
+    times = [message.timestamp for message in read_log(path).messages]
+
+    assert times == sorted(set(times))
+
+
+def test_a_file_with_windows_line_ends_has_them_as_line_ends(tmp_path: Path) -> None:
+    path = log_of(tmp_path, b"[10:00] <a> x\r\n[10:01] <a> y\r\n")
+
+    assert [message.message for message in read_log(path).messages] == ["x", "y"]
+
+
+def test_a_hash_in_a_nick_or_name_never_reaches_an_id(tmp_path: Path) -> None:
+    log = read_log(log_of(tmp_path, b"[10:00] <a#b\x02> x\n[10:01] < > y\n", "2004-11-15#ubuntu.log"))
+
+    assert log.room_id == "irc-channel-2004-11-15\N{FULLWIDTH NUMBER SIGN}ubuntu"
+    assert [message.user_id for message in log.messages] == ["a\N{FULLWIDTH NUMBER SIGN}b", "_"]
+    assert user_id("sinope[crashed] ") == "sinope[crashed]"
+
+
+@pytest.mark.parametrize("name", ["ubuntu.log", "2004-13-45.log"])
+def test_a_log_without_a_date_in_its_name_is_refused_by_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(IrcLogError, match=name):
+        read_log(log_of(tmp_path, b"", name))
+
+
+def test_a_log_that_is_not_there_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(IrcLogError, match="cannot be read: No such file"):
+        read_log(tmp_path / "2004-11-15.log")
+
+
+def test_two_logs_that_would_share_a_room_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    paths = [log_of(tmp_path / folder, b"") for folder in ("a", "b")]
+
+    with pytest.raises(IrcLogError, match="share a room"):
+        read_logs(paths)

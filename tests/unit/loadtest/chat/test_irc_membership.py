@@ -1,0 +1,168 @@
+"""IRC logs have membership intervals by one rule; the platform computes the same intervals from an import."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from headrace.streams.chat.memberships import fold
+from loadtest.chat.irc_log import read_log
+from loadtest.chat.irc_membership import OPEN, Channel, channel_of
+from loadtest.chat.irc_verification import choose
+from localstage.client.errors import ClientError
+
+SAMPLES = Path(__file__).with_name("irc")
+REAL = Path(__file__).resolve().parents[4].parent / "shared" / "data" / "irc"
+LOGS = sorted(SAMPLES.glob("*.log")) + sorted(REAL.glob("*.log"))
+
+SAID = "[10:0{}] <{}> {}"
+JOIN, LEAVE = "=== {0} [~{0}@host]  has joined #ubuntu", "=== {0} [~{0}@host]  has left #ubuntu [bye]"
+RENAME = "=== {} is now known as {}"
+
+
+def channel(tmp_path: Path, *lines: str) -> Channel:
+    path = tmp_path / "2004-11-15.log"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return channel_of(read_log(path))
+
+
+def reads(channel: Channel, nick: str) -> str:
+    """The texts that ``nick`` may read, one letter each."""
+    return "".join(event.message for event in channel.visible(nick))
+
+
+def said(minute: int, nick: str, text: str) -> str:
+    return SAID.format(minute, nick, text)
+
+
+def test_whoever_is_first_seen_speaking_was_there_from_the_start(tmp_path: Path) -> None:
+    log = channel(tmp_path, said(0, "a", "1"), said(1, "b", "2"), said(2, "a", "3"))
+
+    assert reads(log, "a") == reads(log, "b") == "123"
+
+
+def test_whoever_joins_reads_from_then_on_and_whoever_leaves_until_then(tmp_path: Path) -> None:
+    log = channel(
+        tmp_path, said(0, "a", "1"), JOIN.format("b"), said(1, "a", "2"), LEAVE.format("b"), said(1, "a", "3")
+    )
+
+    assert reads(log, "b") == "2"
+
+
+def test_a_nick_that_returns_reads_both_intervals(tmp_path: Path) -> None:
+    log = channel(
+        tmp_path, JOIN.format("b"), said(0, "a", "1"), LEAVE.format("b"), said(1, "a", "2"), JOIN.format("b"),
+        said(2, "a", "3"),
+    )  # fmt: skip
+
+    assert reads(log, "b") == "13"
+
+
+def test_a_second_join_adds_nothing_and_one_leave_ends_both(tmp_path: Path) -> None:
+    log = channel(
+        tmp_path, said(0, "a", "1"), JOIN.format("b"), said(1, "a", "2"), JOIN.format("b"), said(2, "a", "3"),
+        LEAVE.format("b"), LEAVE.format("b"), said(3, "a", "4"),
+    )  # fmt: skip
+
+    assert reads(log, "b") == "23"
+
+
+def test_a_join_of_somebody_first_seen_speaking_adds_nothing(tmp_path: Path) -> None:
+    log = channel(tmp_path, said(0, "a", "1"), said(1, "b", "2"), JOIN.format("b"), said(2, "a", "3"))
+
+    assert reads(log, "b") == "123"
+
+
+@pytest.mark.parametrize("gone", [LEAVE.format("b"), RENAME.format("b", "c")])
+def test_whoever_is_first_seen_going_was_there_from_the_start(tmp_path: Path, gone: str) -> None:
+    log = channel(tmp_path, said(0, "a", "1"), gone, said(1, "a", "2"))
+
+    assert reads(log, "b") == "1"
+
+
+def test_a_rename_goes_on_under_the_new_nick(tmp_path: Path) -> None:
+    log = channel(
+        tmp_path, JOIN.format("b"), said(0, "a", "1"), RENAME.format("b", "c"), said(1, "c", "2"), LEAVE.format("c"),
+        said(2, "a", "3"),
+    )  # fmt: skip
+
+    assert (reads(log, "b"), reads(log, "c")) == ("1", "2")
+
+
+def test_a_rename_to_the_same_nick_changes_nothing(tmp_path: Path) -> None:
+    log = channel(tmp_path, JOIN.format("b"), said(0, "a", "1"), RENAME.format("b", "b"), said(1, "a", "2"))
+
+    assert reads(log, "b") == "12"
+    assert [change.kind for change in log.changes if change.user_id == "b"] == ["JOIN"]
+
+
+def test_a_rename_onto_somebody_who_is_there_adds_nothing_to_them(tmp_path: Path) -> None:
+    log = channel(tmp_path, JOIN.format("c"), said(0, "a", "1"), RENAME.format("b", "c"), said(1, "a", "2"))
+
+    assert (reads(log, "b"), reads(log, "c")) == ("1", "12")
+
+
+def test_speaking_while_outside_lets_nobody_in(tmp_path: Path) -> None:
+    log = channel(
+        tmp_path, LEAVE.format("b"), said(1, "b", "1"), said(2, "a", "2"), JOIN.format("b"), said(3, "a", "3")
+    )
+
+    assert reads(log, "b") == "3"
+
+
+def test_the_end_of_the_file_closes_nothing(tmp_path: Path) -> None:
+    log = channel(tmp_path, said(0, "a", "1"), JOIN.format("b"))
+
+    assert [intervals[-1][1] for intervals in log.intervals.values()] == [OPEN, OPEN]
+
+
+def test_lines_of_one_minute_count_in_their_order(tmp_path: Path) -> None:
+    log = channel(
+        tmp_path, said(0, "a", "1"), JOIN.format("b"), said(0, "a", "2"), RENAME.format("b", "c"), said(0, "a", "3"),
+        LEAVE.format("c"), said(0, "a", "4"),
+    )  # fmt: skip
+
+    assert (reads(log, "b"), reads(log, "c")) == ("2", "3")
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
+def test_the_platform_computes_the_intervals_of_the_rule_from_an_import(path: Path) -> None:
+    log = channel_of(read_log(path))
+    joins: dict[str, list[str]] = defaultdict(list)
+    leaves: dict[str, list[str]] = defaultdict(list)
+    for change in log.changes:
+        (joins if change.kind == "JOIN" else leaves)[change.user_id].append(f"{change.timestamp}#{change.event_id}")
+
+    folded = {
+        nick: tuple((each.joined_at, each.left_at or OPEN) for each in fold(joins[nick], leaves[nick]))
+        for nick in joins | leaves
+    }
+
+    assert folded == log.intervals
+    assert all(log.intervals.values())
+    assert len({change.event_id for change in log.changes}) == len(log.changes)
+    assert channel_of(read_log(path)).changes == log.changes
+
+
+def test_a_log_that_grew_changes_nothing_that_was_imported(tmp_path: Path) -> None:
+    lines = [said(0, "a", "1"), JOIN.format("b"), RENAME.format("b", "c")]
+
+    before = channel(tmp_path, *lines).changes
+
+    assert channel(tmp_path, *lines, LEAVE.format("c"), said(1, "d", "2")).changes[: len(before)] == before
+
+
+def test_a_sample_of_nicks_is_always_the_same(tmp_path: Path) -> None:
+    log = channel(tmp_path, *(said(0, f"n{number}", "x") for number in range(50)))
+
+    assert choose([log]).nicks == choose([log], "all").nicks
+    assert choose([log], "7").nicks == choose([log]).nicks[:7]
+    assert choose([log], "7").describe() == "a sample of 7 of 50 nicks"
+
+
+@pytest.mark.parametrize("wanted", ["0", "-1", "some"])
+def test_a_number_of_nicks_that_is_none_is_refused_by_its_name(tmp_path: Path, wanted: str) -> None:
+    with pytest.raises(ClientError, match="NICKS is"):
+        choose([channel(tmp_path, said(0, "a", "1"))], wanted)

@@ -1,0 +1,244 @@
+"""The checker catches every way in which a platform can break its word (P1, P3, P4)."""
+
+from __future__ import annotations
+
+import re
+import tracemalloc
+
+import pytest
+
+from loadtest.checker import checker as checker_module
+from loadtest.checker.checker import Checker
+from loadtest.checker.verdict import Latency, percentile
+from loadtest.client.chat_events import ChatEvent
+
+
+def event(number: int, text: str = "hello", username: str | None = None) -> ChatEvent:
+    return ChatEvent("room", f"id-{number}", f"2025-11-21T10:00:00.{number:06d}Z", "alice", text, username)
+
+
+def row(said: ChatEvent, **changes: str) -> dict[str, str]:
+    stored = {
+        "roomId": said.room_id,
+        "messageId": said.message_id,
+        "timestamp": said.timestamp,
+        "userId": said.user_id,
+        "username": said.username or said.user_id,
+        "message": said.message,
+        "messageType": "TEXT",
+    }
+    return {**stored, **changes}
+
+
+@pytest.fixture
+def checker() -> Checker:
+    """Ten events, attempted and acknowledged."""
+    checker = Checker()
+    for number in range(10):
+        checker.attempt(event(number))
+        checker.acknowledge(event(number), 0.012, "main")
+    checker.begin_read()
+    return checker
+
+
+def read(checker: Checker, *numbers: int) -> None:
+    for number in numbers:
+        checker.read(row(event(number)))
+
+
+def test_a_run_in_which_everything_came_back_is_whole(checker: Checker) -> None:
+    read(checker, *range(10))
+
+    verdict = checker.verdict([0.2])
+
+    assert verdict.whole
+    assert (verdict.accepted, verdict.stored) == (10, 10)
+
+
+def test_an_acknowledged_event_that_cannot_be_read_is_lost_and_named(checker: Checker) -> None:
+    read(checker, *range(9))
+
+    verdict = checker.verdict()
+
+    assert verdict.lost == 1
+    assert verdict.examples["lost"] == ("room/id-9",)
+    assert not verdict.kept
+    assert checker.missing() == {"room": {"id-9": event(9).timestamp}}
+
+
+def test_an_event_that_nobody_attempted_is_unexpected(checker: Checker) -> None:
+    read(checker, *range(10))
+    checker.read(row(event(11)))
+
+    verdict = checker.verdict()
+
+    assert (verdict.lost, verdict.unexpected, verdict.stored) == (0, 1, 10)
+
+
+def test_an_event_read_twice_is_duplicated(checker: Checker) -> None:
+    read(checker, *range(10), 3)
+
+    verdict = checker.verdict()
+
+    assert (verdict.duplicated, verdict.unexpected, verdict.lost) == (1, 0, 0)
+
+
+def test_one_id_stored_at_two_times_is_duplicated_and_unexpected(checker: Checker) -> None:
+    read(checker, *range(10))
+    checker.read(row(event(3), timestamp="2025-11-21T11:00:00.000000Z"))
+
+    verdict = checker.verdict()
+
+    assert (verdict.duplicated, verdict.unexpected, verdict.lost) == (1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "change", [{"message": "hello "}, {"timestamp": "2025-11-21T10:00:00.999999Z"}, {"message": "HELLO"}]
+)
+def test_an_altered_event_is_lost_and_unexpected(checker: Checker, change: dict[str, str]) -> None:
+    read(checker, *range(1, 10))
+    checker.read(row(event(0), **change))
+
+    verdict = checker.verdict()
+
+    assert (verdict.lost, verdict.unexpected, verdict.stored) == (1, 1, 9)
+
+
+def test_another_user_under_the_same_id_is_another_event(checker: Checker) -> None:
+    read(checker, *range(1, 10))
+    checker.read(row(event(0), userId="mallory"))
+
+    verdict = checker.verdict()
+
+    assert (verdict.lost, verdict.unexpected) == (1, 1)
+
+
+def test_a_username_counts_only_where_the_sender_named_one() -> None:
+    checker = Checker()
+    named, unnamed = event(1, username="Alice"), event(2)
+    for said in (named, unnamed):
+        checker.attempt(said)
+        checker.acknowledge(said, 0.001, "main")
+    checker.begin_read()
+    checker.read(row(named, username="Bob"))
+    checker.read(row(unnamed, username="whatever the token says"))
+
+    verdict = checker.verdict()
+
+    assert (verdict.lost, verdict.unexpected) == (1, 1)
+    assert verdict.examples["lost"] == ("room/id-1",)
+
+
+def test_an_unanswered_event_may_be_there_or_not() -> None:
+    checker = Checker()
+    checker.attempt(event(1))
+    checker.attempt(event(2))
+    checker.begin_read()
+    read(checker, 2)
+
+    verdict = checker.verdict()
+
+    assert verdict.kept
+    assert not verdict.whole
+    assert (verdict.attempted, verdict.accepted, verdict.unanswered, verdict.stored) == (2, 0, 2, 1)
+
+
+def test_a_refused_event_is_not_lost_but_the_run_is_not_whole() -> None:
+    checker = Checker()
+    checker.attempt(event(1))
+    checker.refuse(event(1), "invalid")
+    checker.begin_read()
+
+    verdict = checker.verdict()
+
+    assert (verdict.refused, verdict.lost) == (1, 0)
+    assert not verdict.whole
+    assert checker.errors == {"invalid": 1}
+
+
+def test_a_second_acknowledgement_of_a_retry_counts_nothing(checker: Checker) -> None:
+    checker.attempt(event(0))
+    checker.acknowledge(event(0), 5.0, "retry")
+
+    verdict = checker.verdict()
+
+    assert verdict.accepted == 10
+    assert checker.lanes == {"main": 10}
+
+
+def test_events_of_an_earlier_run_are_neither_lost_nor_unexpected() -> None:
+    checker = Checker()
+    for number in (1, 2):
+        checker.permit(event(number))
+    checker.begin_read()
+    read(checker, 1)
+
+    verdict = checker.verdict()
+
+    assert verdict.whole
+    assert (verdict.attempted, verdict.stored) == (0, 0)
+
+
+def test_a_new_walk_forgets_what_the_walk_before_found(checker: Checker) -> None:
+    read(checker, *range(10), 4)
+    checker.begin_read()
+    read(checker, *range(10))
+
+    assert checker.verdict().whole
+
+
+def test_nothing_read_means_everything_lost(checker: Checker) -> None:
+    assert checker.verdict().lost == 10
+
+
+def test_an_item_out_of_order_is_kept_from_passing(checker: Checker) -> None:
+    read(checker, *range(10))
+    checker.disorder(row(event(3)))
+
+    assert not checker.verdict().kept
+
+
+def test_an_item_without_its_fields_is_unexpected(checker: Checker) -> None:
+    checker.read({})
+
+    assert checker.verdict().unexpected == 1
+
+
+def test_the_line_has_the_form_that_everybody_looks_for(checker: Checker) -> None:
+    read(checker, *range(10))
+
+    line = checker.verdict([0.25, 1.5]).line()
+
+    assert line == (
+        "accepted=10 stored=10 lost=0 unexpected=0 duplicated=0 acks p50=12ms p99=12ms durable p50=250ms p99=1500ms"
+    )
+    assert re.fullmatch(r"(\w+=\d+ ){5}acks p50=\d+ms p99=\d+ms durable p50=\d+ms p99=\d+ms", line)
+
+
+def test_a_latency_that_was_not_measured_is_a_dash() -> None:
+    assert str(Latency.of([])) == "p50=- p99=-"
+
+
+def test_percentiles_are_values_that_occurred() -> None:
+    values = [float(number) for number in range(1, 101)]
+
+    assert [percentile(values, fraction) for fraction in (0.0, 0.5, 0.99, 1.0)] == [1.0, 50.0, 99.0, 100.0]
+    assert percentile([7.0], 0.99) == 7.0
+
+
+def test_the_newest_acknowledged_events_are_found_per_room(checker: Checker) -> None:
+    assert checker.newest(2) == {"room": {"id-9": event(9).timestamp, "id-8": event(8).timestamp}}
+
+
+def test_the_account_of_200_000_events_stays_compact() -> None:
+    said = [ChatEvent("room", f"id-{n}", "2025-11-21T10:00:00.000000Z", "alice", "hello") for n in range(200_000)]
+    checker = Checker()
+
+    tracemalloc.start()
+    for one in said:
+        checker.attempt(one)
+        checker.acknowledge(one, 0.01, "main")
+    taken = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, checker_module.__file__)])
+    tracemalloc.stop()
+
+    assert sum(trace.size for trace in taken.traces) < 48 * 1024 * 1024

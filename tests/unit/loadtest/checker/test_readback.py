@@ -1,0 +1,150 @@
+"""Reading back drains first, walks everything once, and knows when it was all there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from loadtest.checker.checker import Checker
+from loadtest.checker.readback import drain_and_read
+from loadtest.client.chat_events import ChatEvent
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+class MemoryReader:
+    """History whose rows become readable at given times."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.rows: list[tuple[float, dict[str, Any]]] = []
+        self.arrange: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] = lambda items: items
+
+    def add(self, event: ChatEvent, readable_at: float = 0.0) -> None:
+        self.rows.append(
+            (
+                readable_at,
+                {
+                    "roomId": event.room_id,
+                    "messageId": event.message_id,
+                    "timestamp": event.timestamp,
+                    "userId": event.user_id,
+                    "username": event.user_id,
+                    "message": event.message,
+                },
+            )
+        )
+
+    def walk_room(
+        self, room: str, *, limit: int = 200, start: str | None = None, end: str | None = None
+    ) -> Iterator[list[dict[str, Any]]]:
+        items = [
+            item
+            for at, item in self.rows
+            if at <= self._clock.now and item["roomId"] == room and (start or "") <= item["timestamp"] < (end or "~")
+        ]
+        items.sort(key=lambda item: (item["timestamp"], item["messageId"]), reverse=True)
+        items = self.arrange(items)
+        for first in range(0, max(1, len(items)), limit):
+            yield items[first : first + limit]
+
+
+def prepared(count: int, rooms: int = 3) -> tuple[Checker, MemoryReader, Clock, list[ChatEvent]]:
+    events = [
+        ChatEvent(f"room-{n % rooms}", f"id-{n:06d}", f"2025-11-21T10:00:00.{n:06d}Z", "alice", f"text {n}")
+        for n in range(count)
+    ]
+    checker, clock = Checker(), Clock()
+    for event in events:
+        checker.attempt(event)
+        checker.acknowledge(event, 0.01, "main")
+    return checker, MemoryReader(clock), clock, events
+
+
+def test_everything_readable_at_once_is_drained_at_once() -> None:
+    checker, reader, clock, events = prepared(1000)
+    for event in events:
+        reader.add(event)
+
+    drained = drain_and_read(checker, reader, clock=clock, sleep=clock.sleep)
+
+    assert drained == 100.0
+    assert checker.verdict().whole
+
+
+def test_a_late_tail_is_waited_for_and_dates_the_end() -> None:
+    checker, reader, clock, events = prepared(1000)
+    for index, event in enumerate(events):
+        reader.add(event, readable_at=110.0 if index == 999 else 0.0)
+
+    drained = drain_and_read(checker, reader, clock=clock, sleep=clock.sleep)
+
+    assert 110.0 <= drained < 110.5
+    assert checker.verdict().whole
+
+
+def test_a_straggler_far_from_the_tail_is_waited_for_too() -> None:
+    checker, reader, clock, events = prepared(1000)
+    for index, event in enumerate(events):
+        reader.add(event, readable_at=120.0 if index == 3 else 0.0)
+
+    drained = drain_and_read(checker, reader, clock=clock, sleep=clock.sleep)
+
+    assert 120.0 <= drained < 120.5
+    assert checker.verdict().whole
+
+
+def test_progress_renews_the_patience() -> None:
+    checker, reader, clock, events = prepared(30, rooms=1)
+    for index, event in enumerate(events):
+        reader.add(event, readable_at=100.0 + 3 * index)
+
+    drain_and_read(checker, reader, patience=5.0, clock=clock, sleep=clock.sleep)
+
+    assert checker.verdict().whole
+
+
+def test_what_never_comes_is_lost_once_patience_is_over() -> None:
+    checker, reader, clock, events = prepared(1000)
+    for event in events[:500] + events[502:]:
+        reader.add(event)
+
+    drain_and_read(checker, reader, patience=5.0, clock=clock, sleep=clock.sleep)
+
+    verdict = checker.verdict()
+    assert verdict.lost == 2
+    assert set(verdict.examples["lost"]) == {"room-2/id-000500", "room-0/id-000501"}
+    assert clock.now < 120.0
+
+
+def test_duplicates_across_pages_are_counted_once_each() -> None:
+    checker, reader, clock, events = prepared(600, rooms=1)
+    for event in events:
+        reader.add(event)
+    reader.add(events[100])
+    reader.add(events[500])
+
+    drain_and_read(checker, reader, clock=clock, sleep=clock.sleep)
+
+    assert checker.verdict().duplicated == 2
+
+
+def test_a_page_out_of_order_is_noticed_even_between_pages() -> None:
+    checker, reader, clock, events = prepared(400, rooms=1)
+    for event in events:
+        reader.add(event)
+    reader.arrange = lambda items: items[200:] + items[:200]
+
+    drain_and_read(checker, reader, clock=clock, sleep=clock.sleep)
+
+    verdict = checker.verdict()
+    assert (verdict.disordered, verdict.lost, verdict.kept) == (1, 0, False)

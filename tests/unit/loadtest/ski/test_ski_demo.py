@@ -1,0 +1,132 @@
+"""The queries of the ski demo find a stage that loses, doubles or miscounts rides."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from loadtest.checker.findings import Findings
+from loadtest.sending.queue_depths import Sample, table
+from loadtest.ski.demo import post_requests
+from loadtest.ski.queries import SkiQueries
+from loadtest.ski.rides import SEASON, Ride, Season, make_season, shuffled_parts
+
+SEASON_OF = make_season(2_000, 7)
+
+
+class Stage:
+    """Answers as the platform does, from ``rides``."""
+
+    def __init__(self, rides: list[Ride]) -> None:
+        self._season = Season(7, tuple(rides))
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
+        answer: dict[str, Any] = self.get_value(path)
+        return answer
+
+    def get_value(self, path: str) -> Any:
+        for pattern, answer in ANSWERS.items():
+            if match := re.fullmatch(pattern.replace("{s}", str(SEASON)), path):
+                return answer(self._season, *map(int, match.groups()))
+        raise AssertionError(path)
+
+
+def _days(season: Season, skier: int) -> list[dict[str, Any]]:
+    rides = season.by_skier().get(skier, [])
+    found = []
+    for day in sorted({ride.day for ride in rides}):
+        lifts = [ride.lift for ride in rides if ride.day == day]
+        found.append({"dayID": day, "vertical": 10 * sum(lifts), "lifts": lifts})
+    return found
+
+
+def _rides(season: Season, day: int, skier: int) -> list[dict[str, Any]]:
+    rides = [ride for ride in season.by_skier().get(skier, []) if ride.day == day]
+    return [{"time": ride.time, "resortID": ride.resort, "liftID": ride.lift} for ride in rides]
+
+
+def _vertical(season: Season, resort: int, day: int, skier: int) -> int:
+    return sum(10 * ride.lift for ride in season.rides if ride[:3] == (resort, day, skier))
+
+
+def _total(season: Season, skier: int) -> dict[str, Any]:
+    rides = season.by_skier()[skier]
+    total = sum(10 * ride.lift for ride in rides)
+    return {"resorts": [{"resortID": rides[0].resort, "seasonID": str(SEASON), "totalVert": total}]}
+
+
+ANSWERS: dict[str, Any] = {
+    "/resorts": lambda season: {"resorts": [{"resortID": each} for each in season.resorts]},
+    r"/resorts/(\d+)/seasons": lambda _season, _resort: {"seasons": [str(SEASON)]},
+    r"/resorts/(\d+)/seasons/{s}/days/(\d+)/hours": lambda season, *day: {
+        "hours": [{"hour": hour, "rides": season.by_day()[day].hours[hour]} for hour in range(24)]
+    },
+    r"/resorts/(\d+)/seasons/{s}/day/(\d+)/skiers": lambda season, *day: {
+        "numSkiers": len(season.by_day()[day].skiers)
+    },
+    r"/resorts/(\d+)/seasons/{s}/days/(\d+)/lifts/(\d+)": lambda season, resort, day, lift: {
+        "rides": season.by_day()[resort, day].lifts[lift]
+    },
+    r"/skiers/seasons/{s}/skiers/(\d+)": lambda season, skier: {"days": _days(season, skier)},
+    r"/skiers/(\d+)/vertical": _total,
+    r"/skiers/(\d+)/seasons/{s}/days/(\d+)/skiers/(\d+)": _vertical,
+    r"/skiers/seasons/{s}/days/(\d+)/skiers/(\d+)": lambda season, *of: {"rides": _rides(season, *of)},
+}
+
+
+def ask(rides: list[Ride]) -> Findings:
+    return SkiQueries(Stage(rides), SEASON_OF, patience=0).run(lambda _: None)  # type: ignore[arg-type]
+
+
+def test_a_stage_that_kept_every_ride_passes() -> None:
+    findings = ask(list(SEASON_OF.rides))
+
+    assert (findings.kept, findings.wrong, findings.stored) == (True, [], 2_000)
+    assert len(findings.asked) == 9
+
+
+def test_a_lost_ride_is_found() -> None:
+    findings = ask(list(SEASON_OF.rides)[1:])
+
+    assert (findings.kept, findings.lost, findings.unexpected) == (False, 1, 0)
+    assert any("rides per hour" in wrong for wrong in findings.wrong)
+
+
+def test_a_ride_that_is_counted_twice_is_found() -> None:
+    findings = ask([*SEASON_OF.rides, SEASON_OF.rides[5]])
+
+    assert (findings.kept, findings.lost, findings.unexpected) == (False, 0, 1)
+
+
+def test_every_ride_is_posted_by_one_client_alone_or_in_a_batch() -> None:
+    chance = random.Random(1)
+    parts = shuffled_parts(SEASON_OF.rides, 32, chance)
+    requests = [request for part in parts for request in post_requests(part, chance)]
+
+    assert sorted(ride for request in requests for ride in request.events) == sorted(SEASON_OF.rides)
+    assert all(len(request.events) == 1 or request.path == "/lift-rides/batch" for request in requests)
+    assert len(set(SEASON_OF.rides)) == len(SEASON_OF.rides)
+
+
+def test_two_rides_on_one_lift_in_one_minute_differ_by_their_id() -> None:
+    twins = [ride for ride in SEASON_OF.rides if ride.ride_id]
+
+    assert twins
+    assert all(ride._replace(ride_id="") in SEASON_OF.rides for ride in twins)
+
+
+def test_the_depth_table_shows_rates_and_unknown_depths() -> None:
+    samples = [
+        Sample(0.0, "32 clients", 0, 0, 0),
+        Sample(2.0, "32 clients", 1000, 12, 3),
+        Sample(4.0, "168 more", 4000, None, None),
+    ]
+
+    shown = table(samples, "rides")
+
+    cells = [list(column.cells) for column in shown.columns]
+    assert cells[0] == ["32 clients", "", "168 more"]
+    assert cells[2] == ["", "500", "1,500"]
+    assert cells[4:] == [["0", "12", "?"], ["0", "3", "?"]]

@@ -1,0 +1,48 @@
+"""The folders of the load test import each other in one direction, and nothing above them."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+MAY_IMPORT = {
+    "client": set(),
+    "checker": {"client"},
+    "sending": {"client", "checker"},
+    "chat": {"client", "checker", "sending"},
+    "ski": {"client", "checker", "sending"},
+    "ads": {"client", "checker", "sending"},
+}
+
+
+def imported(path: Path) -> set[str]:
+    """The modules that ``path`` imports, at any level of its code."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    froms = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    return names | {f"{node.module}.{alias.name}" for node in froms for alias in node.names}
+
+
+@pytest.mark.parametrize("folder", MAY_IMPORT)
+def test_a_folder_imports_only_folders_below_it(folder: str) -> None:
+    allowed = {"loadtest." + name for name in MAY_IMPORT[folder] | {folder}}
+
+    for path in (ROOT / "loadtest" / folder).glob("*.py"):
+        own = {name for name in imported(path) if name.startswith("loadtest.")}
+        assert {".".join(name.split(".")[:2]) for name in own} <= allowed, path
+
+
+@pytest.mark.parametrize(
+    ("package", "above"),
+    [
+        ("loadtest", {"faults", "bench", "ops", "tests"}),
+        ("ops", {"loadtest", "faults", "bench", "tests"}),
+        ("localstage/client", {"loadtest", "faults", "bench", "ops", "tests", "headrace"}),
+    ],
+)
+def test_no_package_imports_a_package_above_it(package: str, above: set[str]) -> None:
+    for path in (ROOT / package).rglob("*.py"):
+        assert not {name.split(".")[0] for name in imported(path)} & above, path

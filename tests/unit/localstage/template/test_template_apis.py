@@ -1,0 +1,150 @@
+import logging
+
+import pytest
+
+from localstage.core.errors import TemplateError
+from localstage.core.model import Cors, Throttle
+from tests.unit.localstage.template.template_stage import FUNCTION, LIVE, Project
+
+HTTP_API = """
+Api:
+  Type: AWS::Serverless::HttpApi
+  Properties:
+    Auth:
+      DefaultAuthorizer: Tokens
+      Authorizers:
+        Tokens:
+          IdentitySource: $request.header.Authorization
+          JwtConfiguration: {issuer: !GetAtt Pool.ProviderURL, audience: [!Ref Client, other]}
+    CorsConfiguration: {AllowOrigins: ["https://a.example"], AllowHeaders: [authorization], MaxAge: 60}
+    DefaultRouteSettings: {ThrottlingRateLimit: 50, ThrottlingBurstLimit: 20}
+    RouteSettings: {"GET /rooms/{id}": {ThrottlingRateLimit: 0.5, ThrottlingBurstLimit: 1}}
+Pool: {Type: AWS::Cognito::UserPool}
+Client: {Type: AWS::Cognito::UserPoolClient, Properties: {UserPoolId: !Ref Pool}}
+"""
+ROUTED = (
+    FUNCTION.rstrip()
+    + """
+      Events:
+        Read:
+          Type: HttpApi
+          Properties:
+            ApiId: !Ref Api
+            Method: GET
+            Path: /rooms/{id}
+            TimeoutInMillis: 2500
+            Auth: {AuthorizationScopes: [a:read, a:admin]}
+        Write: {Type: HttpApi, Properties: {ApiId: !Ref Api, Method: POST, Path: "/rooms/{id}"}}
+        Open: {Type: HttpApi, Properties: {ApiId: !Ref Api, Method: ANY, Path: "/{proxy+}", Auth: {Authorizer: NONE}}}
+        Rest: {Type: HttpApi, Properties: {ApiId: !Ref Api, Auth: {Authorizer: NONE}}}
+"""
+)
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+def test_http_events_become_routes_with_authorizer_scopes_and_throttle(project):
+    api = project.load(HTTP_API, function=ROUTED).http_apis["Api"]
+    routes = {route.key: route for route in api.routes}
+
+    assert set(routes) == {"GET /rooms/{id}", "POST /rooms/{id}", "ANY /{proxy+}", "$default"}
+    read, write = routes["GET /rooms/{id}"], routes["POST /rooms/{id}"]
+    assert (read.authorizer_id, read.scopes, read.timeout) == ("Tokens", ("a:read", "a:admin"), 2.5)
+    assert read.throttle == Throttle(0.5, 1)
+    assert (write.authorizer_id, write.scopes, write.timeout, write.throttle) == ("Tokens", (), 30.0, None)
+    assert routes["ANY /{proxy+}"].authorizer_id is None
+    assert routes["$default"].authorizer_id is None
+    assert {route.function_id for route in api.routes} == {"Echo"}
+    assert (api.stage, api.throttle) == ("$default", Throttle(50.0, 20))
+
+
+def test_the_jwt_authorizer_knows_the_stages_issuer_and_the_local_client(project):
+    tokens = project.load(HTTP_API, function=ROUTED).http_apis["Api"].authorizers["Tokens"]
+
+    assert (tokens.issuer, tokens.audience) == (LIVE.issuer_url, ("local", "other"))
+    assert tokens.identity_source == "$request.header.Authorization"
+
+
+def test_cors_is_what_the_template_says(project):
+    api = project.load(HTTP_API, function=ROUTED).http_apis["Api"]
+
+    assert api.cors == Cors(allow_origins=("https://a.example",), allow_headers=("authorization",), max_age=60)
+
+
+def test_a_route_with_an_unsupported_authorizer_is_refused(project):
+    before, _, rest = HTTP_API.partition("          IdentitySource:")
+    settings = "          FunctionArn: !GetAtt Echo.Arn\n          AuthorizerPayloadFormatVersion: '2.0'\n"
+    lambda_authorizer = before + settings + "    CorsConfiguration" + rest.partition("    CorsConfiguration")[2]
+
+    with pytest.raises(TemplateError, match="Tokens is not a JWT authorizer"):
+        project.load(lambda_authorizer, function=ROUTED)
+
+
+WEBSOCKET = """
+Live:
+  Type: AWS::Serverless::WebSocketApi
+  Properties:
+    StageName: dev
+    RouteSelectionExpression: $request.body.action
+    DefaultRouteSettings: {ThrottlingRateLimit: 7, ThrottlingBurstLimit: 3}
+    RouteSettings: {both: {ThrottlingRateLimit: 2, ThrottlingBurstLimit: 1}}
+    Auth:
+      AuthType: CUSTOM
+      AuthArn: !GetAtt Echo.Arn
+      IdentitySource: [route.request.header.Sec-WebSocket-Protocol]
+    Routes:
+      $connect: {FunctionArn: !GetAtt Echo.Arn}
+      $default: {FunctionArn: !GetAtt Echo.Arn}
+      both: {FunctionArn: !GetAtt Echo.Arn, RouteResponseSelectionExpression: $default, IntegrationTimeout: 500}
+      selected: {FunctionArn: !GetAtt Echo.Arn, RouteResponseSelectionExpression: $default}
+      answered: {FunctionArn: !GetAtt Echo.Arn}
+BothAnswer:
+  Type: AWS::ApiGatewayV2::RouteResponse
+  Properties: {ApiId: !Ref Live, RouteId: !Ref LiveBothRoute, RouteResponseKey: $default}
+AnsweredAnswer:
+  Type: AWS::ApiGatewayV2::RouteResponse
+  Properties: {ApiId: !Ref Live, RouteId: !Ref LiveAnsweredRoute, RouteResponseKey: $default}
+"""
+
+
+def test_a_two_way_route_needs_a_selection_expression_and_a_route_response(project, caplog):
+    with caplog.at_level(logging.WARNING, "localstage.template"):
+        api = project.load(WEBSOCKET).websocket_apis["Live"]
+
+    assert {key: route.two_way for key, route in api.routes.items()} == {
+        "$connect": False,
+        "$default": False,
+        "both": True,
+        "selected": False,
+        "answered": False,
+    }
+    assert api.routes["both"].timeout == 0.5
+    assert (api.stage, api.selection, api.throttle) == ("dev", "$request.body.action", Throttle(7.0, 3))
+    assert (api.routes["both"].throttle, api.routes["selected"].throttle) == (Throttle(2.0, 1), None)
+    assert "LiveSelectedRoute: no AWS::ApiGatewayV2::RouteResponse" in caplog.text
+
+
+def test_settings_of_a_websocket_route_that_there_is_not_are_refused(project):
+    wrong = WEBSOCKET.replace("RouteSettings: {both:", "RouteSettings: {neither:")
+
+    with pytest.raises(TemplateError, match='has no route "neither"'):
+        project.load(wrong)
+
+
+def test_the_websocket_authorizer_guards_connect_with_its_identity_sources(project):
+    authorizer = project.load(WEBSOCKET).websocket_apis["Live"].authorizer
+
+    assert authorizer is not None
+    assert authorizer.function_id == "Echo"
+    assert authorizer.identity_sources == ("route.request.header.Sec-WebSocket-Protocol",)
+
+
+def test_connect_with_iam_is_refused_rather_than_served_openly(project):
+    before, _, rest = WEBSOCKET.partition("    Auth:\n")
+    with_iam = before + "    Auth: {AuthType: AWS_IAM}\n    Routes:" + rest.partition("    Routes:")[2]
+
+    with pytest.raises(TemplateError, match=r"LiveConnectRoute.AuthorizationType: .* not AWS_IAM"):
+        project.load(with_iam)

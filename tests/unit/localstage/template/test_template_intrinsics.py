@@ -1,0 +1,172 @@
+import pytest
+
+from localstage.core.errors import TemplateError
+from tests.unit.localstage.template.template_stage import LIVE, Project
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+TABLE = """
+Things:
+  Type: AWS::DynamoDB::Table
+  Properties:
+    BillingMode: PAY_PER_REQUEST
+    AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
+    KeySchema: [{AttributeName: id, KeyType: HASH}]
+"""
+BROKER = """
+Keys:
+  Type: AWS::SecretsManager::Secret
+  Properties:
+    SecretString: '{"username": "ann", "password": "s3cret"}'
+Rabbit:
+  Type: AWS::AmazonMQ::Broker
+  Properties:
+    BrokerName: rabbit
+    EngineType: RABBITMQ
+    Users:
+      - Username: !Sub "{{resolve:secretsmanager:${Keys}:SecretString:username}}"
+        Password: !Join ["", ["{{resolve:secretsmanager:", !Ref Keys, ":SecretString:password}}"]]
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("!Sub '${AWS::Partition}/${AWS::Region}/${AWS::AccountId}'", "aws/us-east-1/123456789012"),
+        ("!Ref AWS::StackName", "headrace-local"),
+        ("!Sub 'in.${AWS::URLSuffix}'", "in.amazonaws.com"),
+        ("!Sub ['${Who}-${Things}', {Who: !Select [1, [a, b]]}]", "b-headrace-local-Things"),
+        ("!Sub '${!Literal}'", "${Literal}"),
+        ("!Join ['-', [a, !Select [0, !Split [',', 'b,c']], 1]]", "a-b-1"),
+        ("!Join ['-', [a, !Ref AWS::NoValue, b]]", "a-b"),
+        ("!Base64 {'Fn::Sub': '${AWS::Region}'}", "dXMtZWFzdC0x"),
+        ("!If [Holds, !If [Fails, a, b], c]", "b"),
+        ("!FindInMap [Sizes, !Ref AWS::Region, big]", "100"),
+        ("!GetAtt Things.Arn", "arn:aws:dynamodb:us-east-1:123456789012:table/headrace-local-Things"),
+        ("{'Fn::GetAtt': [Things, Arn]}", "arn:aws:dynamodb:us-east-1:123456789012:table/headrace-local-Things"),
+        ("!Select [1, !GetAZs '']", "us-east-1b"),
+        ("!Select [2, !Cidr [10.0.0.0/16, 3, 8]]", "10.0.2.0/24"),
+        ("true", "true"),
+        ("5", "5"),
+        ("2026-11-21", "2026-11-21"),
+    ],
+)
+def test_an_intrinsic_in_a_variable_becomes_cloudformations_text(project, expression, value):
+    head = """
+        Mappings: {Sizes: {us-east-1: {big: 100}}}
+        Conditions: {Holds: !Equals [a, a], Fails: !Not [!Condition Holds]}
+    """
+
+    assert project.variables(f"IT: {expression}", head=head, resources=TABLE) == {"IT": value}
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("!And [!Equals [!Ref Size, big], !Condition Other]", True),
+        ("!And [!Equals [!Ref Size, small], !Condition Other]", False),
+        ("!Or [!Equals [!Ref Size, small], !Not [!Not [!Condition Other]]]", True),
+        ("!Not [!Or [!Equals [!Ref Size, small], !Equals [!Ref Size, big]]]", False),
+        ("!Equals [true, 'true']", True),
+    ],
+)
+def test_conditions_nest_and_decide_what_is_there(project, condition, holds):
+    head = f"""
+        Parameters: {{Size: {{Type: String, Default: big}}}}
+        Conditions:
+          Other: !Equals [!Sub "${{Size}}!", "big!"]
+          It: {condition}
+    """
+    model = project.load(TABLE.replace("Properties:", "Condition: It\n  Properties:"), head=head)
+
+    assert ("Things" in model.tables) is holds
+
+
+def test_what_the_stage_runs_is_named_by_its_live_address(project):
+    resources = (
+        BROKER
+        + """
+Store: {Type: AWS::ElastiCache::ServerlessCache, Properties: {ServerlessCacheName: store, Engine: valkey}}
+Pool: {Type: AWS::Cognito::UserPool}
+Work: {Type: AWS::SQS::Queue}
+Named: {Type: AWS::SQS::Queue, Properties: {QueueName: !Sub "${AWS::StackName}-x.fifo", FifoQueue: true}}
+"""
+    )
+    found = project.variables(
+        "BROKER: !Join [',', !GetAtt Rabbit.AmqpEndpoints]",
+        "CACHE: !Sub '${Store.Endpoint.Address}:${Store.Endpoint.Port}'",
+        "ISSUER: !GetAtt Pool.ProviderURL",
+        "BY_HAND: !Sub 'https://cognito-idp.${AWS::Region}.amazonaws.com/${Pool}'",
+        "WORK: !Ref Work",
+        "NAMED: !GetAtt Named.QueueName",
+        resources=resources,
+    )
+
+    assert found == {
+        "BROKER": LIVE.amqp_url,
+        "CACHE": "127.0.0.1:6379",
+        "ISSUER": LIVE.issuer_url,
+        "BY_HAND": LIVE.issuer_url,
+        "WORK": f"{LIVE.sqs_url}/123456789012/headrace-local-Work",
+        "NAMED": "headrace-local-x.fifo",
+    }
+
+
+def test_only_a_declared_endpoint_variable_gets_the_stages_url(project):
+    found = project.variables("AWS_ENDPOINT_URL_DYNAMODB: ''", "AWS_ENDPOINT_URL_SQS: https://example.org")
+
+    assert found == {"AWS_ENDPOINT_URL_DYNAMODB": LIVE.dynamodb_url, "AWS_ENDPOINT_URL_SQS": LIVE.sqs_url}
+
+
+def test_a_resource_that_the_stage_does_not_run_gives_a_harmless_text(project):
+    network = "Net: {Type: AWS::EC2::VPC, Properties: {CidrBlock: 10.0.0.0/16}}"
+    found = project.variables("NET: !Ref Net", "ARN: !GetAtt Net.Arn", resources=network)
+
+    assert found == {"NET": "headrace-local-Net", "ARN": "arn:aws:local:us-east-1:123456789012:headrace-local-Net"}
+
+
+def test_a_dynamic_reference_reads_the_stages_own_secret(project):
+    broker = project.load(BROKER).brokers["Rabbit"]
+
+    assert (broker.username, broker.password) == ("ann", "s3cret")
+    assert "s3cret" not in repr(broker)
+
+
+@pytest.mark.parametrize(
+    ("expression", "complaint"),
+    [
+        ("!Ref Nobody", 'Variables.IT: "Nobody" is neither a parameter nor a resource'),
+        ("!GetAtt Nobody.Arn", '"Nobody" is neither'),
+        ("!Sub 'x${Nobody.Arn}'", '"Nobody" is neither'),
+        ("!If [Perhaps, a, b]", "no condition Perhaps"),
+        ("!FindInMap [Sizes, a, b]", "Mappings has no Sizes.a.b"),
+        ("!Select [3, [a]]", "has no item 3"),
+        ("!ImportValue other-stack", "Fn::ImportValue other-stack wants another stack"),
+        ("!Sub '{{resolve:secretsmanager:elsewhere}}'", "elsewhere is not a secret of this template"),
+        ("'{{resolve:ssm:/x}}'", "secretsmanager only"),
+        ("{'Fn::Transform': {Name: X}}", "cannot evaluate Fn::Transform"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_refused_with_its_place(project, expression, complaint):
+    with pytest.raises(TemplateError, match=r"^Echo") as refusal:
+        project.variables(f"IT: {expression}")
+
+    assert complaint in str(refusal.value)
+
+
+def test_an_unknown_name_is_refused_also_in_a_resource_that_is_not_run(project):
+    with pytest.raises(TemplateError, match=r'Net\.CidrBlock: "Nobody" is neither'):
+        project.load("Net: {Type: AWS::EC2::VPC, Properties: {CidrBlock: !Ref Nobody}}")
+
+
+def test_names_that_need_each_other_are_refused(project):
+    resources = """
+A: {Type: AWS::SQS::Queue, Properties: {QueueName: !GetAtt B.QueueName}}
+B: {Type: AWS::SQS::Queue, Properties: {QueueName: !GetAtt A.QueueName}}
+"""
+    with pytest.raises(TemplateError, match="refers to itself"):
+        project.load(resources)

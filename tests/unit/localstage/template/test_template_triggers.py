@@ -1,0 +1,123 @@
+import logging
+
+import pytest
+
+from localstage.core.errors import TemplateError
+from tests.unit.localstage.template.template_stage import FUNCTION, Project
+
+RESOURCES = """
+Keys: {Type: AWS::SecretsManager::Secret, Properties: {SecretString: '{"username": "ann", "password": "s3cret"}'}}
+Rabbit:
+  Type: AWS::AmazonMQ::Broker
+  Properties: {BrokerName: rabbit, EngineType: RABBITMQ, Users: [{Username: ann, Password: s3cret}]}
+Work:
+  Type: AWS::SQS::Queue
+  Properties: {VisibilityTimeout: 60, RedrivePolicy: {deadLetterTargetArn: !GetAtt Dead.Arn, maxReceiveCount: 5}}
+Dead: {Type: AWS::SQS::Queue, Properties: {MessageRetentionPeriod: 1209600}}
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+def with_event(kind: str, properties: str) -> str:
+    return FUNCTION.rstrip() + f"\n      Events:\n        It: {{Type: {kind}, Properties: {{{properties}}}}}\n"
+
+
+def rabbitmq(more: str) -> str:
+    access = "SourceAccessConfigurations: [{Type: BASIC_AUTH, URI: !Ref Keys}, {Type: VIRTUAL_HOST, URI: chat}]"
+    return with_event("MQ", f"Broker: !GetAtt Rabbit.Arn, Queues: [persist.0], {access}{more}")
+
+
+@pytest.mark.parametrize(
+    ("written", "window"),
+    [("", None), (", MaximumBatchingWindowInSeconds: 0", 0), (", MaximumBatchingWindowInSeconds: 5", 5)],
+)
+def test_an_unset_window_is_not_a_window_of_zero(project, written, window):
+    mapping = project.load(RESOURCES, function=rabbitmq(written)).rabbitmq_mappings["EchoIt"]
+
+    assert mapping.window == window
+
+
+def test_a_rabbitmq_event_names_broker_queue_and_virtual_host(project):
+    mapping = project.load(RESOURCES, function=rabbitmq("")).rabbitmq_mappings["EchoIt"]
+
+    assert (mapping.function_id, mapping.broker_id, mapping.queue, mapping.vhost) == (
+        "Echo",
+        "Rabbit",
+        "persist.0",
+        "chat",
+    )
+    assert (mapping.batch_size, mapping.enabled) == (100, True)
+
+
+def test_what_a_rabbitmq_mapping_does_not_have_is_said(project, caplog):
+    with caplog.at_level(logging.WARNING, "localstage.template"):
+        project.load(RESOURCES, function=rabbitmq(", FunctionResponseTypes: [ReportBatchItemFailures]"))
+
+    assert "EchoIt.FunctionResponseTypes does nothing" in caplog.text
+
+
+def test_an_sqs_event_names_its_queue_and_how_it_answers(project):
+    event = (
+        "Queue: !GetAtt Work.Arn, BatchSize: 50, MaximumBatchingWindowInSeconds: 1, Enabled: false, "
+        "FunctionResponseTypes: [ReportBatchItemFailures], ScalingConfig: {MaximumConcurrency: 4}"
+    )
+    mapping = project.load(RESOURCES, function=with_event("SQS", event)).sqs_mappings["EchoIt"]
+
+    assert (mapping.queue_id, mapping.batch_size, mapping.window) == ("Work", 50, 1)
+    assert (mapping.maximum_concurrency, mapping.partial_response, mapping.enabled) == (4, True, False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "properties", "complaint"),
+    [
+        ("SQS", "Queue: !GetAtt Work.Arn, BatchSize: 50", r"EchoIt\.BatchSize: more than 10"),
+        ("SQS", "Queue: !GetAtt Work.Arn, BatchSize: 0", r'EchoIt\.BatchSize: got "0", allowed is 1 to 10000'),
+        ("Schedule", "Schedule: hourly", r'EchoIt\.ScheduleExpression: got "hourly"'),
+    ],
+)
+def test_a_trigger_that_aws_would_refuse_is_refused(project, kind, properties, complaint):
+    with pytest.raises(TemplateError, match=complaint):
+        project.load(RESOURCES, function=with_event(kind, properties))
+
+
+def test_a_window_of_a_broken_second_is_refused(project):
+    with pytest.raises(TemplateError, match=r"EchoIt\.MaximumBatchingWindowInSeconds"):
+        project.load(RESOURCES, function=rabbitmq(", MaximumBatchingWindowInSeconds: 301"))
+
+
+def test_a_queue_that_shows_records_again_before_the_function_ends_is_refused(project):
+    function = with_event("SQS", "Queue: !GetAtt Work.Arn").replace("Handler:", "Timeout: 61\n      Handler:")
+
+    with pytest.raises(TemplateError, match=r"Work\.VisibilityTimeout: 60 s is shorter than Echo\.Timeout"):
+        project.load(RESOURCES, function=function)
+
+
+def test_another_kind_of_source_is_named_in_a_warning(project, caplog):
+    stream = "Stream: arn:aws:kinesis:us-east-1:123456789012:stream/s, StartingPosition: LATEST"
+    with caplog.at_level(logging.WARNING, "localstage.template"):
+        model = project.load(RESOURCES, function=with_event("Kinesis", stream))
+
+    assert not model.rabbitmq_mappings
+    assert not model.sqs_mappings
+    assert "EchoIt is not run" in caplog.text
+
+
+def test_schedules_of_both_kinds_are_read(project):
+    rule = project.load("", function=with_event("Schedule", "Schedule: rate(5 minutes), Input: '{}', Enabled: false"))
+    scheduler = project.load("", function=with_event("ScheduleV2", "ScheduleExpression: 'cron(0 3 * * ? *)'"))
+
+    first, second = rule.schedules["EchoIt"], scheduler.schedules["EchoIt"]
+    assert (first.function_id, first.expression, first.input, first.enabled) == ("Echo", "rate(5 minutes)", "{}", False)
+    assert (second.expression, second.input, second.enabled) == ("cron(0 3 * * ? *)", None, True)
+
+
+def test_a_queue_knows_its_dead_letter_queue(project):
+    queues = project.load(RESOURCES).queues
+
+    assert (queues["Work"].dead_letter_id, queues["Work"].max_receive_count) == ("Dead", 5)
+    assert queues["Work"].attributes == {"VisibilityTimeout": "60"}
+    assert queues["Dead"].attributes == {"MessageRetentionPeriod": "1209600"}

@@ -1,0 +1,122 @@
+"""Schedules invoke their function."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from localstage.core.errors import StageError, TemplateError
+from localstage.core.invoker import Invocation
+from localstage.core.model import Schedule
+from localstage.triggers import schedules
+from localstage.triggers.schedules import ScheduleTrigger
+
+EVE = datetime(2026, 11, 20, 11, 59, 59, 900_000, tzinfo=UTC)
+
+
+class Clock:
+    """A clock that starts at a given time and then runs."""
+
+    def __init__(self, start: datetime) -> None:
+        self._start = start
+        self._begun = asyncio.get_running_loop().time()
+
+    def __call__(self) -> datetime:
+        return self._start + timedelta(seconds=asyncio.get_running_loop().time() - self._begun)
+
+
+class Functions:
+    def __init__(self, *answers: Invocation | Exception) -> None:
+        self._answers = list(answers)
+        self.events: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue()
+
+    async def invoke(self, function_id: str, event: bytes, *, dedicated_to: str | None = None) -> Invocation:
+        self.events.put_nowait((function_id, event))
+        answer = self._answers.pop(0) if self._answers else Invocation(b"null")
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def schedule(expression: str = "cron(0 12 * * ? *)", input: str | None = None, *, enabled: bool = True) -> Schedule:
+    return Schedule("HealTopology", "DeclareTopology", expression, input, enabled)
+
+
+async def test_a_schedule_fires_with_the_scheduled_event():
+    functions = Functions()
+    trigger = ScheduleTrigger(schedule(), functions, region="eu-north-1", account="111122223333", clock=Clock(EVE))
+
+    await trigger.start()
+    function_id, event = await functions.events.get()
+    await trigger.stop()
+
+    assert function_id == "DeclareTopology"
+    shape = json.loads(event)
+    assert len(shape.pop("id")) == 36
+    assert shape == {
+        "version": "0",
+        "detail-type": "Scheduled Event",
+        "source": "aws.events",
+        "account": "111122223333",
+        "time": "2026-11-20T12:00:00Z",
+        "region": "eu-north-1",
+        "resources": ["arn:aws:events:eu-north-1:111122223333:rule/HealTopology"],
+        "detail": {},
+    }
+    assert trigger.status().records == 1
+
+
+async def test_an_input_replaces_the_event():
+    functions = Functions()
+    trigger = ScheduleTrigger(schedule(input='{"heal": true}'), functions, clock=Clock(EVE))
+
+    await trigger.start()
+    _, event = await functions.events.get()
+    await trigger.stop()
+
+    assert event == b'{"heal": true}'
+
+
+async def test_a_failed_invocation_is_tried_twice_more(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(schedules, "RETRY_DELAYS", (0.0, 0.0))
+    functions = Functions(Invocation(b"{}", error="Unhandled"), StageError("no environment"), KeyError("gone"))
+    trigger = ScheduleTrigger(schedule(), functions, clock=Clock(EVE))
+
+    await trigger.start()
+    events = [await functions.events.get() for _ in range(3)]
+    await trigger.stop()
+
+    assert len(set(events)) == 1
+    assert functions.events.empty()
+    assert (trigger.status().records, trigger.status().failures) == (0, 3)
+
+
+async def test_a_disabled_schedule_does_nothing():
+    functions = Functions()
+    trigger = ScheduleTrigger(schedule(enabled=False), functions, clock=Clock(EVE))
+
+    await trigger.start()
+    await asyncio.sleep(0.2)
+    await trigger.stop()
+
+    assert functions.events.empty()
+    assert trigger.status().state == "stopped"
+
+
+async def test_a_schedule_whose_times_have_passed_waits_without_end():
+    trigger = ScheduleTrigger(schedule("cron(0 12 1 1 ? 2020)"), Functions(), clock=Clock(EVE))
+
+    await trigger.start()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+
+    assert trigger.status().trouble == "its last time has passed"
+    await trigger.stop()
+
+
+async def test_an_expression_that_cannot_be_read_names_the_schedule():
+    with pytest.raises(TemplateError, match="HealTopology: cannot run the schedule rate"):
+        ScheduleTrigger(schedule("rate(1 fortnight)"), Functions())
