@@ -1,16 +1,10 @@
 """GET /health: whether events are accepted and history can be read."""
 
-from __future__ import annotations
+from headrace.api.router import Route
+from headrace.bootstrap import operations
+from headrace.bootstrap.api import http_api
+from headrace.operations.health import HealthBody, check_health
 
-from typing import Any
+ROUTES = {"GET /health": Route(check_health, scopes=None, answer=HealthBody)}
 
-from headrace.api import responses
-from headrace.api.statistics import timed
-from headrace.checks import health
-
-
-@timed
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """Answer 200 while both can be done, else 503; the body says which part is away."""
-    status, body = health().answer()
-    return responses.http(status, body)
+handler = http_api(ROUTES, operations.health)

@@ -1,19 +1,33 @@
 """GET /dead-letters, POST /dead-letters/redrive, POST /dead-letters/discard: what is dead and why, and what to do."""
 
-from __future__ import annotations
-
-from typing import Any
-
-from headrace.managing import dead_routes
-from headrace.operations.dead_letter_routes import DeadLetterRoutes
+from headrace.api.router import Route
+from headrace.bootstrap import operations
+from headrace.bootstrap.api import http_api
+from headrace.core.caller import OPS
+from headrace.core.errors import DeadLaneUnavailable
+from headrace.operations.dead_letter_routes import (
+    DeadLetterList,
+    DiscardBody,
+    DiscardResult,
+    DryRun,
+    ListQuery,
+    RedriveBody,
+    RedriveResult,
+    discard,
+    list_dead_letters,
+    redrive,
+)
 
 ROUTES = {
-    "GET /dead-letters": DeadLetterRoutes.list,
-    "POST /dead-letters/redrive": DeadLetterRoutes.redrive,
-    "POST /dead-letters/discard": DeadLetterRoutes.discard,
+    "GET /dead-letters": Route(
+        list_dead_letters, scopes=(OPS,), query=ListQuery, answer=DeadLetterList, errors=(DeadLaneUnavailable,)
+    ),
+    "POST /dead-letters/redrive": Route(
+        redrive, scopes=(OPS,), body=RedriveBody, answer=RedriveResult | DryRun, errors=(DeadLaneUnavailable,)
+    ),
+    "POST /dead-letters/discard": Route(
+        discard, scopes=(OPS,), body=DiscardBody, answer=DiscardResult | DryRun, errors=(DeadLaneUnavailable,)
+    ),
 }
 
-
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """Answer the request; one that is refused is an answer too."""
-    return dead_routes().answer(event, ROUTES.get(event["routeKey"], DeadLetterRoutes.unknown))
+handler = http_api(ROUTES, operations.dead_letters)

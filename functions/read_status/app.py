@@ -1,14 +1,11 @@
 """GET /status: lanes, depths, breakers and probes, for operators."""
 
-from __future__ import annotations
+from headrace.api.router import Route
+from headrace.bootstrap import operations
+from headrace.bootstrap.api import http_api
+from headrace.core.caller import OPS
+from headrace.operations.status import StatusBody, read_status
 
-from typing import Any
+ROUTES = {"GET /status": Route(read_status, scopes=(OPS,), answer=StatusBody)}
 
-from headrace.api.statistics import timed
-from headrace.operating import answer_status
-
-
-@timed
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """Answer what could be learned in time; what could not is said to be unknown."""
-    return answer_status(event)
+handler = http_api(ROUTES, operations.status)

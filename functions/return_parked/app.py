@@ -1,17 +1,16 @@
-"""GET /parked, POST /parked/return: what the broker gave up to deliver, and bringing it back one by one."""
+"""GET /parked, POST /parked/return: the messages in the parking queue, and moving them back to a lane."""
 
-from __future__ import annotations
+from headrace.api.router import Route
+from headrace.bootstrap import operations
+from headrace.bootstrap.api import http_api
+from headrace.core.caller import OPS
+from headrace.core.errors import BrokerUnavailable, SecretsUnavailable
+from headrace.operations.parked_routes import ParkedDepth, RequeueBody, Requeued, read_depth, requeue
 
-from typing import Any
+ERRORS = (BrokerUnavailable, SecretsUnavailable)
+ROUTES = {
+    "GET /parked": Route(read_depth, scopes=(OPS,), answer=ParkedDepth, errors=ERRORS),
+    "POST /parked/return": Route(requeue, scopes=(OPS,), body=RequeueBody, answer=Requeued, errors=ERRORS),
+}
 
-from headrace.api.statistics import timed
-from headrace.operations.parked_routes import ParkedRoutes
-from headrace.parking import parked_routes
-
-ROUTES = {"GET /parked": ParkedRoutes.depth, "POST /parked/return": ParkedRoutes.bring_back}
-
-
-@timed
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """Answer the request; one that is refused is an answer too."""
-    return parked_routes().answer(event, ROUTES.get(event["routeKey"], ParkedRoutes.unknown))
+handler = http_api(ROUTES, operations.parking_queue)

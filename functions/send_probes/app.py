@@ -1,12 +1,12 @@
-"""Every minute: one probe through each persist queue, and a look for those of the minute before."""
+"""Every minute: one probe through each persist queue, and a check of those of the minute before."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from headrace.probing import send_for
+from headrace.bootstrap import operations
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Say what was sent, what was readable and how soon, and what is missing."""
-    return send_for(event, context.aws_request_id)
+    """Return what was sent, what was readable and how soon, and what is missing."""
+    return operations.prober().run_for(event, context.aws_request_id)

@@ -17,7 +17,6 @@ ADAPTERS = {"boto3", "botocore", "pika", "redis"}
 ADAPTER_MODULES = {
     "runtime.aws",
     "storage.redis",
-    "checks",
     "dead_lane.sqs",
     "runtime.secrets",
     "api.tokens",

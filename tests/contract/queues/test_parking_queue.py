@@ -1,4 +1,4 @@
-"""What the broker parks, and bringing it back, on a real broker."""
+"""The parking queue of a real broker, and requeueing its messages."""
 
 from __future__ import annotations
 
@@ -83,10 +83,10 @@ def test_parked_messages_come_back_to_the_queue_they_came_from_as_they_were(
 ) -> None:
     park(channel, "persist.1", b"one", b"two")
     park(channel, "persist.0", b"three")
-    parked = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
+    parking_queue = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
 
-    assert parked.depth() == 3
-    came = parked.bring_back("main", 100, FAST, 10)
+    assert parking_queue.depth() == 3
+    came = parking_queue.requeue("main", 100, FAST, 10)
 
     assert (came.returned, came.left, came.failure) == (3, 0, "")
     assert sorted(body for body, _ in taken(channel, "persist.1")) == [b"one", b"two"]
@@ -97,24 +97,24 @@ def test_parked_messages_come_back_to_the_queue_they_came_from_as_they_were(
 
 
 def test_a_message_that_is_parked_again_is_brought_back_again(vhost: str, channel: BlockingChannel) -> None:
-    parked = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
+    parking_queue = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
     park(channel, "persist.1", b"one")
-    parked.bring_back("main", 100, FAST, 10)
+    parking_queue.requeue("main", 100, FAST, 10)
     while depth(channel, PARKED_QUEUE) == 0:
         method, _, _ = channel.basic_get("persist.1")
         if method is not None:
             channel.basic_nack(method.delivery_tag, requeue=True)
 
-    assert parked.bring_back("main", 100, FAST, 10).returned == 1
+    assert parking_queue.requeue("main", 100, FAST, 10).returned == 1
     assert [body for body, _ in taken(channel, "persist.1")] == [b"one"]
 
 
 def test_no_more_than_the_limit_comes_back_and_a_slice_ends_in_time(vhost: str, channel: BlockingChannel) -> None:
     park(channel, "persist.1", *(str(number).encode() for number in range(6)))
-    parked = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
+    parking_queue = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
 
-    limited = parked.bring_back("main", 2, FAST, 10)
-    slow = parked.bring_back("main", 100, 0.5, 1)
+    limited = parking_queue.requeue("main", 2, FAST, 10)
+    slow = parking_queue.requeue("main", 100, 0.5, 1)
 
     assert (limited.returned, limited.left) == (2, 4)
     assert (slow.returned, slow.left) == (1, 3)
@@ -123,23 +123,23 @@ def test_no_more_than_the_limit_comes_back_and_a_slice_ends_in_time(vhost: str, 
 def test_what_cannot_be_routed_stays_parked(vhost: str, channel: BlockingChannel) -> None:
     park(channel, "persist.1", b"one", b"two")
     channel.queue_unbind("persist.1", PERSIST_EXCHANGE, "persist.1")
-    parked = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
+    parking_queue = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
 
-    came = parked.bring_back("main", 100, FAST, 10)
+    came = parking_queue.requeue("main", 100, FAST, 10)
 
     assert (came.returned, came.failure) == (0, "nothing takes messages for persist.1")
-    assert parked.depth() == 2
+    assert parking_queue.depth() == 2
 
 
 def test_parked_messages_can_go_to_the_retry_lane_and_stay_if_it_refuses(vhost: str, channel: BlockingChannel) -> None:
     park(channel, "persist.1", b"one", b"two")
     retry = MemoryRetryLane()
-    parked = ParkingQueue(settings(vhost), SECRETS, retry)
+    parking_queue = ParkingQueue(settings(vhost), SECRETS, retry)
 
     retry.down = True
-    refused = parked.bring_back("retry", 100, FAST, 10)
+    refused = parking_queue.requeue("retry", 100, FAST, 10)
     retry.down = False
-    came = parked.bring_back("retry", 100, FAST, 10)
+    came = parking_queue.requeue("retry", 100, FAST, 10)
 
     assert (refused.returned, bool(refused.failure)) == (0, True)
     assert (came.returned, came.left) == (2, 0)

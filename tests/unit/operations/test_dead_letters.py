@@ -7,17 +7,24 @@ from typing import Any
 
 import pytest
 
+from headrace.api.router import HttpRouter
 from headrace.core import times
 from headrace.core.envelope import Envelope
 from headrace.operations.dead_letter import REASONS, Filter
-from headrace.operations.dead_letter_routes import DeadLetterRoutes
 from headrace.operations.dead_letters import LOOK_HOLD, DeadLetters
 from headrace.queues.memory import MemoryDeadLane
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
 from tests.unit.persist.test_persister import POISON, envelope, event
+from tests.worlds.functions import routes_of
+from tests.worlds.operators import operator_event
 from tests.worlds.senders import CLOCK, NOW, TABLE
 from tests.worlds.write_path import Lanes, received_event
+
+LIST = "GET /dead-letters"
+REDRIVE = "POST /dead-letters/redrive"
+DISCARD = "POST /dead-letters/discard"
+ROUTES = routes_of("manage_dead_letters")
 
 
 class Dead(Lanes):
@@ -30,7 +37,7 @@ class Dead(Lanes):
         self.letters = DeadLetters(
             self.lane, self.retry, {"chat": TABLE, "probe": TABLE}, CLOCK, lambda: self.now, self.sleep
         )
-        self.routes = DeadLetterRoutes(self.letters, CLOCK, "")
+        self.router = HttpRouter(ROUTES, lambda: self.letters, CLOCK)
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
@@ -52,18 +59,13 @@ class Dead(Lanes):
             failed = {each["itemIdentifier"] for each in answer["batchItemFailures"]}
             self.retry.delete([each.receipt for each in messages if each.id not in failed])
 
-    def call(self, route: Any, body: Any = None, scope: str = "ops", **query: str) -> tuple[int, Any]:
-        claims = {"sub": "olga", "scope": scope, "exp": "4102444800"}
-        request = {
-            "requestContext": {"requestId": "r", "authorizer": {"jwt": {"claims": claims}}},
-            "queryStringParameters": query or None,
-            "body": json.dumps(body),
-        }
-        answer = self.routes.answer(request, route)
+    def call(self, route: str, body: Any = None, scope: str = "ops", **query: str) -> tuple[int, Any]:
+        event = operator_event(route, json.dumps(body), scope=scope)
+        answer = self.router({**event, "queryStringParameters": query or None})
         return answer["statusCode"], json.loads(answer["body"])
 
     def list(self, **query: str) -> Any:
-        status, answer = self.call(DeadLetterRoutes.list, **query)
+        status, answer = self.call(LIST, **query)
         assert status == 200, answer
         return answer
 
@@ -156,10 +158,11 @@ def test_a_letter_asked_for_by_its_id_is_shown_whole(dead: Dead) -> None:
         ({"limit": "0"}, "limit"),
         ({"colour": "red"}, "colour"),
         ({"id": ""}, "id"),
+        ({"limit": "201"}, "limit"),
     ],
 )
 def test_a_wrong_parameter_is_named(dead: Dead, query: dict[str, str], field: str) -> None:
-    status, answer = dead.call(DeadLetterRoutes.list, **query)
+    status, answer = dead.call(LIST, **query)
 
     assert status == 400
     assert [detail["field"] for detail in answer["error"]["details"]] == [field]
@@ -168,7 +171,7 @@ def test_a_wrong_parameter_is_named(dead: Dead, query: dict[str, str], field: st
 
 def test_only_operators_may_look_redrive_and_discard(dead: Dead) -> None:
     """P12."""
-    for route in (DeadLetterRoutes.list, DeadLetterRoutes.redrive, DeadLetterRoutes.discard):
+    for route in ROUTES:
         assert dead.call(route, {}, scope="chat:read events:write")[0] == 403
 
 
@@ -177,7 +180,7 @@ def test_what_was_mended_is_stored_after_a_redrive_and_the_rest_dies_again_with_
     dead.die(POISON["not_json"], POISON["not_base64"])
     CLOCK.advance(60)
     try:
-        status, answer = dead.call(DeadLetterRoutes.redrive, {})
+        status, answer = dead.call(REDRIVE, {})
         dead.retry_until_settled()
         items = dead.list()["items"]
     finally:
@@ -200,7 +203,7 @@ def test_what_was_mended_is_stored_after_a_redrive_and_the_rest_dies_again_with_
 def test_a_dry_run_moves_and_discards_nothing(dead: Dead) -> None:
     dead.die(*POISON.values())
 
-    for route in (DeadLetterRoutes.redrive, DeadLetterRoutes.discard):
+    for route in (REDRIVE, DISCARD):
         status, answer = dead.call(route, {"dryRun": True, "stream": "chat"})
         assert (status, answer["count"], answer["dryRun"]) == (200, 6, True)
 
@@ -213,10 +216,10 @@ def test_a_redrive_that_is_killed_between_sending_and_deleting_stores_once(dead:
     for number in range(15):
         dead.bury(RetryRecord(envelope(event(str(number)))))
     dead.lane.undeletable = True
-    dead.call(DeadLetterRoutes.redrive, {})
+    dead.call(REDRIVE, {})
     dead.lane.undeletable = False
 
-    status, answer = dead.call(DeadLetterRoutes.redrive, {})
+    status, answer = dead.call(REDRIVE, {})
     dead.retry_until_settled()
 
     assert (status, answer["moved"]) == (200, 15)
@@ -228,10 +231,10 @@ def test_a_redrive_goes_on_where_a_slice_ended_at_its_rate(dead: Dead) -> None:
     for number in range(100):
         dead.bury(RetryRecord(envelope(event(str(number)))))
 
-    _, first = dead.call(DeadLetterRoutes.redrive, {"rate": 4})
+    _, first = dead.call(REDRIVE, {"rate": 4})
     moved, slices, body = first["moved"], 1, first
     while body["continuation"]:
-        _, body = dead.call(DeadLetterRoutes.redrive, {"continuation": body["continuation"]})
+        _, body = dead.call(REDRIVE, {"continuation": body["continuation"]})
         slices += 1
 
     assert moved == 60, "15 seconds of a slice at 4 a second"
@@ -256,7 +259,7 @@ def test_a_redrive_ends_although_its_letters_die_again_and_new_ones_arrive(dead:
 
     dead.lane.delete = delete_and_die  # type: ignore[method-assign]
     try:
-        _, answer = dead.call(DeadLetterRoutes.redrive, {"stream": "chat"})
+        _, answer = dead.call(REDRIVE, {"stream": "chat"})
         left = dead.list(stream="chat")["count"]
     finally:
         CLOCK.advance(-seconds)
@@ -279,10 +282,10 @@ def test_a_redrive_ends_although_something_new_dies_at_every_look(dead: Dead) ->
 
     dead.lane.receive = die_and_receive  # type: ignore[method-assign]
 
-    _, answer = dead.call(DeadLetterRoutes.redrive, {})
+    _, answer = dead.call(REDRIVE, {})
     slices = 1
     while answer["continuation"]:
-        _, answer = dead.call(DeadLetterRoutes.redrive, {"continuation": answer["continuation"]})
+        _, answer = dead.call(REDRIVE, {"continuation": answer["continuation"]})
         slices += 1
 
     assert (answer["moved"], answer["done"], slices) == (len(POISON), True, 3)
@@ -292,7 +295,7 @@ def test_letters_that_the_retry_lane_refuses_stay_dead(dead: Dead) -> None:
     dead.die(POISON["not_json"], POISON["empty_key"])
     dead.retry.refuse_next(1)
 
-    _, answer = dead.call(DeadLetterRoutes.redrive, {})
+    _, answer = dead.call(REDRIVE, {})
 
     assert (answer["moved"], answer["failed"], answer["done"]) == (1, 1, True)
     assert len(dead.retry.dead.visible()) == 1
@@ -302,7 +305,7 @@ def test_letters_that_the_retry_lane_refuses_stay_dead(dead: Dead) -> None:
 def test_a_discard_with_another_count_is_refused_and_names_it(dead: Dead, confirm: int | None) -> None:
     dead.die(*POISON.values())
 
-    status, answer = dead.call(DeadLetterRoutes.discard, {"stream": "chat", "confirm": confirm})
+    status, answer = dead.call(DISCARD, {"stream": "chat", "confirm": confirm})
 
     assert status == 400
     assert answer["error"]["message"] == "6 letters would be discarded; confirm must be 6"
@@ -323,7 +326,7 @@ def test_a_confirmed_discard_throws_away_what_was_counted_and_nothing_else(dead:
 
 @pytest.mark.parametrize("given", ["x", "", 5, "e30=", {"a": 1}])
 def test_a_continuation_that_is_none_is_refused(dead: Dead, given: object) -> None:
-    status, answer = dead.call(DeadLetterRoutes.redrive, {"continuation": given})
+    status, answer = dead.call(REDRIVE, {"continuation": given})
 
     assert (status, answer["error"]["details"][0]["field"]) == (400, "continuation")
 
@@ -331,7 +334,7 @@ def test_a_continuation_that_is_none_is_refused(dead: Dead, given: object) -> No
 def test_a_dead_lane_that_is_away_is_unavailable(dead: Dead) -> None:
     dead.retry.down = True
 
-    for route in (DeadLetterRoutes.list, DeadLetterRoutes.redrive, DeadLetterRoutes.discard):
+    for route in ROUTES:
         assert dead.call(route, {})[0] == 503
 
 

@@ -1,10 +1,18 @@
 from __future__ import annotations
 
+import json
 import threading
+from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
+from headrace.api.router import HttpRouter
 from headrace.operations.health import CHECK_SECONDS, KEPT_SECONDS, Health
+from tests.worlds.functions import routes_of
+from tests.worlds.senders import CLOCK
+
+PARTS = ("broker", "retryLane", "table", "cache")
 
 
 def fails() -> None:
@@ -29,7 +37,7 @@ def works() -> None:
 def test_health_is_good_while_events_are_accepted_and_history_is_read(
     away: tuple[str, ...], status: int, word: str
 ) -> None:
-    health = Health({name: fails if name in away else works for name in ("broker", "retryLane", "table", "cache")})
+    health = Health({name: fails if name in away else works for name in PARTS})
 
     answered, body = health.answer()
 
@@ -62,3 +70,16 @@ def test_a_part_that_never_answers_holds_health_up_only_for_its_bound() -> None:
         forever.set()
 
     assert body["parts"]["broker"] == "unreachable"
+
+
+@pytest.mark.parametrize(("check", "status"), [(works, 200), (fails, 503)])
+def test_the_status_of_the_answer_is_that_of_the_stage_and_needs_no_token(check: Any, status: int) -> None:
+    routes = routes_of("check_health")
+    health = Health(dict.fromkeys(PARTS, check))
+
+    answer = HttpRouter(routes, lambda: health, CLOCK)({"routeKey": "GET /health", "requestContext": {}})
+
+    found = json.loads(answer["body"])
+    model: TypeAdapter[Any] = TypeAdapter(routes["GET /health"].answer)
+    assert answer["statusCode"] == status
+    assert model.dump_python(model.validate_python(found)) == found

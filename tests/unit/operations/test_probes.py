@@ -200,3 +200,16 @@ def test_a_probe_that_is_none_is_poison(event: dict[str, Any], reason: str) -> N
         row(event)
 
     assert caught.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("event", "minute"),
+    [
+        ({"time": "2025-11-21T10:03:07Z"}, "2025-11-21T10:03:00.000000Z"),
+        ({}, "2025-11-21T10:00:00.000000Z"),
+    ],
+)
+def test_a_run_is_of_the_minute_of_its_event_or_of_the_clock(event: dict[str, str], minute: str) -> None:
+    found = Probing().prober.run_for(event, "c-1")
+
+    assert (found["minute"], found["sent"]) == (minute, QUEUES)

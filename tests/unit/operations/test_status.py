@@ -1,22 +1,29 @@
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
+from headrace.api.router import HttpRouter
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, ConnectionLost, RetryLaneUnavailable, StoreUnavailable
 from headrace.core.times import Clock, FixedClock
 from headrace.operations.breaker_status import BreakerRecord
 from headrace.operations.status import ASK_SECONDS, KEPT_SECONDS, PROBE_LATE_SECONDS, Status, StatusProbes
 from headrace.queues.ports import QueueDepth
+from tests.worlds.functions import routes_of
+from tests.worlds.operators import operator_event
 from tests.worlds.senders import CLOCK, NOW
 
 CONSUMED = QueueDepth(ready=3, consumers=1)
 QUEUES = {"persist.0": CONSUMED, "persist.1": CONSUMED, "parked": QueueDepth(0, 0)}
 NOTHING = {"waiting": 0, "inFlight": 0, "delayed": 0}
+ROUTES = routes_of("read_status")
+MODEL: TypeAdapter[Any] = TypeAdapter(ROUTES["GET /status"].answer)
 RECENT = "2025-11-21T10:00:00.000000Z"
 
 
@@ -45,8 +52,11 @@ def status(clock: Clock = CLOCK, seconds: float = ASK_SECONDS, **asks: Any) -> S
     return Status(StatusProbes(**ways), clock, seconds)
 
 
-def body(**asks: Any) -> dict[str, Any]:
-    return status(**asks).body()
+def body(**asks: Any) -> Any:
+    """The body, which has the fields that its route declares."""
+    found: Any = status(**asks).body()
+    assert MODEL.dump_python(MODEL.validate_python(found)) == found
+    return found
 
 
 def test_a_stage_that_is_well_says_so_part_by_part() -> None:
@@ -197,3 +207,12 @@ def test_an_answer_is_kept_for_two_seconds_and_for_no_time_that_a_clock_runs_bac
     kept.body()
 
     assert len(asked) == times_asked
+
+
+@pytest.mark.parametrize(("scope", "code"), [("ops", 200), ("chat:read", 403)])
+def test_only_operators_may_see_the_status(scope: str, code: int) -> None:
+    """P12."""
+    answer = HttpRouter(ROUTES, status, CLOCK)(operator_event("GET /status", scope=scope))
+
+    assert answer["statusCode"] == code
+    assert ("accepting" in json.loads(answer["body"])) == (code == 200)

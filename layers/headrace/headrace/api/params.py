@@ -28,7 +28,7 @@ class Params(BaseModel):
 
     ``refusal`` is the message of the answer to a wrong request; ``{field}`` and ``{message}`` are the first wrong
     field's. ``unknown`` is what a field that the model does not have is answered with; an empty one ignores such
-    fields. A body may be left out where ``is_optional``.
+    fields. A body may be left out where ``is_optional``. ``null`` counts as not given, unless ``keeps_null``.
     """
 
     model_config = ConfigDict(strict=True, frozen=True, populate_by_name=True, alias_generator=to_camel)
@@ -36,6 +36,7 @@ class Params(BaseModel):
     refusal: ClassVar[str] = "{field} {message}"
     unknown: ClassVar[str] = "is not a parameter of this route"
     is_optional: ClassVar[bool] = False
+    keeps_null: ClassVar[bool] = False
 
 
 class AnyBody(Params):
@@ -63,7 +64,8 @@ def read(model: type[T] | None, given: Mapping[str, Any] | None) -> T | None:
     if model is None:
         return None
     names, optional = names_of(model)
-    values = {name: value for name, value in (given or {}).items() if value is not None or name not in optional}
+    kept = (given or {}).items()
+    values = {name: value for name, value in kept if value is not None or model.keeps_null or name not in optional}
     wrong = [
         FieldError(str(echo(name)), model.unknown, echo(value), ", ".join(names))
         for name, value in values.items()
@@ -80,11 +82,13 @@ def read(model: type[T] | None, given: Mapping[str, Any] | None) -> T | None:
     return found
 
 
-def whole_number(least: int, most: int, *, message: str = "is out of range") -> Callable[[object], int]:
-    """A validator of whole numbers from ``least`` to ``most``: of digits, or of a JSON number."""
+def whole_number(
+    least: int, most: int, *, message: str = "is out of range", takes_digits: bool = True
+) -> Callable[[object], int]:
+    """A validator of whole numbers from ``least`` to ``most``: a JSON number or, with ``takes_digits``, its digits."""
 
     def validate(value: object) -> int:
-        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        if takes_digits and isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
             value = int(value)
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
             raise PydanticCustomError("out_of_range", _literal(message))

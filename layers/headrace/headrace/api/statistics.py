@@ -7,20 +7,17 @@ ends are lost, and when the cache is emptied the sums start from zero (``since``
 
 from __future__ import annotations
 
-import functools
 import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.core import times
-from headrace.core.errors import CacheUnavailable, ConfigurationError
+from headrace.core.errors import CacheUnavailable
 from headrace.core.times import Clock, SystemClock
 from headrace.runtime.background import Background
 from headrace.runtime.observability import report
-from headrace.runtime.settings import CacheSettings
 from headrace.storage.cache import Commands
-from headrace.storage.redis import RedisCache
 
 KEY = "latencies"
 KEPT_SECONDS = 7 * 24 * 3600
@@ -109,28 +106,3 @@ def _stats(route: str, fields: Mapping[str, str]) -> dict[str, Any]:
         "mean": round(total / max(count, 1) / 1000, 3),
         "max": round(longest / 1000, 3),
     }
-
-
-@functools.cache
-def request_times() -> RequestTimes | None:
-    """The times of this environment's requests; ``None`` where there is no cache."""
-    try:
-        return RequestTimes(RedisCache.of(CacheSettings.read()))
-    except ConfigurationError:
-        return None
-
-
-def timed(handler: Handler) -> Handler:
-    """``handler`` of an HTTP API's events, with its time counted under the event's route."""
-
-    @functools.wraps(handler)
-    def measured(event: dict[str, Any], context: Any) -> dict[str, Any]:
-        began = time.perf_counter()
-        try:
-            return handler(event, context)
-        finally:
-            into = request_times()
-            if into is not None:
-                into.add(str(event.get("routeKey", "")), time.perf_counter() - began)
-
-    return measured

@@ -1,12 +1,19 @@
-"""Handlers of the HTTP API and the WebSocket API: routes, with the services that their functions ask."""
+"""Handlers of the HTTP API and the WebSocket API: routes, with the services that their functions ask.
+
+Services are built while Lambda initializes an environment: it has a full CPU then, and a fraction of one during the
+first request. What fails then, such as a setting that is missing, fails again with the first request, which is
+answered and logged as every error is.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.api.router import ConnectionRouter, FrameRouter, HttpRouter, Route
 from headrace.bootstrap.shared import clock, request_times, scope_prefix
+from headrace.core.errors import HeadraceError
 
 ACTIONS = "sendMessage, sendBatch, subscribe, unsubscribe, history, ping"
 """All actions of the WebSocket API."""
@@ -14,14 +21,22 @@ ACTIONS = "sendMessage, sendBatch, subscribe, unsubscribe, history, ping"
 
 def http_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> HttpRouter:
     """The handler of HTTP ``routes``; ``services`` builds what they ask, on first use."""
+    _build(services)
     return HttpRouter(routes, services, clock(), scope_prefix, request_times)
 
 
 def connection_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> ConnectionRouter:
     """The handler of ``$connect`` or ``$disconnect``."""
+    _build(services)
     return ConnectionRouter(routes, services, clock(), scope_prefix)
 
 
 def frame_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> FrameRouter:
     """The handler of WebSocket actions."""
+    _build(services)
     return FrameRouter(routes, services, clock(), scope_prefix, ACTIONS)
+
+
+def _build(services: Callable[[], Any]) -> None:
+    with contextlib.suppress(HeadraceError):
+        services()

@@ -1,1 +1,1 @@
-"""TODO package docstring."""
+"""Operators' functions: health, status, probes, dead letters, the parking queue, the broker's topology."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NotRequired, cast
+
+from typing_extensions import TypedDict
 
 from headrace.core import times
 from headrace.core.errors import POISON_REASONS, PoisonRecord
@@ -32,6 +34,28 @@ REDRIVEN = "redrivenAt"
 ATTEMPTS = "attempts"
 
 
+class DeadLetterBody(TypedDict):
+    """A dead letter in an answer."""
+
+    id: str
+    reason: str
+    message: str
+    stream: str
+    lane: str
+    attempts: int
+    received: int
+    firstFailedAt: str
+    lastSentAt: str
+    events: int
+    body: str
+    bodyCharacters: int
+    recordedReason: NotRequired[str]
+    encoding: NotRequired[str]
+    redrivenAt: NotRequired[str]
+    correlationId: NotRequired[str]
+    acceptedAt: NotRequired[str]
+
+
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
     """A dead record and what is found when it is looked at now. ``stream`` is a declared one or ``unknown``."""
@@ -55,8 +79,8 @@ class DeadLetter:
         given = self.held.attributes.get(ATTEMPTS, "0")
         return RECEIVES + (int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0)
 
-    def to_body(self, characters: int = SHOWN_CHARACTERS) -> dict[str, Any]:
-        """As it stands in an answer, with at most so many characters of its body."""
+    def to_body(self, characters: int = SHOWN_CHARACTERS) -> DeadLetterBody:
+        """The letter as an answer shows it, with at most ``characters`` of its body."""
         body: dict[str, Any] = {
             "id": self.held.id,
             "reason": self.reason,
@@ -78,10 +102,11 @@ class DeadLetter:
             "correlationId": self.envelope.get("correlationId"),
             "acceptedAt": self.envelope.get("acceptedAt"),
         }
-        return body | {name: value for name, value in optional.items() if isinstance(value, str)}
+        body |= {name: value for name, value in optional.items() if isinstance(value, str)}
+        return cast(DeadLetterBody, body)
 
-    def handover(self, redriven_at: str) -> RetryRecord:
-        """It once more for the retry lane: the same bytes, and what is known of its first failure."""
+    def retry_record(self, redriven_at: str) -> RetryRecord:
+        """The record for the retry lane: the same bytes, with what is known of its first failure."""
         attributes = {name: value for name, value in self.held.attributes.items() if name != ENCODING}
         attributes |= {
             ATTEMPTS: str(self.attempts),
@@ -92,14 +117,14 @@ class DeadLetter:
         try:
             return RetryRecord(from_text(self.held.body, encoding), attributes)
         except PoisonRecord:
-            # It claims to be base64 and is not: it goes as it came, so that its reason stays the same.
+            # Marked as base64, but it is not: it is sent unchanged, so that its reason stays the same.
             return RetryRecord(self.held.body.encode(), {**attributes, ENCODING: BASE64})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which letters are meant; ``None`` does not restrict. ``since`` (included) and ``until`` (excluded) are canonical
-    times, compared with the first failure."""
+    """Which letters a request is about; ``None`` does not restrict. ``since`` (inclusive) and ``until`` (exclusive) are
+    canonical times, compared with the first failure."""
 
     id: str | None = None
     reason: str | None = None
@@ -108,7 +133,7 @@ class Filter:
     until: str | None = None
 
     def matches(self, letter: DeadLetter) -> bool:
-        """Whether ``letter`` is meant."""
+        """Whether the request is about ``letter``."""
         return (
             self.id in (None, letter.held.id)
             and self.reason in (None, letter.reason)

@@ -1,7 +1,7 @@
-"""What can be done with dead letters: look at them, move them back to the retry lane, throw them away.
+"""Operations on dead letters: look at them, move them back to the retry lane, discard them.
 
-SQS has no position in a queue, so everything works on what one receive after the other gives, for a bounded time.
-Whatever was received and stays is shown again at once at the end; if the process dies, a few seconds later.
+SQS has no position in a queue, so every operation receives letters for a bounded time. Those that stay become visible
+again at its end; if the process crashes, a few seconds later.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headrace.runtime.observability import Meter, report
 LOOK_SECONDS = 4.0
 LOOK_HOLD = 6
 LOOK_LIMIT = 2000
-"""One look: this long, hiding what it saw for no longer than this, and at most so many letters."""
+"""One look: its duration, the visibility timeout of its letters, and how many letters it finds at most."""
 
 SLICE_SECONDS = 15.0
 SLICE_HOLD = 60
@@ -32,7 +32,7 @@ DISCARD_SECONDS = 10
 
 @dataclass(slots=True)
 class ScanResult:
-    """What was found: the letters that are meant, how many were looked at, and whether these were all."""
+    """The letters that match, how many were ``scanned``, and whether those were all (``complete``)."""
 
     letters: list[DeadLetter] = field(default_factory=list)
     scanned: int = 0
@@ -46,9 +46,9 @@ class ScanResult:
 
 @dataclass(frozen=True, slots=True)
 class RedriveState:
-    """How far a redrive is: ``started_at`` marks its letters, so that one that dies again is not moved again.
+    """How far a redrive is: ``started_at`` marks its letters, so that one that fails again is not moved again.
 
-    ``idle`` counts the last slices that met none of its letters, only ever new ones.
+    ``idle`` counts the last slices that found none of its letters, only newer ones.
     """
 
     started_at: str
@@ -80,26 +80,26 @@ class DeadLetters:
         self._sleep = sleep
 
     def look(self, wanted: Filter, limit: int = LOOK_LIMIT) -> ScanResult:
-        """The letters that are meant. Nothing is changed, and all are visible again when this returns.
+        """The letters that match. Nothing is changed, and all are visible again when this returns.
 
         Raises:
-            DeadLaneUnavailable: the queue is away.
+            DeadLaneUnavailable: the queue is unavailable.
         """
         look, scan = self._look(wanted, LOOK_HOLD, limit)
         self._lane.release(scan.held)
         return look
 
     def start(self, wanted: Filter, rate: int) -> RedriveState:
-        """A redrive of the letters that are meant, at most ``rate`` a second."""
+        """A redrive of the letters that match, at most ``rate`` a second."""
         return RedriveState(times.iso(self._clock.now()), wanted, rate)
 
     def redrive(self, progress: RedriveState, meter: Meter) -> RedriveState:
-        """Move letters to the retry lane for one slice of time; ``done`` when none is left to be met.
+        """Move letters to the retry lane for one slice of time; ``done`` when none is left.
 
-        Each is sent first and deleted then: what is interrupted in between is there twice and stored once.
+        Each is sent, then deleted: an interruption in between leaves two copies, and the event is stored once.
 
         Raises:
-            DeadLaneUnavailable: the queue is away, and nothing was moved yet.
+            DeadLaneUnavailable: the queue is unavailable, and nothing was moved yet.
         """
         began = self._monotonic()
         scan = self._scan(SLICE_HOLD, began + SLICE_SECONDS)
@@ -113,8 +113,8 @@ class DeadLetters:
             if meant and not gone:
                 break
             self._pace(began, moved, progress.rate, began + SLICE_SECONDS)
-        # A slice that met none of its letters leaves the others hidden, so that the next one meets the rest. While new
-        # ones arrive faster than they are read, no slice sees the end of the queue: two of them are then enough.
+        # A slice that found none of its letters keeps the others invisible, so that the next one receives the rest.
+        # While new ones arrive faster than they are read, no slice reaches the end of the queue: two are then enough.
         idle = 0 if moved or failed else progress.idle + 1
         done = scan.complete or idle >= IDLE_SLICES
         if moved or failed or done:
@@ -122,12 +122,13 @@ class DeadLetters:
         return replace(progress, moved=progress.moved + moved, failed=failed, idle=idle, done=done)
 
     def discard(self, wanted: Filter, rate: int, confirm: int | None, meter: Meter) -> tuple[ScanResult, int]:
-        """Throw away the letters that are meant, if they are ``confirm`` in number; what was found, and how many
-        are gone. At most so many as one slice takes are found, and exactly those are thrown away.
+        """Delete the letters that match, if ``confirm`` is their number; what was found, and how many were deleted.
+
+        At most :func:`discard_limit` letters are found, and exactly those are deleted.
 
         Raises:
-            InvalidRequest: they are another number; the message names it.
-            DeadLaneUnavailable: the queue is away.
+            InvalidRequest: their number is another one; the message names it.
+            DeadLaneUnavailable: the queue is unavailable.
         """
         look, scan = self._look(wanted, SLICE_HOLD, discard_limit(rate))
         count = len(look.letters)
@@ -162,7 +163,7 @@ class DeadLetters:
     def _move(self, letters: Sequence[DeadLetter], redriven_at: str, meter: Meter) -> set[str]:
         if not letters:
             return set()
-        outcomes = self._retry_lane.send([letter.handover(redriven_at) for letter in letters])
+        outcomes = self._retry_lane.send([letter.retry_record(redriven_at) for letter in letters])
         sent = [letter for letter, outcome in zip(letters, outcomes, strict=True) if outcome is None]
         for outcome in outcomes:
             if outcome is not None:
@@ -185,17 +186,17 @@ class DeadLetters:
 
 
 def _is_meant(letter: DeadLetter, progress: RedriveState) -> bool:
-    """Whether a redrive moves ``letter``: not what entered the retry lane since it began, by itself above all."""
+    """Whether a redrive moves ``letter``: only one that entered the retry lane before the redrive began."""
     sent_before = times.iso(letter.held.sent_at) <= progress.started_at
     moved_before = letter.held.attributes.get(REDRIVEN, "") < progress.started_at
     return sent_before and moved_before and progress.wanted.matches(letter)
 
 
 class _Scan:
-    """Letters, each once, until there is no other or the time is over.
+    """Receives letters, each once, until there is no other or the time is over.
 
-    ``held`` is what was received and not forgotten; ``complete`` tells whether all there is was received. When the
-    queue fails on the way, what was held is released.
+    ``held`` are those received and not forgotten; ``complete`` is whether the whole queue was received. When the queue
+    fails in between, those held are released.
     """
 
     def __init__(

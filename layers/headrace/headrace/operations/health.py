@@ -1,6 +1,6 @@
 """Health: whether events can be accepted and history can be read, part by part, bounded in time.
 
-Accepting needs the broker or the retry lane; reading needs the table. The cache may be away: then it is slower.
+Accepting needs the broker or the retry lane; reading needs the table. Without the cache, reading is slower.
 """
 
 from __future__ import annotations
@@ -9,18 +9,30 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 from urllib.parse import urlsplit
+
+from typing_extensions import TypedDict
+
+from headrace.api.router import Reply, Request
 
 CHECK_SECONDS = 1.0
 KEPT_SECONDS = 5.0
-"""An answer is given again for this long, so that anyone may ask as often as they like."""
+"""An answer is repeated for this long: the route needs no token, and must not become load on the parts."""
 
 Check = Callable[[], object]
 
 
+class HealthBody(TypedDict):
+    """Whether events are accepted and history can be read; each of ``parts`` is ``ok`` or ``unreachable``."""
+
+    status: str
+    accepting: bool
+    reading: bool
+    parts: dict[str, str]
+
+
 class Health:
-    """Asks every part at once; a part that raises, or takes longer than ``CHECK_SECONDS``, is ``unreachable``.
+    """Checks every part at once; a part that raises, or takes longer than ``CHECK_SECONDS``, is ``unreachable``.
 
     ``checks`` has the parts ``broker``, ``retryLane``, ``table`` and ``cache``.
     """
@@ -29,9 +41,9 @@ class Health:
         self._checks = checks
         self._monotonic = monotonic
         self._pool = ThreadPoolExecutor(max_workers=len(checks), thread_name_prefix="health")
-        self._kept: tuple[float, dict[str, Any]] | None = None
+        self._kept: tuple[float, HealthBody] | None = None
 
-    def answer(self) -> tuple[int, dict[str, Any]]:
+    def answer(self) -> tuple[int, HealthBody]:
         """HTTP status and body: 200 while events are accepted and history can be read, else 503."""
         now = self._monotonic()
         if self._kept is None or now - self._kept[0] > KEPT_SECONDS:
@@ -39,7 +51,7 @@ class Health:
         body = self._kept[1]
         return (200 if body["accepting"] and body["reading"] else 503), body
 
-    def _ask(self) -> dict[str, Any]:
+    def _ask(self) -> HealthBody:
         asked = {name: self._pool.submit(check) for name, check in self._checks.items()}
         deadline = self._monotonic() + CHECK_SECONDS
         parts: dict[str, str] = {}
@@ -54,6 +66,11 @@ class Health:
         whole = all(state == "ok" for state in parts.values())
         status = "ok" if whole else "degraded" if accepting and reading else "down"
         return {"status": status, "accepting": accepting, "reading": reading, "parts": parts}
+
+
+def check_health(health: Health, _request: Request[None, None, None]) -> Reply:
+    """Answer 200 while events are accepted and history can be read, else 503."""
+    return Reply(*health.answer())
 
 
 def any_port_open(urls: tuple[str, ...], seconds: float = CHECK_SECONDS / 2) -> None:

@@ -1,15 +1,16 @@
 """Probes: one event per persist queue and minute, sent as every event is and read back from the table (P4).
 
-A probe's key is its queue and its minute, so nothing has to be remembered between two runs, and a run that is repeated
-changes no row. Each run asks for the probes of the minute before: what is not readable a minute after it was sent is
-missing. Then it sends those of its own minute, and watches for a short while how soon they are readable.
+A probe's key is its queue and its minute, so a run needs no state of the run before, and a repeated run changes no
+row. Each run reads the probes of the minute before: one that is not readable a minute after it was sent is missing.
+Then it sends those of its own minute, and measures for a short while how soon they are readable.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
@@ -95,6 +96,11 @@ class Prober:
         self._monotonic = monotonic
         self._former_run: int | None = None
 
+    def run_for(self, event: Mapping[str, Any], correlation_id: str) -> dict[str, Any]:
+        """Run the minute of a scheduled ``event``, or the current one for an event without a time."""
+        at = event.get("time")
+        return asdict(self.run(times.parse_iso(at) if isinstance(at, str) else self._clock.now(), correlation_id))
+
     def run(self, at: int, correlation_id: str) -> Run:
         """Check the minute before ``at`` (microseconds), then send and watch the probes of its own minute.
 
@@ -121,10 +127,10 @@ class Prober:
         return Run(times.iso(minute), missing, sent, seconds)
 
     def _missing(self, minute: int) -> list[str]:
-        """The queues without a readable probe of ``minute``; none if, for all one can tell, nobody sent any.
+        """The queues without a readable probe of ``minute``; none if probably none was sent.
 
         That is so after a pause (a new stack, a stage that was down), when this environment did not run then either.
-        If all are missing although another one ran, that is said a minute later.
+        If all are missing although another environment ran, they are reported a minute later.
         """
         seen = {queue: self._seen(queue, minute) for queue in self._queues}
         if self._former_run != minute and all(each is False for each in seen.values()):
@@ -134,7 +140,7 @@ class Prober:
     def _send(self, minute: str, correlation_id: str) -> list[str]:
         """Publish one probe to each queue; the queues whose probe was confirmed.
 
-        What is not confirmed is not handed to the retry lane: a probe tells how the main lane is.
+        An unconfirmed probe is not sent to the retry lane: it measures the main lane.
         """
         accepted_at = times.iso(self._clock.now())
         messages = []

@@ -1,7 +1,7 @@
-"""What an operator sees at ``GET /status``: lanes, depths, breakers and probes, as far as they can be learned in time.
+"""``GET /status``: lanes, depths, breakers and probes, as far as they can be read in time.
 
-Every part is asked at once, for ``ASK_SECONDS`` together. What cannot be learned is said to be unknown, with the
-reason, and never guessed; a part that hangs is not asked again until it has answered.
+All parts are read at once, for ``ASK_SECONDS`` together. A part that cannot be read is ``unknown``, with the reason; a
+part that hangs is not read again until it has answered.
 """
 
 from __future__ import annotations
@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NotRequired, cast
 
+from typing_extensions import TypedDict
+
+from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.errors import BrokerUnavailable, HeadraceError
 from headrace.core.times import Clock
@@ -21,7 +24,7 @@ from headrace.runtime.breaker import CLOSED
 
 ASK_SECONDS = 1.5
 KEPT_SECONDS = 2.0
-"""An answer is given again for this long."""
+"""An answer is repeated for this long."""
 PROBE_LATE_SECONDS = 130
 """A probe is sent every minute and has a minute to be readable; the rest is for the schedule's own delay."""
 BROKER_BREAKER = "broker"
@@ -29,24 +32,100 @@ BROKER_BREAKER = "broker"
 Ask = Callable[[], Any]
 
 
+class Part(TypedDict):
+    """The state of one part, and the reason where it is not a good one."""
+
+    state: str
+    reason: NotRequired[str]
+
+
+class Queue(TypedDict, total=False):
+    """A persist queue: its depth, or ``unknown`` and why."""
+
+    ready: int
+    consumers: int
+    state: str
+    reason: str
+
+
+class MainLane(Part):
+    """RabbitMQ: ``ok``, ``degraded``, ``away`` or ``unknown``."""
+
+    queues: NotRequired[dict[str, Queue]]
+
+
+class SqsLane(Part):
+    """An SQS queue: ``empty``, ``holding`` or ``unknown``."""
+
+    waiting: NotRequired[int]
+    inFlight: NotRequired[int]
+    delayed: NotRequired[int]
+
+
+class ParkedLane(Part):
+    """The parking queue: ``empty``, ``holding`` or ``unknown``."""
+
+    ready: NotRequired[int]
+
+
+class Lanes(TypedDict):
+    """The lanes by name."""
+
+    main: MainLane
+    retry: SqsLane
+    dead: SqsLane
+    parked: ParkedLane
+
+
+class Breakers(Part):
+    """``ok``, ``open`` or ``unknown``; the breakers that are not closed, or closed lately."""
+
+    environments: NotRequired[list[BreakerRecord]]
+
+
+class ProbeState(TypedDict):
+    """The newest probe of a queue: ``ok``, ``missing`` or ``none yet``."""
+
+    state: str
+    newest: str | None
+    ageSeconds: int | None
+
+
+class Probes(Part):
+    """The worst state of all queues."""
+
+    queues: NotRequired[dict[str, ProbeState]]
+
+
+class StatusBody(TypedDict):
+    """The status of a stage; ``accepting`` is the lane that new events take: ``main``, ``retry`` or ``unknown``."""
+
+    time: str
+    accepting: str
+    lanes: Lanes
+    breakers: Breakers
+    probes: Probes
+
+
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """What could not be learned, and why; ``away`` if that is because nobody is there."""
+    """A part that could not be read, and why; ``away`` if its service is unavailable."""
 
     reason: str
     away: bool = False
 
     def to_body(self) -> dict[str, Any]:
-        """As it stands in an answer."""
+        """The part as an answer shows it."""
         return {"state": "away" if self.away else "unknown", "reason": self.reason}
 
 
 @dataclass(frozen=True)
 class StatusProbes:
-    """How each part is asked. All of them raise HeadraceErrors for what they cannot learn.
+    """Reads each part. All of them raise a HeadraceError for what they cannot read.
 
-    ``queues`` gives the depth of each persist queue and of parked, or why it has none; ``retry`` and ``dead`` the
-    messages in an SQS queue by their state; ``breakers`` the board; ``probes`` the newest probe of each queue.
+    ``queues`` gives the depth of each persist queue and of the parking queue, or why it has none; ``retry`` and
+    ``dead`` the messages in an SQS queue by their state; ``breakers`` what breakers published; ``probes`` the newest
+    probe of each queue.
     """
 
     queues: Callable[[], Mapping[str, QueueDepth | str]]
@@ -57,7 +136,7 @@ class StatusProbes:
 
 
 class Status:
-    """Asks every part, and keeps the answer for ``KEPT_SECONDS``."""
+    """Reads every part, and keeps the answer for ``KEPT_SECONDS``."""
 
     def __init__(self, asks: StatusProbes, clock: Clock, seconds: float = ASK_SECONDS) -> None:
         self._asks: dict[str, Ask] = vars(asks).copy()
@@ -65,12 +144,12 @@ class Status:
         self._seconds = seconds
         self._pool = ThreadPoolExecutor(len(self._asks), "status")
         self._hanging: dict[str, Future[Any]] = {}
-        self._kept: tuple[int, dict[str, Any]] | None = None
+        self._kept: tuple[int, StatusBody] | None = None
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> StatusBody:
         """The answer's body, at most ``KEPT_SECONDS`` old.
 
-        By the wall clock: whether the other one runs on while an environment is frozen, nobody promises.
+        By the wall clock: the monotonic one may stop while Lambda freezes an environment.
         """
         now = self._clock.now()
         if self._kept is None or not 0 <= now - self._kept[0] <= KEPT_SECONDS * times.SECOND:
@@ -79,7 +158,7 @@ class Status:
         return self._kept[1]
 
     def _learn(self) -> dict[str, Any]:
-        # What a question that hung brings in the end is as old as the question, perhaps from before a freeze: not used.
+        # A late answer is not used: it is as old as the question, perhaps from before a freeze.
         self._hanging = {name: asked for name, asked in self._hanging.items() if not asked.done()}
         asked = {name: self._pool.submit(ask) for name, ask in self._asks.items() if name not in self._hanging}
         wait(asked.values(), self._seconds)
@@ -93,6 +172,11 @@ class Status:
         return learned
 
 
+def read_status(status: Status, _request: Request[None, None, None]) -> StatusBody:
+    """The status of the stage."""
+    return status.body()
+
+
 def _result(asked: Future[Any]) -> Any:
     try:
         return asked.result()
@@ -102,17 +186,18 @@ def _result(asked: Future[Any]) -> Any:
         return Unknown(type(error).__name__)
 
 
-def describe(now: int, queues: Any, retry: Any, dead: Any, breakers: Any, probes: Any) -> dict[str, Any]:
+def describe(now: int, queues: Any, retry: Any, dead: Any, breakers: Any, probes: Any) -> StatusBody:
     """The body: each argument is what its part answered, or ``Unknown``."""
     main = _main_lane(queues, breakers)
     lanes = {"main": main, "retry": _sqs(retry), "dead": _sqs(dead), "parked": _parked(queues)}
-    return {
+    body = {
         "time": times.iso(now),
         "accepting": _accepting(main["state"], lanes["retry"]["state"]),
         "lanes": lanes,
         "breakers": _breakers(breakers),
         "probes": _probes(now, probes),
     }
+    return cast(StatusBody, body)
 
 
 def _accepting(main: str, retry: str) -> str:

@@ -1,7 +1,7 @@
-"""Brings back what the broker parked: messages whose whole batch came back too often.
+"""The parking queue: messages whose whole batch was redelivered too often, and requeueing them.
 
-One by one: a message leaves ``parked`` only when its copy is confirmed where it goes to. What is cut in between is
-there twice, and stored once.
+They are requeued one by one: a message leaves the queue only when its copy is confirmed at its destination. A
+connection that breaks in between leaves two copies, and the event is stored once.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _BROKERS_OWN = (DEATHS, "x-delivery-count", "x-first-death-exchange", "x-first-d
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
-    """``returned`` messages are back in a lane, ``left`` are parked still; ``failure`` says why it stopped early."""
+class RequeueResult:
+    """``returned`` messages are back in a lane, ``left`` are still parked; ``failure`` says why it stopped early."""
 
     returned: int
     left: int
@@ -57,43 +57,43 @@ class ParkingQueue:
         """How many messages are parked.
 
         Raises:
-            BrokerUnavailable: the broker is away, or has no such queue.
+            BrokerUnavailable: the broker is unavailable, or has no such queue.
             SecretsUnavailable: the credentials could not be read.
         """
         return self._visit(_depth)
 
-    def bring_back(self, lane: Lane, limit: int, rate: float, seconds: float) -> Returned:
-        """Bring back at most ``limit`` messages, ``rate`` a second, for ``seconds``; those parked meanwhile stay.
+    def requeue(self, lane: Lane, limit: int, rate: float, seconds: float) -> RequeueResult:
+        """Requeue at most ``limit`` messages, ``rate`` a second, for ``seconds``; those parked meanwhile stay.
 
-        ``main``: each to the persist queue that it came from. ``retry``: to the retry lane, which touches suspicious
-        records one at a time.
+        ``main``: each to the persist queue that it came from. ``retry``: to the retry lane, which isolates records
+        that crash the function.
 
         Raises:
-            BrokerUnavailable: the broker is away, or has no such queue.
+            BrokerUnavailable: the broker is unavailable, or has no such queue.
             SecretsUnavailable: the credentials could not be read.
         """
         deadline = time.monotonic() + seconds
-        give = self._publish if lane == "main" else self._hand_over
+        deliver = self._publish if lane == "main" else self._send_to_retry_lane
 
-        def work(channel: BlockingChannel) -> Returned:
+        def work(channel: BlockingChannel) -> RequeueResult:
             channel.confirm_delivery()
             count = min(limit, _depth(channel))
             for number in range(count):
-                failure = self._bring_one(channel, give)
+                failure = self._requeue_one(channel, deliver)
                 if failure is not None:
-                    return Returned(number, _depth(channel), failure)
+                    return RequeueResult(number, _depth(channel), failure)
                 if time.monotonic() + 1 / rate > deadline:
-                    return Returned(number + 1, _depth(channel))
+                    return RequeueResult(number + 1, _depth(channel))
                 time.sleep(1 / rate)
-            return Returned(count, _depth(channel))
+            return RequeueResult(count, _depth(channel))
 
         return self._visit(work)
 
-    def _bring_one(self, channel: BlockingChannel, give: _Give) -> str | None:
+    def _requeue_one(self, channel: BlockingChannel, deliver: _Deliver) -> str | None:
         method, properties, body = channel.basic_get(PARKED_QUEUE)
         if method is None or method.delivery_tag is None or body is None:
             return "another took what was parked"
-        failure = give(channel, properties, body)
+        failure = deliver(channel, properties, body)
         if failure is None:
             channel.basic_ack(method.delivery_tag)
         else:
@@ -110,7 +110,7 @@ class ParkingQueue:
             return f"{queue} takes no messages now"
         return None
 
-    def _hand_over(self, _channel: BlockingChannel, properties: Any, body: bytes) -> str | None:
+    def _send_to_retry_lane(self, _channel: BlockingChannel, properties: Any, body: bytes) -> str | None:
         attributes = {"reason": "parked", "lane": "main", "attempts": "1"}
         parked_at = _parked_at(properties.headers or {})
         if parked_at is not None:
@@ -134,12 +134,12 @@ class ParkingQueue:
             raise broker_error(error) from error
 
 
-_Give = Callable[[BlockingChannel, Any, bytes], str | None]
-"""Gives a message to a lane: ``None`` when it is kept there, else why not."""
+_Deliver = Callable[[BlockingChannel, Any, bytes], str | None]
+"""Sends a message to a lane: ``None`` when it is stored there, else why not."""
 
 
 def origin_queue(headers: Mapping[str, Any], body: bytes, queues: int) -> str:
-    """The persist queue a parked message came from; one that is no more, or unknown, gives way to a hash."""
+    """The persist queue a parked message came from; where it is unknown or removed, one by a hash."""
     known = persist_queues(queues)
     for death in headers.get(DEATHS) or ():
         for name in (death.get("queue"), *(death.get("routing-keys") or ())):

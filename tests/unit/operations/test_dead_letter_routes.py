@@ -1,0 +1,129 @@
+"""What requests about dead letters may contain, and what their answers contain."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from headrace.api.params import read
+from headrace.api.router import HttpRouter
+from headrace.core.errors import InvalidRequest
+from headrace.operations.dead_letter import Filter
+from headrace.operations.dead_letter_routes import DiscardBody, RedriveBody, continuation
+from headrace.operations.dead_letters import DeadLetters, RedriveState
+from headrace.queues.memory import MemoryDeadLane, MemoryRetryLane
+from headrace.queues.ports import RetryRecord
+from tests.worlds.functions import routes_of
+from tests.worlds.operators import operator_event
+from tests.worlds.senders import CLOCK, NOW, TABLE
+
+ROUTES = routes_of("manage_dead_letters")
+REDRIVE = "POST /dead-letters/redrive"
+DISCARD = "POST /dead-letters/discard"
+
+
+class World:
+    """A dead-letter queue with one letter, behind the routes of the function."""
+
+    def __init__(self) -> None:
+        self.retry = MemoryRetryLane(CLOCK)
+        message = self.retry.queue.send(RetryRecord(b"not json", {"reason": "not_json"}))
+        self.retry.queue.messages.remove(message)
+        self.retry.dead.put(message)
+        letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, {"chat": TABLE}, CLOCK)
+        self.router = HttpRouter(ROUTES, lambda: letters, CLOCK)
+
+    def call(self, route: str, body: object = None) -> tuple[int, Any]:
+        answer = self.router(operator_event(route, json.dumps(body)))
+        return answer["statusCode"], json.loads(answer["body"])
+
+
+@pytest.mark.parametrize("route", [REDRIVE, DISCARD])
+@pytest.mark.parametrize(
+    ("field", "value", "message", "allowed"),
+    [
+        ("id", "x" * 129, "is not usable", "the id of a dead letter, 1 to 128 characters"),
+        ("reason", 5, "is not known", None),
+        ("stream", "chess", "is not known", "ads, chat, probe, ski, unknown"),
+        ("from", 1.5, "is not a time with a zone", None),
+        ("to", "yesterday", "is not a time with a zone", None),
+        ("rate", 501, "is out of range", "messages per second, a whole number from 1 to 500"),
+        ("rate", None, "is out of range", "messages per second, a whole number from 1 to 500"),
+        ("dryRun", "true", "is not true or false", "true or false"),
+        ("dryRun", None, "is not true or false", "true or false"),
+    ],
+)
+def test_a_wrong_field_of_a_body_is_named(
+    route: str, field: str, value: object, message: str, allowed: str | None
+) -> None:
+    status, answer = World().call(route, {field: value})
+
+    (detail,) = answer["error"]["details"]
+    assert (status, answer["error"]["message"]) == (400, f"{field} {message}")
+    assert (detail["field"], detail["message"]) == (field, message)
+    assert detail["allowed"] == (allowed or detail["allowed"])
+
+
+def test_a_field_that_a_route_does_not_have_is_refused_with_those_that_it_has() -> None:
+    for model, own in ((RedriveBody, "dryRun, continuation"), (DiscardBody, "dryRun, confirm")):
+        for value in ("red", None):
+            with pytest.raises(InvalidRequest) as caught:
+                read(model, {"colour": value})
+
+            (detail,) = caught.value.details
+            assert (detail.field, detail.message) == ("colour", "is not a field of this route")
+            assert detail.allowed == f"id, reason, stream, from, to, rate, {own}"
+
+
+@pytest.mark.parametrize("confirm", ["1", -1, True, 1.5])
+def test_a_confirmation_that_is_not_a_number_is_refused(confirm: object) -> None:
+    status, answer = World().call(DISCARD, {"confirm": confirm})
+
+    assert (status, answer["error"]["message"]) == (400, "confirm is not a number")
+
+
+def test_a_continuation_stands_alone() -> None:
+    """A redrive that goes on keeps its filter and rate: other fields would seem to change them."""
+    given = continuation(RedriveState(NOW, Filter(reason="not_json"), 5))
+
+    assert World().call(REDRIVE, {"continuation": given})[0] == 200
+    status, answer = World().call(REDRIVE, {"continuation": given, "rate": 5})
+    assert (status, answer["error"]["message"]) == (400, "continuation is not usable")
+
+
+def test_a_null_continuation_does_not_start_a_new_redrive() -> None:
+    """A client that sends the continuation of a redrive that is done must not move all letters."""
+    world = World()
+
+    status, answer = world.call(REDRIVE, {"continuation": None})
+
+    assert (status, answer["error"]["message"]) == (400, "continuation is not usable")
+    assert len(world.retry.dead.visible()) == 1
+
+
+@pytest.mark.parametrize(
+    ("route", "body"),
+    [
+        ("GET /dead-letters", None),
+        (REDRIVE, {"dryRun": True}),
+        (REDRIVE, {}),
+        (DISCARD, {"dryRun": True}),
+        (DISCARD, {"confirm": 1}),
+    ],
+)
+def test_an_answer_has_the_fields_of_its_declared_model(route: str, body: object) -> None:
+    status, answer = World().call(route, body)
+
+    assert status == 200
+    model: TypeAdapter[Any] = TypeAdapter(ROUTES[route].answer)
+    assert model.dump_python(model.validate_python(answer)) == answer
+
+
+def test_a_body_that_is_missing_is_refused() -> None:
+    for route in (REDRIVE, DISCARD):
+        answer = World().router(operator_event(route, None))
+
+        assert (answer["statusCode"], "the body is not JSON" in answer["body"]) == (400, True)

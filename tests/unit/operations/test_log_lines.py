@@ -1,0 +1,51 @@
+"""Every log line of a request has the request's id, as in the access log of the API."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from headrace.api.router import HttpRouter
+from headrace.runtime import observability
+from headrace.runtime.observability import LogThrottle, logger
+from tests.unit.stack import ROOT
+from tests.worlds.functions import app
+
+FUNCTIONS = sorted(path.parent.name for path in (ROOT / "functions").glob("*/app.py"))
+ROUTED = [name for name in FUNCTIONS if isinstance(app(name).handler, HttpRouter)]
+OPERATORS = {"check_health", "manage_dead_letters", "read_status", "return_parked"}
+
+
+class BrokenAuthorizer:
+    """What no authorizer passes: reading it fails in a way that is not a caller's fault."""
+
+    def __getitem__(self, key: str) -> Any:
+        raise RuntimeError(key)
+
+
+def event_of(name: str) -> dict[str, Any]:
+    """The first route's event, with what every kind of API sends."""
+    key = next(iter(app(name).ROUTES))
+    context = {"requestId": f"id-of-{name}", "routeKey": key, "authorizer": BrokenAuthorizer()}
+    return {"routeKey": key, "requestContext": context, "body": "{}"}
+
+
+def test_the_operators_functions_answer_through_the_router() -> None:
+    assert set(ROUTED) >= OPERATORS
+
+
+@pytest.mark.parametrize("name", ROUTED)
+def test_a_failure_is_logged_with_the_id_of_its_request(
+    name: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is set up: a route without a token fails for a missing setting, the others for their authorizer."""
+    monkeypatch.setattr(observability, "_quiet", LogThrottle())
+    logger.set_correlation_id("id-of-an-earlier-request")
+
+    answer = app(name).handler(event_of(name), None)
+
+    lines = [json.loads(logger.registered_formatter.format(record)) for record in caplog.records]
+    assert "internal" in answer["body"]
+    assert [line["correlation_id"] for line in lines] == [f"id-of-{name}"]

@@ -1,0 +1,110 @@
+"""What requests about the parking queue may contain, and what they do."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from headrace.api.router import HttpRouter
+from headrace.core.errors import ConnectionLost
+from headrace.queues.rabbitmq.parked import RequeueResult
+from tests.worlds.functions import routes_of
+from tests.worlds.operators import operator_event
+from tests.worlds.senders import CLOCK
+
+ROUTES = routes_of("return_parked")
+RETURN = "POST /parked/return"
+
+
+class ParkingQueue:
+    """A parking queue that notes how it is asked to requeue."""
+
+    def __init__(self, result: RequeueResult | None = None) -> None:
+        self.result = result
+        self.asked: list[tuple[Any, ...]] = []
+
+    def depth(self) -> int:
+        return 3
+
+    def requeue(self, *arguments: Any) -> RequeueResult:
+        self.asked.append(arguments)
+        if self.result is None:
+            raise ConnectionLost("the broker is away")
+        return self.result
+
+
+def call(queue: ParkingQueue, route: str, body: object = None, scope: str = "ops") -> tuple[int, Any]:
+    answer = HttpRouter(ROUTES, lambda: queue, CLOCK)(operator_event(route, json.dumps(body), scope=scope))
+    found = json.loads(answer["body"])
+    if answer["statusCode"] == 200:
+        model: TypeAdapter[Any] = TypeAdapter(ROUTES[route].answer)
+        assert model.dump_python(model.validate_python(found)) == found
+    return answer["statusCode"], found
+
+
+def test_the_depth_of_the_parking_queue_is_shown() -> None:
+    assert call(ParkingQueue(), "GET /parked") == (200, {"parked": 3})
+
+
+@pytest.mark.parametrize(
+    ("body", "asked"),
+    [
+        ({}, ("main", 100, 10, 15.0)),
+        ({"lane": "retry", "limit": 1000, "rate": 100}, ("retry", 1000, 100, 15.0)),
+    ],
+)
+def test_messages_are_requeued_and_counted_by_their_lane(
+    body: dict[str, Any], asked: tuple[Any, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    queue = ParkingQueue(RequeueResult(2, 1))
+
+    assert call(queue, RETURN, body) == (200, {"returned": 2, "left": 1})
+
+    assert queue.asked == [asked]
+    line = json.loads(capsys.readouterr().out)
+    assert (line["ParkedReturned"], line["lane"]) == ([2.0], asked[0])
+
+
+def test_an_answer_says_why_requeueing_stopped_early() -> None:
+    queue = ParkingQueue(RequeueResult(1, 2, "persist.1 takes no messages now"))
+
+    assert call(queue, RETURN, {})[1]["failure"] == "persist.1 takes no messages now"
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "allowed"),
+    [
+        ({"lane": "dead"}, "lane is not a lane to bring messages back to", "main, retry"),
+        ({"lane": None}, "lane is not a lane to bring messages back to", "main, retry"),
+        ({"lane": []}, "lane is not a lane to bring messages back to", "main, retry"),
+        ({"limit": 1001}, "limit is out of range", "a whole number from 1 to 1000"),
+        ({"limit": "5"}, "limit is out of range", "a whole number from 1 to 1000"),
+        ({"rate": 0}, "rate is out of range", "a whole number from 1 to 100"),
+        ({"rate": True}, "rate is out of range", "a whole number from 1 to 100"),
+        ({"rate": None}, "rate is out of range", "a whole number from 1 to 100"),
+        ({"colour": "red"}, "colour is not a field of this route", "lane, limit, rate"),
+    ],
+)
+def test_a_wrong_field_is_named_and_nothing_is_requeued(body: dict[str, Any], message: str, allowed: str) -> None:
+    queue = ParkingQueue(RequeueResult(0, 0))
+
+    status, answer = call(queue, RETURN, body)
+
+    assert (status, answer["error"]["message"]) == (400, message)
+    assert [detail["allowed"] for detail in answer["error"]["details"]] == [allowed]
+    assert queue.asked == []
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_only_operators_may_see_and_requeue_parked_messages(route: str) -> None:
+    """P12."""
+    assert call(ParkingQueue(), route, {}, scope="chat:read events:write")[0] == 403
+
+
+def test_a_broker_that_is_unavailable_is_named() -> None:
+    status, answer = call(ParkingQueue(), RETURN, {})
+
+    assert (status, answer["error"]["message"], answer["error"]["code"]) == (503, "the broker is away", "unavailable")

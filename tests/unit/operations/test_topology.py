@@ -1,0 +1,57 @@
+"""Declaring the topology: what is returned, measured, logged and answered to CloudFormation."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from headrace.core.errors import ConfigurationError
+from headrace.operations import custom_resource
+from headrace.operations.topology import STARTING_SECONDS, declare_for
+from headrace.queues.rabbitmq.topology import Report
+
+CREATE = {"RequestType": "Create", "ResponseURL": "https://bucket/answer"}
+
+
+def test_a_scheduled_run_does_not_wait_and_returns_what_was_declared(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    waited: list[float] = []
+    report = Report(["queue a", "queue b"], ["queue b has another form"], [], 7)
+
+    found = declare_for({"time": "2025-11-21T10:00:00Z"}, lambda seconds: waited.append(seconds) or report)
+
+    assert found == {"declared": "queue a, queue b", "differs": "queue b has another form"}
+    assert waited == [0.0]
+    assert caplog.messages == ["queue b has another form"]
+    assert json.loads(capsys.readouterr().out)["ParkedMessages"] == [7.0]
+
+
+def test_a_queue_that_is_missing_is_an_error() -> None:
+    report = Report(missing=["queue persist.0 is missing: refused"])
+
+    with pytest.raises(ConfigurationError, match=r"persist\.0 is missing"):
+        declare_for({}, lambda _: report)
+
+
+def test_a_deployment_waits_for_the_broker_and_gets_every_error_as_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    put: list[dict[str, Any]] = []
+    monkeypatch.setattr(custom_resource, "_put", lambda _url, body: put.append(json.loads(body)))
+    waited: list[float] = []
+
+    def declare(seconds: float) -> Report:
+        waited.append(seconds)
+        raise ConfigurationError("the variable BROKER_ENDPOINTS is missing")
+
+    declare_for(CREATE, declare)
+    declare_for(CREATE, lambda _: Report(["queue a"]))
+
+    assert waited == [STARTING_SECONDS]
+    assert [(each["Status"], each["PhysicalResourceId"]) for each in put] == [
+        ("FAILED", "headrace-topology"),
+        ("SUCCESS", "headrace-topology"),
+    ]
+    assert "BROKER_ENDPOINTS is missing" in put[0]["Reason"]
+    assert put[1]["Data"] == {"declared": "queue a", "differs": ""}
