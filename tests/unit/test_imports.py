@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
-from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -13,24 +13,29 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LAYER = ROOT / "layers" / "headrace" / "headrace"
 FUNCTIONS = sorted((ROOT / "functions").glob("*/app.py"))
-ADAPTERS = {"boto3", "botocore", "pika", "redis"}
-ADAPTER_MODULES = {
-    "runtime.aws",
-    "storage.redis",
-    "dead_lane.sqs",
-    "runtime.secrets",
-    "api.tokens",
-    "topology",
-    "broker.cast",
-    "broker.depths",
-    "broker.link",
-    "broker.turned",
-    "broker.parked",
-    "broker.pika_errors",
-    "broker.rabbitmq",
-    "storage.dynamodb.client",
-    "retry_lane.sqs",
+PACKAGES = ["core", "runtime", "storage", "queues", "api", "analytics", "live", "ingest", "streams"]
+PACKAGES += ["persist", "operations", "bootstrap"]
+"""The import rule of headrace/__init__.py: a package imports only packages to its left."""
+
+TOP_LEVEL = {
+    "headrace": set(),
+    "headrace_client": set(),
+    "localstage": set(),
+    "functions": {"headrace"},
+    "loadtest": {"localstage", "headrace"},
+    "ops": {"headrace", "localstage"},
+    "faults": {"headrace", "localstage", "loadtest"},
+    "bench": {"headrace", "headrace_client", "localstage", "loadtest"},
 }
+"""What the folders of the repository may import of each other."""
+
+PRODUCTS = {
+    "boto3": {"runtime", "storage/dynamodb", "queues/sqs"},
+    "botocore": {"runtime", "storage/dynamodb", "queues/sqs"},
+    "pika": {"queues/rabbitmq"},
+    "redis": {"storage"},
+}
+"""The folders that know a product; everything else knows the port in front of it."""
 
 
 def imports(path: Path) -> set[str]:
@@ -43,42 +48,84 @@ def imports(path: Path) -> set[str]:
     return found
 
 
-def module_name(path: Path) -> str:
-    return ".".join(path.relative_to(LAYER.parent).with_suffix("").parts).removesuffix(".__init__")
+def folder(path: Path) -> str:
+    """The package of the layer that a module is in, with its sub-package if it has one."""
+    return "/".join(path.relative_to(LAYER).parent.parts)
 
 
-MODULES = {module_name(path): path for path in LAYER.rglob("*.py")}
+MODULES = sorted(LAYER.rglob("*.py"))
 
 
 @pytest.mark.parametrize("path", FUNCTIONS, ids=lambda path: path.parent.name)
 def test_a_function_fits_on_one_screen_and_knows_no_adapter(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 50
-    assert not {name.split(".")[0] for name in imports(path)} & ADAPTERS
+    assert not {name.split(".")[0] for name in imports(path)} & PRODUCTS.keys()
 
 
-def test_imports_in_the_layer_run_in_one_direction() -> None:
-    graph = {
-        name: {each for each in imports(path) & MODULES.keys() if each != name and not name.startswith(f"{each}.")}
-        for name, path in MODULES.items()
-    }
+def backward_imports(path: Path, source: str) -> list[str]:
+    """The lines of ``source``, the module at ``path``, that import a package to the right of its own."""
+    own = folder(path).split("/")[0]
+    allowed = {"", own} if own == "" else {*PACKAGES[: PACKAGES.index(own) + 1]}
+    lines = source.splitlines()
+    return [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {lines[node.lineno - 1].strip()}"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "headrace"
+        for package in [(node.module or "").split(".")[1] if "." in (node.module or "") else node.names[0].name]
+        if package not in allowed
+    ]
 
-    assert list(TopologicalSorter(graph).static_order())
+
+def test_a_package_of_the_layer_imports_only_packages_to_its_left() -> None:
+    assert {path.name for path in LAYER.iterdir() if path.is_dir() and path.name != "__pycache__"} == set(PACKAGES)
+
+    assert [line for path in MODULES for line in backward_imports(path, path.read_text())] == []
 
 
-def test_only_adapters_know_what_is_behind_a_seam() -> None:
-    knowing = {
-        name.removeprefix("headrace.")
-        for name, path in MODULES.items()
-        if {each.split(".")[0] for each in imports(path)} & ADAPTERS
-    }
+def test_the_rule_names_the_line_that_breaks_it() -> None:
+    """``core`` must not import ``runtime``."""
+    path = LAYER / "core" / "times.py"
 
-    assert knowing <= ADAPTER_MODULES
+    (line,) = backward_imports(path, path.read_text() + "\nfrom headrace.runtime.settings import Settings\n")
+
+    assert line.endswith("from headrace.runtime.settings import Settings")
+    assert line.startswith("layers/headrace/headrace/core/times.py:")
+
+
+def test_the_map_of_the_layer_shows_its_packages_in_the_order_of_the_rule() -> None:
+    described = (LAYER / "__init__.py").read_text()
+
+    assert re.findall(r"^    (\w+)  ", described, flags=re.M) == list(PACKAGES)
+
+
+@pytest.mark.parametrize("name", TOP_LEVEL)
+def test_a_folder_of_the_repository_imports_only_what_it_may(name: str) -> None:
+    place = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "headrace_client"}.get(
+        name, ROOT / name
+    )
+    found = {each.split(".")[0] for path in place.rglob("*.py") for each in imports(path)}
+
+    assert (found & TOP_LEVEL.keys()) - {name} <= TOP_LEVEL[name]
+
+
+def test_only_adapters_know_the_product_behind_a_port() -> None:
+    for product, folders in PRODUCTS.items():
+        knowing = {folder(path) for path in MODULES if product in {each.split(".")[0] for each in imports(path)}}
+        assert knowing <= folders, product
+
+
+def test_packages_and_modules_of_the_layer_stay_small() -> None:
+    long = {path.name for path in MODULES if len(path.read_text().splitlines()) > 300}
+    full = {place for place in {path.parent for path in MODULES} if len(list(place.glob("*.py"))) > 20}
+
+    assert not long
+    assert not full
 
 
 def test_only_settings_reads_the_environment() -> None:
-    reading = {name for name, path in MODULES.items() if "os.environ" in path.read_text().split('"""', 2)[-1]}
+    reading = [path for path in MODULES if "os.environ" in path.read_text().split('"""', 2)[-1]]
 
-    assert reading <= {"headrace.runtime.settings"}
+    assert reading == [LAYER / "runtime" / "settings.py"]
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,19 @@
-"""Headrace: takes in streams of small events and answers questions about them. See docs/design.md."""
+"""Headrace: all logic of the functions, testable without AWS.
+
+A package imports only packages above it in this map:
+
+    core        pure, no I/O: errors, times, keys, callers, envelopes, items, streams' declarations
+    runtime     what every function uses: settings, logs and metrics, AWS clients, secrets, the breaker
+    storage     tables and the cache: ports, fakes in memory, adapters for DynamoDB and Redis
+    queues      the broker, the retry queue and the dead-letter queue: ports, fakes, RabbitMQ, SQS
+    api         both protocols: router, parameters, authentication, responses, paging
+    analytics   totals, series and top lists over any window of a stream
+    live        WebSocket connections, and pushes to them
+    ingest      from clients to the broker: acceptor, routes to write, gates, rate limit
+    streams     the kinds of events: chat, ski, ads; one folder each, with the same file names
+    persist     from the queues into the tables
+    operations  health, status, probes, dead letters, the parking queue
+    bootstrap   the only place that builds objects
+
+``functions/<verb_noun>/app.py`` names its routes and takes their services from ``bootstrap``.
+"""

@@ -10,7 +10,7 @@ import pytest
 from headrace.api.router import HttpRouter
 from headrace.runtime import observability
 from headrace.runtime.observability import LogThrottle, logger
-from tests.unit.stack import ROOT
+from tests.unit.template_stack import ROOT
 from tests.worlds.functions import app
 
 FUNCTIONS = sorted(path.parent.name for path in (ROOT / "functions").glob("*/app.py"))

@@ -39,7 +39,6 @@ redis.call('EXPIRE', KEYS[1], ARGV[2])
 return 1
 """
 
-Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 
 class RouteTimes:
