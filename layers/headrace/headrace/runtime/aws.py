@@ -12,7 +12,9 @@ from typing import Any
 import botocore
 import botocore.session
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
+
+from headrace.core.errors import ConfigurationError
 
 AWS_ERRORS = (BotoCoreError, ClientError)
 """Every exception that a client raises for what the service or the network did."""
@@ -38,6 +40,9 @@ def client(service: str, *, timeout: float = 2.0, attempts: int = 2, connections
     """A client of ``service`` that gives up after ``attempts`` tries of ``timeout`` seconds each.
 
     Parameters are not validated: what goes in is built here, and validation costs more than the call.
+
+    Raises:
+        ConfigurationError: no region is set.
     """
     config = Config(
         connect_timeout=1.0,
@@ -49,7 +54,10 @@ def client(service: str, *, timeout: float = 2.0, attempts: int = 2, connections
         # Without one of ours botocore puts its own together anew for every call, for a tenth of the call's CPU.
         user_agent=f"headrace botocore/{botocore.__version__}",
     )
-    return _session().create_client(service, config=config)
+    try:
+        return _session().create_client(service, config=config)
+    except NoRegionError:
+        raise ConfigurationError("the variable AWS_DEFAULT_REGION is missing; it must be a region's name") from None
 
 
 @functools.cache
