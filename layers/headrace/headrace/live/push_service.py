@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,7 @@ from headrace.live.push.port import ConnectionPusher, Push, PushResult
 from headrace.queues.rabbitmq.event import rabbit_body
 from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import Meter, report, report_unexpected
+from headrace.runtime.parallel import Parallel
 
 BATCH_SECONDS = 5.0
 """How long a batch may take: as long as the next ones stay in the queue."""
@@ -55,7 +55,7 @@ class PushService:
         self._monotonic = monotonic
         self._late: BoundedDict[str, _Late] = BoundedDict(REMEMBERED)
         self._missed: BoundedDict[Subscriber, None] = BoundedDict(REMEMBERED)
-        self._pool: ThreadPoolExecutor | None = None
+        self._parallel = Parallel(LOOKS_AT_ONCE, "rooms")
 
     def push(self, event: Mapping[str, Any]) -> None:
         """Push the live copies of a RabbitMQ event. Never raises."""
@@ -79,7 +79,7 @@ class PushService:
         self._forget(subscriber for subscriber, result in zip(subscribers, results, strict=True) if result == "gone")
 
     def _subscriptions(self, room_ids: Sequence[str], meter: Meter) -> list[list[Subscription]]:
-        def look(room_id: str) -> list[Subscription]:
+        def read(room_id: str) -> list[Subscription]:
             try:
                 return self._connections.subscriptions(room_id)
             except StoreUnavailable as error:
@@ -87,11 +87,7 @@ class PushService:
                 meter.count("LiveUnread")
                 return []
 
-        if len(room_ids) < 2:
-            return [look(room_id) for room_id in room_ids]
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(LOOKS_AT_ONCE, "rooms")
-        return list(self._pool.map(look, room_ids))
+        return self._parallel.map(read, room_ids)
 
     def _addressed(
         self, room_id: str, items: Items, subscriptions: Iterable[Subscription]

@@ -7,13 +7,11 @@ its last message and, if that is unread, the messages after the read mark.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner, Query
-from headrace.api.paging.page import item_of
 from headrace.api.paging.range_walk import ReadBudget, ranges, read_page, spans_of
 from headrace.api.paging.request import ListRequest
 from headrace.core import times
@@ -22,12 +20,13 @@ from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
 from headrace.core.intervals import Interval
 from headrace.core.keys import MESSAGE_KEY_FORM, parse_read_mark, shown_read_mark, time_of
 from headrace.core.sender import AHEAD_LIMIT
+from headrace.runtime.parallel import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.chat.access import not_in_room
 from headrace.streams.chat.activity import ActiveRoom, RoomActivity
 from headrace.streams.chat.memberships import Membership, Memberships
 from headrace.streams.chat.rooms import OPEN
-from headrace.streams.chat.stream import TEXT
+from headrace.streams.chat.stream import TEXT, item_of
 
 ROOMS_LIMIT = 2000
 """Rooms of a user that a list covers: 20 reads of 100 rooms. It says so when there are more."""
@@ -84,7 +83,7 @@ class Conversations:
         self._cursors = cursors
         self._table = table
         self._clock = clock
-        self._pool: ThreadPoolExecutor | None = None
+        self._parallel = Parallel(AT_ONCE, "conversations")
 
     def page(self, caller: Caller, user_id: str, request: ListRequest) -> dict[str, Any]:
         """A page of the user's rooms. A walk meets every room whose activity did not change exactly once.
@@ -107,7 +106,7 @@ class Conversations:
         has_more = len(stands) > len(page)
         seconds = now // times.SECOND
         return {
-            "items": self._each(page, seconds),
+            "items": self._parallel.map(lambda view: self._item(view, seconds), page),
             "next": self._cursors.sign(query, "before", page[-1].place) if has_more else None,
             "hasMore": has_more,
             "complete": not more_rooms,
@@ -139,12 +138,6 @@ class Conversations:
         rooms = self._activity.read(list(stays))
         stands = [RoomView(*stays[room_id], room) for room_id, room in rooms.items()]
         return sorted(stands, key=lambda stand: stand.place, reverse=True), more
-
-    def _each(self, stands: Sequence[RoomView], now: int) -> list[dict[str, Any]]:
-        if len(stands) <= 1:
-            return [self._item(stand, now) for stand in stands]
-        self._pool = self._pool or ThreadPoolExecutor(AT_ONCE, "conversations")
-        return list(self._pool.map(lambda stand: self._item(stand, now), stands))
 
     def _item(self, stand: RoomView, now: int) -> dict[str, Any]:
         membership, room, last = stand.membership, stand.active.room, stand.intervals[-1]

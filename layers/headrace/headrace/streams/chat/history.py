@@ -18,13 +18,14 @@ from headrace.api.paging.request import PageRequest
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
-from headrace.streams.chat.access import Access, ReadScope
+from headrace.streams.chat.access import ReadScope, RoomAccess
 from headrace.streams.chat.newest_page_cache import NewestPageCache
+from headrace.streams.chat.stream import item_of
 
-ROOM_EFFORT = ReadBudget(reads=64, rows=4000)
+ROOM_BUDGET = ReadBudget(reads=64, rows=4000)
 """Reads that a page may spend on expired rows which are not deleted yet. All but the first few pass over 1 MB each, so
 ``hasMore`` is exact unless there are some 60 MB of them in a row."""
-USER_EFFORT = ReadBudget(reads=6, rows=500)
+USER_BUDGET = ReadBudget(reads=6, rows=500)
 ROOMS_PER_PAGE = 50
 """Rooms whose reach one page of somebody else's words may ask for."""
 
@@ -42,7 +43,7 @@ class History:
         cursors: CursorSigner,
         table: str,
         clock: times.Clock,
-        access: Access,
+        access: RoomAccess,
         newest: NewestPageCache | None = None,
     ) -> None:
         self._reader = reader
@@ -51,14 +52,6 @@ class History:
         self._clock = clock
         self._access = access
         self._newest = newest
-
-    def room_page(self, caller: Caller, room_id: str, request: PageRequest) -> dict[str, Any]:
-        """:meth:`room` as plain values."""
-        return self.room(caller, room_id, request).body()
-
-    def user_page(self, caller: Caller, user_id: str, request: PageRequest) -> dict[str, Any]:
-        """:meth:`user` as plain values."""
-        return self.user(caller, user_id, request).body()
 
     def room(self, caller: Caller, room_id: str, request: PageRequest) -> Page:
         """A page of one room, as far as the caller's intervals reach.
@@ -70,21 +63,20 @@ class History:
             Forbidden: the caller may not read; InvalidRequest; StoreUnavailable.
         """
         now = self._clock.now()
-        reach = self._access.reach(caller, room_id)
+        scope = self._access.read_scope(caller, room_id)
         query = Query("room", room_id, caller.subject, request.start, request.end)
         rows = RangeQuery(self._table, "roomId", room_id, "timestampSk", consistent=True)
-        spans = spans_of(reach.intervals, request.start, request.end)
-        paging = Pager(
-            self._reader, self._cursors, query, rows, spans, ("timestampSk",), ROOM_EFFORT, now // times.SECOND
-        )
+        spans = spans_of(scope.intervals, request.start, request.end)
+        seconds = now // times.SECOND
+        pager = Pager(self._reader, self._cursors, query, rows, spans, ("timestampSk",), ROOM_BUDGET, seconds, item_of)
         if self._newest is None or not request.is_newest or request.limit > ROWS:
-            return paging.page(request)
+            return pager.page(request)
         kept, is_wanted = self._newest.find(room_id)
-        if kept is not None and (page := paging.kept(kept, request)) is not None:
+        if kept is not None and (page := pager.kept(kept, request)) is not None:
             return page
         if not is_wanted:
-            return paging.page(request)
-        page, newest = paging.newest(request)
+            return pager.page(request)
+        page, newest = pager.newest(request)
         if newest is not None:
             self._newest.keep(room_id, newest, now)
         return page
@@ -104,8 +96,8 @@ class History:
         sight = None if user_id == caller.subject else _RoomAccessFilter(self._reader, self._access, caller)
         reader, sees = (sight, sight.sees) if sight is not None else (self._reader, None)
         position, seconds = ("timestampSk", "roomId"), now // times.SECOND
-        paging = Pager(reader, self._cursors, query, rows, spans, position, USER_EFFORT, seconds, sees)
-        return paging.page(request)
+        pager = Pager(reader, self._cursors, query, rows, spans, position, USER_BUDGET, seconds, item_of, sees)
+        return pager.page(request)
 
 
 class _RoomAccessFilter:
@@ -114,7 +106,7 @@ class _RoomAccessFilter:
     Each room is asked for once, all those of one read together.
     """
 
-    def __init__(self, reader: RangeReader, access: Access, caller: Caller) -> None:
+    def __init__(self, reader: RangeReader, access: RoomAccess, caller: Caller) -> None:
         self._reader = reader
         self._access = access
         self._caller = caller
@@ -130,7 +122,7 @@ class _RoomAccessFilter:
         rooms = dict.fromkeys(row["roomId"] for rows in answers for row in rows.items)
         unknown = [room_id for room_id in rooms if room_id not in self._reaches]
         if asked := unknown[: ROOMS_PER_PAGE - len(self._reaches)]:
-            self._reaches |= self._access.reaches(self._caller, asked)
+            self._reaches |= self._access.read_scopes(self._caller, asked)
         return answers
 
     def sees(self, row: Mapping[str, Any]) -> bool | None:

@@ -16,7 +16,7 @@ from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest
 from headrace.core.times import Clock
 from headrace.live.connections import Connections
 from headrace.runtime.observability import Meter
-from headrace.streams.chat.access import Access, not_in_room
+from headrace.streams.chat.access import RoomAccess, not_in_room
 from headrace.streams.chat.join_messages import JoinMessages, shown_name
 from headrace.streams.chat.memberships import MEMBER, OWNER, Change, EventKind, Membership, Memberships, Role
 from headrace.streams.chat.room_requests import JoinRequest, LeaveRequest, RoomRequest
@@ -214,7 +214,7 @@ def _no_roles(role: Role) -> InvalidRequest:
 class RoomMembers:
     """Answers who is in a room; memberships are read consistently, so nobody is shown who has left."""
 
-    def __init__(self, access: Access, rooms: Rooms, memberships: Memberships, cursors: CursorSigner) -> None:
+    def __init__(self, access: RoomAccess, rooms: Rooms, memberships: Memberships, cursors: CursorSigner) -> None:
         self._access = access
         self._rooms = rooms
         self._memberships = memberships
@@ -226,7 +226,7 @@ class RoomMembers:
         Raises:
             Forbidden: the caller may not read the room now. InvalidCursor.
         """
-        if not self._access.reach(caller, room_id).is_open:
+        if not self._access.read_scope(caller, room_id).is_open:
             raise not_in_room(room_id)
         query = Query("members", room_id, caller.subject)
         after = None

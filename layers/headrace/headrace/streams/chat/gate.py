@@ -16,7 +16,7 @@ from headrace.core.times import SECOND, micros_of
 from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.ports import Failure, Store, Table
-from headrace.streams.chat.access import not_in_room, was_said_outside
+from headrace.streams.chat.access import is_outside, not_in_room
 from headrace.streams.chat.memberships import Memberships, Pair
 from headrace.streams.chat.rooms import GROUP, MEMBERS, OPEN, RememberedRooms, Room, Rooms
 from headrace.streams.chat.stream import UNCHECKED
@@ -99,7 +99,7 @@ def refusal(intervals: Intervals, event: Mapping[str, Any]) -> Forbidden | None:
     """Why a user with these membership ``intervals`` may not write ``event`` to its room now, or ``None``."""
     if not intervals or intervals[-1].left_at is not None:
         return not_in_room(event["roomId"])
-    if was_said_outside(intervals, event["timestamp"]):
+    if is_outside(intervals, event["timestamp"]):
         allowed = "a time at which you were in this room"
         detail = FieldError("timestamp", "is of a time at which you were not in this room", event["timestamp"], allowed)
         return Forbidden("timestamp is of a time at which you were not in this room", details=[detail])
@@ -176,4 +176,4 @@ def may_store(intervals: Sequence[Interval], at: str, timestamp: str) -> bool:
         interval.covers(at) or (at <= interval.joined_at and micros_of(interval.joined_at) <= latest)
         for interval in intervals
     )
-    return was_in and not was_said_outside(intervals, timestamp)
+    return was_in and not is_outside(intervals, timestamp)
