@@ -27,8 +27,8 @@ LONGEST_REST = 30.0
 """Seconds for which a connection is skipped after it was late twice in a row, doubled each further time.
 Without it every batch would wait for the connection."""
 REMEMBERED = 10_000
-"""Late connections, and subscribers that missed something, that an environment remembers."""
-LOOKS_AT_ONCE = 8
+"""Late connections, and subscribers with missed messages, that an environment remembers."""
+READS_AT_ONCE = 8
 
 Items = Mapping[str, Mapping[str, Any]]
 """Items of a room by key."""
@@ -55,7 +55,7 @@ class PushService:
         self._monotonic = monotonic
         self._late: BoundedDict[str, _Late] = BoundedDict(REMEMBERED)
         self._missed: BoundedDict[Subscriber, None] = BoundedDict(REMEMBERED)
-        self._parallel = Parallel(LOOKS_AT_ONCE, "rooms")
+        self._parallel = Parallel(READS_AT_ONCE, "rooms")
 
     def push(self, event: Mapping[str, Any]) -> None:
         """Push the live copies of a RabbitMQ event. Never raises."""
@@ -75,8 +75,10 @@ class PushService:
                 sends.append(Push(subscription.connection_id, texts))
                 subscribers.append((room_id, subscription.connection_id))
         results = self._pusher.deliver(sends, BATCH_SECONDS)
-        self._note(subscribers, results, meter)
-        self._forget(subscriber for subscriber, result in zip(subscribers, results, strict=True) if result == "gone")
+        self._record(subscribers, results, meter)
+        self._unsubscribe(
+            subscriber for subscriber, result in zip(subscribers, results, strict=True) if result == "gone"
+        )
 
     def _subscriptions(self, room_ids: Sequence[str], meter: Meter) -> list[list[Subscription]]:
         def read(room_id: str) -> list[Subscription]:
@@ -110,7 +112,7 @@ class PushService:
             if made[key]:
                 yield subscription, made[key]
 
-    def _note(self, subscribers: Sequence[Subscriber], results: Sequence[PushResult], meter: Meter) -> None:
+    def _record(self, subscribers: Sequence[Subscriber], results: Sequence[PushResult], meter: Meter) -> None:
         # When most are late, this environment is slow, not the connections.
         is_overloaded = results.count("late") > max(1, len(results) // 2)
         for subscriber, result in zip(subscribers, results, strict=True):
@@ -130,7 +132,7 @@ class PushService:
             rest = min(LONGEST_REST, FIRST_REST * 2 ** min(late.times - 2, 16))
             late.rests_until = self._monotonic() + rest
 
-    def _forget(self, gone: Iterable[Subscriber]) -> None:
+    def _unsubscribe(self, gone: Iterable[Subscriber]) -> None:
         rooms: dict[str, list[str]] = {}
         for room_id, connection_id in gone:
             rooms.setdefault(room_id, []).append(connection_id)

@@ -28,7 +28,6 @@ REASONS = {
 
 UNKNOWN_STREAM = "unknown"
 SHOWN_CHARACTERS = 2000
-
 FIRST_FAILED = "firstFailedAt"
 REDRIVEN = "redrivenAt"
 ATTEMPTS = "attempts"

@@ -23,7 +23,6 @@ LOOK_SECONDS = 4.0
 LOOK_HOLD = 6
 LOOK_LIMIT = 2000
 """One look: its duration, the visibility timeout of its letters, and how many letters it finds at most."""
-
 SLICE_SECONDS = 15.0
 SLICE_HOLD = 60
 IDLE_SLICES = 2

@@ -21,7 +21,6 @@ from headrace.streams.ads.keys import derived_click_id, event_id
 ID_FIELD = "clickId"
 ONCE_DAYS = 7
 """A click's id counts once for at least so long: its row is kept for that, whatever the retention says."""
-
 AD_ID_FORM = f"{keys.ID_FORM}, without spaces"
 AD_TYPE_FORM = "1 to 32 letters, digits, '.', '_' or '-'"
 ADDRESS_FORM = "an IPv4 or IPv6 address; only with the scope events:write"

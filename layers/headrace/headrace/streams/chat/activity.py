@@ -25,7 +25,7 @@ class ActiveRoom:
 
 
 class RoomActivity(Protocol):
-    """Stores the last activity of rooms. Every method may raise :class:`~headrace.core.errors.StoreUnavailable`."""
+    """Stores the last activity of rooms. Every method may raise StoreUnavailable."""
 
     def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
         """The rooms among ``room_ids`` that exist; the reads are consistent."""

@@ -1,4 +1,4 @@
-"""What the actions of the WebSocket API ask for, and the frames that answer them."""
+"""The actions of the WebSocket API, and subscriptions of connections to rooms."""
 
 from __future__ import annotations
 
@@ -78,11 +78,7 @@ class Subscriptions:
         self._connections.unsubscribe(room_id, [connection_id])
 
     def _readable_since(self, caller: Caller, room_id: str) -> str | None:
-        """The time from which on the caller may read new messages, ``None`` for all.
-
-        Raises:
-            Forbidden: the caller is not in the room.
-        """
+        """The time from which on the caller may read new messages, ``None`` for all."""
         scope = self._access.read_scope(caller, room_id)
         if not scope.is_open:
             allowed = "a room that you are a member of"

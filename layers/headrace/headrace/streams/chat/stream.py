@@ -19,7 +19,6 @@ from headrace.core.validation import incoming, stamped
 
 TEXT_BYTES = 4096
 TEXT = "TEXT"
-
 UNCHECKED = "uncheckedAt"
 """The mark of a message whose sender's right could not be checked when it was accepted: the time of that."""
 ID_FIELD = "messageId"

@@ -19,10 +19,8 @@ from headrace.streams.ski.resorts import Resort, Resorts
 
 COOLDOWN_SECONDS = 5.0
 """How long the table is not read after it did not answer."""
-
 CHECK_SECONDS = 0.5
 """After so many seconds a request reads no further resorts."""
-
 REMEMBERED = 10_000
 """Seasons that an environment remembers."""
 
