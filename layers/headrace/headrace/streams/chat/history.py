@@ -2,7 +2,7 @@
 
 A page has ``items``, ``next``, ``previous`` and ``hasMore``. ``next`` goes into ``before`` and leads to older
 messages, ``previous`` into ``after`` and leads to newer ones. ``hasMore`` is about the direction of the request (about
-both, around a message). A page with fewer items than ``limit`` is not the end; only ``hasMore`` tells that.
+both, around a message). A page with fewer items than ``limit`` is not the end; only ``hasMore`` says so.
 """
 
 from __future__ import annotations

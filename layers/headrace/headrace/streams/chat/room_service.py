@@ -111,7 +111,7 @@ class RoomService:
         """The membership, with the user outside the room; a user who is outside already stays so.
 
         Raises:
-            NotFound: no such room, or the user was never in it. Forbidden: somebody else, and the caller is no owner.
+            NotFound: no such room, or the user was never in it. Forbidden: another user, and the caller is no owner.
         """
         room = self._room(room_id)
         trusted = caller.has(EVENTS_WRITE)
