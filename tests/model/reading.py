@@ -13,9 +13,10 @@ from headrace.core.times import FixedClock
 from headrace.storage.memory import MemoryCache, MemoryReader
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.history import History
+from headrace.streams.chat.hook import NewestPageHook
 from headrace.streams.chat.memberships import Change
 from headrace.streams.chat.memory import MemoryMemberships, MemoryRooms
-from headrace.streams.chat.newest_page_cache import AGE_SECONDS, NewestPageCache, NewestPageHook
+from headrace.streams.chat.newest_page_cache import AGE_SECONDS, NewestPageCache
 from headrace.streams.chat.rooms import RememberedRooms, Room
 from headrace.streams.chat.stream import CHAT
 

@@ -15,6 +15,7 @@ from headrace.core.errors import Forbidden
 from headrace.core.keys import newest_page
 from tests.model.reading import IDS, ROOMS, START, USERS, Model, Platform, Said, around, one_way, time_of
 from tests.model.running import ASKED, run
+from tests.worlds.history_world import body
 
 EXAMPLES = 200
 TICKS = 6
@@ -186,7 +187,7 @@ class Reading(RuleBasedStateMachine):
         cursor: str | None = None
         while True:
             request = PageRequest(limit=limit, before=cursor, start=start, end=end)
-            page = self.platform.history.user_page(self.platform.caller(caller), user, request)
+            page = body(self.platform.history.user(self.platform.caller(caller), user, request))
             seen += [(item["roomId"], item["key"]) for item in page["items"]]
             cursor = page["next"]
             assert page["hasMore"] == (len(seen) < len(expected))
@@ -233,7 +234,7 @@ class Reading(RuleBasedStateMachine):
         """The page; ``None`` if it is forbidden, as it must be to whoever was never in."""
         forbidden = ROOMS[room] == "members" and not self.model.was_ever_in(user)
         try:
-            page = self.platform.history.room_page(self.platform.caller(user), room, request)
+            page = body(self.platform.history.room(self.platform.caller(user), room, request))
         except Forbidden:
             assert forbidden
             return None

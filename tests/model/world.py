@@ -169,7 +169,7 @@ class World:
         """Throw away dead letters as an operator does: look, count, and type the count; the bodies thrown away."""
         before = list(self.lane.dead.messages)
         wanted = Filter(reason=reason)
-        self.letters.discard(wanted, RATE, len(self.letters.look(wanted).letters), Meter())
+        self.letters.discard(wanted, RATE, len(self.letters.find(wanted).letters), Meter())
         left = {message.id for message in self.lane.dead.messages}
         return [message.record.body for message in before if message.id not in left]
 

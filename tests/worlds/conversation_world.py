@@ -11,8 +11,8 @@ from headrace.core.caller import Caller
 from headrace.core.times import FixedClock
 from headrace.storage.memory import MemoryReader
 from headrace.storage.ports import RangeQuery, Rows
-from headrace.streams.chat.activity import ActivityHook
 from headrace.streams.chat.conversations import DEFAULT_LIMIT, Conversations
+from headrace.streams.chat.hook import ActivityHook
 from headrace.streams.chat.memberships import Change, EventKind
 from headrace.streams.chat.memory import MemoryMemberships, MemoryRoomActivity, MemoryRooms
 from headrace.streams.chat.rooms import Room, RoomKind

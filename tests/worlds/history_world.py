@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
+from headrace.api.paging.page import Page
 from headrace.api.paging.request import PageRequest
 from headrace.core import keys, times
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden
+from headrace.core.intervals import Interval
 from headrace.storage.memory import MemoryReader
-from headrace.streams.chat.access import Access, Interval, ReadScope, not_in_room
+from headrace.streams.chat.access import ReadScope, RoomAccess, not_in_room
 from headrace.streams.chat.history import History
 from headrace.streams.chat.newest_page_cache import NewestPageCache
 
@@ -45,7 +48,7 @@ class Rights:
         self.stays = stays
         self.asked: list[str] = []
 
-    def reach(self, caller: Caller, room_id: str) -> ReadScope:
+    def read_scope(self, caller: Caller, room_id: str) -> ReadScope:
         self.asked.append(room_id)
         if room_id not in self.stays:
             return ReadScope(None)
@@ -54,23 +57,20 @@ class Rights:
             raise not_in_room(room_id)
         return ReadScope(intervals)
 
-    def reaches(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, ReadScope | None]:
+    def read_scopes(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, ReadScope | None]:
         found: dict[str, ReadScope | None] = {}
         for room_id in room_ids:
             try:
-                found[room_id] = self.reach(caller, room_id)
+                found[room_id] = self.read_scope(caller, room_id)
             except Forbidden:
                 found[room_id] = None
         return found
-
-    def check_write(self, caller: Caller, room_id: str) -> None:
-        self.reach(caller, room_id)
 
 
 def history(
     rows: list[dict[str, Any]],
     clock: times.Clock | None = None,
-    access: Access | None = None,
+    access: RoomAccess | None = None,
     newest: NewestPageCache | None = None,
 ) -> History:
     reader, clock = MemoryReader(lambda _: rows), clock or times.FixedClock(START)
@@ -85,6 +85,12 @@ def stay(joined: float, left: float | None = None) -> Interval:
     return Interval(at(joined), None if left is None else at(left))
 
 
+def body(page: Page) -> dict[str, Any]:
+    """A page as its reader sees it."""
+    found: dict[str, Any] = json.loads(page.text())
+    return found
+
+
 def ids(page: dict[str, Any]) -> list[str]:
     return [item["messageId"] for item in page["items"]]
 
@@ -93,7 +99,7 @@ def walk(pages: History, *, limit: int, direction: str, at: str | None = None, *
     """All pages from ``at`` in one direction, as ids."""
     seen, cursor = [], at
     for _ in range(1000):
-        page = pages.room_page(ALICE, "lobby", PageRequest(limit=limit, **{direction: cursor}, **bounds))
+        page = body(pages.room(ALICE, "lobby", PageRequest(limit=limit, **{direction: cursor}, **bounds)))
         seen.append(ids(page))
         cursor = page["next"] if direction == "before" else page["previous"]
         if not page["hasMore"]:

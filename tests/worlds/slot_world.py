@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
+from headrace.analytics import responses
 from headrace.analytics.late_events import LateEvents
 from headrace.analytics.requests import WindowRequest
 from headrace.analytics.scanner import Deadline, Scanner
@@ -98,12 +99,7 @@ class World:
 
     def ask(self, reader: Analytics, kind: str, query: dict[str, str]) -> dict[str, Any]:
         """An answer."""
-        ask: dict[str, Callable[..., dict[str, Any]]] = {
-            "window": reader.window,
-            "series": reader.series,
-            "active_users": reader.active_users,
-        }
-        return ask[kind](request_of(kind, query), Deadline(1000))
+        return answer(reader, kind, request_of(kind, query), Deadline(1000))
 
     def fitting(self, query: dict[str, str], among: Iterable[tuple[str, str]] | None = None) -> list[Row]:
         """The rows that a full scan finds for ``query``."""
@@ -136,6 +132,15 @@ class World:
                 self.actions.pop(0)()
             finally:
                 self.busy = False
+
+
+def answer(reader: Analytics, kind: str, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
+    """The body that the route ``kind`` answers with."""
+    if kind == "series":
+        return reader.series(request, deadline)
+    head, found = reader.whole(request, deadline)
+    body = responses.window_body if kind == "window" else responses.active_users_body
+    return {**head, **body(request, found)}
 
 
 def request_of(kind: str, query: dict[str, str]) -> WindowRequest:

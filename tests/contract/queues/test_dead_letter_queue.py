@@ -59,7 +59,7 @@ class Lanes:
 
     def bodies(self) -> list[str]:
         """What is dead now."""
-        return sorted(letter.held.body for letter in self.letters.look(ALL).letters)
+        return sorted(letter.held.body for letter in self.letters.find(ALL).letters)
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def test_what_was_received_too_often_is_dead_with_its_bytes_attributes_and_time(
 
     lanes.die(sent)
 
-    (letter,) = lanes.letters.look(ALL).letters
+    (letter,) = lanes.letters.find(ALL).letters
     body, attributes = to_text(sent)
     assert (letter.held.body, letter.held.attributes) == (body, attributes)
     assert letter.held.attributes[ENCODING] == BASE64
@@ -155,7 +155,7 @@ def test_looking_at_many_letters_finds_each_once_and_hides_none_afterwards(lanes
     lanes.die(*(RetryRecord(str(number).encode()) for number in range(137)))
 
     for _ in range(2):
-        look = lanes.letters.look(ALL)
+        look = lanes.letters.find(ALL)
         assert sorted(int(letter.held.body) for letter in look.letters) == list(range(137))
         assert (look.scanned, look.complete) == (137, True)
 
@@ -173,7 +173,7 @@ def test_a_redrive_moves_what_is_meant_once_with_its_first_time(lanes: Lanes) ->
     lanes.exhaust()
 
     assert lanes.bodies() == ["[]", "not json", "{}"]
-    (letter,) = lanes.letters.look(Filter(reason="not_json")).letters
+    (letter,) = lanes.letters.find(Filter(reason="not_json")).letters
     assert (letter.first_failed_at, letter.attempts) == (first, 11)
     assert letter.held.attributes[REDRIVEN] == progress.started_at
     again = lanes.letters.redrive(progress, Meter())
@@ -186,7 +186,7 @@ def test_what_claims_to_be_base64_and_is_not_stays_so_through_a_redrive(lanes: L
     lanes.letters.redrive(lanes.letters.start(ALL, 500), Meter())
     lanes.exhaust()
 
-    assert [letter.reason for letter in lanes.letters.look(ALL).letters] == ["not_base64"]
+    assert [letter.reason for letter in lanes.letters.find(ALL).letters] == ["not_base64"]
 
 
 def test_a_discard_deletes_what_it_counted_and_refuses_another_number(lanes: Lanes) -> None:

@@ -14,7 +14,7 @@ from headrace.analytics.scanner import Deadline
 from headrace.analytics.time_slots import HOUR, MINUTE
 from headrace.core import keys, times
 from headrace.core.errors import StoreThrottled
-from tests.worlds.slot_world import SETTLE, START, World, request_of
+from tests.worlds.slot_world import SETTLE, START, World, answer, request_of
 
 NOW = times.micros_of(START)
 HOUR_QUERY = {"from": times.iso(NOW - times.HOUR), "to": times.iso(NOW)}
@@ -298,7 +298,7 @@ def test_when_the_time_is_up_what_was_read_is_kept_and_the_next_question_goes_on
     def ask() -> dict[str, Any] | StoreThrottled:
         ticks = iter(range(1000))
         try:
-            return world.reader().window(request, Deadline(30, lambda: next(ticks)))
+            return answer(world.reader(), "window", request, Deadline(30, lambda: next(ticks)))
         except StoreThrottled as error:
             return error
 

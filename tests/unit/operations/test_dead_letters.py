@@ -11,7 +11,7 @@ from headrace.api.router import HttpRouter
 from headrace.core import times
 from headrace.core.envelope import Envelope
 from headrace.operations.dead_letter import REASONS, Filter
-from headrace.operations.dead_letters import LOOK_HOLD, DeadLetters
+from headrace.operations.dead_letters import SCAN_HOLD, DeadLetters
 from headrace.queues.memory import MemoryDeadLane
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
@@ -101,13 +101,13 @@ def test_looking_changes_nothing_and_hides_nothing_afterwards(dead: Dead) -> Non
 
 def test_a_look_that_dies_hides_letters_for_some_seconds_only(dead: Dead) -> None:
     dead.die(POISON["not_json"])
-    dead.lane.receive(LOOK_HOLD)
+    dead.lane.receive(SCAN_HOLD)
 
-    CLOCK.advance(LOOK_HOLD)
+    CLOCK.advance(SCAN_HOLD)
     try:
         assert len(dead.retry.dead.visible()) == 1
     finally:
-        CLOCK.advance(-LOOK_HOLD)
+        CLOCK.advance(-SCAN_HOLD)
 
 
 def test_a_record_that_validates_now_says_that_it_would_be_stored(dead: Dead) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from headrace.core import keys, times
 from headrace.core.errors import ConnectionLost, InvalidEvent, PoisonRecord, StoreUnavailable
-from headrace.operations.probes import WATCH_SECONDS, Prober, ProbeReader, Run
+from headrace.operations.probes import WATCH_SECONDS, Prober, ProbeReader, ProbeRun
 from headrace.queues.memory import MemoryPublisher
 from headrace.queues.names import persist_queues
 from headrace.storage.memory import MemoryReader
@@ -48,7 +48,7 @@ class Probing:
             if name not in self.stuck:
                 self.lanes.persist(*(message.body for message in messages))
 
-    def run(self, minutes: int = 0) -> Run:
+    def run(self, minutes: int = 0) -> ProbeRun:
         return self.prober.run(MINUTE + minutes * times.MINUTE + 3 * times.SECOND, "c-1")
 
 

@@ -223,7 +223,7 @@ def test_a_record_of_it_that_no_table_takes_is_dead_for_a_reason_and_named_by_st
     while not house.retry.dead.messages:
         house.persist_retry()
 
-    look = house.letters.look(Filter(stream="doors"))
+    look = house.letters.find(Filter(stream="doors"))
 
     assert [(letter.stream, letter.reason) for letter in look.letters] == [("doors", "invalid_key")]
 

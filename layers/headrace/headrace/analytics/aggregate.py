@@ -1,4 +1,4 @@
-"""What is known of some stretch of time: counts, by user and by group, and when. Made from rows, or from others."""
+"""Aggregates of a span of time: counts by user and by group, first and last time. Made from rows or merged."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from headrace.analytics.time_slots import HOUR, MINUTE, Slot
 from headrace.core.times import micros_of
 from headrace.storage.ports import Columns
 
-TIME_LENGTH = 27
-MINUTE_LENGTH = 16
-"""Characters of a canonical time up to its minute."""
-
+TIME_LENGTH, MINUTE_LENGTH = 27, 16
+"""Characters of a canonical time, and of one up to its minute."""
 POINT_STEPS = (MINUTE, HOUR)
 """Steps whose counts every longer slot lists, so that a series needs no shorter slots."""
 
@@ -43,30 +41,22 @@ class Aggregate:
         return cls(tuple(IdCounter() for _ in range(tallies)))
 
     def merge(self, other: Aggregate) -> None:
-        """Add what ``other`` knows of another stretch of time; ``other`` stays as it is."""
+        """Add ``other``, the aggregate of another span of time; ``other`` stays as it is."""
         if not other.total:
             return
         self.total += other.total
         self.first = min(self.first, other.first) if self.first else other.first
         self.last = max(self.last, other.last)
-        self.expires = (
-            min(self.expires, other.expires) if self.expires and other.expires else max(self.expires, other.expires)
-        )
+        self.expires = _sooner(self.expires, other.expires)
         for mine, theirs in zip(self.tallies, other.tallies, strict=True):
             mine.merge(theirs)
         for step, points in other.points.items():
             self.points[step].update(points)
 
     def mark(self, slot: Slot) -> None:
-        """List it as a point: it is all that there was in ``slot``."""
+        """Add a point for ``slot``, of which this is the whole aggregate."""
         if self.total and slot.step in self.points:
             self.points[slot.step][slot.start] = (self.total, self.tallies[0].unique())
-
-    def copy(self) -> Aggregate:
-        """Another one of the same events."""
-        made = Aggregate.nothing(len(self.tallies))
-        made.merge(self)
-        return made
 
 
 @dataclass(slots=True)
@@ -103,7 +93,7 @@ class MinuteCounter:
             start = end
 
     def aggregates(self) -> dict[int, Aggregate]:
-        """What there was, by the start of the minute; minutes without rows are left out."""
+        """The aggregates by the start of their minute; minutes without rows are left out."""
         found = {}
         for text, minute in self._minutes.items():
             start = micros_of(f"{text}:00.000000Z") // 1_000_000

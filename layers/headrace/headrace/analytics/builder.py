@@ -10,27 +10,25 @@ from typing import NamedTuple
 from headrace.analytics.aggregate import Aggregate
 from headrace.analytics.scanner import Deadline, Found, Reading, Scanner
 from headrace.analytics.scope import Scope
-from headrace.analytics.slot_cache import Known, SlotCache
+from headrace.analytics.slot_cache import SlotCache, SlotState
 from headrace.analytics.time_slots import DAY, HOUR, MINUTE, TEN_MINUTES, Slot, Span
 from headrace.core import times
 
 WAIT_SECONDS = 0.2
-"""How long to wait for another builder, in all: less than a request may lose by the cache (P10)."""
+"""How long to wait for other builders, in all: less than a request may lose by the cache (P10)."""
 _POLL_SECONDS = 0.02
-
 YOUNG_SECONDS = {MINUTE: 6 * HOUR, TEN_MINUTES: DAY}
 DENSE = 1000
-"""Minutes and ten minutes that nobody asked for by themselves are kept while they are young, or if they hold as many
-events as this: a quiet month would come to 50,000 of them, and be read again as fast."""
-
+"""Minutes and ten minutes that are only parts of longer slots are kept while they are young, or if they hold so many
+events: a quiet month would make 50,000 of them, and is read again as fast."""
 FIRST_CHUNK, LONGEST_CHUNK = 10, 1440
 QUICK_SECONDS, SLOW_SECONDS = 0.5, 3.0
 """A chunk of minutes is read at once. The next is twice as long after a quick one, half as long after a slow one:
 when the deadline comes, what was read is kept."""
 
 
-class _Reading(NamedTuple):
-    """What is being read, of how many leaves, and since when."""
+class _Chunk(NamedTuple):
+    """A chunk that is being read, its number of leaves, and when its reading began."""
 
     reading: Reading
     leaves: int
@@ -39,9 +37,9 @@ class _Reading(NamedTuple):
 
 @dataclass(slots=True)
 class Node:
-    """A slot with what is known of it; missing ones have the ``parts`` that they are merged from."""
+    """A slot and its state; missing ones have the ``parts`` that they are merged from."""
 
-    known: Known
+    state: SlotState
     asked: bool = False
     is_missing_day: bool = False
     token: bytes | None = None
@@ -49,16 +47,16 @@ class Node:
 
     def missing(self) -> Iterator[Node]:
         """It and its missing parts, the longer slots first."""
-        if not self.known.found:
+        if not self.state.found:
             yield self
             for part in self.parts:
                 yield from part.missing()
 
 
 class Builder:
-    """What one request needs: its ``nodes``, and the minutes of its two edges. To be used as a context.
+    """Builds the ``nodes`` of one request and the minutes of its two edges. A context manager.
 
-    What is before the slots is asked for first, then the slots, then what is after them.
+    Call :meth:`before` first, then :meth:`slots`, then :meth:`after`.
     """
 
     def __init__(
@@ -86,13 +84,12 @@ class Builder:
         self._prepared = 0
         self._waits = int(WAIT_SECONDS / _POLL_SECONDS)
         self._chunk = FIRST_CHUNK
-        self._reading: _Reading | None = None
+        self._reading: _Chunk | None = None
         self._read: Found = {}
         self._ahead: Iterator[Slot] = iter(())
         self._next: Slot | None = None
 
     def __enter__(self) -> Builder:
-        """Nothing is done before it is asked for."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -107,15 +104,11 @@ class Builder:
         return self._edge(0)
 
     def slots(self) -> Iterator[tuple[Slot, Aggregate]]:
-        """Every slot.
-
-        Raises:
-            StoreUnavailable: the table did not answer, or the deadline came.
-        """
+        """Every slot. Raises StoreUnavailable if the table does not answer before the deadline."""
         for place, node in enumerate(self._nodes):
             if place == self._prepared:
                 self._prepare()
-            yield node.known.slot, self._aggregate(node)
+            yield node.state.slot, self._aggregate(node)
 
     def after(self) -> Iterator[tuple[Slot, Aggregate]]:
         """The minutes after the slots, the last one perhaps cut."""
@@ -136,15 +129,15 @@ class Builder:
         if self._reading is not None:
             self._finish()  # the edges: nothing was missing from the batch before
         batch = self._batch()
-        level = [node for node in batch if not node.known.found]
-        while level := [node for node in level if node.known.slot.step > MINUTE]:
+        level = [node for node in batch if not node.state.found]
+        while level := [node for node in level if node.state.slot.step > MINUTE]:
             # Before its parts are looked at: what changes one of them from then on changes its token too.
             self._begin(level)
             level = self._expand(level)
         self._claim(batch)
         leaves = [leaf for top in batch for leaf in top.missing() if not leaf.parts]
         self._begin(leaves)
-        self._ahead = iter([leaf.known.slot for leaf in leaves])
+        self._ahead = iter([leaf.state.slot for leaf in leaves])
         self._next = next(self._ahead, None)
         # Whatever is known already is merged while this is read.
         if self._next is not None or (self._edges is None and any(self._spans)):
@@ -154,7 +147,7 @@ class Builder:
         """The next nodes that are prepared together: a missing day is alone, for its parts fill memory."""
         batch: list[Node] = []
         for node in self._nodes[self._prepared :]:
-            is_day = node.known.slot.step == DAY and not node.known.found
+            is_day = node.state.slot.step == DAY and not node.state.found
             if batch and (is_day or batch[-1].is_missing_day):
                 break
             node.is_missing_day = is_day
@@ -163,41 +156,41 @@ class Builder:
         return batch
 
     def _begin(self, nodes: Sequence[Node]) -> None:
-        for node, token in zip(nodes, self._slots.begin([node.known for node in nodes]), strict=True):
+        for node, token in zip(nodes, self._slots.begin([node.state for node in nodes]), strict=True):
             node.token = token
 
     def _expand(self, nodes: Sequence[Node]) -> list[Node]:
         """Give missing nodes their parts; those that are missing too."""
-        parts = [node.known.slot.parts() for node in nodes]
-        known = iter(self._slots.look([slot for each in parts for slot in each]))
+        parts = [node.state.slot.parts() for node in nodes]
+        known = iter(self._slots.read([slot for each in parts for slot in each]))
         for node, each in zip(nodes, parts, strict=True):
             node.parts = [Node(next(known)) for _ in each]
-        return [part for node in nodes for part in node.parts if not part.known.found]
+        return [part for node in nodes for part in node.parts if not part.state.found]
 
     def _claim(self, nodes: Sequence[Node]) -> None:
         """Claim what is to be read; what another one claimed is waited for, though not for long."""
         leaves = [node for top in nodes for node in top.missing() if not node.parts]
-        ours = self._slots.claim([node.known.slot for node in leaves if _hour(node.known.slot) not in self._claimed])
+        ours = self._slots.claim([node.state.slot for node in leaves if _hour(node.state.slot) not in self._claimed])
         self._claimed |= ours
-        others = [node for node in leaves if _hour(node.known.slot) not in self._claimed]
-        while others and self._waits and not self._slots.away:
+        others = [node for node in leaves if _hour(node.state.slot) not in self._claimed]
+        while others and self._waits and not self._slots.is_unavailable:
             self._waits -= 1
             self._sleep(_POLL_SECONDS)
-            for node, known in zip(others, self._slots.look([node.known.slot for node in others]), strict=True):
-                node.known = known
-            others = [node for node in others if not node.known.found]
-        self._foreign = {_hour(node.known.slot) for node in others}
+            for node, known in zip(others, self._slots.read([node.state.slot for node in others]), strict=True):
+                node.state = known
+            others = [node for node in others if not node.state.found]
+        self._foreign = {_hour(node.state.slot) for node in others}
 
     def _aggregate(self, node: Node) -> Aggregate:
         """What there was in the node's slot; kept, if it may be."""
-        slot = node.known.slot
-        found = self._slots.take(node.known)
+        slot = node.state.slot
+        found = self._slots.take(node.state)
         if found is not None:
             return found
         if node.parts:
             made = Aggregate.nothing(len(self._scope.attributes))
             for part in node.parts:
-                is_known = part.known.found
+                is_known = part.state.found
                 made.merge(self._aggregate(part))
                 if part.token is None and not is_known:
                     node.token = None
@@ -233,7 +226,7 @@ class Builder:
         spans = [Span(chunk[0].start * times.SECOND, chunk[-1].end * times.SECOND)] if chunk else []
         if self._edges is None:
             spans += [span for span in self._spans if span is not None]
-        self._reading = _Reading(self._scanner.start(self._scope, spans, self._deadline), len(chunk), time.monotonic())
+        self._reading = _Chunk(self._scanner.start(self._scope, spans, self._deadline), len(chunk), time.monotonic())
 
     def _finish(self) -> None:
         """Have what was begun to be read, or is now."""
@@ -256,8 +249,8 @@ class Builder:
             self._chunk = min(LONGEST_CHUNK, self._chunk * 2)
 
     def _is_worth_keeping(self, node: Node, made: Aggregate) -> bool:
-        young = YOUNG_SECONDS.get(node.known.slot.step)
-        return node.asked or young is None or node.known.slot.end > self._now - young or made.total >= DENSE
+        young = YOUNG_SECONDS.get(node.state.slot.step)
+        return node.asked or young is None or node.state.slot.end > self._now - young or made.total >= DENSE
 
 
 def _hour(slot: Slot) -> int:

@@ -1,4 +1,4 @@
-"""Counts by id: exact up to 100,000 ids, then bounded in size and honest about its error."""
+"""Counts by id: exact up to 100,000 ids, then bounded in size, with a known error."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ class IdCounter:
     def merge(self, other: IdCounter) -> None:
         """Add what ``other`` counted; ``other`` stays as it is."""
         if self.distinct is not None or other.distinct is not None:
-            self._merge_distinct(other)
+            if other.distinct is not None:
+                self._sketch().merge(other.distinct)
+            else:
+                self._sketch().add(other.counts)
         mine, get = self.counts, self.counts.get
         if mine:
             for key, count in other.counts.items():
@@ -65,27 +68,18 @@ class IdCounter:
             self._tops[number] = sorted(some, key=_rank)[:number]
         return self._tops[number]
 
-    def copy(self) -> IdCounter:
-        """Another one with the same counts."""
-        distinct = HyperLogLog(bytes(self.distinct.registers)) if self.distinct is not None else None
-        return IdCounter(dict(self.counts), self.error, distinct, self.limit)
-
-    def _merge_distinct(self, other: IdCounter) -> None:
+    def _sketch(self) -> HyperLogLog:
+        """The sketch of all ids; made of the counts while nothing is left out of them."""
         if self.distinct is None:
             self.distinct = HyperLogLog()
             self.distinct.add(self.counts)
-        if other.distinct is not None:
-            self.distinct.merge(other.distinct)
-        else:
-            self.distinct.add(other.counts)
+        return self.distinct
 
     def _bound(self) -> None:
         """Leave out the smallest counts, if there are too many."""
         if len(self.counts) <= self.limit:
             return
-        if self.distinct is None:
-            self.distinct = HyperLogLog()
-            self.distinct.add(self.counts)
+        self._sketch()
         # Down to half of it, so that the next few ids do not cost as much again.
         kept = heapq.nsmallest(self.limit // 2 + 1, self.counts.items(), key=_rank)
         self.error += kept.pop()[1]

@@ -16,7 +16,7 @@ SLOT_GROUPS = 16
 
 
 def slot_group(number: int) -> str:
-    """The cache key of what tells how long the cache has remembered the generations of one group of slots."""
+    """The cache key of the time since when the cache has remembered the generations of one group of slots."""
     return f"{{slots.{number}}}:since"
 
 
@@ -36,7 +36,7 @@ def slot_aggregate(stream: str, step: int, start: int, narrowed: Iterable[tuple[
 
 
 def slot_builder(stream: str, start: int, narrowed: Iterable[tuple[str, str]] = ()) -> str:
-    """The cache key of the lock of whoever reads the minutes of the hour from ``start``."""
+    """The cache key of the lock for building the minutes of the hour from ``start``."""
     return f"slot-builder:{stream}:{start}" + "".join(f"#{name}#{value}" for name, value in narrowed)
 
 
@@ -44,7 +44,6 @@ CHANGED = b"!"
 TOKEN_BYTES = 12
 SKEW_SECONDS = 1
 """How far the clocks of two environments may be apart."""
-
 KEPT_SECONDS = {MINUTE: 6 * HOUR, TEN_MINUTES: DAY, HOUR: 7 * DAY, DAY: 31 * DAY}
 """How long a slot is kept, by its step. Also the bound on any damage by a cache that forgets what it confirmed."""
 _SINCE_SECONDS = 365 * DAY
@@ -53,7 +52,7 @@ SLICE = 500
 
 
 def new_token() -> bytes:
-    """A generation that never was."""
+    """A new generation."""
     return os.urandom(TOKEN_BYTES)
 
 
@@ -76,7 +75,7 @@ class Generations:
         ``known`` are their generations as seen last; those that are missing are made.
 
         Raises:
-            CacheUnavailable: the cache is away.
+            CacheUnavailable: the cache did not answer.
         """
         settled = self._settled_groups()
         found = dict(zip(slots, known, strict=True))

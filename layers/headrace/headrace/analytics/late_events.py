@@ -1,7 +1,7 @@
 """Late events: their minute had ended when they were stored, so an aggregate that lacks them may be in the cache.
 
-persist_events hears of every stored row here, and marks what a late one changes. While the cache is away it cannot:
-then just that event comes again through the retry lane, is stored once more (which changes nothing) and marked.
+The hook marks the slots that a late event changes. While the cache is unavailable it cannot: then the event returns
+through the retry lane, is stored again (which changes nothing) and marked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class LateEvents:
     def __init__(self, cache: Cache, clock: Clock, settle: float) -> None:
         self._cache = cache
         self._clock = clock
-        # Whoever began to read before the mark was there may need as long again to see the row.
+        # A read that began before the mark may need as long again to see the row.
         self._seconds = settle + 2 * SKEW_SECONDS
 
     def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[FollowUpUnavailable | None]:
@@ -59,7 +59,7 @@ _NOT_MARKED = FollowUpUnavailable("the event is stored, but the cache cannot be 
 
 
 def _slots(minute: str, now: int) -> Iterator[Slot]:
-    """The slots that hold ``minute`` and have ended: of the others nobody keeps anything yet."""
+    """The slots that hold ``minute`` and have ended: the others are not in the cache yet."""
     at = times.micros_of(f"{minute}:00.000000Z") // times.SECOND
     for step in STEPS:
         slot = Slot(at - at % step, step)

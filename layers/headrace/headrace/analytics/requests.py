@@ -1,4 +1,4 @@
-"""What a client asks of a stream's events: a window of time, how much of it, and perhaps of one user or group only."""
+"""Parameters of analytics: a window of time, filters by user or group, and how much to list."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from headrace.core.stream import Stream
 DEFAULT_TOP, TOP_LIMIT = 10, 10_000
 SERIES_STEPS = (MINUTE, HOUR, DAY)
 SHORTEST, LONGEST = times.SECOND, 31 * times.DAY
-
 _WINDOW_FORM = f"a time from 1 second to 31 days after from; {times.ACCEPTED_FORM}"
 _TOP_FORM = f"a whole number from 1 to {TOP_LIMIT}"
 _STEP_FORM = "one of " + ", ".join(map(str, SERIES_STEPS))

@@ -1,4 +1,4 @@
-"""Answers about windows, from aggregates: every one says as of when it is, and how exact."""
+"""Answers about windows, made from aggregates, each with its time and its accuracy."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from headrace.analytics.hyperloglog import STANDARD_ERROR
 from headrace.analytics.requests import WindowRequest
 from headrace.analytics.time_slots import Slot, Span
 from headrace.core import times
-
-_EXACT = {"exact": True}
 
 Bounds = TypedDict("Bounds", {"from": str, "to": str})
 Window = TypedDict(
@@ -114,7 +112,7 @@ def frame(request: WindowRequest, now: int, settle: float) -> dict[str, Any]:
 
 
 def window_body(request: WindowRequest, found: Aggregate) -> dict[str, Any]:
-    """Totals, rates, unique users, and who and where most of it was."""
+    """Totals, rates, unique users, and the top users and groups."""
     users, *groups = found.tallies
     user, *group_names = request.scope.attributes
     seconds = (request.window.end - request.window.start) / times.SECOND
@@ -132,10 +130,15 @@ def window_body(request: WindowRequest, found: Aggregate) -> dict[str, Any]:
     }
 
 
+def active_users_body(request: WindowRequest, found: Aggregate) -> dict[str, Any]:
+    """Unique users."""
+    return {"uniqueUsers": found.tallies[0].unique(), "accuracy": accuracy(request, found)}
+
+
 def accuracy(request: WindowRequest, found: Aggregate) -> dict[str, Any]:
     """``{"exact": true}``, or which numbers are not, and by how much."""
     if all(tally.exact for tally in found.tallies):
-        return _EXACT
+        return {"exact": True}
     body: dict[str, Any] = {"exact": False}
     for name, tally in zip(request.scope.attributes, found.tallies, strict=True):
         if not tally.exact:
@@ -166,7 +169,7 @@ def series_points(request: WindowRequest, parts: Iterable[tuple[Slot, Aggregate]
 
 
 def by_step(request: WindowRequest, parts: Iterable[tuple[Slot, Aggregate]]) -> Iterator[tuple[int, Aggregate]]:
-    """Each step of the window, empty ones too: its start (microseconds) and all that is known of it.
+    """Each step of the window, empty ones too: its start (microseconds) and its aggregate.
 
     ``parts`` are in the order of time, and none is longer than a step.
     """
@@ -182,7 +185,7 @@ def by_step(request: WindowRequest, parts: Iterable[tuple[Slot, Aggregate]]) -> 
 
 
 def _counted(short: dict[int, Aggregate], but: int | None = None) -> dict[int, tuple[int, int]]:
-    """The points of the steps that are complete, which are let go."""
+    """The points of the complete steps, which are removed from ``short``."""
     done = {start: (found.total, found.tallies[0].unique()) for start, found in short.items() if start != but}
     for start in done:
         del short[start]

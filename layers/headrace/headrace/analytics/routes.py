@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from headrace.analytics.requests import StepQuery, TopQuery, WindowQuery
+from headrace.analytics.responses import active_users_body, window_body
 from headrace.analytics.scanner import Deadline
 from headrace.analytics.windows import Analytics
 from headrace.api.router import Request
@@ -31,13 +32,17 @@ def deadline(request: Request[Any, Any, Any]) -> Deadline:
 def window(services: StreamAnalytics, request: Request[None, TopQuery, None]) -> dict[str, Any]:
     """Totals, rates, unique users, top users and groups of a window."""
     with _measured(services, request):
-        return services.analytics.window(request.query.of(services.stream), deadline(request))
+        wanted = request.query.of(services.stream)
+        head, found = services.analytics.whole(wanted, deadline(request))
+        return {**head, **window_body(wanted, found)}
 
 
 def active_users(services: StreamAnalytics, request: Request[None, WindowQuery, None]) -> dict[str, Any]:
     """How many users were active in a window."""
     with _measured(services, request):
-        return services.analytics.active_users(request.query.of(services.stream), deadline(request))
+        wanted = request.query.of(services.stream)
+        head, found = services.analytics.whole(wanted, deadline(request))
+        return {**head, **active_users_body(wanted, found)}
 
 
 def series(services: StreamAnalytics, request: Request[None, StepQuery, None]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Rows of a stretch of time, counted by minute: all partitions at once, each paged to its end, in bounded parallel."""
+"""Rows of a span of time, counted by minute: all partitions in parallel, each read page by page to its end."""
 
 from __future__ import annotations
 
@@ -17,22 +17,18 @@ from headrace.core.times import Clock
 from headrace.storage.ports import ColumnQuery, ColumnReader
 
 Found = dict[int, Aggregate]
-"""What there was, by the start of the minute (epoch seconds)."""
+"""Aggregates by the start of the minute (epoch seconds)."""
 
 
 class Deadline:
-    """A moment after which nothing more is begun."""
+    """A time after which no further page is read."""
 
     def __init__(self, seconds: float, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._at = monotonic() + seconds
         self._monotonic = monotonic
 
     def check(self) -> None:
-        """Pass before the moment.
-
-        Raises:
-            StoreThrottled: it has come.
-        """
+        """Raise StoreThrottled once the time has come."""
         if self._monotonic() >= self._at:
             raise StoreThrottled(
                 "the window holds more than can be read at once; what was read is kept, so ask again", retry_after=1
@@ -51,7 +47,7 @@ class Scanner:
         self.units = 0.0
 
     def start(self, scope: Scope, spans: Sequence[Span], deadline: Deadline) -> Reading:
-        """Begin to read what there was in each of ``spans``."""
+        """Begin to read the rows of each of ``spans``."""
         now = self._clock.now() // times.SECOND
         counted = [MinuteCounter(scope.attributes, now, dict(scope.narrowed)) for _ in spans]
         stop = threading.Event()
@@ -77,7 +73,7 @@ class Scanner:
 
 
 class Reading:
-    """What is being read, one part for each span."""
+    """A scan that is running."""
 
     def __init__(
         self, counted: Sequence[MinuteCounter], reading: Sequence[Future[None]], stop: threading.Event
@@ -87,11 +83,7 @@ class Reading:
         self._stop = stop
 
     def result(self) -> list[Found]:
-        """What there was, once all of it is read.
-
-        Raises:
-            StoreUnavailable: the table did not answer, or the deadline came.
-        """
+        """The aggregates of each span, when all is read. Raises StoreUnavailable, also when the deadline came."""
         done, _ = wait(self._reading, return_when=FIRST_EXCEPTION)
         self.end()
         for each in done:

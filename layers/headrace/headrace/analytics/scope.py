@@ -1,4 +1,4 @@
-"""Whose events are asked about, and where they are read: all of a stream, or those of one user or group."""
+"""Which events are counted, and where they are read: all of a stream, or those of one user or group."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Scope:
     """A stream, ``narrowed`` to rows with these values of its dimensions: ``(("roomId", "kitchen"),)``.
 
     Narrowed to one value, rows are read from the table or index that has it as its partition key: a few pages of one
-    room instead of everybody's. Narrowed to two, the first such one is read and filtered.
+    room instead of all rooms. Narrowed to two, the first such one is read and filtered.
     """
 
     stream: Stream
@@ -24,11 +24,7 @@ class Scope:
 
     @property
     def dimensions(self) -> AnalyticsDimensions:
-        """What the stream's slots count by.
-
-        Raises:
-            TypeError: the stream declares none.
-        """
+        """What the stream's slots count by. Raises TypeError if the stream declares nothing."""
         if self.stream.analytics_dimensions is None:
             raise TypeError(f"the stream {self.stream.name} has no slots")
         return self.stream.analytics_dimensions

@@ -10,7 +10,6 @@ from headrace.core import times
 MINUTE, TEN_MINUTES, HOUR, DAY = 60, 600, 3600, 86400
 STEPS = (MINUTE, TEN_MINUTES, HOUR, DAY)
 """Each divides the next."""
-
 _BELOW = {TEN_MINUTES: MINUTE, HOUR: TEN_MINUTES, DAY: HOUR}
 
 

@@ -13,7 +13,7 @@ from headrace.analytics.builder import Builder, Node
 from headrace.analytics.requests import WindowRequest
 from headrace.analytics.scanner import Deadline, Scanner
 from headrace.analytics.scope import Scope
-from headrace.analytics.slot_cache import Known, Memory, SlotCache
+from headrace.analytics.slot_cache import LocalAggregates, SlotCache, SlotState
 from headrace.analytics.time_slots import DAY, MINUTE, Pieces, Slot, pieces
 from headrace.core import times
 from headrace.core.times import Clock
@@ -22,7 +22,6 @@ from headrace.storage.cache import Cache
 
 MERGED_LIMIT = 16
 """Windows and runs of slots whose merged aggregates stay in memory."""
-
 T = TypeVar("T")
 Key = tuple[Scope, tuple[tuple[Slot, bytes | None], ...]]
 
@@ -30,8 +29,9 @@ Key = tuple[Scope, tuple[tuple[Slot, bytes | None], ...]]
 class Analytics:
     """Answers one request at a time.
 
-    Every answer equals a scan of the table as it was ``settle`` seconds ago, or later (P9): that is how long an index
-    may lag behind its table, and how long the latest minute is read anew every time.
+    Every answer equals a scan of the table as it was ``settle`` seconds ago, or later (P9): an index may lag behind its
+    table for so long, and the latest minute is read again for so long.
+    Every method raises StoreUnavailable if the table does not answer, or not before the deadline.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Analytics:
         self._clock = clock
         self._settle = settle
         self._sleep = sleep
-        self._memory = Memory()
+        self._local = LocalAggregates()
         self._merged: BoundedDict[Key, Aggregate] = BoundedDict(MERGED_LIMIT)
 
     @property
@@ -55,48 +55,16 @@ class Analytics:
         """The read units that all answers together cost."""
         return self._scanner.units
 
-    def window(self, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
-        """Totals, rates, unique users, top users and groups.
-
-        Raises:
-            StoreUnavailable: the table does not answer, or not before the deadline.
-        """
-        now = self._clock.now()
-        found = self._whole(request, now, deadline)
-        return {**responses.frame(request, now, self._settle), **responses.window_body(request, found)}
-
-    def active_users(self, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
-        """How many users there were.
-
-        Raises:
-            StoreUnavailable: the table does not answer, or not before the deadline.
-        """
-        now = self._clock.now()
-        found = self._whole(request, now, deadline)
-        return {
-            **responses.frame(request, now, self._settle),
-            "uniqueUsers": found.tallies[0].unique(),
-            "accuracy": responses.accuracy(request, found),
-        }
-
     def series(self, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
-        """Counts and unique users per step of the window.
-
-        Raises:
-            StoreUnavailable: the table does not answer, or not before the deadline.
-        """
+        """Counts and unique users per step of the window."""
         now = self._clock.now()
         split, slots = self._split(request, now)
-        with self._builder(request, split, slots, slots.look(split.slots), now, deadline) as builder:
+        with self._builder(request, split, slots, slots.read(split.slots), now, deadline) as builder:
             points = responses.series_points(request, chain(builder.before(), builder.slots(), builder.after()))
         return {**responses.frame(request, now, self._settle), "step": request.step, "points": points}
 
     def whole(self, request: WindowRequest, deadline: Deadline) -> tuple[dict[str, Any], Aggregate]:
-        """What an answer begins with, and what is known of the whole window: for answers in a stream's own words.
-
-        Raises:
-            StoreUnavailable: the table does not answer, or not before the deadline.
-        """
+        """What every answer begins with, and the aggregate of the whole window."""
         now = self._clock.now()
         found = self._whole(request, now, deadline)
         return responses.frame(request, now, self._settle), found
@@ -104,18 +72,12 @@ class Analytics:
     def steps(
         self, request: WindowRequest, deadline: Deadline, shape: Callable[[Aggregate], T]
     ) -> tuple[dict[str, Any], Aggregate, list[tuple[int, T]]]:
-        """The same, and for each step of the window its start (microseconds) and what ``shape`` makes of it.
-
-        A step is all that is known of it, not only its counts: so it costs a slot of its own.
-
-        Raises:
-            StoreUnavailable: the table does not answer, or not before the deadline.
-        """
+        """The same, and for each step its start (microseconds) and what ``shape`` makes of its aggregate."""
         now = self._clock.now()
         split, slots = self._split(request, now, request.step)
         whole = Aggregate.nothing(len(request.scope.attributes))
         shaped: list[tuple[int, T]] = []
-        with self._builder(request, split, slots, slots.look(split.slots), now, deadline) as builder:
+        with self._builder(request, split, slots, slots.read(split.slots), now, deadline) as builder:
             parts = chain(builder.before(), builder.slots(), builder.after())
             for start, found in responses.by_step(request, parts):
                 whole.merge(found)
@@ -125,7 +87,7 @@ class Analytics:
     def _whole(self, request: WindowRequest, now: int, deadline: Deadline) -> Aggregate:
         """All of the window as one aggregate."""
         split, slots = self._split(request, now)
-        known = slots.look(split.slots)
+        known = slots.read(split.slots)
         whole = self._held(request, known)
         # A window that moves on keeps most of its longer slots: each run of one length is merged once. Its minutes
         # change with every move, so they go straight into the whole.
@@ -150,13 +112,13 @@ class Analytics:
             edges = [part for _, part in chain(before, builder.after())]
         return _merge(request, [whole, *edges]) if edges else whole
 
-    def _held(self, request: WindowRequest, known: list[Known]) -> Aggregate | None:
-        """What these slots were merged to, if their generations are still the same."""
+    def _held(self, request: WindowRequest, known: list[SlotState]) -> Aggregate | None:
+        """The merged aggregate of these slots, if their generations are still the same."""
         key = _key(request, known)
-        found = self._merged.get(key) if key is not None else None
-        if key is not None and found is not None:
-            self._merged.move_to_end(key)
-        return found
+        if key is None or key not in self._merged:
+            return None
+        self._merged.move_to_end(key)
+        return self._merged[key]
 
     def _remember(self, key: Key | None, merged: Aggregate) -> Aggregate:
         if key is not None:
@@ -165,21 +127,25 @@ class Analytics:
 
     def _split(self, request: WindowRequest, now: int, longest: int = DAY) -> tuple[Pieces, SlotCache]:
         closed_until = int(now / times.SECOND - self._settle)
-        slots = SlotCache(
-            self._cache, self._memory, request.scope, self._scanner.read_shards, self._clock, self._settle
-        )
+        slots = SlotCache(self._cache, self._local, request.scope, self._scanner.read_shards, self._clock, self._settle)
         return pieces(request.window, closed_until, longest), slots
 
     def _builder(
-        self, request: WindowRequest, split: Pieces, slots: SlotCache, known: list[Known], now: int, deadline: Deadline
+        self,
+        request: WindowRequest,
+        split: Pieces,
+        slots: SlotCache,
+        known: list[SlotState],
+        now: int,
+        deadline: Deadline,
     ) -> Builder:
         nodes = [Node(each, asked=True) for each in known]
         edges = (split.before, split.after)
         return Builder(self._scanner, request.scope, slots, nodes, edges, now, deadline, self._sleep)
 
 
-def _key(request: WindowRequest, known: list[Known]) -> Key | None:
-    """What makes these slots' aggregates what they are; ``None`` if some are missing."""
+def _key(request: WindowRequest, known: list[SlotState]) -> Key | None:
+    """The slots and generations that their merged aggregate depends on; ``None`` if some are missing."""
     if len(known) < 2 or not all(each.found for each in known):
         return None
     return request.scope, tuple((each.slot, each.generation) for each in known)

@@ -11,13 +11,13 @@ from headrace.runtime.settings import RoomSettings, table_settings
 if TYPE_CHECKING:
     from headrace.streams.chat.access import RoomAccess
     from headrace.streams.chat.conversations import Conversations
+    from headrace.streams.chat.frames import Subscriptions
+    from headrace.streams.chat.gate import RoomGate
     from headrace.streams.chat.history import History
     from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
     from headrace.streams.chat.newest_page_cache import NewestPageCache
     from headrace.streams.chat.rooms import RememberedRooms
     from headrace.streams.chat.routes import RoomServices
-    from headrace.streams.chat.subscriptions import Subscriptions
-    from headrace.streams.chat.write_rights import RoomGate
 
 
 @functools.cache
@@ -47,9 +47,9 @@ def access() -> RoomAccess:
 @functools.cache
 def room_gate() -> RoomGate:
     """Who may write, for requests that must not wait: what cannot be checked soon is checked before it is stored."""
+    from headrace.streams.chat.gate import RoomGate
     from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
     from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms
-    from headrace.streams.chat.write_rights import RoomGate
 
     settings = RoomSettings.read()
     known = RememberedRooms(DynamoRooms(impatient_dynamodb(), settings.rooms_table))
@@ -124,6 +124,6 @@ def room_services() -> RoomServices:
 def subscriptions() -> Subscriptions:
     """Subscriptions of connections to rooms."""
     from headrace.bootstrap.live import connections, subscriber_hints
-    from headrace.streams.chat.subscriptions import Subscriptions
+    from headrace.streams.chat.frames import Subscriptions
 
     return Subscriptions(connections(), subscriber_hints(), access(), room_history(), range_reader(), messages_table())

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from headrace.live.connections_dynamodb import DynamoConnections
     from headrace.live.push_service import PushService
     from headrace.live.subscriber_hints import SubscriberHints
-    from headrace.streams.chat.live_hook import LiveHook
+    from headrace.streams.chat.hook import LiveHook
 
 LOOK_SECONDS = 0.5
 """For one question about subscribers, asked while stored messages wait to be settled."""
@@ -41,7 +41,7 @@ def live_hook() -> LiveHook:
     from headrace.live.subscriber_hints import SubscriberHints
     from headrace.queues.rabbitmq.live_publisher import RabbitLivePublisher
     from headrace.runtime.aws import client
-    from headrace.streams.chat.live_hook import LiveHook
+    from headrace.streams.chat.hook import LiveHook
 
     settings = LiveSettings.read()
     impatient = client("dynamodb", timeout=LOOK_SECONDS, attempts=1)

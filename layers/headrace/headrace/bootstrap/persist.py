@@ -15,9 +15,9 @@ from headrace.runtime.aws import client
 from headrace.runtime.settings import PersistSettings, RoomSettings, SettleSettings, table_settings
 from headrace.storage.breaker import GuardedStore
 from headrace.storage.dynamodb.batch_writer import DynamoStore
-from headrace.streams.chat.activity import UPDATES_AT_ONCE, ActivityHook, DynamoRoomActivity
-from headrace.streams.chat.newest_page_cache import NewestPageHook
-from headrace.streams.chat.write_rights import CheckedStore
+from headrace.streams.chat.activity import DynamoRoomActivity
+from headrace.streams.chat.gate import CheckedStore
+from headrace.streams.chat.hook import UPDATES_AT_ONCE, ActivityHook, NewestPageHook
 from headrace.streams.registry import STREAMS, StreamHooks
 
 

@@ -1,6 +1,6 @@
 """Live connections: one row per connection, one more per room that it subscribes to.
 
-``$disconnect`` is best effort, so every row expires by itself: API Gateway ends a connection after two hours.
+``$disconnect`` is best effort, so every row expires: API Gateway ends a connection after two hours.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from headrace.core.times import SECOND
 
 CONNECTION_SECONDS = 2 * 3600
 GRACE_SECONDS = 600
-LOOK = 25
-"""Rows looked at for a living one, before a room is taken to have listeners."""
+CHECKED_ROWS = 25
+"""Rows that are checked for one that has not expired; a room with more is taken to have subscribers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """One connection in one room; ``since`` is the first time (canonical) that it may hear of, ``None`` for all."""
+    """One connection in one room; it may read messages from ``since`` on (canonical), ``None`` for all."""
 
     connection_id: str
     user_id: str
@@ -29,72 +29,41 @@ class Subscription:
 
 
 class Connections(Protocol):
-    """Remembers who is connected."""
+    """Stores who is connected. Every method may raise StoreUnavailable; a change that failed may be half done."""
 
     def open(self, connection_id: str, caller: Caller) -> None:
-        """Remember a connection until it closes, or for as long as one can live.
-
-        Raises:
-            headrace.core.errors.StoreUnavailable: it could not be stored.
-        """
+        """Store a connection until it closes, or for as long as one can live."""
         ...
 
     def close(self, connection_id: str) -> int:
-        """Forget a connection and its subscriptions; returns how many rows went. Closing twice is harmless.
-
-        Raises:
-            headrace.core.errors.StoreUnavailable: some rows may be left; they expire by themselves.
-        """
+        """Delete a connection and its subscriptions; returns the number of rows. Closing twice is harmless."""
         ...
 
     def subscribe(self, room_id: str, connection_id: str, caller: Caller, connected_at: int, since: str | None) -> None:
-        """Put a connection (opened at ``connected_at``, epoch seconds) into a room, until it or its token ends.
-
-        Raises:
-            headrace.core.errors.StoreUnavailable: it could not be stored.
-        """
+        """Put a connection (opened at ``connected_at``, epoch seconds) into a room, until it or its token ends."""
         ...
 
     def unsubscribe(self, room_id: str, connection_ids: Iterable[str]) -> None:
-        """Take connections out of a room; what is not there is harmless.
-
-        Raises:
-            headrace.core.errors.StoreUnavailable: some may be left.
-        """
+        """Remove connections from a room; those that are not in it are ignored."""
         ...
 
     def unsubscribe_user(self, room_id: str, user_id: str) -> int:
-        """Take all connections of a user out of a room, as when a membership ends; returns how many there were.
-
-        Raises:
-            headrace.core.errors.StoreUnavailable: some may be left: the caller has to try again.
-        """
+        """Remove all connections of a user from a room, as when a membership ends; returns their number."""
         ...
 
     def members_only(self, room_id: str) -> int:
-        """Take out of a room whoever was let in without a membership: only members may read it from now on.
+        """Remove the connections that subscribed without a membership: a room reads as open until it is created.
 
-        Somebody may listen to a room that is not there yet, and reads as open. Returns how many there were.
-
-        Raises:
-            headrace.core.errors.StoreUnavailable: some may be left: the caller has to try again.
+        Returns their number.
         """
         ...
 
     def subscriptions(self, room_id: str) -> list[Subscription]:
-        """Who listens to a room now: what was subscribed before the call is in it, what has expired is not.
-
-        Raises:
-            headrace.core.errors.StoreUnavailable: it could not be read.
-        """
+        """The subscriptions of a room that have not expired, all those that were written before the call included."""
         ...
 
     def has_subscriptions(self, room_id: str) -> bool:
-        """Whether anybody may listen to a room; in doubt, yes. Cheaper than :meth:`subscriptions`.
-
-        Raises:
-            headrace.core.errors.StoreUnavailable: it could not be read.
-        """
+        """Whether a room may have subscriptions; when it is uncertain, true. Cheaper than :meth:`subscriptions`."""
         ...
 
 
@@ -124,7 +93,7 @@ def subscription_row(
     return row if since is None else row | {"since": since}
 
 
-def _living(rows: Iterable[Mapping[str, Any]], now: int) -> list[Subscription]:
+def unexpired(rows: Iterable[Mapping[str, Any]], now: int) -> list[Subscription]:
     """The subscriptions among ``rows`` that have not expired at ``now`` (microseconds): TTL deletes days later."""
     return [
         Subscription(row["connectionId"], row["userId"], row.get("since"))

@@ -9,7 +9,7 @@ from headrace.core.caller import Caller
 from headrace.core.items import Item
 from headrace.core.keys import connection_room
 from headrace.core.times import Clock, SystemClock
-from headrace.live.connections import LOOK, Subscription, _living, connection_row, subscription_row
+from headrace.live.connections import CHECKED_ROWS, Subscription, connection_row, subscription_row, unexpired
 from headrace.storage.dynamodb.client import DynamoTable
 
 INDEX = "ByConnection"
@@ -38,20 +38,20 @@ class DynamoConnections:
         self._delete((room_id, connection_id) for connection_id in sorted(set(connection_ids)))
 
     def unsubscribe_user(self, room_id: str, user_id: str) -> int:
-        return self._take_out(room_id, lambda row: row["userId"] == user_id)
+        return self._remove(room_id, lambda row: row["userId"] == user_id)
 
     def members_only(self, room_id: str) -> int:
-        return self._take_out(room_id, lambda row: "since" not in row)
+        return self._remove(room_id, lambda row: "since" not in row)
 
-    def _take_out(self, room_id: str, chosen: Callable[[Item], bool]) -> int:
+    def _remove(self, room_id: str, chosen: Callable[[Item], bool]) -> int:
         return self._delete((room_id, row["connectionId"]) for row in self._rows(room_id) if chosen(row))
 
     def subscriptions(self, room_id: str) -> list[Subscription]:
-        return _living(self._rows(room_id), self._clock.now())
+        return unexpired(self._rows(room_id), self._clock.now())
 
     def has_subscriptions(self, room_id: str) -> bool:
-        rows, _ = self._table.query("roomId", room_id, ConsistentRead=True, Limit=LOOK)
-        return len(rows) == LOOK or bool(_living(rows, self._clock.now()))
+        rows, _ = self._table.query("roomId", room_id, ConsistentRead=True, Limit=CHECKED_ROWS)
+        return len(rows) == CHECKED_ROWS or bool(unexpired(rows, self._clock.now()))
 
     def _rows(self, room_id: str) -> Iterator[Item]:
         return self._table.query_all("roomId", room_id, ConsistentRead=True)

@@ -1,7 +1,4 @@
-"""The frame that brings messages of a room to whoever listens: ``{"type": "messages", "roomId", "items"}``.
-
-On the exchange ``headrace.live`` a message's body is such a frame too.
-"""
+"""The frame with new messages of a room: ``{"type": "messages", "roomId", "items"}``. Also the body of live copies."""
 
 from __future__ import annotations
 
@@ -13,15 +10,17 @@ FRAME_BYTES = 32 * 1024
 """The longest frame that API Gateway sends in one piece, and bills as one message."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+_END = b"]}"
+_MISSED = b'"missed":true,'
 
 
 def frames(room_id: str, items: Iterable[Mapping[str, Any]], *, missed: bool = False) -> list[bytes]:
     """``items`` (as history shows them) in as few frames as hold them, in order; none is longer than 32 KB.
 
-    ``missed`` says in the first frame that the listener was not sent all that came before it. An item that is too long
-    for any frame is left out, which the next frame says: only history has it.
+    ``missed`` marks the first frame: the subscriber did not get all earlier messages. An item that is too long for any
+    frame is left out, and the next frame is marked: only history has it.
     """
-    head = _head(room_id)
+    head = b'{"type":"messages","roomId":' + _encode(room_id).encode() + b","
     made: list[bytes] = []
     parts: list[bytes] = []
     size = 0
@@ -36,14 +35,6 @@ def frames(room_id: str, items: Iterable[Mapping[str, Any]], *, missed: bool = F
         size = size + 1 + len(part) if parts else len(head) + len(_MISSED) + len(_END) + len(part)
         parts.append(part)
     return [*made, _frame(head, parts, missed)] if parts or missed else made
-
-
-_END = b"]}"
-_MISSED = b'"missed":true,'
-
-
-def _head(room_id: str) -> bytes:
-    return b'{"type":"messages","roomId":' + _encode(room_id).encode() + b","
 
 
 def _frame(head: bytes, parts: Sequence[bytes], missed: bool) -> bytes:

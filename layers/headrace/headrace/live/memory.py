@@ -1,4 +1,4 @@
-"""Connections in memory, for tests. The methods are documented in :mod:`headrace.live.connections`."""
+"""Connections in memory, for tests."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from headrace.core.caller import Caller
 from headrace.core.keys import connection_room
 from headrace.core.times import Clock, SystemClock
-from headrace.live.connections import Subscription, _living, connection_row, subscription_row
+from headrace.live.connections import Subscription, connection_row, subscription_row, unexpired
 
 
 class MemoryConnections:
-    """Connections in memory, for tests: ``rows`` by (roomId, connectionId)."""
+    """:class:`~headrace.live.connections.Connections`: ``rows`` by (roomId, connectionId)."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self.rows: dict[tuple[str, str], dict[str, Any]] = {}
@@ -47,7 +47,7 @@ class MemoryConnections:
         return len(found)
 
     def subscriptions(self, room_id: str) -> list[Subscription]:
-        return _living(self._room(room_id), self._clock.now())
+        return unexpired(self._room(room_id), self._clock.now())
 
     def has_subscriptions(self, room_id: str) -> bool:
         return bool(self.subscriptions(room_id))

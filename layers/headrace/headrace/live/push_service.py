@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,7 @@ from headrace.live.push.port import ConnectionPusher, Push, PushResult
 from headrace.queues.rabbitmq.event import rabbit_body
 from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import Meter, report, report_unexpected
+from headrace.runtime.parallel import Parallel
 
 BATCH_SECONDS = 5.0
 """How long a batch may take: as long as the next ones stay in the queue."""
@@ -27,8 +27,8 @@ LONGEST_REST = 30.0
 """Seconds for which a connection is skipped after it was late twice in a row, doubled each further time.
 Without it every batch would wait for the connection."""
 REMEMBERED = 10_000
-"""Late connections, and subscribers that missed something, that an environment remembers."""
-LOOKS_AT_ONCE = 8
+"""Late connections, and subscribers with missed messages, that an environment remembers."""
+READS_AT_ONCE = 8
 
 Items = Mapping[str, Mapping[str, Any]]
 """Items of a room by key."""
@@ -55,7 +55,7 @@ class PushService:
         self._monotonic = monotonic
         self._late: BoundedDict[str, _Late] = BoundedDict(REMEMBERED)
         self._missed: BoundedDict[Subscriber, None] = BoundedDict(REMEMBERED)
-        self._pool: ThreadPoolExecutor | None = None
+        self._parallel = Parallel(READS_AT_ONCE, "rooms")
 
     def push(self, event: Mapping[str, Any]) -> None:
         """Push the live copies of a RabbitMQ event. Never raises."""
@@ -75,11 +75,13 @@ class PushService:
                 sends.append(Push(subscription.connection_id, texts))
                 subscribers.append((room_id, subscription.connection_id))
         results = self._pusher.deliver(sends, BATCH_SECONDS)
-        self._note(subscribers, results, meter)
-        self._forget(subscriber for subscriber, result in zip(subscribers, results, strict=True) if result == "gone")
+        self._record(subscribers, results, meter)
+        self._unsubscribe(
+            subscriber for subscriber, result in zip(subscribers, results, strict=True) if result == "gone"
+        )
 
     def _subscriptions(self, room_ids: Sequence[str], meter: Meter) -> list[list[Subscription]]:
-        def look(room_id: str) -> list[Subscription]:
+        def read(room_id: str) -> list[Subscription]:
             try:
                 return self._connections.subscriptions(room_id)
             except StoreUnavailable as error:
@@ -87,11 +89,7 @@ class PushService:
                 meter.count("LiveUnread")
                 return []
 
-        if len(room_ids) < 2:
-            return [look(room_id) for room_id in room_ids]
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(LOOKS_AT_ONCE, "rooms")
-        return list(self._pool.map(look, room_ids))
+        return self._parallel.map(read, room_ids)
 
     def _addressed(
         self, room_id: str, items: Items, subscriptions: Iterable[Subscription]
@@ -114,7 +112,7 @@ class PushService:
             if made[key]:
                 yield subscription, made[key]
 
-    def _note(self, subscribers: Sequence[Subscriber], results: Sequence[PushResult], meter: Meter) -> None:
+    def _record(self, subscribers: Sequence[Subscriber], results: Sequence[PushResult], meter: Meter) -> None:
         # When most are late, this environment is slow, not the connections.
         is_overloaded = results.count("late") > max(1, len(results) // 2)
         for subscriber, result in zip(subscribers, results, strict=True):
@@ -134,7 +132,7 @@ class PushService:
             rest = min(LONGEST_REST, FIRST_REST * 2 ** min(late.times - 2, 16))
             late.rests_until = self._monotonic() + rest
 
-    def _forget(self, gone: Iterable[Subscriber]) -> None:
+    def _unsubscribe(self, gone: Iterable[Subscriber]) -> None:
         rooms: dict[str, list[str]] = {}
         for room_id, connection_id in gone:
             rooms.setdefault(room_id, []).append(connection_id)

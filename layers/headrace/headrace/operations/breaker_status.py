@@ -75,7 +75,7 @@ class BreakerStatus:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._written: dict[str, tuple[float, BreakerRecord]] = {}
-        self._pool = ThreadPoolExecutor(1, "breaker-board")
+        self._pool = ThreadPoolExecutor(1, "breaker-status")
 
     def seen(self, breaker: str, state: State) -> None:
         """Write the state of ``breaker``, if it changed or was written more than 10 s ago."""
@@ -121,12 +121,9 @@ class BreakerStatus:
 
 
 def read_breaker_status(connect: Connect | None = None, clock: Clock | None = None) -> list[BreakerRecord]:
-    """The breakers that are in use and not closed, and then those that closed in the last 15 minutes.
+    """The breakers that are in use and not closed, then those that closed in the last 15 minutes; or CacheUnavailable.
 
     Environments whose breakers never opened have no records; those of an idle environment are dropped after a minute.
-
-    Raises:
-        CacheUnavailable: the cache did not answer.
     """
     try:
         cache = (connect or cache_client)()

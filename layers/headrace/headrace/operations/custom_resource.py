@@ -1,6 +1,6 @@
-"""CloudFormation's custom resource protocol: every request is answered at its ResponseURL, whatever happens.
+"""CloudFormation's custom resource protocol: every request is answered at its ResponseURL.
 
-A stack that gets no answer hangs for an hour, so a failure is an answer too, and Delete always succeeds.
+A stack without an answer hangs for an hour, so a failure is answered too, and Delete always succeeds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def answer(event: Mapping[str, Any], physical_id: str, make: Callable[[], Mappin
     if event["RequestType"] != "Delete":
         try:
             data = {name: _bounded(value) for name, value in make().items()}
-        except Exception as error:  # noqa: BLE001 - it is the answer: the stack shows it to whoever deploys
+        except Exception as error:  # noqa: BLE001 - it is the answer, which the stack shows
             status, reason = "FAILED", _bounded(f"{type(error).__name__}: {error}")
     body = {
         "Status": status,

@@ -1,4 +1,4 @@
-"""One dead record, examined: why it is dead (by persist's own validator), whose it is, and since when."""
+"""A dead record, examined: why it is dead (by the validator of persist_events), of which stream, and since when."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from headrace.core import times
 from headrace.core.errors import POISON_REASONS, PoisonRecord
 from headrace.core.stream import TableSettings
-from headrace.persist.records import Record, rows_of
+from headrace.persist.records import rows_of
 from headrace.persist.retry_schedule import RECEIVES
 from headrace.queues.ports import BASE64, ENCODING, ReceivedLetter, RetryRecord, from_text
 from headrace.streams.registry import STREAMS
@@ -28,7 +28,6 @@ REASONS = {
 
 UNKNOWN_STREAM = "unknown"
 SHOWN_CHARACTERS = 2000
-
 FIRST_FAILED = "firstFailedAt"
 REDRIVEN = "redrivenAt"
 ATTEMPTS = "attempts"
@@ -58,7 +57,7 @@ class DeadLetterBody(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A dead record and what is found when it is looked at now. ``stream`` is a declared one or ``unknown``."""
+    """A dead record and the result of its examination. ``stream`` is a declared one or ``unknown``."""
 
     held: ReceivedLetter
     reason: str
@@ -69,13 +68,13 @@ class DeadLetter:
 
     @property
     def first_failed_at(self) -> str:
-        """When it failed for the first time, as far as known: else when it entered the retry lane."""
+        """When it failed for the first time, if known, else when it entered the retry lane."""
         given = self.held.attributes.get(FIRST_FAILED, "")
         return given if times.is_canonical(given) else times.iso(self.held.sent_at)
 
     @property
     def attempts(self) -> int:
-        """How often it was tried: the receives of the retry lane, and what was counted before."""
+        """The number of tries: the receives of the retry lane, and those counted before."""
         given = self.held.attributes.get(ATTEMPTS, "0")
         return RECEIVES + (int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0)
 
@@ -106,13 +105,9 @@ class DeadLetter:
         return cast(DeadLetterBody, body)
 
     def retry_record(self, redriven_at: str) -> RetryRecord:
-        """The record for the retry lane: the same bytes, with what is known of its first failure."""
+        """The record for the retry lane: the same bytes, with its attempts and first failure."""
         attributes = {name: value for name, value in self.held.attributes.items() if name != ENCODING}
-        attributes |= {
-            ATTEMPTS: str(self.attempts),
-            FIRST_FAILED: self.first_failed_at,
-            REDRIVEN: redriven_at,
-        }
+        attributes |= {ATTEMPTS: str(self.attempts), FIRST_FAILED: self.first_failed_at, REDRIVEN: redriven_at}
         encoding = self.held.attributes.get(ENCODING)
         try:
             return RetryRecord(from_text(self.held.body, encoding), attributes)
@@ -150,28 +145,22 @@ def examine(held: ReceivedLetter, tables: Mapping[str, TableSettings]) -> DeadLe
     count = len(events) if isinstance(events, list) and events else 1
     named = envelope.get("stream")
     stream = named if isinstance(named, str) and named in STREAMS else UNKNOWN_STREAM
+    reason, message = STORABLE, REASONS[STORABLE]
     try:
         record = rows_of(from_text(held.body, held.attributes.get(ENCODING)), tables)
-        found = _poison(record)
+        poison = next((row.poison for row in record.rows if row.poison is not None), None)
+        if poison is not None:
+            raise poison
     except PoisonRecord as error:
-        found = error
-    except Exception as error:  # noqa: BLE001 - whatever it is, the record can be seen and discarded
-        return DeadLetter(held, UNEXPECTED, f"{REASONS[UNEXPECTED]}: {type(error).__name__}", stream, count, envelope)
-    if found is None:
-        return DeadLetter(held, STORABLE, REASONS[STORABLE], stream, count, envelope)
-    return DeadLetter(held, found.reason, _sentence(found), stream, count, envelope)
-
-
-def _poison(record: Record) -> PoisonRecord | None:
-    return next((row.poison for row in record.rows if row.poison is not None), None)
-
-
-def _sentence(error: PoisonRecord) -> str:
-    return error.message if error.message != error.reason else REASONS[error.reason]
+        reason = error.reason
+        message = error.message if error.message != reason else REASONS[reason]
+    except Exception as error:  # noqa: BLE001 - any failure is shown, and the record can be discarded
+        reason, message = UNEXPECTED, f"{REASONS[UNEXPECTED]}: {type(error).__name__}"
+    return DeadLetter(held, reason, message, stream, count, envelope)
 
 
 def _envelope(held: ReceivedLetter) -> Mapping[str, Any]:
-    """The envelope as far as it can be read, for people; the validator has its own opinion."""
+    """The envelope if it can be read, for display only; the validator decides independently."""
     try:
         content = json.loads(from_text(held.body, held.attributes.get(ENCODING)))
     except (PoisonRecord, ValueError, RecursionError):

@@ -157,7 +157,7 @@ class DeadLetterList(Counts):
 
 
 class DryRun(Counts):
-    """What a redrive or a discard would be about."""
+    """The letters that a redrive or a discard would change."""
 
     dryRun: bool
 
@@ -181,7 +181,7 @@ class DiscardResult(Counts):
 
 def list_dead_letters(letters: DeadLetters, request: Request[None, ListQuery, None]) -> DeadLetterList:
     """List letters; one that is asked for by its id is shown whole."""
-    found = letters.look(request.query.filter)
+    found = letters.find(request.query.filter)
     characters = SHOWN_CHARACTERS if request.query.id is None else ANSWER_CHARACTERS
     items = [letter.to_body(characters) for letter in found.letters[: request.query.limit]]
     return {"items": items, **_counts(found)}
@@ -191,7 +191,7 @@ def redrive(letters: DeadLetters, request: Request[None, None, RedriveBody]) -> 
     """Move letters back to the retry queue for one slice of time."""
     body = request.body
     if body.dry_run:
-        return {"dryRun": True, **_counts(letters.look(body.filter))}
+        return {"dryRun": True, **_counts(letters.find(body.filter))}
     state = letters.redrive(body.continuation or letters.start(body.filter, body.rate), request.meter)
     return {
         "startedAt": state.started_at,
@@ -206,7 +206,7 @@ def discard(letters: DeadLetters, request: Request[None, None, DiscardBody]) -> 
     """Delete letters, if their number is confirmed."""
     body = request.body
     if body.dry_run:
-        return {"dryRun": True, **_counts(letters.look(body.filter, discard_limit(body.rate)))}
+        return {"dryRun": True, **_counts(letters.find(body.filter, discard_limit(body.rate)))}
     found, deleted = letters.discard(body.filter, body.rate, body.confirm, request.meter)
     return {"discarded": deleted, "failed": len(found.letters) - deleted, **_counts(found)}
 

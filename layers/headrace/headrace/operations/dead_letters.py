@@ -1,4 +1,4 @@
-"""Operations on dead letters: look at them, move them back to the retry lane, discard them.
+"""Operations on dead letters: list them, move them back to the retry lane, discard them.
 
 SQS has no position in a queue, so every operation receives letters for a bounded time. Those that stay become visible
 again at its end; if the process crashes, a few seconds later.
@@ -19,11 +19,10 @@ from headrace.operations.dead_letter import REDRIVEN, DeadLetter, Filter, examin
 from headrace.queues.ports import RECEIVE_LIMIT, DeadLane, ReceivedLetter, RetryLane
 from headrace.runtime.observability import Meter, report
 
-LOOK_SECONDS = 4.0
-LOOK_HOLD = 6
-LOOK_LIMIT = 2000
-"""One look: its duration, the visibility timeout of its letters, and how many letters it finds at most."""
-
+SCAN_SECONDS = 4.0
+SCAN_HOLD = 6
+SCAN_LIMIT = 2000
+"""A scan: its duration, the visibility timeout of its letters, and how many letters it finds at most."""
 SLICE_SECONDS = 15.0
 SLICE_HOLD = 60
 IDLE_SLICES = 2
@@ -79,21 +78,21 @@ class DeadLetters:
         self._monotonic = monotonic
         self._sleep = sleep
 
-    def look(self, wanted: Filter, limit: int = LOOK_LIMIT) -> ScanResult:
+    def find(self, wanted: Filter, limit: int = SCAN_LIMIT) -> ScanResult:
         """The letters that match. Nothing is changed, and all are visible again when this returns.
 
         Raises:
             DeadLaneUnavailable: the queue is unavailable.
         """
-        look, scan = self._look(wanted, LOOK_HOLD, limit)
+        found, scan = self._find(wanted, SCAN_HOLD, limit)
         self._lane.release(scan.held)
-        return look
+        return found
 
     def start(self, wanted: Filter, rate: int) -> RedriveState:
         """A redrive of the letters that match, at most ``rate`` a second."""
         return RedriveState(times.iso(self._clock.now()), wanted, rate)
 
-    def redrive(self, progress: RedriveState, meter: Meter) -> RedriveState:
+    def redrive(self, state: RedriveState, meter: Meter) -> RedriveState:
         """Move letters to the retry lane for one slice of time; ``done`` when none is left.
 
         Each is sent, then deleted: an interruption in between leaves two copies, and the event is stored once.
@@ -105,21 +104,21 @@ class DeadLetters:
         scan = self._scan(SLICE_HOLD, began + SLICE_SECONDS)
         moved = failed = 0
         for letters in scan:
-            meant = [letter for letter in letters if _is_meant(letter, progress)]
-            gone = self._move(meant, progress.started_at, meter)
+            meant = [letter for letter in letters if _is_meant(letter, state)]
+            gone = self._move(meant, state.started_at, meter)
             scan.forget(gone)
             moved += len(gone)
             failed += len(meant) - len(gone)
             if meant and not gone:
                 break
-            self._pace(began, moved, progress.rate, began + SLICE_SECONDS)
+            self._pace(began, moved, state.rate, began + SLICE_SECONDS)
         # A slice that found none of its letters keeps the others invisible, so that the next one receives the rest.
         # While new ones arrive faster than they are read, no slice reaches the end of the queue: two are then enough.
-        idle = 0 if moved or failed else progress.idle + 1
+        idle = 0 if moved or failed else state.idle + 1
         done = scan.complete or idle >= IDLE_SLICES
         if moved or failed or done:
             self._lane.release(scan.held)
-        return replace(progress, moved=progress.moved + moved, failed=failed, idle=idle, done=done)
+        return replace(state, moved=state.moved + moved, failed=failed, idle=idle, done=done)
 
     def discard(self, wanted: Filter, rate: int, confirm: int | None, meter: Meter) -> tuple[ScanResult, int]:
         """Delete the letters that match, if ``confirm`` is their number; what was found, and how many were deleted.
@@ -130,32 +129,32 @@ class DeadLetters:
             InvalidRequest: their number is another one; the message names it.
             DeadLaneUnavailable: the queue is unavailable.
         """
-        look, scan = self._look(wanted, SLICE_HOLD, discard_limit(rate))
-        count = len(look.letters)
+        found, scan = self._find(wanted, SLICE_HOLD, discard_limit(rate))
+        count = len(found.letters)
         if confirm != count:
             self._lane.release(scan.held)
             raise InvalidRequest(f"{count} letters would be discarded; confirm must be {count}")
         began = self._monotonic()
         gone: set[str] = set()
         for start in range(0, count, RECEIVE_LIMIT):
-            part = look.letters[start : start + RECEIVE_LIMIT]
+            part = found.letters[start : start + RECEIVE_LIMIT]
             gone |= self._delete(part, "Discarded", meter)
             self._pace(began, start + len(part), rate, began + DISCARD_SECONDS)
         scan.forget(gone)
         self._lane.release(scan.held)
-        return look, len(gone)
+        return found, len(gone)
 
-    def _look(self, wanted: Filter, hold: int, limit: int) -> tuple[ScanResult, _Scan]:
-        scan = self._scan(hold, self._monotonic() + LOOK_SECONDS)
-        look = ScanResult()
+    def _find(self, wanted: Filter, hold: int, limit: int) -> tuple[ScanResult, _Scan]:
+        scan = self._scan(hold, self._monotonic() + SCAN_SECONDS)
+        found = ScanResult()
         for letters in scan:
-            look.scanned += len(letters)
-            look.letters.extend(letter for letter in letters if wanted.matches(letter))
-            if len(look.letters) >= limit:
+            found.scanned += len(letters)
+            found.letters.extend(letter for letter in letters if wanted.matches(letter))
+            if len(found.letters) >= limit:
                 break
-        look.complete = scan.complete
-        del look.letters[limit:]
-        return look, scan
+        found.complete = scan.complete
+        del found.letters[limit:]
+        return found, scan
 
     def _scan(self, hold: int, deadline: float) -> _Scan:
         return _Scan(self._lane, hold, lambda: self._monotonic() < deadline, self._tables)
@@ -179,21 +178,20 @@ class DeadLetters:
         return gone
 
     def _pace(self, began: float, count: int, rate: int, deadline: float) -> None:
-        now = self._monotonic()
-        pause = min(began + count / rate, deadline) - now
+        pause = min(began + count / rate, deadline) - self._monotonic()
         if pause > 0:
             self._sleep(pause)
 
 
-def _is_meant(letter: DeadLetter, progress: RedriveState) -> bool:
+def _is_meant(letter: DeadLetter, state: RedriveState) -> bool:
     """Whether a redrive moves ``letter``: only one that entered the retry lane before the redrive began."""
-    sent_before = times.iso(letter.held.sent_at) <= progress.started_at
-    moved_before = letter.held.attributes.get(REDRIVEN, "") < progress.started_at
-    return sent_before and moved_before and progress.wanted.matches(letter)
+    sent_before = times.iso(letter.held.sent_at) <= state.started_at
+    moved_before = letter.held.attributes.get(REDRIVEN, "") < state.started_at
+    return sent_before and moved_before and state.wanted.matches(letter)
 
 
 class _Scan:
-    """Receives letters, each once, until there is no other or the time is over.
+    """Receives letters, each once, until the queue is read or the time is over.
 
     ``held`` are those received and not forgotten; ``complete`` is whether the whole queue was received. When the queue
     fails in between, those held are released.
@@ -239,4 +237,4 @@ class _Scan:
 
 def discard_limit(rate: int) -> int:
     """How many letters one discard takes at most."""
-    return min(LOOK_LIMIT, rate * DISCARD_SECONDS)
+    return min(SCAN_LIMIT, rate * DISCARD_SECONDS)

@@ -1,4 +1,4 @@
-"""Health: whether events can be accepted and history can be read, part by part, bounded in time.
+"""Health: whether events can be accepted and history can be read, with the state of each part, within a second.
 
 Accepting needs the broker or the retry lane; reading needs the table. Without the cache, reading is slower.
 """
@@ -17,7 +17,7 @@ from headrace.api.router import Reply, Request
 
 CHECK_SECONDS = 1.0
 KEPT_SECONDS = 5.0
-"""An answer is repeated for this long: the route needs no token, and must not become load on the parts."""
+"""An answer is repeated for this long: the route needs no token, and must not load the parts."""
 
 Check = Callable[[], object]
 
@@ -59,12 +59,12 @@ class Health:
             try:
                 future.result(timeout=max(0.0, deadline - self._monotonic()))
                 parts[name] = "ok"
-            except Exception:  # noqa: BLE001 - whatever it is, the part's state in the answer shows it
+            except Exception:  # noqa: BLE001 - the answer shows the state of the part
                 parts[name] = "unreachable"
         accepting = "ok" in (parts["broker"], parts["retryLane"])
         reading = parts["table"] == "ok"
-        whole = all(state == "ok" for state in parts.values())
-        status = "ok" if whole else "degraded" if accepting and reading else "down"
+        is_whole = all(state == "ok" for state in parts.values())
+        status = "ok" if is_whole else "degraded" if accepting and reading else "down"
         return {"status": status, "accepting": accepting, "reading": reading, "parts": parts}
 
 
@@ -74,11 +74,7 @@ def check_health(health: Health, _request: Request[None, None, None]) -> Reply:
 
 
 def any_port_open(urls: tuple[str, ...], seconds: float = CHECK_SECONDS / 2) -> None:
-    """Pass if one of the broker's listeners takes a connection.
-
-    Raises:
-        OSError: none does.
-    """
+    """Check that one of the broker's listeners takes a connection; raises OSError if none does."""
     for number, url in enumerate(urls):
         parts = urlsplit(url)
         port = parts.port or (5671 if parts.scheme == "amqps" else 5672)

@@ -2,7 +2,7 @@
 
 A probe's key is its queue and its minute, so a run needs no state of the run before, and a repeated run changes no
 row. Each run reads the probes of the minute before: one that is not readable a minute after it was sent is missing.
-Then it sends those of its own minute, and measures for a short while how soon they are readable.
+Then it sends those of the current minute, and measures for a short while how soon they are readable.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ LONGEST_WAIT = 0.5
 
 
 @dataclass(frozen=True)
-class Run:
-    """What one run saw: queues whose former probe is missing, queues that took this one, seconds until it was read."""
+class ProbeRun:
+    """The result of a run: queues whose last probe is missing, those that took this one, seconds until it was read."""
 
     minute: str
     missing: list[str]
@@ -39,27 +39,19 @@ class Run:
 
 
 class ProbeReader:
-    """Reads probes from the ``table`` of their stream, always consistently."""
+    """Reads probes from the ``table`` of their stream, consistently. Every method may raise StoreUnavailable."""
 
     def __init__(self, reader: RangeReader, table: str) -> None:
         self._reader = reader
         self._table = table
 
     def is_readable(self, queue: str, minute: int) -> bool:
-        """Whether the probe of ``queue`` and ``minute`` (microseconds) is in the table.
-
-        Raises:
-            StoreUnavailable: the table did not answer.
-        """
+        """Whether the probe of ``queue`` and ``minute`` (microseconds) is in the table."""
         after = times.iso(minute + times.MINUTE)
         return bool(self._reader.read(self._query(queue, times.iso(minute), after)).items)
 
     def newest(self, queue: str) -> str | None:
-        """The minute of the newest probe that came through ``queue``, as a canonical time.
-
-        Raises:
-            StoreUnavailable: the table did not answer.
-        """
+        """The minute of the newest probe that came through ``queue``, as a canonical time."""
         items = self._reader.read(self._query(queue, None, None)).items
         return str(items[0]["timestamp"]) if items else None
 
@@ -101,8 +93,8 @@ class Prober:
         at = event.get("time")
         return asdict(self.run(times.parse_iso(at) if isinstance(at, str) else self._clock.now(), correlation_id))
 
-    def run(self, at: int, correlation_id: str) -> Run:
-        """Check the minute before ``at`` (microseconds), then send and watch the probes of its own minute.
+    def run(self, at: int, correlation_id: str) -> ProbeRun:
+        """Check the minute before ``at`` (microseconds), then send and watch the probes of the current minute.
 
         Counts ``ProbeMissing`` (queues without their former probe; 0 too, so that silence is a sign) and measures
         ``ProbeSeconds`` of each probe that is seen within ``WATCH_SECONDS``.
@@ -124,7 +116,7 @@ class Prober:
         finally:
             self._former_run = minute
             meter.flush()
-        return Run(times.iso(minute), missing, sent, seconds)
+        return ProbeRun(times.iso(minute), missing, sent, seconds)
 
     def _missing(self, minute: int) -> list[str]:
         """The queues without a readable probe of ``minute``; none if probably none was sent.

@@ -153,23 +153,23 @@ class Status:
         """
         now = self._clock.now()
         if self._kept is None or not 0 <= now - self._kept[0] <= KEPT_SECONDS * times.SECOND:
-            learned = self._learn()
-            self._kept = (now, describe(self._clock.now(), **learned))
+            parts = self._read()
+            self._kept = (now, describe(self._clock.now(), **parts))
         return self._kept[1]
 
-    def _learn(self) -> dict[str, Any]:
+    def _read(self) -> dict[str, Any]:
         # A late answer is not used: it is as old as the question, perhaps from before a freeze.
         self._hanging = {name: asked for name, asked in self._hanging.items() if not asked.done()}
         asked = {name: self._pool.submit(ask) for name, ask in self._asks.items() if name not in self._hanging}
         wait(asked.values(), self._seconds)
-        learned: dict[str, Any] = dict.fromkeys(self._hanging, Unknown("an earlier question is not answered yet"))
+        parts: dict[str, Any] = dict.fromkeys(self._hanging, Unknown("an earlier question is not answered yet"))
         for name, future in asked.items():
             if future.done():
-                learned[name] = _result(future)
+                parts[name] = _result(future)
             else:
                 self._hanging[name] = future
-                learned[name] = Unknown(f"no answer within {self._seconds:g} s")
-        return learned
+                parts[name] = Unknown(f"no answer within {self._seconds:g} s")
+        return parts
 
 
 def read_status(status: Status, _request: Request[None, None, None]) -> StatusBody:
@@ -182,12 +182,12 @@ def _result(asked: Future[Any]) -> Any:
         return asked.result()
     except HeadraceError as error:
         return Unknown(error.message, away=isinstance(error, BrokerUnavailable))
-    except Exception as error:  # noqa: BLE001 - one part's trouble must not hide the others
+    except Exception as error:  # noqa: BLE001 - a failure of one part must not hide the others
         return Unknown(type(error).__name__)
 
 
 def describe(now: int, queues: Any, retry: Any, dead: Any, breakers: Any, probes: Any) -> StatusBody:
-    """The body: each argument is what its part answered, or ``Unknown``."""
+    """The body; each argument is the value of a part, or ``Unknown``."""
     main = _main_lane(queues, breakers)
     lanes = {"main": main, "retry": _sqs(retry), "dead": _sqs(dead), "parked": _parked(queues)}
     body = {
@@ -211,7 +211,7 @@ def _main_lane(queues: Any, breakers: Any) -> dict[str, Any]:
     if isinstance(queues, Unknown):
         return queues.to_body()
     persist = {name: depth for name, depth in queues.items() if name != PARKED_QUEUE}
-    reasons = [f"{name}: {trouble}" for name, depth in persist.items() if (trouble := _trouble(depth))]
+    reasons = [f"{name}: {problem}" for name, depth in persist.items() if (problem := _problem(depth))]
     if not isinstance(breakers, Unknown):
         count = sum(each.breaker == BROKER_BREAKER and each.state != CLOSED for each in breakers)
         reasons += [f"the broker's breaker is not closed in {count} environments"] if count else []
@@ -222,7 +222,7 @@ def _main_lane(queues: Any, breakers: Any) -> dict[str, Any]:
     return body
 
 
-def _trouble(depth: QueueDepth | str) -> str | None:
+def _problem(depth: QueueDepth | str) -> str | None:
     if isinstance(depth, str):
         return depth
     return None if depth.consumers else "nobody consumes it"

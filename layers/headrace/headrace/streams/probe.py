@@ -1,8 +1,7 @@
-"""The stream ``probe``: the stage's own events, one per persist queue and minute, that show that the main lane works.
+"""The stream ``probe``: one event of the stage per persist queue and minute, to show that the main lane works.
 
-They lie in the table of the messages, so that they fail when messages would: a table of their own could be well while
-that one is not. No client reaches them: no id may contain ``#``, and without ``userId`` and ``bucketId`` a row is in
-no index, so no history and no total ever counts one.
+They are stored in the table of the messages, so that they fail when messages do. No client reads them: no id may
+contain ``#``, and without ``userId`` and ``bucketId`` a row is in no index, so it is in no history and no count.
 """
 
 from __future__ import annotations
@@ -49,11 +48,7 @@ def probe(queue: str, minute: str) -> dict[str, Any]:
 
 
 def accept(_raw: object, _sender: SenderContext) -> ValidatedEvent:
-    """Nobody sends probes but the stage itself.
-
-    Raises:
-        InvalidEvent: always.
-    """
+    """Raise InvalidEvent: clients may not send probes."""
     raise InvalidEvent("probes are sent by the stage itself")
 
 

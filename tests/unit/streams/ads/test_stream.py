@@ -17,7 +17,7 @@ from headrace.core.sender import SenderContext
 from headrace.core.times import DAY, iso, parse_iso
 from headrace.runtime.secrets import MemorySecrets
 from headrace.streams.ads import keys as ads_keys
-from headrace.streams.ads.addresses import COOLDOWN_SECONDS, HASH_LENGTH, AddressHasher, canonical
+from headrace.streams.ads.addresses import COOLDOWN_SECONDS, AddressHasher, canonical
 from headrace.streams.ads.stream import AD_INDEX, ADS, ONCE_DAYS, TIME_INDEX
 from tests.worlds.ads_world import ADDRESS, CLICKS, SINGLE, START, USER, Billboards, click, hash_with
 from tests.worlds.ski_world import event
@@ -210,7 +210,7 @@ def test_an_address_is_kept_as_a_keyed_hash_and_nowhere_as_it_is(capsys: pytest.
 
     hashes = {row["addressHash"] for row in boards.rows()}
     assert len(boards.rows()) == 2
-    assert [len(each) for each in hashes] == [HASH_LENGTH]
+    assert [len(each) for each in hashes] == [16]
     printed = capsys.readouterr()
     for text in (*map(str, bodies), str(boards.rows()), printed.out, printed.err):
         assert ADDRESS not in text

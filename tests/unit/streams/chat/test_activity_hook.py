@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.times import FixedClock
-from headrace.streams.chat.activity import COOLDOWN_SECONDS, ActivityHook
+from headrace.streams.chat.hook import COOLDOWN_SECONDS, ActivityHook
 from headrace.streams.chat.memory import MemoryRoomActivity, MemoryRooms
 from headrace.streams.chat.rooms import Room
 from headrace.streams.chat.stream import CHAT

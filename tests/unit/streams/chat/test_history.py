@@ -10,20 +10,20 @@ from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import InvalidCursor, InvalidRequest
 from headrace.streams.chat.routes import RoomPath
-from tests.worlds.history_world import ALICE, START, TAG, history, ids, row, walk
+from tests.worlds.history_world import ALICE, START, TAG, body, history, ids, row, walk
 
 
 def test_the_newest_messages_come_first_twenty_by_default() -> None:
     pages = history([row(n, f"m{n:02d}") for n in range(30)])
 
-    page = pages.room_page(ALICE, "lobby", PageRequest())
+    page = body(pages.room(ALICE, "lobby", PageRequest()))
 
     assert ids(page) == [f"m{n:02d}" for n in range(29, 9, -1)]
     assert page["hasMore"]
 
 
 def test_an_item_shows_what_was_said_and_its_place_in_the_room() -> None:
-    page = history([row(1, "m1")]).room_page(ALICE, "lobby", PageRequest())
+    page = body(history([row(1, "m1")]).room(ALICE, "lobby", PageRequest()))
 
     assert page["items"] == [
         {
@@ -40,7 +40,7 @@ def test_an_item_shows_what_was_said_and_its_place_in_the_room() -> None:
 
 
 def test_a_room_without_messages_is_an_empty_page_and_no_error() -> None:
-    page = history([]).room_page(ALICE, "nowhere", PageRequest())
+    page = body(history([]).room(ALICE, "nowhere", PageRequest()))
 
     assert page == {"items": [], "next": None, "previous": None, "hasMore": False}
 
@@ -77,9 +77,9 @@ def test_p7_a_walk_in_both_directions_visits_every_message_in_range_once_in_orde
     assert [message for page in back for message in page] == expected
     assert all(len(page) == limit for page in back[:-1])
     if len(expected) > 1:
-        oldest = pages.room_page(ALICE, "lobby", PageRequest(limit=200, **bounds))
-        cursor = history(rows).room_page(ALICE, "lobby", PageRequest(limit=len(expected) - 1, **bounds))["next"]
-        last = pages.room_page(ALICE, "lobby", PageRequest(limit=1, before=cursor, **bounds))
+        oldest = body(pages.room(ALICE, "lobby", PageRequest(limit=200, **bounds)))
+        cursor = body(history(rows).room(ALICE, "lobby", PageRequest(limit=len(expected) - 1, **bounds)))["next"]
+        last = body(pages.room(ALICE, "lobby", PageRequest(limit=1, before=cursor, **bounds)))
         forth = walk(pages, limit=limit, direction="after", at=last["previous"], **bounds)
         assert ids(last) == expected[-1:]
         assert [message for page in forth[::-1] for message in page] == ids(oldest)[:-1]
@@ -88,7 +88,7 @@ def test_p7_a_walk_in_both_directions_visits_every_message_in_range_once_in_orde
 def test_has_more_is_exact_when_the_page_is_just_full() -> None:
     pages = history([row(n, f"m{n}") for n in range(5)])
 
-    page = pages.room_page(ALICE, "lobby", PageRequest(limit=5))
+    page = body(pages.room(ALICE, "lobby", PageRequest(limit=5)))
 
     assert not page["hasMore"]
     assert page["next"] is None
@@ -97,8 +97,8 @@ def test_has_more_is_exact_when_the_page_is_just_full() -> None:
 def test_from_is_inclusive_and_to_is_exclusive_to_the_microsecond() -> None:
     pages = history([row(1, "at-from"), row(1.999999, "just-before-to"), row(2, "at-to")])
 
-    page = pages.room_page(
-        ALICE, "lobby", PageRequest(start="2025-11-21T10:00:01.000000Z", end="2025-11-21T10:00:02.000000Z")
+    page = body(
+        pages.room(ALICE, "lobby", PageRequest(start="2025-11-21T10:00:01.000000Z", end="2025-11-21T10:00:02.000000Z"))
     )
 
     assert ids(page) == ["just-before-to", "at-from"]
@@ -107,11 +107,11 @@ def test_from_is_inclusive_and_to_is_exclusive_to_the_microsecond() -> None:
 def test_previous_leads_on_to_messages_that_came_after_the_page() -> None:
     rows = [row(1, "first")]
     pages = history(rows)
-    page = pages.room_page(ALICE, "lobby", PageRequest())
+    page = body(pages.room(ALICE, "lobby", PageRequest()))
     rows.append(row(2, "second"))
 
-    newer = pages.room_page(ALICE, "lobby", PageRequest(after=page["previous"]))
-    nothing_yet = pages.room_page(ALICE, "lobby", PageRequest(after=newer["previous"]))
+    newer = body(pages.room(ALICE, "lobby", PageRequest(after=page["previous"])))
+    nothing_yet = body(pages.room(ALICE, "lobby", PageRequest(after=newer["previous"])))
 
     assert ids(newer) == ["second"]
     assert ids(nothing_yet) == []
@@ -122,7 +122,7 @@ def test_messages_past_their_expiry_are_not_shown_though_the_table_still_holds_t
     now = START // times.SECOND
     rows = [row(n, f"old{n}", expiresAt=now - 1) for n in range(30)] + [row(40, "kept", expiresAt=now + 1)]
 
-    page = history(rows).room_page(ALICE, "lobby", PageRequest(limit=5))
+    page = body(history(rows).room(ALICE, "lobby", PageRequest(limit=5)))
 
     assert ids(page) == ["kept"]
 
@@ -140,8 +140,8 @@ def test_a_users_history_crosses_rooms_and_keeps_equal_keys_apart() -> None:
     rows = [row(1, "same", room=room) for room in ("a", "b", "c")] + [row(2, "bobs", user="bob")]
     pages = history(rows)
 
-    first = pages.user_page(ALICE, "alice", PageRequest(limit=2))
-    second = pages.user_page(ALICE, "alice", PageRequest(limit=2, before=first["next"]))
+    first = body(pages.user(ALICE, "alice", PageRequest(limit=2)))
+    second = body(pages.user(ALICE, "alice", PageRequest(limit=2, before=first["next"])))
 
     assert [item["roomId"] for item in first["items"] + second["items"]] == ["c", "b", "a"]
     assert not second["hasMore"]
@@ -149,7 +149,7 @@ def test_a_users_history_crosses_rooms_and_keeps_equal_keys_apart() -> None:
 
 def test_p12_a_cursor_of_another_room_user_or_direction_is_refused() -> None:
     pages = history([row(n, f"m{n}", room=room) for n in range(4) for room in ("lobby", "other")])
-    cursor = pages.room_page(ALICE, "lobby", PageRequest(limit=1))["next"]
+    cursor = body(pages.room(ALICE, "lobby", PageRequest(limit=1)))["next"]
     bob = Caller("bob", "Bob", ALICE.scopes, ALICE.expires_at)
 
     for caller, room, request in (
@@ -159,7 +159,7 @@ def test_p12_a_cursor_of_another_room_user_or_direction_is_refused() -> None:
         (ALICE, "lobby", PageRequest(before=cursor, end="2025-11-21T10:00:02.000000Z")),
     ):
         with pytest.raises(InvalidCursor):
-            pages.room_page(caller, room, request)
+            body(pages.room(caller, room, request))
 
 
 @pytest.mark.parametrize(

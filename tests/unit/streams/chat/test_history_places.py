@@ -12,14 +12,14 @@ from headrace.api.params import read
 from headrace.core import keys
 from headrace.core.caller import Caller
 from headrace.core.errors import InvalidCursor, InvalidRequest
-from tests.worlds.history_world import ALICE, Rights, at, history, ids, row, stay
+from tests.worlds.history_world import ALICE, Rights, at, body, history, ids, row, stay
 
 MALLORY_TAG = keys.sender_tag("mallory")
 TEN = [row(n, f"m{n}") for n in range(10)]
 
 
 def page(rows: list[dict[str, Any]], access: Rights | None = None, **request: Any) -> dict[str, Any]:
-    return history(rows, access=access).room_page(ALICE, "lobby", PageRequest(**request))
+    return body(history(rows, access=access).room(ALICE, "lobby", PageRequest(**request)))
 
 
 def test_the_key_of_an_item_is_a_place_before_and_after_which_a_page_starts() -> None:
@@ -54,9 +54,9 @@ def test_a_time_and_id_that_two_senders_share_stand_for_both_messages_and_an_ite
 def test_around_a_message_there_are_items_on_both_sides_and_cursors_both_ways() -> None:
     pages = history(TEN)
 
-    middle = pages.room_page(ALICE, "lobby", PageRequest(around=f"{at(5)}#m5", limit=4))
-    older = pages.room_page(ALICE, "lobby", PageRequest(before=middle["next"]))
-    newer = pages.room_page(ALICE, "lobby", PageRequest(after=middle["previous"]))
+    middle = body(pages.room(ALICE, "lobby", PageRequest(around=f"{at(5)}#m5", limit=4)))
+    older = body(pages.room(ALICE, "lobby", PageRequest(before=middle["next"])))
+    newer = body(pages.room(ALICE, "lobby", PageRequest(after=middle["previous"])))
 
     assert ids(middle) == ["m7", "m6", "m5", "m4"]
     assert middle["hasMore"]
@@ -92,10 +92,10 @@ def test_around_has_more_speaks_of_both_sides_and_next_of_the_older_one() -> Non
 
 def test_around_a_cursor_the_page_holds_what_the_cursor_stood_at() -> None:
     pages = history(TEN)
-    first = pages.room_page(ALICE, "lobby", PageRequest(limit=3))
+    first = body(pages.room(ALICE, "lobby", PageRequest(limit=3)))
 
-    by_next = pages.room_page(ALICE, "lobby", PageRequest(around=first["next"], limit=3))
-    by_previous = pages.room_page(ALICE, "lobby", PageRequest(around=first["previous"], limit=3))
+    by_next = body(pages.room(ALICE, "lobby", PageRequest(around=first["next"], limit=3)))
+    by_previous = body(pages.room(ALICE, "lobby", PageRequest(around=first["previous"], limit=3)))
 
     assert ids(by_next) == ["m8", "m7", "m6"]
     assert ids(by_previous) == ["m9", "m8", "m7"]
@@ -104,11 +104,11 @@ def test_around_a_cursor_the_page_holds_what_the_cursor_stood_at() -> None:
 def test_around_in_an_empty_room_leads_on_to_what_will_be_said() -> None:
     rows: list[dict[str, Any]] = []
     pages = history(rows)
-    empty = pages.room_page(ALICE, "lobby", PageRequest(around=f"{at(5)}#m5"))
+    empty = body(pages.room(ALICE, "lobby", PageRequest(around=f"{at(5)}#m5")))
     rows += TEN
 
     assert empty["items"] == []
-    assert ids(pages.room_page(ALICE, "lobby", PageRequest(after=empty["previous"]))) == ["m9", "m8", "m7", "m6"]
+    assert ids(body(pages.room(ALICE, "lobby", PageRequest(after=empty["previous"])))) == ["m9", "m8", "m7", "m6"]
 
 
 def test_p12_a_place_outside_of_a_members_stay_shows_only_what_is_inside() -> None:
@@ -124,11 +124,11 @@ def test_p12_a_place_outside_of_a_members_stay_shows_only_what_is_inside() -> No
 def test_keys_are_places_in_a_users_history_too() -> None:
     rows = [row(n, f"m{n}", room=f"room-{n % 3}") for n in range(6)]
     pages = history(rows)
-    key = pages.user_page(ALICE, "alice", PageRequest())["items"][2]["key"]
+    key = body(pages.user(ALICE, "alice", PageRequest()))["items"][2]["key"]
 
-    assert ids(pages.user_page(ALICE, "alice", PageRequest(before=key))) == ["m2", "m1", "m0"]
-    assert ids(pages.user_page(ALICE, "alice", PageRequest(after=f"{at(3)}#m3"))) == ["m5", "m4"]
-    assert ids(pages.user_page(ALICE, "alice", PageRequest(around=key, limit=3))) == ["m4", "m3", "m2"]
+    assert ids(body(pages.user(ALICE, "alice", PageRequest(before=key)))) == ["m2", "m1", "m0"]
+    assert ids(body(pages.user(ALICE, "alice", PageRequest(after=f"{at(3)}#m3")))) == ["m5", "m4"]
+    assert ids(body(pages.user(ALICE, "alice", PageRequest(around=key, limit=3)))) == ["m4", "m3", "m2"]
 
 
 @pytest.mark.parametrize("field", ["before", "after", "around"])
@@ -170,7 +170,7 @@ def test_p12_a_cursor_of_another_room_user_or_query_is_no_place_to_look_around()
         (ALICE, "lobby", PageRequest(around=cursor[:-2])),
     ):
         with pytest.raises(InvalidCursor) as refusal:
-            pages.room_page(caller, room, request)
+            body(pages.room(caller, room, request))
         assert refusal.value.details[0].field == "around"
 
 
@@ -196,7 +196,7 @@ def test_a_page_is_cut_where_it_would_grow_too_long_and_says_that_there_is_more(
     seen: list[list[str]] = []
     cursor: str | None = None
     for _ in range(10):
-        found = pages.room_page(ALICE, "lobby", PageRequest(before=cursor, max_bytes=20_000))
+        found = body(pages.room(ALICE, "lobby", PageRequest(before=cursor, max_bytes=20_000)))
         seen.append(ids(found))
         cursor = found["next"]
         if not found["hasMore"]:
@@ -204,8 +204,8 @@ def test_a_page_is_cut_where_it_would_grow_too_long_and_says_that_there_is_more(
 
     assert [message for found in seen for message in found] == [f"m{n}" for n in range(9, -1, -1)]
     assert [len(found) for found in seen] == [3, 3, 3, 1]
-    assert len(ids(pages.room_page(ALICE, "lobby", PageRequest(after=f"{at(0)}#m0", max_bytes=1)))) == 1
-    assert len(ids(pages.room_page(ALICE, "lobby", PageRequest(around=f"{at(5)}#m5", max_bytes=1)))) == 2
+    assert len(ids(body(pages.room(ALICE, "lobby", PageRequest(after=f"{at(0)}#m0", max_bytes=1))))) == 1
+    assert len(ids(body(pages.room(ALICE, "lobby", PageRequest(around=f"{at(5)}#m5", max_bytes=1))))) == 2
 
 
 @pytest.mark.parametrize("character", ["\u0000", '"', "\\", "я", "\U0001f600", "\u2028"])

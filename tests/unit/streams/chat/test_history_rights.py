@@ -18,7 +18,7 @@ from headrace.streams.chat.history import ROOMS_PER_PAGE, History
 from headrace.streams.chat.memberships import Change
 from headrace.streams.chat.memory import MemoryMemberships, MemoryRooms
 from headrace.streams.chat.rooms import Room
-from tests.worlds.history_world import ALICE, START, Rights, at, history, ids, row, stay, walk
+from tests.worlds.history_world import ALICE, START, Rights, at, body, history, ids, row, stay, walk
 
 NOW = START // SECOND
 
@@ -52,7 +52,7 @@ def test_p12_a_member_reads_what_was_said_while_they_were_in_across_all_their_st
     rows = [row(n, f"m{n}") for n in range(10)]
     rights = Rights(lobby=(stay(1, 3), stay(5, 6), stay(8)))
 
-    page = history(rows, access=rights).room_page(ALICE, "lobby", PageRequest())
+    page = body(history(rows, access=rights).room(ALICE, "lobby", PageRequest()))
 
     assert ids(page) == ["m9", "m8", "m5", "m2", "m1"]
     assert not page["hasMore"]
@@ -62,7 +62,7 @@ def test_a_page_skips_what_lies_between_two_stays_without_reading_it() -> None:
     rows = [row(n, f"m{n:03d}") for n in range(100)]
     pages, reader = counting(rows, Rights(lobby=(stay(0, 2), stay(98))))
 
-    page = pages.room_page(ALICE, "lobby", PageRequest())
+    page = body(pages.room(ALICE, "lobby", PageRequest()))
 
     assert ids(page) == ["m099", "m098", "m001", "m000"]
     assert reader.given == 4
@@ -72,7 +72,7 @@ def test_a_full_page_reads_only_the_stays_it_needs() -> None:
     rows = [row(n, f"m{n:03d}") for n in range(100)]
     pages, reader = counting(rows, Rights(lobby=tuple(stay(n, n + 5) for n in range(0, 100, 10))))
 
-    page = pages.room_page(ALICE, "lobby", PageRequest(limit=3))
+    page = body(pages.room(ALICE, "lobby", PageRequest(limit=3)))
 
     assert ids(page) == ["m094", "m093", "m092"]
     assert len(reader.queries) == 1
@@ -82,7 +82,7 @@ def test_many_stays_in_which_nothing_was_said_are_read_several_at_once() -> None
     rows = [row(0.5, "old")]
     pages, reader = counting(rows, Rights(lobby=tuple(stay(2 * n, 2 * n + 1) for n in range(100))))
 
-    page = pages.room_page(ALICE, "lobby", PageRequest())
+    page = body(pages.room(ALICE, "lobby", PageRequest()))
 
     assert ids(page) == ["old"]
     assert reader.rounds <= 17
@@ -91,7 +91,7 @@ def test_many_stays_in_which_nothing_was_said_are_read_several_at_once() -> None
 def test_stays_that_touch_are_read_as_one() -> None:
     pages, reader = counting([row(n, f"m{n}") for n in range(6)], Rights(lobby=(stay(0, 2), stay(2, 4), stay(4))))
 
-    assert len(ids(pages.room_page(ALICE, "lobby", PageRequest()))) == 6
+    assert len(ids(body(pages.room(ALICE, "lobby", PageRequest())))) == 6
     assert len(reader.queries) == 1
 
 
@@ -100,7 +100,7 @@ def test_has_more_is_exact_across_stays(limit: int, has_more: bool) -> None:
     rows = [row(n, f"m{n}") for n in (1, 3, 5, 7, 9)]
     rights = Rights(lobby=(stay(0, 2), stay(2.5, 2.7), stay(5, 6), stay(8)))
 
-    page = history(rows, access=rights).room_page(ALICE, "lobby", PageRequest(limit=limit))
+    page = body(history(rows, access=rights).room(ALICE, "lobby", PageRequest(limit=limit)))
 
     assert page["hasMore"] == has_more
     assert (page["next"] is not None) == has_more
@@ -113,7 +113,7 @@ def test_has_more_is_exact_though_thousands_of_expired_messages_lie_in_between()
 
     for rows, has_more in ((kept + expired + newest, True), (expired + newest, False)):
         pages, reader = counting(rows, Rights())
-        page = pages.room_page(ALICE, "lobby", PageRequest(limit=2))
+        page = body(pages.room(ALICE, "lobby", PageRequest(limit=2)))
 
         assert (ids(page), page["hasMore"]) == (["new2", "new1"], has_more)
         assert reader.rounds < 12
@@ -131,7 +131,7 @@ def test_a_walk_through_expired_messages_visits_the_others_once_in_both_directio
 
 def test_p12_a_room_one_was_never_in_is_forbidden() -> None:
     with pytest.raises(Forbidden):
-        history([row(1, "m1")], access=Rights(lobby=None)).room_page(ALICE, "lobby", PageRequest())
+        body(history([row(1, "m1")], access=Rights(lobby=None)).room(ALICE, "lobby", PageRequest()))
 
 
 def test_p12_ones_own_words_are_always_there_and_others_only_where_one_may_read_them_now() -> None:
@@ -140,8 +140,8 @@ def test_p12_ones_own_words_are_always_there_and_others_only_where_one_may_read_
             for room in ("open", "club", "secret") for n in (1, 3, 5)]  # fmt: skip
     pages = history(rows, access=rights)
 
-    mine = pages.user_page(ALICE, "alice", PageRequest())
-    bobs = pages.user_page(ALICE, "bob", PageRequest())
+    mine = body(pages.user(ALICE, "alice", PageRequest()))
+    bobs = body(pages.user(ALICE, "bob", PageRequest()))
 
     assert len(ids(mine)) == 9
     assert sorted(ids(bobs)) == ["bob-club-3", "bob-open-1", "bob-open-3", "bob-open-5"]
@@ -153,10 +153,10 @@ def test_each_room_is_asked_for_once_in_a_page_of_somebody_elses_words_and_never
     rows = [row(n, f"m{n}", room=f"room-{n % 3}", user=user) for user in ("alice", "bob") for n in range(15)]
     pages = history(rows, access=rights)
 
-    pages.user_page(ALICE, "alice", PageRequest())
+    body(pages.user(ALICE, "alice", PageRequest()))
     assert rights.asked == []
 
-    pages.user_page(ALICE, "bob", PageRequest())
+    body(pages.user(ALICE, "bob", PageRequest()))
     assert sorted(rights.asked) == ["room-0", "room-1", "room-2"]
 
 
@@ -169,7 +169,7 @@ def test_p12_a_page_of_somebody_elses_words_does_bounded_work_says_so_and_the_wa
     lengths = []
     for _ in range(20):
         before = reader.given
-        page = pages.user_page(ALICE, "bob", PageRequest(before=cursor))
+        page = body(pages.user(ALICE, "bob", PageRequest(before=cursor)))
         lengths.append(reader.given - before)
         seen += ids(page)
         cursor = page["next"]
@@ -190,7 +190,7 @@ def test_a_page_of_somebody_elses_words_asks_for_a_bounded_number_of_rooms() -> 
     cursor, asked, found = None, [], []
     while True:
         rights.asked.clear()
-        page = pages.user_page(ALICE, "bob", PageRequest(before=cursor))
+        page = body(pages.user(ALICE, "bob", PageRequest(before=cursor)))
         asked.append(len(rights.asked))
         found += ids(page)
         cursor = page["next"]
@@ -203,7 +203,7 @@ def test_a_page_of_somebody_elses_words_asks_for_a_bounded_number_of_rooms() -> 
 
 def test_p12_a_cursor_tells_nothing_of_a_message_that_its_caller_may_not_read() -> None:
     rows = [row(n / 1000, f"hidden-{n}", room="secret-plans", user="bob") for n in range(4_000)]
-    page = history(rows, access=Rights(**{"secret-plans": None})).user_page(ALICE, "bob", PageRequest())
+    page = body(history(rows, access=Rights(**{"secret-plans": None})).user(ALICE, "bob", PageRequest()))
 
     raw = CursorSigner(b"k" * 32)._body(page["next"], _user_query(), "before")
     assert raw is not None
@@ -212,20 +212,20 @@ def test_p12_a_cursor_tells_nothing_of_a_message_that_its_caller_may_not_read() 
     assert b"2025-" not in _decoded(page["next"])
 
 
-def test_rights_that_cannot_be_told_are_a_503_and_never_a_page() -> None:
+def test_unreadable_rights_are_a_503_and_never_a_page() -> None:
     class Away(Rights):
-        def reach(self, caller: Caller, room_id: str) -> Any:
+        def read_scope(self, caller: Caller, room_id: str) -> Any:
             raise StoreUnavailable("rooms are away")
 
     pages = history([row(1, "m1", user="bob")], access=Away())
 
     with pytest.raises(StoreUnavailable):
-        pages.room_page(ALICE, "lobby", PageRequest())
+        body(pages.room(ALICE, "lobby", PageRequest()))
     with pytest.raises(StoreUnavailable):
-        pages.user_page(ALICE, "bob", PageRequest())
+        body(pages.user(ALICE, "bob", PageRequest()))
 
 
-def test_reaches_of_several_rooms_are_each_rooms_reach_in_two_questions() -> None:
+def test_read_scopes_of_several_rooms_are_those_of_each_in_two_reads() -> None:
     rooms, memberships = MemoryRooms(), MemoryMemberships()
     access = RoomAccess(rooms, memberships)
     for name, kind in (("hall", "open"), ("club", "members"), ("secret", "members")):
@@ -234,15 +234,15 @@ def test_reaches_of_several_rooms_are_each_rooms_reach_in_two_questions() -> Non
     names = ["club", "hall", "secret", "unknown"]
     before = rooms.reads + memberships.reads
 
-    together = access.reaches(ALICE, names)
+    together = access.read_scopes(ALICE, names)
 
     assert rooms.reads + memberships.reads == before + 2
     for name in names:
         try:
-            assert together[name] == access.reach(ALICE, name)
+            assert together[name] == access.read_scope(ALICE, name)
         except Forbidden:
             assert together[name] is None
-    assert [name for name, reach in together.items() if reach is None] == ["secret"]
+    assert [name for name, scope in together.items() if scope is None] == ["secret"]
 
 
 @pytest.mark.parametrize("left_out", ["rooms", "memberships"])
@@ -253,7 +253,7 @@ def test_p12_what_a_table_leaves_out_is_no_right(left_out: str) -> None:
     part.get_many = lambda _: {}  # type: ignore[method-assign]
 
     with pytest.raises(StoreUnavailable):
-        RoomAccess(rooms, memberships).reaches(ALICE, ["club"])
+        RoomAccess(rooms, memberships).read_scopes(ALICE, ["club"])
 
 
 def _user_query() -> Any:

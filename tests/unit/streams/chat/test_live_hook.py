@@ -32,7 +32,7 @@ from headrace.queues.names import live_queue, live_queues
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
 from headrace.storage.memory import MemoryCache
-from headrace.streams.chat.live_hook import LiveHook
+from headrace.streams.chat.hook import LiveHook
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
 from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message, sender

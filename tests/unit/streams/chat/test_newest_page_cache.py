@@ -17,10 +17,11 @@ from headrace.core.times import FixedClock
 from headrace.storage.memory import MemoryCache, MemoryReader
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.history import History
-from headrace.streams.chat.newest_page_cache import NewestPageCache, NewestPageHook
+from headrace.streams.chat.hook import NewestPageHook
+from headrace.streams.chat.newest_page_cache import NewestPageCache
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
-from tests.worlds.history_world import ALICE, START, Rights, at, ids, row, stay
+from tests.worlds.history_world import ALICE, START, Rights, at, body, ids, row, stay
 
 BOB = Caller("bob", "Bob", ALICE.scopes, ALICE.expires_at)
 
@@ -54,7 +55,7 @@ class Room:
         return [self.read(query) for query in queries]
 
     def page(self, caller: Caller = ALICE, **request: Any) -> dict[str, Any]:
-        return self.pages.room_page(caller, "lobby", PageRequest(**request))
+        return body(self.pages.room(caller, "lobby", PageRequest(**request)))
 
     def store(self, second: float, message_id: str) -> None:
         new = row(second, message_id)
@@ -66,7 +67,7 @@ class Room:
 @pytest.mark.parametrize("limit", [1, 5, ROWS - 1, ROWS])
 def test_p10_a_page_from_the_cache_is_the_page_from_the_table_word_for_word(count: int, limit: int) -> None:
     room = Room(count)
-    expected = room.table_only.room_page(ALICE, "lobby", PageRequest(limit=limit))
+    expected = body(room.table_only.room(ALICE, "lobby", PageRequest(limit=limit)))
 
     missed, hit = room.page(limit=limit), room.page(limit=limit)
 
@@ -218,7 +219,7 @@ def test_p10_a_cache_that_was_slow_to_say_that_it_has_nothing_is_not_asked_to_ke
     pages = History(room, CursorSigner(b"k" * 32), "messages", room.clock, room.rights, newest)
     newest.find("lobby")
 
-    pages.room_page(ALICE, "lobby", PageRequest())
+    body(pages.room(ALICE, "lobby", PageRequest()))
 
     assert slow.calls == 1
 
@@ -234,7 +235,7 @@ def test_p12_a_member_whose_stay_covers_the_newest_page_gets_it_from_the_cache_a
 
     for intervals in ((stay(39.5),), (stay(50),), (stay(0, 55),), (stay(0, 50), stay(58)), (stay(70),)):
         room.rights.stays["lobby"] = intervals
-        assert room.page() == room.table_only.room_page(ALICE, "lobby", PageRequest())
+        assert room.page() == body(room.table_only.room(ALICE, "lobby", PageRequest()))
 
 
 def test_p12_a_removed_member_gets_nothing_newer_out_of_the_cache() -> None:
@@ -255,7 +256,7 @@ def test_p12_what_one_member_does_not_see_is_never_kept_as_the_newest_of_the_roo
     room.page()
     room.rights.stays["lobby"] = (stay(0),)
 
-    assert room.page() == room.table_only.room_page(ALICE, "lobby", PageRequest())
+    assert room.page() == body(room.table_only.room(ALICE, "lobby", PageRequest()))
 
 
 def test_writers_forget_each_room_once_in_one_round_trip_and_only_rooms_of_messages() -> None:

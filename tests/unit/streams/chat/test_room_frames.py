@@ -18,10 +18,10 @@ from headrace.live.connections import CONNECTION_SECONDS, Subscription
 from headrace.live.subscriber_hints import SOME, SubscriberHints
 from headrace.storage.memory import MemoryCache, MemoryReader
 from headrace.storage.ports import Table
-from headrace.streams.chat.access import Access, ReadScope
+from headrace.streams.chat.access import ReadScope, RoomAccess
+from headrace.streams.chat.frames import Subscriptions
 from headrace.streams.chat.history import History
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.chat.subscriptions import Subscriptions
 from tests.worlds.functions import routes_of
 from tests.worlds.room_world import GROUP, OPEN, Keepers
 from tests.worlds.room_world import caller as user
@@ -40,7 +40,7 @@ class Stage:
         self.cache = MemoryCache(self.keepers.clock)
         self.frames = self.environment(self.keepers.access)
 
-    def environment(self, access: Access) -> FrameRouter:
+    def environment(self, access: RoomAccess) -> FrameRouter:
         reader = MemoryReader(self.keepers.lanes.store.rows)
         history = History(reader, CursorSigner(b"k" * 32), TABLE.table, self.keepers.clock, access)
         audience = SubscriberHints(self.cache, self.connections)
@@ -188,14 +188,11 @@ def test_p12_a_removal_while_somebody_subscribes_leaves_no_subscription(stage: S
     stage.keepers.ok("alice", "PUT", "den/members/bob")
 
     class Raced:
-        def reach(self, caller: Caller, room_id: str) -> ReadScope:
-            found = stage.keepers.access.reach(caller, room_id)
+        def read_scope(self, caller: Caller, room_id: str) -> ReadScope:
+            found = stage.keepers.access.read_scope(caller, room_id)
             if not left:
                 left.append(stage.keepers.ok("alice", "DELETE", "den/members/bob"))
             return found
-
-        def check_write(self, caller: Caller, room_id: str) -> None:
-            """Not asked."""
 
     left: list[Any] = []
     stage.frames = stage.environment(Raced())
@@ -209,17 +206,14 @@ def test_a_rejoin_while_somebody_subscribes_counts_from_the_new_join(stage: Stag
     stage.keepers.ok("alice", "PUT", "den/members/bob")
 
     class Raced:
-        def reach(self, caller: Caller, room_id: str) -> ReadScope:
-            found = stage.keepers.access.reach(caller, room_id)
+        def read_scope(self, caller: Caller, room_id: str) -> ReadScope:
+            found = stage.keepers.access.read_scope(caller, room_id)
             if not again:
                 stage.keepers.clock.advance(1)
                 stage.keepers.ok("alice", "DELETE", "den/members/bob")
                 stage.keepers.clock.advance(1)
                 again.append(stage.keepers.ok("alice", "PUT", "den/members/bob")["joinedAt"])
             return found
-
-        def check_write(self, caller: Caller, room_id: str) -> None:
-            """Not asked."""
 
     again: list[str] = []
     stage.frames = stage.environment(Raced())

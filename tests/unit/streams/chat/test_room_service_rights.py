@@ -122,16 +122,15 @@ def test_only_who_may_read_a_room_now_sees_who_is_in_it(keepers: Keepers) -> Non
     assert keepers.ok("carol", "GET", "nowhere/members") == {"items": [], "next": None, "hasMore": False}
 
 
-def test_reach_and_writing_follow_membership_at_once(keepers: Keepers) -> None:
+def test_read_scopes_follow_memberships_at_once(keepers: Keepers) -> None:
     """P12."""
     keepers.ok("alice", "PUT", "kitchen", GROUP)
     joined = keepers.ok("alice", "PUT", "kitchen/members/bob")["joinedAt"]
-    assert keepers.access.reach(caller("bob"), "kitchen").intervals == (Interval(joined, None),)
-    keepers.access.check_write(caller("bob"), "kitchen")
+    assert keepers.access.read_scope(caller("bob"), "kitchen").intervals == (Interval(joined, None),)
     keepers.clock.advance(1)
 
     left = keepers.ok("alice", "DELETE", "kitchen/members/bob")["leftAt"]
 
-    reach = keepers.access.reach(caller("bob"), "kitchen")
-    assert (reach.intervals, reach.is_open) == ((Interval(joined, left),), False)
-    assert keepers.access.reach(caller("bob"), "nowhere").intervals is None
+    scope = keepers.access.read_scope(caller("bob"), "kitchen")
+    assert (scope.intervals, scope.is_open) == ((Interval(joined, left),), False)
+    assert keepers.access.read_scope(caller("bob"), "nowhere").intervals is None

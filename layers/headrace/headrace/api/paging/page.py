@@ -1,32 +1,17 @@
-"""Pages and items as clients see them. An item is encoded once, and stays text from then on: in the cache too."""
+"""Pages as clients see them. An item is encoded once, and stays text from then on: in the cache too."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-ITEM_FIELDS = ("roomId", "messageId", "timestamp", "userId", "username", "message", "messageType")
-
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
-
-
-def item_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The item that a row shows: what was said, and ``key``, its place in the room."""
-    item = {"key": row["timestampSk"]}
-    item.update((name, row[name]) for name in ITEM_FIELDS if name in row)
-    return item
-
-
-def encoded(row: Mapping[str, Any]) -> str:
-    """The item that a row shows, as JSON on one line."""
-    return _encode(item_of(row))
+encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """``items`` are JSON texts, newest first; ``next`` leads to older messages, ``previous`` to newer ones."""
+    """``items`` are JSON texts, newest first; ``next`` leads to older items, ``previous`` to newer ones."""
 
     items: Sequence[str]
     next: str | None
@@ -36,12 +21,7 @@ class Page:
     def text(self) -> str:
         """The page as one JSON object."""
         items, more = ",".join(self.items), "true" if self.has_more else "false"
-        return f'{{"items":[{items}],"next":{_encode(self.next)},"previous":{_encode(self.previous)},"hasMore":{more}}}'
-
-    def body(self) -> dict[str, Any]:
-        """The page as plain values."""
-        items = [json.loads(item) for item in self.items]
-        return {"items": items, "next": self.next, "previous": self.previous, "hasMore": self.has_more}
+        return f'{{"items":[{items}],"next":{encode(self.next)},"previous":{encode(self.previous)},"hasMore":{more}}}'
 
 
 def cut(items: Sequence[str], room: int) -> int:

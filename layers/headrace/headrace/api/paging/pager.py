@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner, Query
-from headrace.api.paging.page import ROWS, CachedPage, Page, cut, encoded
+from headrace.api.paging.page import ROWS, CachedPage, Page, cut, encode
 from headrace.api.paging.range_walk import ReadBudget, Sees, Span, ranges, read_page
 from headrace.api.paging.request import PageRequest
 from headrace.core import keys
@@ -26,8 +26,8 @@ Position = Sequence[str]
 class Pager:
     """Pages over ``spans`` of the partition that ``rows`` names.
 
-    ``position`` are the attributes that say where a row stands among them; the sort key is the first. ``shows`` is the
-    item of a row, as JSON.
+    ``position`` are the attributes that give a row's place among them; the sort key is the first. ``item_of`` makes the
+    item that clients see of a row.
     """
 
     reader: RangeReader
@@ -38,8 +38,8 @@ class Pager:
     position: tuple[str, ...]
     effort: ReadBudget
     now: int
+    item_of: Callable[[Mapping[str, Any]], Mapping[str, Any]]
     sees: Sees | None = None
-    shows: Callable[[Mapping[str, Any]], str] = encoded
 
     def page(self, request: PageRequest) -> Page:
         """The page that ``request`` asks for.
@@ -61,7 +61,7 @@ class Pager:
         said now.
         """
         found = self._found(None, True, ROWS + 1)
-        items = [self.shows(row) for row in found.items]
+        items = self._items(found.items)
         newest = None
         if len(items) > ROWS:
             last = self.spans[-1]
@@ -89,6 +89,9 @@ class Pager:
         older = self._sign(BEFORE, (_key(items[count - 1]),)) if has_more else None
         return Page(items[:count], older, self._sign(AFTER, (first,)), has_more)
 
+    def _items(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+        return [encode(self.item_of(row)) for row in rows]
+
     def _found(self, place: Position | None, newest_first: bool, limit: int) -> Rows:
         return read_page(self.reader, self._ranges(place, newest_first), limit, self.now, self.effort, self.sees)
 
@@ -109,7 +112,7 @@ class Pager:
         The way back is open wherever there are items; the way ahead only while there is more, except towards newer
         messages: those may still come, so ``previous`` always leads on from the newest one seen.
         """
-        items = list(encoded_items[: len(found.items)]) or [self.shows(row) for row in found.items]
+        items = list(encoded_items[: len(found.items)]) or self._items(found.items)
         count = cut(items, request.max_bytes)
         if count < len(items):
             items, found = items[:count], Rows(found.items[:count], found.items[count - 1])
@@ -129,9 +132,7 @@ class Pager:
         after = min(len(newer.items), request.limit // 2)
         before = min(len(older.items), request.limit - after)
         after = min(len(newer.items), request.limit - before)
-        down, up = (
-            [self.shows(row) for row in rows.items[:count]] for rows, count in ((older, before), (newer, after))
-        )
+        down, up = self._items(older.items[:before]), self._items(newer.items[:after])
         before, after = cut(down, request.max_bytes // 2), cut(up, request.max_bytes // 2)
         items = [*up[:after][::-1], *down[:before]]
         older_at = older.items[before - 1] if before < len(older.items) else older.more

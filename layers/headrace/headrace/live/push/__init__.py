@@ -1,1 +1,1 @@
-"""TODO package docstring."""
+"""Pushes frames to connections through API Gateway, over kept HTTP connections."""

@@ -1,6 +1,5 @@
-"""A courier over API Gateway's @connections. boto3's own call costs about 650 µs of CPU; this one a tenth of that.
-
-(``make bench-live`` prints both.)
+"""Pushes over API Gateway's @connections. A call of boto3 costs about 650 µs of CPU, this one a tenth
+(``make bench-live`` prints both).
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ class ApiGatewayPusher:
         self._connections = connections
 
     def deliver(self, sends: Sequence[Push], seconds: float) -> list[PushResult]:
-        # Most frames go to many: their hash is made once.
+        # Most frames go to many connections: each is hashed once.
         hashes = {id(frame): body_hash(frame) for send in sends for frame in send.frames}
         deliveries = [_Delivery(send, self._signer, hashes) for send in sends]
         self._connections.run([each for each in deliveries if each.left], seconds)
-        return [each.verdict for each in deliveries]
+        return [each.result for each in deliveries]
 
 
 class _Delivery:
-    """One send as an :class:`~headrace.live.push.connection_pool.HttpExchange`."""
+    """One push as an :class:`~headrace.live.push.connection_pool.HttpExchange`."""
 
     def __init__(self, send: Push, signer: Signer, hashes: dict[int, str]) -> None:
         self._send = send
@@ -43,7 +42,7 @@ class _Delivery:
         self._hashes = hashes
         self._at = 0
         self._tries = 0
-        self.verdict: PushResult = "late" if send.frames else "sent"
+        self.result: PushResult = "late" if send.frames else "sent"
 
     @property
     def left(self) -> bool:
@@ -58,11 +57,11 @@ class _Delivery:
             self._at, self._tries = self._at + 1, 0
             if self.left:
                 return 0.0
-            self.verdict = "sent"
+            self.result = "sent"
             return None
         self._tries += 1
         if status in AGAIN and self._tries < TRIES:
             return random.uniform(0.5, 1.0) * FIRST_PAUSE * float(2 ** (self._tries - 1))  # noqa: S311
-        # What was not answered in time (0) has had its time.
-        self.verdict = "gone" if status == GONE else "late" if status == 0 or status in AGAIN else "refused"
+        # 0: no answer in time, so it is not tried again.
+        self.result = "gone" if status == GONE else "late" if status == 0 or status in AGAIN else "refused"
         return None

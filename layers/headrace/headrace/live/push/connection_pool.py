@@ -1,7 +1,7 @@
 """Many small HTTP requests to one host at once: over kept connections, in one thread, for little CPU.
 
-General HTTP clients spend more on one such request than all the rest of a push costs: here an answer's status is all
-that matters. What frames an answer in another way than Content-Length costs its connection, and nothing else.
+General HTTP clients spend more on one such request than the rest of a push costs: here only the status of a response
+matters. Responses without Content-Length are handled by closing the connection.
 """
 
 from __future__ import annotations
@@ -19,22 +19,19 @@ from typing import Protocol
 from headrace.live.push.http_connection import HttpConnection, Target
 
 IDLE_SECONDS = 20.0
-"""How long a connection may rest and still be used. By the wall clock, which a freeze does not stop: what lies on the
-way may have forgotten it."""
+"""How long an idle connection may be used again. By the wall clock, which a freeze of the environment does not stop:
+a load balancer may have dropped it."""
 
 
 class HttpExchange(Protocol):
-    """Something that takes one or more requests, one after the other."""
+    """One or more requests, one after the other."""
 
     def request(self) -> bytes:
         """The next request, made when it is about to be sent; the same one until it is answered."""
         ...
 
     def answered(self, status: int) -> float | None:
-        """Take the status of the request, 0 if there was no answer in time.
-
-        The seconds until the next request, or ``None`` if there is none.
-        """
+        """Take the status, 0 if there was none in time; seconds until the next request, or ``None`` if it is done."""
         ...
 
 
@@ -46,7 +43,7 @@ class _Busy:
 
 @dataclass(slots=True)
 class _Work:
-    """What is left to do in one run."""
+    """The requests that are left in one run."""
 
     ready: deque[HttpExchange]
     later: list[tuple[float, int, HttpExchange]] = field(default_factory=list)
@@ -66,7 +63,7 @@ class ConnectionPool:
     """Up to ``most`` connections that are kept from one :meth:`run` to the next. Not for several threads.
 
     A request may take ``each`` seconds. Where only requests are left that are under way, each of them has ``patience``
-    seconds: the slowest must not hold up what comes next.
+    seconds: the slowest must not delay the next batch.
     """
 
     def __init__(self, target: Target, most: int = 32, each: float = 2.0, patience: float = 1.0) -> None:
@@ -103,49 +100,49 @@ class ConnectionPool:
         exchange = work.ready.popleft()
         request = exchange.request()
         try:
-            lane = self._lane()
+            connection = self._connection()
         except OSError:
             work.answered(exchange, 0)
             return
-        self._busy[lane] = _Busy(exchange, now)
+        self._busy[connection] = _Busy(exchange, now)
         try:
-            lane.send(request)
+            connection.send(request)
         except OSError:
-            self._lost(lane, work)
+            self._lost(connection, work)
         else:
-            self._watch(lane)
+            self._watch(connection)
 
-    def _lane(self) -> HttpConnection:
+    def _connection(self) -> HttpConnection:
         while self._idle:
-            lane, since = self._idle.pop()
+            connection, since = self._idle.pop()
             if 0 <= time.time() - since < IDLE_SECONDS:
-                return lane
-            self._drop(lane)
+                return connection
+            self._drop(connection)
         return HttpConnection(self._target)
 
-    def _step(self, lane: HttpConnection, work: _Work, readable: bool) -> None:
-        busy = self._busy.get(lane)
+    def _step(self, connection: HttpConnection, work: _Work, readable: bool) -> None:
+        busy = self._busy.get(connection)
         try:
-            status = lane.step(readable=readable)
+            status = connection.step(readable=readable)
         except OSError:
-            self._lost(lane, work)
+            self._lost(connection, work)
             return
         if status is None or busy is None:
-            self._watch(lane)
+            self._watch(connection)
             return
-        del self._busy[lane]
-        if lane.keeps:
-            self._idle.append((lane, time.time()))
+        del self._busy[connection]
+        if connection.keeps:
+            self._idle.append((connection, time.time()))
         else:
-            self._drop(lane)
+            self._drop(connection)
         work.answered(busy.exchange, status)
 
-    def _lost(self, lane: HttpConnection, work: _Work) -> None:
-        self._drop(lane)
-        busy = self._busy.pop(lane, None)
+    def _lost(self, connection: HttpConnection, work: _Work) -> None:
+        self._drop(connection)
+        busy = self._busy.pop(connection, None)
         if busy is None:
-            self._idle = [(each, since) for each, since in self._idle if each is not lane]
-        elif lane.used:
+            self._idle = [(each, since) for each, since in self._idle if each is not connection]
+        elif connection.used:
             # The other side may have ended it before the request came: that is no answer to the request.
             work.ready.appendleft(busy.exchange)
         else:
@@ -153,30 +150,30 @@ class ConnectionPool:
 
     def _give_up(self, work: _Work, began_before: float) -> None:
         while self._busy:
-            lane, busy = next(iter(self._busy.items()))
+            connection, busy = next(iter(self._busy.items()))
             if busy.began > began_before:
                 return
-            del self._busy[lane]
-            self._drop(lane)
+            del self._busy[connection]
+            self._drop(connection)
             work.answered(busy.exchange, 0)
 
-    def _watch(self, lane: HttpConnection) -> None:
-        known = self._known.get(lane)
+    def _watch(self, connection: HttpConnection) -> None:
+        known = self._known.get(connection)
         if known is None:
-            self._selector.register(lane.fileno(), lane.waits_for, lane)
-        elif known != lane.waits_for:
-            self._selector.modify(lane.fileno(), lane.waits_for, lane)
-        self._known[lane] = lane.waits_for
+            self._selector.register(connection.fileno(), connection.waits_for, connection)
+        elif known != connection.waits_for:
+            self._selector.modify(connection.fileno(), connection.waits_for, connection)
+        self._known[connection] = connection.waits_for
 
-    def _drop(self, lane: HttpConnection) -> None:
-        if self._known.pop(lane, None) is not None:
-            self._selector.unregister(lane.fileno())
-        lane.close()
+    def _drop(self, connection: HttpConnection) -> None:
+        if self._known.pop(connection, None) is not None:
+            self._selector.unregister(connection.fileno())
+        connection.close()
 
     def close(self) -> None:
-        """Let all connections go."""
-        for lane in [*self._busy, *(lane for lane, _ in self._idle)]:
-            self._drop(lane)
+        """Close all connections."""
+        for connection in [*self._busy, *(connection for connection, _ in self._idle)]:
+            self._drop(connection)
         self._busy.clear()
         self._idle.clear()
         self._selector.close()

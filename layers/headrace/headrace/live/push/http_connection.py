@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 HEAD_LIMIT = 64 * 1024
 CHUNK = 64 * 1024
 ADDRESS_SECONDS = 30.0
-"""How long a host's address is used without asking again."""
+"""How long a host's addresses are used until they are resolved again."""
 
 
 class Target:
@@ -68,7 +68,7 @@ class HttpConnection:
         self._in = bytearray()
         self.waits_for = EVENT_WRITE
         self.used = False
-        """Whether it has carried an answer before: then its end may be news from before the request."""
+        """Whether it has carried a response before: then the other side may have closed it before the request."""
         self.keeps = True
         """Whether it can carry another request."""
 
@@ -77,7 +77,7 @@ class HttpConnection:
         return self._socket.fileno()
 
     def send(self, request: bytes) -> None:
-        """Put ``request`` on its way, as far as the socket takes it.
+        """Send ``request``, as far as the socket takes it.
 
         Raises:
             OSError: the connection is gone.
@@ -150,7 +150,7 @@ class HttpConnection:
         return status
 
     def close(self) -> None:
-        """Let the socket go."""
+        """Close the socket."""
         self._socket.close()
 
 

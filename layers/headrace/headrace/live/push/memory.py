@@ -1,4 +1,4 @@
-"""A courier in memory, for tests."""
+"""Pushes in memory, for tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace.live.push.port import Push, PushResult
 
 
 class MemoryPusher:
-    """Keeps what was ``sent`` by connection; ``verdicts`` says who does not get it, and why."""
+    """Keeps the frames ``sent`` by connection; ``verdicts`` are the results of those that are not sent."""
 
     def __init__(self) -> None:
         self.sent: dict[str, list[bytes]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""What a courier promises."""
+"""The port of pushes to connections."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 PushResult = Literal["sent", "gone", "late", "refused"]
-"""``gone``: the connection is closed for good. ``late``: not taken in time, or asked to wait too often; it may have
-come. ``refused``: anything else; the same frame would be refused again."""
+"""``gone``: the connection is closed for good. ``late``: not taken in time, or throttled too often; it may have
+been delivered. ``refused``: anything else; the same frame would be refused again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class ConnectionPusher(Protocol):
     """Sends frames to connections."""
 
     def deliver(self, sends: Sequence[Push], seconds: float) -> list[PushResult]:
-        """One verdict per send, in order, within about ``seconds``. No connection holds up another. Never raises.
+        """One result per push, in order, within about ``seconds``. No connection delays another. Never raises.
 
-        A frame may come twice; its connection gets no further frame of the send once one did not go through.
+        A frame may be delivered twice; after one that failed, the connection gets no further frame of the push.
         """
         ...

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -11,6 +10,7 @@ from botocore.exceptions import ClientError
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.queues.ports import MESSAGE_BYTES, RetryRecord, VisibilityChange, message_bytes, to_text
 from headrace.runtime.aws import AWS_ERRORS, client, error_code
+from headrace.runtime.parallel import Parallel
 
 BATCH_ENTRIES = 10
 PARALLEL = 4
@@ -25,7 +25,7 @@ class SqsRetryLane:
         self._url = url
         self._make_client = make_client
         self._client: Any = None
-        self._pool: ThreadPoolExecutor | None = None
+        self._parallel = Parallel(PARALLEL, "retry-lane")
 
     def send(self, records: Sequence[RetryRecord]) -> list[RetryLaneUnavailable | None]:
         outcomes: list[RetryLaneUnavailable | None] = [None] * len(records)
@@ -43,15 +43,9 @@ class SqsRetryLane:
         self._at_once(self._postpone_batch, _slices(entries))
 
     def _at_once(self, call: Callable[[list[Entry]], Any], groups: list[list[Entry]]) -> list[Any]:
-        if not groups:
-            return []
-        if self._client is None:
+        if groups and self._client is None:
             self._client = self._make_client()
-        if len(groups) == 1:
-            return [call(groups[0])]
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(PARALLEL, "retry-lane")
-        return list(self._pool.map(call, groups))
+        return self._parallel.map(call, groups)
 
     def _send_batch(self, entries: list[Entry], silent: list[RetryLaneUnavailable]) -> dict[int, RetryLaneUnavailable]:
         if silent:

@@ -1,1 +1,1 @@
-"""TODO package docstring."""
+"""The stream ``ads``: clicks on ads, their history and their counts."""

@@ -19,7 +19,6 @@ from headrace.runtime.secrets import ManagedSecrets, Secrets
 from headrace.runtime.settings import AddressSettings
 
 HASH_BYTES = 12
-HASH_LENGTH = 16
 COOLDOWN_SECONDS = 10.0
 """How long the key is not requested after it could not be read."""
 

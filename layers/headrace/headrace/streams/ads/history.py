@@ -6,7 +6,6 @@ the table by some milliseconds.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,15 +23,13 @@ from headrace.streams.ads.keys import shown_key, start_key
 from headrace.streams.ads.stream import AD_INDEX, USER_INDEX
 
 ITEM_FIELDS = ("adId", "userId", "adType")
-EFFORT = ReadBudget(reads=64, rows=1000)
+BUDGET = ReadBudget(reads=64, rows=1000)
 """Reads that a page may spend on expired rows which are not deleted yet; ``has_more`` is exact unless it needs more."""
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
-
-def encoded(row: Mapping[str, Any]) -> str:
-    """The item that a row shows, as JSON on one line; the hash of the address is in no item."""
-    return _encode({**shown_key(row), **{name: row[name] for name in ITEM_FIELDS}})
+def item_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The item that clients see of a row; the hash of the address is in no item."""
+    return {**shown_key(row), **{name: row[name] for name in ITEM_FIELDS}}
 
 
 class ClickHistory:
@@ -68,5 +65,5 @@ class ClickHistory:
         spans = spans_of(None, request.start, request.end)
         reader = MergedReader(self._reader, index.partitions, start_key)
         now = self._clock.now() // times.SECOND
-        paging = Pager(reader, self._cursors, query, rows, spans, (index.sort_key,), EFFORT, now, shows=encoded)
-        return paging.page(request)
+        pager = Pager(reader, self._cursors, query, rows, spans, (index.sort_key,), BUDGET, now, item_of)
+        return pager.page(request)

@@ -1,7 +1,7 @@
-"""Builds and parses the keys of ad clicks; what ``headrace/core/keys.py`` says of keys holds here too.
+"""Builds and parses the keys of ad clicks, by the rules of ``headrace/core/keys.py``.
 
-A click's row is found by its id and its sender alone. So a click that comes again with another time, ad or user is
-still that click: the first that is stored stays.
+The key of a row is only the id and the sender of its click. So a repeated click with another time, ad or user is the
+same click: the row that was stored first stays.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from headrace.core.keys import SEPARATOR, derived_id, parse_timestamp_sk
 
 DERIVED_ID_LENGTH = 20
 NO_PART = "-"
-"""Stands for the id or sender in a position that is no click's own: a table's key may not be empty."""
+"""The id or sender of a position between clicks: a table's key may not be empty."""
 
 
 def derived_click_id(ad_id: str, user_id: str, ad_type: str, clicked_at: str) -> str:
-    """The id of a click that brings none: the same for the same ad, user, type and time. 100 bits."""
+    """The id of a click without one: the same for the same ad, user, type and time. 100 bits."""
     return derived_id("click", ad_id, user_id, ad_type, clicked_at)[:DERIVED_ID_LENGTH]
 
 
 def event_id(click_id: str, sender_tag: str) -> str:
-    """One text for the whole key of a click: its queue and its shards hang on it."""
+    """The whole key of a click as one text, which chooses its queue and its shards."""
     return f"{click_id}#{sender_tag}"
 
 
@@ -32,10 +32,6 @@ def start_key(position: str) -> Mapping[str, str]:
 
 
 def shown_key(row: Mapping[str, str]) -> dict[str, str]:
-    """The time and id that stand in a row's ``timestampSk``, as clients are told them.
-
-    Raises:
-        ValueError: not such a row.
-    """
+    """The key, id and time of a row as clients see them."""
     parts = parse_timestamp_sk(row["timestampSk"])
     return {"key": row["timestampSk"], "clickId": parts.message_id, "clickedAt": parts.timestamp}

@@ -1,4 +1,4 @@
-"""Questions about ad clicks: of an ad, of a user, per step of a window, and which ads have the most."""
+"""The routes of ad clicks: of an ad, of a user, per step of a window, and the ads with the most."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class TopAnswer(Answer, TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class AdsServices:
-    """What the routes ask: pages come from ``history``, counts from ``analytics``."""
+    """The services of the routes: pages come from ``history``, counts from ``analytics``."""
 
     history: ClickHistory
     analytics: Analytics

@@ -20,8 +20,7 @@ from headrace.streams.ads.keys import derived_click_id, event_id
 
 ID_FIELD = "clickId"
 ONCE_DAYS = 7
-"""A click's id counts once for at least so long: its row is kept for that, whatever the retention says."""
-
+"""A click's id counts once for at least so long: its row is kept for that even with a shorter retention."""
 AD_ID_FORM = f"{keys.ID_FORM}, without spaces"
 AD_TYPE_FORM = "1 to 32 letters, digits, '.', '_' or '-'"
 ADDRESS_FORM = "an IPv4 or IPv6 address; only with the scope events:write"
@@ -133,7 +132,7 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
 
 
 def _user_id(click: IncomingClick, sender: SenderContext) -> str:
-    """Who clicked: a trusted producer says it, anybody else is it."""
+    """Who clicked: a trusted producer names the user, every other sender is the user."""
     if sender.trusted and click.user_id is None:
         detail = FieldError("userId", "is missing", None, f"{keys.ID_FORM}: who clicked")
         raise InvalidEvent("userId is missing", details=[detail])
@@ -141,7 +140,7 @@ def _user_id(click: IncomingClick, sender: SenderContext) -> str:
 
 
 def _address_hash(click: IncomingClick, sender: SenderContext) -> str | None:
-    """The hash of where the click came from: a producer's own address says nothing of that."""
+    """The hash of the client's address: the connection's, or from a trusted producer the one in the event."""
     if click.address is not None and not sender.trusted:
         detail = FieldError("address", "is not the client's to say", None, ADDRESS_FORM)
         raise InvalidEvent("address is not the client's to say", details=[detail])

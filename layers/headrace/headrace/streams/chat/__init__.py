@@ -1,1 +1,1 @@
-"""TODO package docstring."""
+"""The stream ``chat``: messages in rooms, memberships, history, conversations and live subscriptions."""

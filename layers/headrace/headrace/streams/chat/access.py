@@ -1,19 +1,16 @@
-"""Who may read and write a room: the one place that decides it from rooms, memberships and the caller's token."""
+"""Who may read a room: the one place that decides it from rooms, memberships and the caller's token."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, StoreUnavailable, echo
 from headrace.core.intervals import Interval
 from headrace.core.times import MINUTE, micros_of
 from headrace.streams.chat.memberships import Memberships
 from headrace.streams.chat.rooms import OPEN, Rooms
-
-__all__ = ["Access", "Interval", "ReadScope", "RoomAccess", "not_in_room", "was_said_outside"]
 
 CLOCK_TOLERANCE = 5 * MINUTE
 """How far a client's clock may be off, in both directions."""
@@ -21,7 +18,7 @@ CLOCK_TOLERANCE = 5 * MINUTE
 
 @dataclass(frozen=True, slots=True)
 class ReadScope:
-    """How much of a room a caller may read: what was said in ``intervals`` (oldest first, never overlapping).
+    """Which messages of a room a caller may read: those within ``intervals``, oldest first, never overlapping.
 
     ``None`` is the whole room.
     """
@@ -30,48 +27,26 @@ class ReadScope:
 
     @property
     def is_open(self) -> bool:
-        """Whether what is said now is within reach."""
+        """Whether new messages may be read."""
         return self.intervals is None or (bool(self.intervals) and self.intervals[-1].left_at is None)
 
 
-class Access(Protocol):
-    """Decides by what is in force now: a leave or removal that was answered is seen by the next question."""
-
-    def reach(self, caller: Caller, room_id: str) -> ReadScope:
-        """How much of the room ``caller`` may read; an unknown room reads as open and empty. Checks no scope.
-
-        Raises:
-            Forbidden: a ``members`` room that the caller was never in.
-            StoreUnavailable: it cannot be told right now.
-        """
-        ...
-
-    def reaches(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, ReadScope | None]:
-        """:meth:`reach` for several rooms, asked together; ``None`` where that is forbidden.
-
-        Raises:
-            StoreUnavailable: it cannot be told of every room right now.
-        """
-        ...
-
-    def check_write(self, caller: Caller, room_id: str) -> None:
-        """Pass if ``caller`` may write to the room now; events:write may write anywhere. Checks no scope.
-
-        Raises:
-            Forbidden: a ``members`` room that the caller is not in.
-            StoreUnavailable: it cannot be told right now.
-        """
-        ...
-
-
 class RoomAccess:
-    """:class:`Access` by rooms and memberships: an open room is remembered, a membership is read every time."""
+    """Decides by the current state: memberships are read every time, so an answered leave or removal counts at once.
+
+    It checks no scope of the token. Every method may raise StoreUnavailable.
+    """
 
     def __init__(self, rooms: Rooms, memberships: Memberships) -> None:
         self._rooms = rooms
         self._memberships = memberships
 
-    def reach(self, caller: Caller, room_id: str) -> ReadScope:
+    def read_scope(self, caller: Caller, room_id: str) -> ReadScope:
+        """How much of the room ``caller`` may read; an unknown room reads as open and empty.
+
+        Raises:
+            Forbidden: a ``members`` room that the caller was never in.
+        """
         room = self._rooms.get(room_id)
         if room is None or room.kind == OPEN:
             return ReadScope(None)
@@ -80,43 +55,34 @@ class RoomAccess:
             raise not_in_room(room_id)
         return ReadScope(intervals)
 
-    def reaches(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, ReadScope | None]:
-        """How much of each room ``caller`` may read."""
+    def read_scopes(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, ReadScope | None]:
+        """:meth:`read_scope` of several rooms, read together; ``None`` where that is forbidden."""
         rooms = self._rooms.get_many(room_ids)
         closed = [room_id for room_id, room in rooms.items() if room is not None and room.kind != OPEN]
-        stays = self._memberships.get_many([(caller.subject, room_id) for room_id in closed])
-        if len(rooms) < len(set(room_ids)) or len(stays) < len(closed):
+        memberships = self._memberships.get_many([(caller.subject, room_id) for room_id in closed])
+        if len(rooms) < len(set(room_ids)) or len(memberships) < len(closed):
             raise StoreUnavailable("rooms cannot be reached right now; try again shortly")
         found: dict[str, ReadScope | None] = dict.fromkeys(rooms, ReadScope(None))
         for room_id in closed:
-            intervals = stays[caller.subject, room_id].intervals
+            intervals = memberships[caller.subject, room_id].intervals
             found[room_id] = ReadScope(intervals) if intervals else None
         return found
 
-    def check_write(self, caller: Caller, room_id: str) -> None:
-        if caller.has(EVENTS_WRITE):
-            return
-        room = self._rooms.get(room_id)
-        if room is None or room.kind == OPEN:
-            return
-        if not self._memberships.get(caller.subject, room_id).is_open:
-            raise not_in_room(room_id)
-
 
 def not_in_room(room_id: str) -> Forbidden:
-    """The refusal of whoever is not in a ``members`` room."""
+    """The refusal of a caller who is not in a ``members`` room."""
     detail = FieldError("roomId", "is a room that you are not in", echo(room_id), "a room that you are a member of")
     return Forbidden("you are not in this room", details=[detail])
 
 
-def was_said_outside(stays: Sequence[Interval], timestamp: str) -> bool:
-    """Whether ``timestamp`` is in none of the ``stays``, give or take ``CLOCK_TOLERANCE``.
+def is_outside(intervals: Sequence[Interval], timestamp: str) -> bool:
+    """Whether ``timestamp`` is in none of the ``intervals``, give or take ``CLOCK_TOLERANCE``.
 
-    Without this a new member could put words into what was said before they came.
+    It keeps new members from writing messages that are dated before their join.
     """
-    said = micros_of(timestamp)
+    at = micros_of(timestamp)
     return not any(
-        micros_of(stay.joined_at) <= said + CLOCK_TOLERANCE
-        and (stay.left_at is None or said - CLOCK_TOLERANCE < micros_of(stay.left_at))
-        for stay in reversed(stays)
+        micros_of(interval.joined_at) <= at + CLOCK_TOLERANCE
+        and (interval.left_at is None or at - CLOCK_TOLERANCE < micros_of(interval.left_at))
+        for interval in reversed(intervals)
     )

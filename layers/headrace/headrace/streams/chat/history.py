@@ -1,8 +1,8 @@
 """History: pages of a room's messages, and of a user's, newest first, in (time, id) order.
 
-A page says ``items``, ``next``, ``previous`` and ``hasMore``. ``next`` goes into ``before`` and leads to older
-messages, ``previous`` into ``after`` and leads to newer ones. ``hasMore`` speaks of the direction that was walked (of
-both, around a message). Fewer items than ``limit`` does not mean the end; ``hasMore`` does.
+A page has ``items``, ``next``, ``previous`` and ``hasMore``. ``next`` goes into ``before`` and leads to older
+messages, ``previous`` into ``after`` and leads to newer ones. ``hasMore`` is about the direction of the request (about
+both, around a message). A page with fewer items than ``limit`` is not the end; only ``hasMore`` says so.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from headrace.api.paging.request import PageRequest
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
-from headrace.streams.chat.access import Access, ReadScope
+from headrace.streams.chat.access import ReadScope, RoomAccess
 from headrace.streams.chat.newest_page_cache import NewestPageCache
+from headrace.streams.chat.stream import item_of
 
-ROOM_EFFORT = ReadBudget(reads=64, rows=4000)
+ROOM_BUDGET = ReadBudget(reads=64, rows=4000)
 """Reads that a page may spend on expired rows which are not deleted yet. All but the first few pass over 1 MB each, so
 ``hasMore`` is exact unless there are some 60 MB of them in a row."""
-USER_EFFORT = ReadBudget(reads=6, rows=500)
+USER_BUDGET = ReadBudget(reads=6, rows=500)
 ROOMS_PER_PAGE = 50
-"""Rooms whose reach one page of somebody else's words may ask for."""
+"""Rooms whose read scope one page of another user's messages may read."""
 
 
 class History:
@@ -42,7 +43,7 @@ class History:
         cursors: CursorSigner,
         table: str,
         clock: times.Clock,
-        access: Access,
+        access: RoomAccess,
         newest: NewestPageCache | None = None,
     ) -> None:
         self._reader = reader
@@ -52,16 +53,8 @@ class History:
         self._access = access
         self._newest = newest
 
-    def room_page(self, caller: Caller, room_id: str, request: PageRequest) -> dict[str, Any]:
-        """:meth:`room` as plain values."""
-        return self.room(caller, room_id, request).body()
-
-    def user_page(self, caller: Caller, user_id: str, request: PageRequest) -> dict[str, Any]:
-        """:meth:`user` as plain values."""
-        return self.user(caller, user_id, request).body()
-
     def room(self, caller: Caller, room_id: str, request: PageRequest) -> Page:
-        """A page of one room, as far as the caller's intervals reach.
+        """A page of one room, within the caller's intervals.
 
         What was stored before the read began is in it, since the read is consistent; but the newest page may come from
         the cache, and be 2 s old. ``has_more`` is exact.
@@ -70,27 +63,26 @@ class History:
             Forbidden: the caller may not read; InvalidRequest; StoreUnavailable.
         """
         now = self._clock.now()
-        reach = self._access.reach(caller, room_id)
+        scope = self._access.read_scope(caller, room_id)
         query = Query("room", room_id, caller.subject, request.start, request.end)
         rows = RangeQuery(self._table, "roomId", room_id, "timestampSk", consistent=True)
-        spans = spans_of(reach.intervals, request.start, request.end)
-        paging = Pager(
-            self._reader, self._cursors, query, rows, spans, ("timestampSk",), ROOM_EFFORT, now // times.SECOND
-        )
+        spans = spans_of(scope.intervals, request.start, request.end)
+        seconds = now // times.SECOND
+        pager = Pager(self._reader, self._cursors, query, rows, spans, ("timestampSk",), ROOM_BUDGET, seconds, item_of)
         if self._newest is None or not request.is_newest or request.limit > ROWS:
-            return paging.page(request)
+            return pager.page(request)
         kept, is_wanted = self._newest.find(room_id)
-        if kept is not None and (page := paging.kept(kept, request)) is not None:
+        if kept is not None and (page := pager.kept(kept, request)) is not None:
             return page
         if not is_wanted:
-            return paging.page(request)
-        page, newest = paging.newest(request)
+            return pager.page(request)
+        page, newest = pager.newest(request)
         if newest is not None:
             self._newest.keep(room_id, newest, now)
         return page
 
     def user(self, caller: Caller, user_id: str, request: PageRequest) -> Page:
-        """A page of what one user said, in all rooms: all of it for that user, for others what they may read now.
+        """A page of one user's messages in all rooms: all of them for that user, for others those that they may read.
 
         The work is bounded: ``has_more`` is also true when the page stopped early. The index may lag by some ms.
 
@@ -101,43 +93,38 @@ class History:
         query = Query("user", user_id, caller.subject, request.start, request.end)
         rows = RangeQuery(self._table, "userId", user_id, "timestampSk", index="UserIndex")
         spans = spans_of(None, request.start, request.end)
-        sight = None if user_id == caller.subject else _RoomAccessFilter(self._reader, self._access, caller)
-        reader, sees = (sight, sight.sees) if sight is not None else (self._reader, None)
+        visible = None if user_id == caller.subject else _RoomAccessFilter(self._reader, self._access, caller)
+        reader, sees = (visible, visible.sees) if visible is not None else (self._reader, None)
         position, seconds = ("timestampSk", "roomId"), now // times.SECOND
-        paging = Pager(reader, self._cursors, query, rows, spans, position, USER_EFFORT, seconds, sees)
-        return paging.page(request)
+        pager = Pager(reader, self._cursors, query, rows, spans, position, USER_BUDGET, seconds, item_of, sees)
+        return pager.page(request)
 
 
 class _RoomAccessFilter:
-    """Reads rows of somebody else's words, and tells which of them ``caller`` may see.
+    """Reads rows of another user, and decides which of them ``caller`` may see; reads the scope of each room once."""
 
-    Each room is asked for once, all those of one read together.
-    """
-
-    def __init__(self, reader: RangeReader, access: Access, caller: Caller) -> None:
+    def __init__(self, reader: RangeReader, access: RoomAccess, caller: Caller) -> None:
         self._reader = reader
         self._access = access
         self._caller = caller
-        self._reaches: dict[str, ReadScope | None] = {}
+        self._scopes: dict[str, ReadScope | None] = {}
 
     def read(self, query: RangeQuery) -> Rows:
-        """Rows, whose rooms have been asked for."""
         return self.read_many([query])[0]
 
     def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
-        """The same for several ranges."""
         answers = self._reader.read_many(queries)
         rooms = dict.fromkeys(row["roomId"] for rows in answers for row in rows.items)
-        unknown = [room_id for room_id in rooms if room_id not in self._reaches]
-        if asked := unknown[: ROOMS_PER_PAGE - len(self._reaches)]:
-            self._reaches |= self._access.reaches(self._caller, asked)
+        unknown = [room_id for room_id in rooms if room_id not in self._scopes]
+        if asked := unknown[: ROOMS_PER_PAGE - len(self._scopes)]:
+            self._scopes |= self._access.read_scopes(self._caller, asked)
         return answers
 
     def sees(self, row: Mapping[str, Any]) -> bool | None:
-        """Whether the row may be shown; ``None`` where its room could not be asked for any more."""
-        if row["roomId"] not in self._reaches:
+        """Whether the row may be shown; ``None`` beyond ``ROOMS_PER_PAGE`` rooms."""
+        if row["roomId"] not in self._scopes:
             return None
-        reach = self._reaches[row["roomId"]]
-        if reach is None or reach.intervals is None:
-            return reach is not None
-        return any(interval.covers(row["timestamp"]) for interval in reach.intervals)
+        scope = self._scopes[row["roomId"]]
+        if scope is None or scope.intervals is None:
+            return scope is not None
+        return any(interval.covers(row["timestamp"]) for interval in scope.intervals)

@@ -1,4 +1,4 @@
-"""What a room's history tells of comings and goings: JOIN and LEAVE messages, published like any message."""
+"""JOIN and LEAVE messages in a room's history, published like any message."""
 
 from __future__ import annotations
 
@@ -14,28 +14,27 @@ from headrace.streams.chat.stream import CHAT
 
 REPEAT = 5 * times.MINUTE
 """How long a repeated request publishes its message once more: the first try may have ended between the two writes."""
-
 _NEVER = 253_402_300_799
-_TELLER = Caller("#memberships", "memberships", frozenset({EVENTS_WRITE}), _NEVER)
-"""Who sends them: no token has this subject, so nobody writes over them, and a repeated one is the same row."""
+_SENDER = Caller("#memberships", "memberships", frozenset({EVENTS_WRITE}), _NEVER)
+"""Their sender: no token has this subject, so no client overwrites them, and a repeated one is the same row."""
 
 
 class JoinMessages:
-    """Tells of joins and leaves through ``acceptor``."""
+    """Publishes joins and leaves through ``acceptor``."""
 
     def __init__(self, acceptor: Acceptor, clock: Clock) -> None:
         self._acceptor = acceptor
         self._clock = clock
 
-    def tell(
+    def publish(
         self, membership: Membership, kind: EventKind, timestamp: str, correlation_id: str, meter: Meter, *, old: bool
     ) -> None:
         """Publish the message of the join or leave at ``timestamp``, unless it is over ``REPEAT`` ago and not ``old``.
 
-        Time and id are those of the join or leave, so that telling it twice is one message.
+        Time and id are those of the join or leave, so that two publications are one message.
 
         Raises:
-            Unavailable: neither lane took it; the membership is in force, and the same request heals the history.
+            Unavailable: neither lane took it. The membership is in force; repeating the request adds the message.
         """
         event_id = membership.event_at(kind, timestamp)
         if event_id is None or (not old and times.micros_of(timestamp) < self._clock.now() - REPEAT):
@@ -49,7 +48,7 @@ class JoinMessages:
             "userId": membership.user_id,
             "username": shown_name(membership),
         }
-        (result,) = self._acceptor.accept(CHAT, _TELLER, [message], correlation_id, meter)
+        (result,) = self._acceptor.accept(CHAT, _SENDER, [message], correlation_id, meter)
         if isinstance(result.error, Unavailable):
             raise result.error
         if result.error is not None:
@@ -57,7 +56,7 @@ class JoinMessages:
 
 
 def shown_name(membership: Membership) -> str:
-    """The name that others see: the user's own, as far as it is known and can be a name in a message."""
+    """The name that others see: the user's name if it is known and allowed in a message, else the id."""
     try:
         return normalize_id(membership.username or membership.user_id)
     except ValueError:

@@ -23,19 +23,18 @@ Pair = tuple[str, str]
 
 OWNER: Role = "owner"
 MEMBER: Role = "member"
-
 EVENT_ID_LIMIT = 64
 JOINS_LIMIT = 1000
 LEAVES_LIMIT = 2000
 """Members of one set. With 27 characters of time and at most 64 of id, both sets full have 276,000 bytes, of the 400 KB
-that an item may have. There is room for more leaves than joins, so that whoever could join can also leave."""
+that an item may have. There is room for more leaves than joins, so that a user who could join can also leave."""
 
 
 def fold(joins: Iterable[str], leaves: Iterable[str]) -> tuple[Interval, ...]:
-    """The intervals that events of the form ``time#eventId`` come to, oldest first; they never overlap.
+    """The intervals that result from events of the form ``time#eventId``, oldest first; they never overlap.
 
     Events count in the order of their times. A join while in the room adds nothing, nor does a leave while outside.
-    At the same microsecond joins count before leaves, so that a leave is never lost; a stay of no length is none.
+    At the same microsecond joins count before leaves, so that a leave is never lost; empty intervals are left out.
     """
     events = sorted(
         [(parse_membership_event(join)[0], 0) for join in joins]
@@ -57,7 +56,7 @@ def fold(joins: Iterable[str], leaves: Iterable[str]) -> tuple[Interval, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """What is known of one user in one room; without events the user was never there.
+    """The events of one user in one room; without any the user was never there.
 
     ``read_to`` is the position up to which the user has read, as :func:`headrace.core.keys.parse_read_mark` gives it.
     """
@@ -87,7 +86,7 @@ class Membership:
         return min((event_id for at, event_id in found if at == timestamp), default=None)
 
     def next_time(self, now: int) -> int:
-        """``now``, or one microsecond after the last event that is known, if that is later.
+        """``now``, or one microsecond after the last event, if that is later.
 
         Clocks of two environments may differ: without this a leave could come before the join that it answers.
         """
@@ -97,10 +96,7 @@ class Membership:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One join or leave to add, as ONE UpdateItem. ``role`` and ``username`` of ``None`` leave what is there.
-
-    A leave takes the role away.
-    """
+    """One join or leave to add. ``None`` leaves ``role`` and ``username`` as they are; a leave removes the role."""
 
     user_id: str
     room_id: str
@@ -111,25 +107,18 @@ class Change:
 
 
 class Memberships(Protocol):
-    """Keeps memberships. What was answered is seen by every later question.
-
-    Every method may raise :class:`~headrace.core.errors.StoreUnavailable`.
-    """
+    """Stores memberships; every read sees all earlier changes. Every method may raise StoreUnavailable."""
 
     def get(self, user_id: str, room_id: str) -> Membership:
-        """What is known of one user in one room."""
+        """The membership of one user in one room."""
         ...
 
     def get_many(self, pairs: Sequence[Pair]) -> dict[Pair, Membership]:
-        """The same for several (user, room); what could not be read now is left out."""
+        """Several memberships; those that could not be read now are left out."""
         ...
 
     def add(self, change: Change) -> Membership:
-        """Add a join or leave; the membership with it. Adding the same again changes nothing.
-
-        Raises:
-            Conflict: the set is full (``JOINS_LIMIT``, ``LEAVES_LIMIT``).
-        """
+        """Add a join or leave, once; the membership with it. Raises Conflict if the set is full (``JOINS_LIMIT``)."""
         ...
 
     def set_role(self, user_id: str, room_id: str, role: Role) -> Membership:
@@ -137,22 +126,19 @@ class Memberships(Protocol):
         ...
 
     def users_of(self, room_id: str, after: str | None, limit: int) -> tuple[list[str], bool]:
-        """Up to ``limit`` users who are or were in the room, in order of their ids, and whether there are more.
-
-        The index may not have heard yet of a user who joined for the first time a moment ago.
-        """
+        """Up to ``limit`` users who are or were in the room, by id, and whether there are more; read from an index."""
         ...
 
     def rooms_of(self, user_id: str, limit: int) -> tuple[list[Membership], bool]:
-        """Up to ``limit`` memberships of a user in order of their rooms' ids, and whether there are more."""
+        """Up to ``limit`` memberships of a user by room id, and whether there are more."""
         ...
 
     def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
-        """Move the read mark of a membership that there is to ``position``; whether that was forward."""
+        """Move the read mark of an existing membership forward to ``position``; whether it moved."""
         ...
 
 
 def full(change: Change) -> Conflict:
-    """The refusal of one more join or leave."""
+    """The refusal of another join or leave."""
     detail = FieldError("userId", "has come and gone too often", change.user_id, f"{JOINS_LIMIT} joins of one room")
     return Conflict("this user has joined or left this room too often", details=[detail])

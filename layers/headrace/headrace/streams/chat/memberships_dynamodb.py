@@ -77,7 +77,7 @@ class DynamoMemberships:
         return found[:limit], len(found) > limit
 
     def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
-        """Move the read mark. No other attribute is named, so that a policy can allow just this."""
+        # No other attribute is named, so that a policy can allow just this.
         condition = "attribute_exists(userId) AND (attribute_not_exists(readTo) OR readTo < :position)"
         key = _key(user_id, room_id)
         return self._table.update_if(condition, key, "SET readTo = :position", {":position": position})

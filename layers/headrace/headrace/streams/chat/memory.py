@@ -7,16 +7,7 @@ from dataclasses import replace
 
 from headrace.core.errors import StoreUnavailable
 from headrace.streams.chat.activity import ActiveRoom
-from headrace.streams.chat.memberships import (
-    JOINS_LIMIT,
-    LEAVES_LIMIT,
-    MEMBER,
-    Change,
-    Membership,
-    Pair,
-    Role,
-    full,
-)
+from headrace.streams.chat.memberships import JOINS_LIMIT, LEAVES_LIMIT, MEMBER, Change, Membership, Pair, Role, full
 from headrace.streams.chat.rooms import DIRECT_SEATS, Room
 
 
@@ -30,29 +21,29 @@ class MemoryRooms:
         self.reads = 0
 
     def get(self, room_id: str) -> Room | None:
-        self._asked()
+        self._call()
         return self.rows.get(room_id)
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
-        self._asked()
+        self._call()
         return {room_id: self.rows.get(room_id) for room_id in room_ids}
 
     def create(self, room: Room) -> Room:
-        self._asked()
+        self._call()
         return self.rows.setdefault(room.room_id, room)
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
-        self._asked()
+        self._call()
         seats = self.seats.setdefault(room_id, set())
         if user_id not in seats and len(seats) >= DIRECT_SEATS:
             return False
         seats.add(user_id)
         return True
 
-    def _asked(self) -> None:
+    def _call(self) -> None:
         self.reads += 1
         if self.down:
-            raise StoreUnavailable("rooms are away")
+            raise StoreUnavailable("rooms are unavailable")
 
 
 class MemoryMemberships:
@@ -102,7 +93,7 @@ class MemoryMemberships:
 
     def _row(self, user_id: str, room_id: str) -> Membership:
         if self.down:
-            raise StoreUnavailable("memberships are away")
+            raise StoreUnavailable("memberships are unavailable")
         return self.rows.get((user_id, room_id)) or Membership(user_id, room_id)
 
     def _put(self, row: Membership) -> Membership:
@@ -121,14 +112,14 @@ class MemoryRoomActivity:
 
     def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
         if self.down:
-            raise StoreUnavailable("rooms are away")
+            raise StoreUnavailable("rooms are unavailable")
         rows = self.rooms.rows
         return {each: ActiveRoom(rows[each], self.last_keys.get(each)) for each in room_ids if each in rows}
 
     def raise_to(self, room_id: str, key: str) -> bool:
         self.writes += 1
         if self.down:
-            raise StoreUnavailable("rooms are away")
+            raise StoreUnavailable("rooms are unavailable")
         if room_id not in self.rooms.rows or self.last_keys.get(room_id, "") >= key:
             return False
         self.last_keys[room_id] = key

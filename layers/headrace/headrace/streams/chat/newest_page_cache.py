@@ -9,31 +9,22 @@ Format: a line ``1 time is_complete``, then one line of JSON for each item, newe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from headrace.api.paging.page import CachedPage
 from headrace.core.errors import CacheUnavailable
-from headrace.core.items import Item
 from headrace.core.keys import newest_page
-from headrace.core.stream import Stream
 from headrace.core.times import SECOND, Clock
 from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import report
 from headrace.storage.cache import Cache
-from headrace.storage.ports import Failure
-from headrace.streams.chat.stream import CHAT
 
 AGE_SECONDS = 2.0
-
 BUSY_SECONDS = 60
 """A room is busy if this environment read its newest page less than this ago. Only busy rooms use the cache: two round
 trips for a page that is not read again would be wasted."""
 REMEMBERED = 10_000
 """Rooms whose last request an environment remembers."""
-
 SLOW_SECONDS = 0.05
 """After a miss that took this long the page is not stored: a request waits for a slow cache only once."""
-
 _FORM = "1"
 
 
@@ -84,23 +75,3 @@ def _decoded(value: bytes, now: int) -> CachedPage | None:
     except ValueError:
         return None
     return CachedPage(items, is_complete == "1") if is_fresh else None
-
-
-class NewestPageHook:
-    """A hook that deletes the cached pages of rooms with new messages, in one round trip.
-
-    Best effort: when it fails, a page may be up to 2 s old.
-    """
-
-    def __init__(self, cache: Cache) -> None:
-        self._cache = cache
-
-    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
-        """Delete the rooms' pages. Every outcome is ``None``."""
-        if stream is CHAT:
-            rooms = dict.fromkeys(item["roomId"] for item in items)
-            try:
-                self._cache.delete_many([newest_page(room_id) for room_id in rooms])
-            except CacheUnavailable as error:
-                report("newest pages", f"pages of rooms with new messages may be 2 s old: {error.message}")
-        return [None] * len(items)

@@ -1,4 +1,4 @@
-"""What requests about rooms and members ask for, validated: every wrong field is named."""
+"""The bodies of requests about rooms and members; errors name every wrong field."""
 
 from __future__ import annotations
 

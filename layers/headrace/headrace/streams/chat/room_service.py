@@ -1,7 +1,7 @@
-"""Creates rooms and lets people in and out. What a call has answered, every later question sees.
+"""Creates rooms and changes memberships. Every later request sees what a call has answered.
 
-No read is ever written back: what is read only chooses the time and spares a write that would change nothing, and what
-is written is one more element of a set (``memberships.py``). So there is no read-modify-write race to lose.
+No value that was read is written back: a read only chooses the time, or avoids a write that would change nothing. Each
+write adds an element to a set (``memberships.py``), so there is no read-modify-write race.
 """
 
 from __future__ import annotations
@@ -16,33 +16,38 @@ from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest
 from headrace.core.times import Clock
 from headrace.live.connections import Connections
 from headrace.runtime.observability import Meter
-from headrace.streams.chat.access import Access, not_in_room
+from headrace.streams.chat.access import RoomAccess, not_in_room
 from headrace.streams.chat.join_messages import JoinMessages, shown_name
 from headrace.streams.chat.memberships import MEMBER, OWNER, Change, EventKind, Membership, Memberships, Role
 from headrace.streams.chat.room_requests import JoinRequest, LeaveRequest, RoomRequest
 from headrace.streams.chat.rooms import DIRECT, MEMBERS, OPEN, Room, Rooms
 
 READS_PER_PAGE = 4
-"""Index reads that one page may cost: only people who have left make it more than one."""
+"""Index reads that one page may cost: more than one only for users who have left."""
 
 
 class RoomService:
-    """Keeps rooms and who is in them. A caller with events:write may do all, for anybody and at any time."""
+    """Creates rooms, joins and leaves. A caller with events:write may do it for all users and with any time."""
 
     def __init__(
-        self, rooms: Rooms, memberships: Memberships, connections: Connections, stories: JoinMessages, clock: Clock
+        self,
+        rooms: Rooms,
+        memberships: Memberships,
+        connections: Connections,
+        join_messages: JoinMessages,
+        clock: Clock,
     ) -> None:
         self._rooms = rooms
         self._memberships = memberships
         self._connections = connections
-        self._stories = stories
+        self._join_messages = join_messages
         self._clock = clock
 
     def create(self, caller: Caller, room_id: str, request: RoomRequest, correlation_id: str, meter: Meter) -> Room:
         """The room, created or as it was; the creator of a ``members`` room has joined it.
 
-        The room comes first, then its creator's join, whose time and id are the room's: a repeated request finds both
-        as they are, or does what a cut in the middle left undone.
+        The room is written first, then the join of its creator, with the time and id of the room: repeating a
+        request completes an interrupted one.
 
         Raises:
             Conflict: there is another room of this id.
@@ -64,13 +69,13 @@ class RoomService:
             membership = self._add(
                 room, creator, "join", room.created_at, None, OWNER, self._name(caller, creator, request.username)
             )
-            self._stories.tell(membership, "join", room.created_at, correlation_id, meter, old=trusted)
+            self._join_messages.publish(membership, "join", room.created_at, correlation_id, meter, old=trusted)
         return room
 
     def join(
         self, caller: Caller, room_id: str, user_id: str, request: JoinRequest, correlation_id: str, meter: Meter
     ) -> Membership:
-        """The membership, with the user in the room; whoever is in it already stays so.
+        """The membership, with the user in the room; a user who is in it already stays so.
 
         Raises:
             NotFound: no such room. Forbidden: not invited, or not an owner.
@@ -97,16 +102,16 @@ class RoomService:
             at = times.iso(membership.next_time(self._clock.now()))
             membership = self._add(room, user_id, "join", at, None, request.role or MEMBER, name)
         if any(each.joined_at == at for each in membership.intervals):
-            self._stories.tell(membership, "join", at, correlation_id, meter, old=trusted)
+            self._join_messages.publish(membership, "join", at, correlation_id, meter, old=trusted)
         return membership
 
     def leave(
         self, caller: Caller, room_id: str, user_id: str, request: LeaveRequest, correlation_id: str, meter: Meter
     ) -> Membership:
-        """The membership, with the user outside the room; whoever is outside already stays so.
+        """The membership, with the user outside the room; a user who is outside already stays so.
 
         Raises:
-            NotFound: no such room, or the user was never in it. Forbidden: somebody else, and the caller is no owner.
+            NotFound: no such room, or the user was never in it. Forbidden: another user, and the caller is no owner.
         """
         room = self._room(room_id)
         trusted = caller.has(EVENTS_WRITE)
@@ -124,16 +129,15 @@ class RoomService:
         else:
             at = membership.intervals[-1].left_at or "" if membership.intervals else ""
         if room.kind == MEMBERS and not membership.is_open:
-            # Whoever is out of it hears no more of it; asked again, a call that was cut here does it too.
+            # Also when the leave is repeated: an earlier call may have been interrupted here.
             self._connections.unsubscribe_user(room_id, user_id)
         if any(each.left_at == at for each in membership.intervals):
-            self._stories.tell(membership, "leave", at, correlation_id, meter, old=trusted)
+            self._join_messages.publish(membership, "leave", at, correlation_id, meter, old=trusted)
         return membership
 
     def role_of(self, room_id: str, membership: Membership) -> Role:
-        """The role as it counts: the creator is always an owner, anybody else only while in the room."""
-        room = self._room(room_id)
-        return OWNER if is_owner(room, membership) else MEMBER
+        """The effective role: the creator is always an owner, others only while they are in the room."""
+        return OWNER if is_owner(self._room(room_id), membership) else MEMBER
 
     def _check_join(self, caller: Caller, room: Room, membership: Membership, role: Role | None) -> None:
         own = membership.user_id == caller.subject
@@ -198,7 +202,7 @@ class RoomService:
 
 
 def is_owner(room: Room, membership: Membership) -> bool:
-    """Whether the member owns the room: its creator always does, anybody else as an owner who is in it."""
+    """Whether the member owns the room: its creator always does, others as owners who are in it."""
     return room.created_by == membership.user_id or (membership.role == OWNER and membership.is_open)
 
 
@@ -212,21 +216,21 @@ def _no_roles(role: Role) -> InvalidRequest:
 
 
 class RoomMembers:
-    """Answers who is in a room; memberships are read consistently, so nobody is shown who has left."""
+    """Lists the members of a room; memberships are read consistently, so users who have left are not listed."""
 
-    def __init__(self, access: Access, rooms: Rooms, memberships: Memberships, cursors: CursorSigner) -> None:
+    def __init__(self, access: RoomAccess, rooms: Rooms, memberships: Memberships, cursors: CursorSigner) -> None:
         self._access = access
         self._rooms = rooms
         self._memberships = memberships
         self._cursors = cursors
 
     def page(self, caller: Caller, room_id: str, request: ListRequest) -> dict[str, Any]:
-        """Some members; ``hasMore`` says whether ``next`` leads to more people, who may turn out to have left.
+        """Some members; with ``hasMore`` there may be others behind ``next``.
 
         Raises:
             Forbidden: the caller may not read the room now. InvalidCursor.
         """
-        if not self._access.reach(caller, room_id).is_open:
+        if not self._access.read_scope(caller, room_id).is_open:
             raise not_in_room(room_id)
         query = Query("members", room_id, caller.subject)
         after = None

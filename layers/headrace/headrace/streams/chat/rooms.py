@@ -1,4 +1,4 @@
-"""Rooms and their kinds. A room never changes its kind, form, creator or time, so it may be cached for good.
+"""Rooms and their kinds. The kind, form, creator and time of a room never change, so it may be cached for ever.
 
 A PUT creates a room, or its first message does as an open one. A conditional put decides between two creators.
 """
@@ -48,7 +48,7 @@ class Room:
 
 
 class Rooms(Protocol):
-    """Keeps rooms. Every method may raise :class:`~headrace.core.errors.StoreUnavailable`."""
+    """Stores rooms. Every method may raise StoreUnavailable."""
 
     def get(self, room_id: str) -> Room | None:
         """The room, if there is one."""
@@ -59,11 +59,11 @@ class Rooms(Protocol):
         ...
 
     def create(self, room: Room) -> Room:
-        """Create ``room``, unless there is one with its id; the room that there is then."""
+        """Create ``room``, unless one with its id exists; the room that exists then."""
         ...
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
-        """Whether ``user_id`` has one of the two seats of a direct room, now or already."""
+        """Take one of the two seats of a direct room; whether ``user_id`` has one now."""
         ...
 
 
@@ -135,9 +135,8 @@ class RememberedRooms:
         return found
 
     def create(self, room: Room) -> Room:
-        there = self._rooms.create(room)
-        self._known[room.room_id] = there
-        return there
+        self._known[room.room_id] = existing = self._rooms.create(room)
+        return existing
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
         return self._rooms.take_seat(room_id, user_id)

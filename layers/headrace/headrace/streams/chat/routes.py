@@ -1,4 +1,4 @@
-"""What the HTTP routes of rooms, members, history and conversations ask for, and what they answer."""
+"""The HTTP routes of rooms, members, history and conversations."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class ReadMark(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class RoomServices:
-    """What manage_rooms asks."""
+    """The services of manage_rooms."""
 
     rooms: RoomService
     members: RoomMembers
@@ -136,7 +136,7 @@ def read_room(history: History, request: Request[RoomPath, PageRequest, None]) -
 
 
 def read_user(history: History, request: Request[UserPath, PageRequest, None]) -> str:
-    """A page of what one user said."""
+    """A page of one user's messages."""
     return history.user(request.caller, request.path.user_id, request.query).text()
 
 
@@ -150,7 +150,7 @@ def create_room(services: RoomServices, request: Request[RoomPath, None, RoomReq
 
 
 def join_room(services: RoomServices, request: Request[MemberPath, None, JoinRequest]) -> MemberBody:
-    """Let the user in the path into the room."""
+    """Add the user in the path to the room."""
     check(request)
     path = request.path
     membership = services.rooms.join(
@@ -160,7 +160,7 @@ def join_room(services: RoomServices, request: Request[MemberPath, None, JoinReq
 
 
 def leave_room(services: RoomServices, request: Request[MemberPath, None, LeaveRequest]) -> MemberBody:
-    """Let the user in the path out of the room."""
+    """Remove the user in the path from the room."""
     check(request)
     path = request.path
     membership = services.rooms.leave(
@@ -170,7 +170,7 @@ def leave_room(services: RoomServices, request: Request[MemberPath, None, LeaveR
 
 
 def list_members(services: RoomServices, request: Request[RoomPath, MembersQuery, None]) -> dict[str, Any]:
-    """A page of who is in the room."""
+    """A page of the room's members."""
     return services.members.page(request.caller, request.path.room_id, request.query)
 
 

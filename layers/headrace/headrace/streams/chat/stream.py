@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -18,7 +19,6 @@ from headrace.core.validation import incoming, stamped
 
 TEXT_BYTES = 4096
 TEXT = "TEXT"
-
 UNCHECKED = "uncheckedAt"
 """The mark of a message whose sender's right could not be checked when it was accepted: the time of that."""
 ID_FIELD = "messageId"
@@ -113,6 +113,16 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     if table.retention_days:
         row["expiresAt"] = expires_at(message.timestamp, accepted_at, table.retention_days)
     return row
+
+
+ITEM_FIELDS = ("roomId", "messageId", "timestamp", "userId", "username", "message", "messageType")
+
+
+def item_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The item that clients see of a row: the message, and ``key``, its place in the room."""
+    item = {"key": row["timestampSk"]}
+    item.update((name, row[name]) for name in ITEM_FIELDS if name in row)
+    return item
 
 
 CHAT = Stream(

@@ -1,1 +1,1 @@
-"""TODO package docstring."""
+"""The stream ``ski``: lift rides, resorts and their seasons, and counts of a resort's day."""

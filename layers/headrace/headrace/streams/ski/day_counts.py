@@ -13,7 +13,6 @@ from typing import NamedTuple, Protocol
 from headrace.streams.ski.keys import ResortDay, parse_ride_sk, ride_mark
 
 FILLING, FILLED, CONFIRMED = "filling", "filled", "confirmed"
-
 MINUTES = 60
 HOURS = 24
 

@@ -14,9 +14,7 @@ from headrace.streams.ski.day_counts import HOURS, MINUTES, CountedRide, Counts,
 from headrace.streams.ski.keys import ResortDay, day_counts
 
 RIDES_PER_SCRIPT = 500
-
 _HOUR_FIELDS = [f"h{hour}" for hour in range(HOURS)]
-
 _BEGIN = """
 local found = redis.call('HMGET', KEYS[1], 'g', 't', 's', 'c')
 if found[1] and tonumber(found[2]) > tonumber(ARGV[3]) then

@@ -10,7 +10,6 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 VERTICAL_PER_LIFT = 10
-
 _DIGITS = re.compile(r"-?[0-9]{1,12}")
 
 

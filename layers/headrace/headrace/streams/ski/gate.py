@@ -19,10 +19,8 @@ from headrace.streams.ski.resorts import Resort, Resorts
 
 COOLDOWN_SECONDS = 5.0
 """How long the table is not read after it did not answer."""
-
 CHECK_SECONDS = 0.5
 """After so many seconds a request reads no further resorts."""
-
 REMEMBERED = 10_000
 """Seasons that an environment remembers."""
 
@@ -39,19 +37,19 @@ class SeasonGate:
     def admit(self, _caller: Caller, events: Sequence[ValidatedEvent], _now: int) -> Sequence[UserError | None]:
         places = [(each.event["resortID"], each.event["seasonID"]) for each in events]
         unknown = {resort for resort, season in places if (resort, season) not in self._known}
-        asked = self._ask(unknown) if unknown else {}
-        return [self._refusal(resort, season, asked) for resort, season in places]
+        resorts = self._read(unknown) if unknown else {}
+        return [self._refusal(resort, season, resorts) for resort, season in places]
 
-    def _refusal(self, resort: int, season: int, asked: dict[int, Resort]) -> UserError | None:
-        if (resort, season) in self._known or resort not in asked:
+    def _refusal(self, resort: int, season: int, resorts: dict[int, Resort]) -> UserError | None:
+        if (resort, season) in self._known or resort not in resorts:
             return None
         try:
-            asked[resort].require(season)
+            resorts[resort].require(season)
         except UserError as error:
             return error
         return None
 
-    def _ask(self, resort_ids: set[int]) -> dict[int, Resort]:
+    def _read(self, resort_ids: set[int]) -> dict[int, Resort]:
         found: dict[int, Resort] = {}
         if self._cooldown.is_active:
             return found

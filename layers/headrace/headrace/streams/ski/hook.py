@@ -15,7 +15,6 @@ from headrace.streams.ski.resorts import Resorts
 
 INVALID_FOR = 4_000
 """Milliseconds for which counts stay invalid after a ride could not be added."""
-
 AHEAD = 2_000
 """Milliseconds that must remain of an earlier invalidation for it to cover another ride: clocks differ by less."""
 

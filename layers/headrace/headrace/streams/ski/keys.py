@@ -1,6 +1,6 @@
-"""Builds and parses the keys of lift rides; what ``headrace/core/keys.py`` says of keys holds here too.
+"""Builds and parses the keys of lift rides, by the rules of ``headrace/core/keys.py``.
 
-A ride's key holds everything that a ride is: two rides that differ in anything are two rows, so a row never changes.
+A ride's key has all attributes of the ride: rides that differ in any of them are two rows, so a row never changes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from headrace.core.keys import SEPARATOR, derived_id, is_sender_tag, shard_of, s
 
 
 class Ride(NamedTuple):
-    """What a row's sort key says."""
+    """The attributes in a row's sort key."""
 
     season: int
     day: int
@@ -53,7 +53,7 @@ def parse_ride_sk(key: str) -> Ride:
 
 
 def derived_ride_id(skier: int, day: ResortDay, time: int, lift: int) -> str:
-    """The id of a ride that brings none: the same for the same skier, place and minute."""
+    """The id of a ride without one: the same for the same skier, place and minute."""
     return derived_id(skier, *day, time, lift)
 
 
@@ -68,7 +68,7 @@ def day_bounds(season: int, day: int) -> tuple[str, str]:
 
 
 def event_id(skier: int, sk: str) -> str:
-    """One text for the whole key of a ride: its queue and its shard hang on it, whatever ids clients choose."""
+    """The whole key of a ride as one text, which chooses its queue and its shard."""
     return f"{skier}#{sk}"
 
 

@@ -13,7 +13,7 @@ from headrace.streams.ski.resorts import Resort
 
 
 class MemoryResorts:
-    """Resorts in memory, for tests; ``failure`` is raised by every call while it is set."""
+    """:class:`~headrace.streams.ski.resorts.Resorts`; ``failure`` is raised by every call while it is set."""
 
     def __init__(self) -> None:
         self.failure: Exception | None = None
@@ -48,12 +48,12 @@ class MemoryResorts:
 class _Day:
     state: State
     until: int
-    at_it: int = 0
+    progress_at: int = 0
     rides: dict[bytes, CountedRide] = field(default_factory=dict)
 
 
 class MemoryDayCounts:
-    """Counts in memory, for tests. ``down``: the cache is away. ``calls`` counts round trips, or more."""
+    """Counts in memory, for tests. ``down``: the cache is unavailable. ``calls`` counts round trips."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self.down = False
@@ -72,7 +72,7 @@ class MemoryDayCounts:
     def begin(self, day: ResortDay, generation: str, now: int, after: int, patience: int, until: int) -> bool:
         found = self._find(day)
         if found is not None and found.state.since > after:
-            is_abandoned = found.state.stage == FILLING and now - found.at_it >= patience
+            is_abandoned = found.state.stage == FILLING and now - found.progress_at >= patience
             if not is_abandoned:
                 return False
         self.days[day_counts(day)] = _Day(State(generation, now, FILLING), until, now)
@@ -80,9 +80,9 @@ class MemoryDayCounts:
 
     def claim(self, day: ResortDay, generation: str, now: int, patience: int) -> bool:
         found = self._find(day, generation)
-        if found is None or now - found.at_it < patience:
+        if found is None or now - found.progress_at < patience:
             return False
-        found.at_it = now
+        found.progress_at = now
         return True
 
     def add(
@@ -95,7 +95,7 @@ class MemoryDayCounts:
                 everywhere = False
             else:
                 found.rides.update((ride.mark, ride) for ride in each)
-                found.at_it = now if generation is not None else found.at_it
+                found.progress_at = now if generation is not None else found.progress_at
         return everywhere
 
     def settle(self, day: ResortDay, generation: str, stage: str, until: int) -> None:
@@ -103,7 +103,7 @@ class MemoryDayCounts:
         if found is not None:
             found.state = State(found.state.generation, found.state.since, stage)
             found.until = min(found.until, until)
-            found.at_it = 0
+            found.progress_at = 0
 
     def clear(self) -> None:
         """Lose everything, as a cache may."""
@@ -112,12 +112,8 @@ class MemoryDayCounts:
     def _find(self, day: ResortDay, generation: str | None = None) -> _Day | None:
         self.calls += 1
         if self.down:
-            raise CacheUnavailable("the cache is away")
+            raise CacheUnavailable("the cache is unavailable")
         found = self.days.get(day_counts(day))
-        if (
-            found is None
-            or found.until <= self._clock.now() // 1000
-            or generation not in (None, found.state.generation)
-        ):
+        if found is None or found.until <= self._clock.now() // 1000:
             return None
-        return found
+        return found if generation in (None, found.state.generation) else None

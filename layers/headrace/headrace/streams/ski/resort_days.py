@@ -31,24 +31,17 @@ from headrace.streams.ski.stream import RESORT_DAY_INDEX
 
 LAG = 5_000
 """How many milliseconds an index lags behind its table at most; clocks of two environments differ by less."""
-
 PATIENCE = 10_000
 """Milliseconds without progress after which another request may take over filling or confirming counts."""
-
 STALENESS = 2 * LAG + PATIENCE
-
 LIFE = 3_600_000
 """Milliseconds after which counts are read from the table again."""
-
 PAGE = 2_500
 """Rows that are read from each shard at once."""
-
 ADDED_AT_ONCE = 2_000
 """Rides that are added in one round trip: few enough for the cache to answer in time."""
-
 WAITS, WAIT_SECONDS = 60, 0.05
 """How often a request checks whether another one has filled the counts, and how long it waits before each check."""
-
 FOR_EVER = 10**13
 
 

@@ -22,17 +22,13 @@ class Resort:
     invalid_until: int = 0
 
     def require(self, season: int) -> None:
-        """Check that ``season`` is one of this resort's.
-
-        Raises:
-            NotFound: it is not; the error lists the seasons that exist.
-        """
+        """Raise NotFound, with the seasons that exist, unless ``season`` is one of this resort's."""
         if season not in self.seasons:
             raise unknown_season(season, self)
 
 
 class Resorts(Protocol):
-    """Stores resorts. Every method may raise :class:`~headrace.core.errors.StoreUnavailable`."""
+    """Stores resorts. Every method may raise StoreUnavailable."""
 
     def get(self, resort_id: int) -> Resort:
         """The resort as of now; an unknown one has no seasons."""

@@ -21,12 +21,11 @@ class DynamoResorts:
         return Resort(resort_id) if row is None else _resort(row)
 
     def every(self) -> list[Resort]:
-        """All resorts that have a season. There are some hundreds in the world, so a scan is a page."""
+        # There are some hundreds in the world, so a scan is a page.
         resorts = map(_resort, self._table.scan_all())
         return sorted((each for each in resorts if each.seasons), key=lambda resort: resort.resort_id)
 
     def add_season(self, resort_id: int, season: int, name: str | None = None) -> bool:
-        """Add a season: an ADD to a set, so that two at the same time are both kept, and a repeated one is one."""
         values: Item = {":season": {season}}
         expression = "ADD seasons :season"
         if name is not None:
@@ -36,7 +35,6 @@ class DynamoResorts:
         return season not in before.get("seasons", ())
 
     def invalidate_counts(self, resort_ids: Iterable[int], until: int) -> None:
-        """Invalidate counts that were begun before ``until``; it never moves back."""
         condition = "attribute_not_exists(doubtfulUntil) OR doubtfulUntil < :until"
         for resort_id in resort_ids:
             self._table.update_if(condition, _key(resort_id), "SET doubtfulUntil = :until", {":until": until})

@@ -1,4 +1,4 @@
-"""Questions about rides, resorts and seasons, with the paths and answers of the public SkiDataAPI."""
+"""The routes of rides, resorts and seasons, with the paths and answers of the public SkiDataAPI."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class SeasonBody(Params):
 
 @dataclass(frozen=True, slots=True)
 class SkiServices:
-    """What the routes ask."""
+    """The services of the routes."""
 
     skiers: Skiers
     days: ResortDays
@@ -203,11 +203,7 @@ def statistics(services: SkiServices, _request: Request[None, None, None]) -> di
 
 
 def _require_season(services: SkiServices, season: int) -> None:
-    """Pass if any resort has ``season``.
-
-    Raises:
-        NotFound: names the seasons there are.
-    """
+    """Raise NotFound, with the seasons that exist, unless any resort has ``season``."""
     every = services.resorts.every()
     if not any(season in each.seasons for each in every):
         raise unknown_season(season, *every)

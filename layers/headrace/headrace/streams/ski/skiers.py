@@ -1,4 +1,4 @@
-"""What one skier did: read from the skier's own partition of the table, consistently and to the end."""
+"""Rides of one skier, read from the skier's partition of the table, consistently and to the end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.streams.ski.fields import VERTICAL_PER_LIFT
 from headrace.streams.ski.keys import ResortDay, Ride, day_bounds, parse_ride_sk, season_bounds
 
 PAGE = 10_000
-"""Rows asked for at once; the table ends a page at 1 MB."""
+"""Rows in one read; the table ends a page at 1 MB."""
 
 
 class Skiers:

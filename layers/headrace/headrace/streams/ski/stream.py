@@ -89,13 +89,9 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
         ),
     }
     if table.retention_days:
-        row["expiresAt"] = _expires_at(accepted_at, table.retention_days)
+        # From the end of the day of acceptance: a ride that is sent again on that day changes nothing.
+        row["expiresAt"] = (accepted_at // times.DAY + 1 + table.retention_days) * times.DAY // times.SECOND
     return row
-
-
-def _expires_at(accepted_at: int, retention_days: int) -> int:
-    """Counted from the end of the day of acceptance: so whoever sends a ride again that day changes nothing."""
-    return (accepted_at // times.DAY + 1 + retention_days) * times.DAY // times.SECOND
 
 
 SKI = Stream(

@@ -16,21 +16,20 @@ from headrace.core.times import SECOND, micros_of
 from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.ports import Failure, Store, Table
-from headrace.streams.chat.access import not_in_room, was_said_outside
+from headrace.streams.chat.access import is_outside, not_in_room
 from headrace.streams.chat.memberships import Memberships, Pair
 from headrace.streams.chat.rooms import GROUP, MEMBERS, OPEN, RememberedRooms, Room, Rooms
 from headrace.streams.chat.stream import UNCHECKED
 
 COOLDOWN_SECONDS = 5.0
 """How long the tables are not read after they did not answer."""
-
 CHECK_SECONDS = 0.5
 """After so many seconds a request reads no further rows; the rights that are left are checked before storing."""
 
 Intervals = tuple[Interval, ...]
 
 ALWAYS: Intervals = (Interval("", None),)
-"""The right to write to an open room: that of a user who was always a member."""
+"""The right to write to an open room: as if the user had always been a member."""
 
 
 class RoomGate:
@@ -69,7 +68,7 @@ class RoomGate:
         return room is None or (room.kind == MEMBERS and not trusted)
 
     def _rights(self, caller: Caller, room_ids: Sequence[str], trusted: bool, at: str) -> dict[str, Intervals | None]:
-        """When ``caller`` was in each room; ``None``: it could not be read."""
+        """The membership intervals of ``caller`` in each room; ``None``: they could not be read."""
         # A trusted sender may write to any room; its rooms are read only to create missing ones.
         rights: dict[str, Intervals | None] = dict.fromkeys(room_ids, ALWAYS if trusted else None)
         deadline = self._monotonic() + CHECK_SECONDS
@@ -99,7 +98,7 @@ def refusal(intervals: Intervals, event: Mapping[str, Any]) -> Forbidden | None:
     """Why a user with these membership ``intervals`` may not write ``event`` to its room now, or ``None``."""
     if not intervals or intervals[-1].left_at is not None:
         return not_in_room(event["roomId"])
-    if was_said_outside(intervals, event["timestamp"]):
+    if is_outside(intervals, event["timestamp"]):
         allowed = "a time at which you were in this room"
         detail = FieldError("timestamp", "is of a time at which you were not in this room", event["timestamp"], allowed)
         return Forbidden("timestamp is of a time at which you were not in this room", details=[detail])
@@ -119,7 +118,7 @@ class CheckedStore:
         self._memberships = memberships
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
-        """See the port. The mark UNCHECKED is removed first, so that it reaches neither rows nor hooks."""
+        # The mark is removed first, so that it is in neither rows nor hooks.
         marked = {index: item.pop(UNCHECKED) for index, item in enumerate(items) if UNCHECKED in item}
         if not marked:
             return self._store.put_many(table, items)
@@ -131,7 +130,7 @@ class CheckedStore:
         return [outcomes[index] for index in range(len(items))]
 
     def _refused(self, marked: Sequence[tuple[int, Item, str]]) -> dict[int, Failure]:
-        """Why some of them are not stored, by index."""
+        """The failures of those that are not stored, by index."""
         try:
             rooms = self._rooms_of(marked)
             pairs = [_pair(item) for _, item, _ in marked if _is_members(rooms.get(item["roomId"]))]
@@ -176,4 +175,4 @@ def may_store(intervals: Sequence[Interval], at: str, timestamp: str) -> bool:
         interval.covers(at) or (at <= interval.joined_at and micros_of(interval.joined_at) <= latest)
         for interval in intervals
     )
-    return was_in and not was_said_outside(intervals, timestamp)
+    return was_in and not is_outside(intervals, timestamp)

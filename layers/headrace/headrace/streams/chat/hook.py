@@ -1,0 +1,147 @@
+"""What happens after messages are stored: live copies, the invalidation of cached pages, and the rooms' last activity.
+
+Live copies are published to ``headrace.live``, for push_live. They are best effort: history is complete, they are not.
+Each room and batch is one message (several beyond 32 KB), and each room has one queue, so that its order is preserved.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from headrace.core.errors import CacheUnavailable, StoreThrottled, StoreUnavailable
+from headrace.core.items import Item
+from headrace.core.keys import newest_page
+from headrace.core.stream import Stream
+from headrace.core.times import Clock, iso
+from headrace.live.frames import frames
+from headrace.live.subscriber_hints import SubscriberHints
+from headrace.queues.names import live_queue
+from headrace.queues.ports import LivePublisher, Outgoing
+from headrace.runtime.bounded import BoundedDict
+from headrace.runtime.cooldown import Cooldown
+from headrace.runtime.observability import report, report_unexpected
+from headrace.runtime.parallel import Parallel
+from headrace.storage.cache import Cache
+from headrace.storage.ports import Failure
+from headrace.streams.chat.activity import RoomActivity
+from headrace.streams.chat.rooms import GROUP, OPEN, Room, Rooms
+from headrace.streams.chat.stream import CHAT, item_of
+
+UPDATES_AT_ONCE = 8
+REMEMBERED = 10_000
+"""Rooms whose second an environment remembers: about a megabyte."""
+COOLDOWN_SECONDS = 5.0
+"""How long no call is made after the table was unavailable."""
+SECOND = len("2025-11-21T10:00:58")
+
+
+class LiveHook:
+    """A hook that publishes live copies of stored rows; a failure of it fails no event."""
+
+    def __init__(self, hints: SubscriberHints, publisher: LivePublisher) -> None:
+        self._hints = hints
+        self._publisher = publisher
+
+    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
+        """Publish the messages of rooms with subscribers. Every outcome is ``None``."""
+        if stream is CHAT and items:
+            try:
+                self._publish(items)
+            except Exception as error:  # noqa: BLE001 - reported; a live copy never sends an event back to its lane
+                report_unexpected(error)
+        return [None] * len(items)
+
+    def _publish(self, items: Sequence[Item]) -> None:
+        rooms: dict[str, dict[str, Item]] = {}
+        for item in items:
+            rooms.setdefault(item["roomId"], {})[item["timestampSk"]] = item
+        messages = [
+            Outgoing(live_queue(room_id), body, "")
+            for room_id in self._hints.rooms_with_subscribers(list(rooms))
+            for body in frames(room_id, [item_of(item) for item in rooms[room_id].values()])
+        ]
+        failure = self._publisher.publish(messages)
+        if failure is not None:
+            report("live copies", f"stored messages are not pushed: {failure.message}")
+
+
+class NewestPageHook:
+    """A hook that deletes the cached pages of rooms with new messages, in one round trip.
+
+    Best effort: when it fails, a page may be up to 2 s old.
+    """
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+
+    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
+        """Delete the rooms' pages. Every outcome is ``None``."""
+        if stream is CHAT:
+            rooms = dict.fromkeys(item["roomId"] for item in items)
+            try:
+                self._cache.delete_many([newest_page(room_id) for room_id in rooms])
+            except CacheUnavailable as error:
+                report("newest pages", f"pages of rooms with new messages may be 2 s old: {error.message}")
+        return [None] * len(items)
+
+
+class ActivityHook:
+    """A hook after storing: at most one conditional write per room, second and environment.
+
+    The order of a user's rooms depends on it, and only the next message in a room would correct it. So a failed write
+    is a failure of the newest message of the batch in that room, which returns through the retry lane.
+    """
+
+    def __init__(
+        self, activity: RoomActivity, rooms: Rooms, clock: Clock, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._activity = activity
+        self._rooms = rooms
+        self._clock = clock
+        self._seconds: BoundedDict[str, str] = BoundedDict(REMEMBERED)
+        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
+        self._parallel = Parallel(UPDATES_AT_ONCE, "activity")
+
+    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
+        outcomes: list[Failure | None] = [None] * len(items)
+        if stream is not CHAT:
+            return outcomes
+        newest: dict[str, int] = {}
+        for at, item in enumerate(items):
+            room_id = item["roomId"]
+            if item["timestampSk"] >= items[newest.get(room_id, at)]["timestampSk"]:
+                newest[room_id] = at
+        due = [at for room_id, at in newest.items() if _second(items[at]) > self._seconds.get(room_id, "")]
+        for at, raised in zip(due, self._parallel.map(self._raise, [items[at] for at in due]), strict=True):
+            outcomes[at] = self._settle(items[at], raised)
+        return outcomes
+
+    def _raise(self, item: Item) -> bool | StoreUnavailable:
+        if self._cooldown.is_active:
+            return StoreUnavailable("rooms did not answer a moment ago")
+        try:
+            return self._activity.raise_to(item["roomId"], item["timestampSk"])
+        except StoreUnavailable as error:
+            if not isinstance(error, StoreThrottled):
+                self._cooldown.start()
+            return error
+
+    def _settle(self, item: Item, raised: bool | StoreUnavailable) -> StoreUnavailable | None:
+        """The outcome of an item. A missing room is created: a trusted sender's message may be stored before it is."""
+        try:
+            if raised is False and self._rooms.get(item["roomId"]) is None:
+                now = iso(self._clock.now())
+                self._rooms.create(Room(item["roomId"], OPEN, GROUP, now, item["userId"]))
+                raised = self._raise(item)
+        except StoreUnavailable as error:
+            raised = error
+        if isinstance(raised, StoreUnavailable):
+            report("last activity", f"messages are stored, but their rooms' activity is not: {raised.message}")
+            return raised
+        self._seconds[item["roomId"]] = _second(item)
+        return None
+
+
+def _second(item: Item) -> str:
+    return str(item["timestampSk"][:SECOND])
