@@ -34,7 +34,7 @@ def connection_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> 
 def frame_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> FrameRouter:
     """The handler of WebSocket actions."""
     _build(services)
-    return FrameRouter(routes, services, clock(), scope_prefix, ACTIONS)
+    return FrameRouter(routes, services, clock(), scope_prefix, actions=ACTIONS)
 
 
 def _build(services: Callable[[], Any]) -> None:
