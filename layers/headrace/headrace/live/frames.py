@@ -9,10 +9,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from headrace.core.json import encode
+
 FRAME_BYTES = 32 * 1024
 """The longest frame that API Gateway sends in one piece, and bills as one message."""
-
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
 def frames(room_id: str, items: Iterable[Mapping[str, Any]], *, missed: bool = False) -> list[bytes]:
@@ -26,7 +26,7 @@ def frames(room_id: str, items: Iterable[Mapping[str, Any]], *, missed: bool = F
     parts: list[bytes] = []
     size = 0
     for item in items:
-        part = _encode(item).encode()
+        part = encode(item).encode()
         if len(head) + len(_MISSED) + len(part) + len(_END) > FRAME_BYTES:
             missed = True
             continue
@@ -43,7 +43,7 @@ _MISSED = b'"missed":true,'
 
 
 def _head(room_id: str) -> bytes:
-    return b'{"type":"messages","roomId":' + _encode(room_id).encode() + b","
+    return b'{"type":"messages","roomId":' + encode(room_id).encode() + b","
 
 
 def _frame(head: bytes, parts: Sequence[bytes], missed: bool) -> bytes:

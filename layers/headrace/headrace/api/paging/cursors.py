@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headrace.core.errors import FieldError, InvalidCursor, echo
+from headrace.core.json import encode
 
 CURSOR_LIMIT = 2048
 """Characters of a cursor: one with two ids of 128 characters, four bytes each, has about 1450."""
@@ -50,7 +51,7 @@ class CursorSigner:
 
     def sign(self, query: Query, direction: str, position: Sequence[str]) -> str:
         """The cursor that continues ``query`` in ``direction`` after ``position``."""
-        body = json.dumps(position, ensure_ascii=False, separators=(",", ":")).encode()
+        body = encode(position).encode()
         mac = self._mac(query, direction, body)
         return base64.urlsafe_b64encode(mac + self._hidden(mac, body)).rstrip(b"=").decode()
 

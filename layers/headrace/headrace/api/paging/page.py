@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-ITEM_FIELDS = ("roomId", "messageId", "timestamp", "userId", "username", "message", "messageType")
+from headrace.core.json import encode
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+ITEM_FIELDS = ("roomId", "messageId", "timestamp", "userId", "username", "message", "messageType")
 
 
 def item_of(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def item_of(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def encoded(row: Mapping[str, Any]) -> str:
     """The item that a row shows, as JSON on one line."""
-    return _encode(item_of(row))
+    return encode(item_of(row))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Page:
     def text(self) -> str:
         """The page as one JSON object."""
         items, more = ",".join(self.items), "true" if self.has_more else "false"
-        return f'{{"items":[{items}],"next":{_encode(self.next)},"previous":{_encode(self.previous)},"hasMore":{more}}}'
+        return f'{{"items":[{items}],"next":{encode(self.next)},"previous":{encode(self.previous)},"hasMore":{more}}}'
 
     def body(self) -> dict[str, Any]:
         """The page as plain values."""

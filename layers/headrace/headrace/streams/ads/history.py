@@ -6,7 +6,6 @@ the table by some milliseconds.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ from headrace.api.paging.range_walk import ReadBudget, spans_of
 from headrace.api.paging.request import PageRequest
 from headrace.core import times
 from headrace.core.caller import ANALYTICS_READ, Caller
+from headrace.core.json import encode
 from headrace.core.stream import Index
 from headrace.storage.merged_reader import MergedReader
 from headrace.storage.ports import RangeQuery, RangeReader
@@ -27,12 +27,10 @@ ITEM_FIELDS = ("adId", "userId", "adType")
 EFFORT = ReadBudget(reads=64, rows=1000)
 """Reads that a page may spend on expired rows which are not deleted yet; ``has_more`` is exact unless it needs more."""
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
-
 
 def encoded(row: Mapping[str, Any]) -> str:
     """The item that a row shows, as JSON on one line; the hash of the address is in no item."""
-    return _encode({**shown_key(row), **{name: row[name] for name in ITEM_FIELDS}})
+    return encode({**shown_key(row), **{name: row[name] for name in ITEM_FIELDS}})
 
 
 class ClickHistory:
