@@ -202,7 +202,7 @@ class ConnectionRouter(HttpRouter):
 
 @dataclass(frozen=True, eq=False)
 class FrameRouter(ConnectionRouter):
-    """Answers frames of a WebSocket API on their own connection, which stays open whatever the answer is.
+    """Answers frames of a WebSocket API on their own connection, which every answer leaves open.
 
     A function returns the answer as :mod:`headrace.api.responses` builds it. The answer to an unknown action lists
     ``actions``.

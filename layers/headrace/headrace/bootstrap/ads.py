@@ -1,4 +1,4 @@
-"""What read_ads asks."""
+"""What read_ads needs."""
 
 from __future__ import annotations
 

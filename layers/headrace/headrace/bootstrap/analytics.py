@@ -1,4 +1,4 @@
-"""Analytics of any stream, and what read_analytics asks."""
+"""Analytics of any stream, and what read_analytics needs."""
 
 from __future__ import annotations
 

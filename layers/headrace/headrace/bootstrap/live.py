@@ -1,4 +1,4 @@
-"""WebSocket connections, and who listens to a room."""
+"""WebSocket connections, and which rooms have subscribers."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ from headrace.streams.ski.hook import RideHook
 from headrace.streams.ski.resorts_dynamodb import DynamoResorts
 
 LOOK_SECONDS = 0.5
-"""For one question about subscribers, asked while stored messages wait to be settled."""
+"""For one lookup of subscribers: the records are acknowledged only after it."""
 
 
 @functools.cache

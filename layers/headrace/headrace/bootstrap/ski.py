@@ -1,4 +1,4 @@
-"""What read_ski asks about lift rides."""
+"""What read_ski needs."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Cursors: opaque, signed positions. A cursor is good for one query, in one direction, for one caller.
 
 Form: base64url of a 16-byte MAC and the position's JSON, hidden. The query itself is not in it, only under the MAC
-(HMAC-SHA256 cut to 128 bits, RFC 2104 section 5), so a cursor stays short and tells nothing of the key. A page that
+(HMAC-SHA256 cut to 128 bits, RFC 2104 section 5), so a cursor is short and reveals nothing of the key. A page that
 stopped early may end at a row that its caller may not see, so the position is hidden too: by a stream that the MAC
-seeds, as in a synthetic IV (RFC 5297 has the idea), here from SHAKE-256 with a key of its own.
+seeds, as in a synthetic IV (RFC 5297 has the idea), here from SHAKE-256 with a separate key.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MAC_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a cursor belongs to: a kind of page, what it pages over, its bounds, and who asks."""
+    """What a cursor belongs to: a kind of page, what it pages over, its bounds, and the caller."""
 
     kind: str
     subject: str

@@ -1,4 +1,4 @@
-"""Pages and items as clients see them. An item is encoded once, and stays text from then on: in the cache too."""
+"""Pages and items as clients see them. An item is encoded once, also for the cache."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def cut(items: Sequence[str], room: int) -> int:
 
 
 ROWS = 20
-"""The longest page that comes from the cache: the default one. One item more is kept, to tell that there is more."""
+"""The longest page that comes from the cache: the default one. One more item is kept, to know that there is more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from headrace.storage.ports import RangeQuery, RangeReader, Rows
 
 BEFORE, AFTER, AROUND = "before", "after", "around"
 ANYWHERE = "-"
-"""Stands for the room in a position that no message of an index has."""
+"""The room in a position that is no message's."""
 
 Position = Sequence[str]
 
@@ -26,7 +26,7 @@ Position = Sequence[str]
 class Pager:
     """Pages over ``spans`` of the partition that ``rows`` names.
 
-    ``position`` are the attributes that say where a row stands among them; the sort key is the first. ``shows`` is the
+    ``position`` are the attributes of a row's position among them; the sort key is the first. ``shows`` is the
     item of a row, as JSON.
     """
 
@@ -74,7 +74,7 @@ class Pager:
         return self._one_way(found, True, request, None, items), newest
 
     def kept(self, newest: CachedPage, request: PageRequest) -> Page | None:
-        """The newest page out of what was kept, unless only the table can tell it."""
+        """The newest page from the cached one, or ``None`` if only the table has it."""
         items, beyond = newest.items[: request.limit], newest.items[request.limit :]
         if not beyond and not newest.is_complete:
             return None

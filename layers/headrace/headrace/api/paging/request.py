@@ -1,4 +1,4 @@
-"""What a client asks of a list: which page, how long, between which times."""
+"""Parameters of a request for a page: its place, its length and its times."""
 
 from __future__ import annotations
 
@@ -84,5 +84,5 @@ class PageRequest(Params):
 
     @property
     def is_newest(self) -> bool:
-        """Whether it asks for the newest items there are."""
+        """Whether it is for the newest items."""
         return (self.before, self.after, self.around, self.start, self.end) == (None,) * 5
