@@ -1,8 +1,8 @@
 """GET /dead-letters, POST /dead-letters/redrive, POST /dead-letters/discard: what is dead and why, and what to do."""
 
 from headrace.api.router import Route
-from headrace.bootstrap import operations
 from headrace.bootstrap.api import http_api
+from headrace.bootstrap.dead_letters import dead_letters
 from headrace.core.caller import OPS
 from headrace.core.errors import DeadLaneUnavailable
 from headrace.operations.dead_letter_routes import (
@@ -30,4 +30,4 @@ ROUTES = {
     ),
 }
 
-handler = http_api(ROUTES, operations.dead_letters)
+handler = http_api(ROUTES, dead_letters)

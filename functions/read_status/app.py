@@ -1,11 +1,11 @@
 """GET /status: lanes, depths, breakers and probes, for operators."""
 
 from headrace.api.router import Route
-from headrace.bootstrap import operations
 from headrace.bootstrap.api import http_api
+from headrace.bootstrap.status import status
 from headrace.core.caller import OPS
 from headrace.operations.status import StatusBody, read_status
 
 ROUTES = {"GET /status": Route(read_status, scopes=(OPS,), answer=StatusBody)}
 
-handler = http_api(ROUTES, operations.status)
+handler = http_api(ROUTES, status)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.bootstrap import operations
+from headrace.bootstrap import broker
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Return what was sent, what was readable and how soon, and what is missing."""
-    return operations.prober().run_for(event, context.aws_request_id)
+    return broker.prober().run_for(event, context.aws_request_id)

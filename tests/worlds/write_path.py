@@ -41,7 +41,9 @@ class Lanes:
     def frame(self, action: str, event: dict[str, Any], scope_prefix: str = "") -> dict[str, Any]:
         """What receive_frame answers to a frame of ``action``."""
         event["requestContext"]["routeKey"] = action
-        router = FrameRouter(routes_of("receive_frame"), lambda: self.acceptor, CLOCK, lambda: scope_prefix, ACTIONS)
+        router = FrameRouter(
+            routes_of("receive_frame"), lambda: self.acceptor, CLOCK, lambda: scope_prefix, actions=ACTIONS
+        )
         return router(event)
 
     def post(self, route: str, event: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from headrace.core.errors import ConfigurationError
 from headrace.runtime.settings import (
     CacheSettings,
     PersistSettings,
-    ShardSettings,
     TopologySettings,
     WriteSettings,
     table_settings,
@@ -96,4 +95,4 @@ def test_the_topology_has_a_delivery_limit_that_means_the_same_on_every_version(
 
 def test_reading_covers_every_shard_that_is_written() -> None:
     with pytest.raises(ConfigurationError, match="TIME_READ_SHARDS"):
-        ShardSettings.read({"TIME_WRITE_SHARDS": "16", "TIME_READ_SHARDS": "8"})
+        table_settings(STREAM, {"CHAT_TABLE": "t", "TIME_WRITE_SHARDS": "16", "TIME_READ_SHARDS": "8"})

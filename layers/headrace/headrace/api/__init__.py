@@ -1,1 +1,1 @@
-"""TODO package docstring."""
+"""Both protocols, HTTP and WebSocket: router, parameters, authentication, bodies and responses."""

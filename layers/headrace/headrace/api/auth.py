@@ -42,7 +42,7 @@ def caller_from_http(event: Mapping[str, Any], prefix: str = "") -> Caller:
     """The caller of an HTTP API event (payload 2.0) behind a JWT authorizer, with its address.
 
     Raises:
-        Unauthorized: no authorizer stood before this route, or the token names nobody.
+        Unauthorized: the route has no authorizer, or the token names no subject.
     """
     try:
         claims = event["requestContext"]["authorizer"]["jwt"]["claims"]

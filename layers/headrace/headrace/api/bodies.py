@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from headrace.core import json
 from headrace.core.errors import FieldError, InvalidRequest, TooLarge, echo
 
 
@@ -18,7 +18,7 @@ def parse_object(body: str | None, what: str) -> dict[str, Any]:
         InvalidRequest: not JSON, or not an object.
     """
     try:
-        content = json.loads(body or "", parse_constant=_refuse_constant)
+        content = json.decode(body or "")
     except (ValueError, RecursionError):
         raise InvalidRequest(f"the {what} is not JSON") from None
     if not isinstance(content, dict):
@@ -58,7 +58,3 @@ def event_list(content: Mapping[str, Any], limit: int) -> list[object]:
         detail = FieldError("events", "has too many events", len(events), allowed)
         raise TooLarge(f"at most {limit} events are taken at once", details=[detail])
     return events
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")

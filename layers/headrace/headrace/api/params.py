@@ -1,4 +1,4 @@
-"""Models of what a request asks for: its path, its query string, its body or frame.
+"""Models of a request's parameters: its path, its query string, its body or frame.
 
     class RoomPath(Params):
         refusal = "{field} is not a usable id"

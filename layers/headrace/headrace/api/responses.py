@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.core.errors import RateLimited, Unavailable, mapping_of, to_body
+from headrace.core.json import encode
 
 REQUEST_ID_LIMIT = 128
 FRAME_BYTES = 128 * 1024
 """The longest message that a WebSocket API sends."""
-
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
 def http(status: int, body: Mapping[str, Any] | str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -20,7 +18,7 @@ def http(status: int, body: Mapping[str, Any] | str, headers: Mapping[str, str] 
     return {
         "statusCode": status,
         "headers": {"content-type": "application/json", **(headers or {})},
-        "body": body if isinstance(body, str) else _encode(body),
+        "body": body if isinstance(body, str) else encode(body),
     }
 
 
@@ -36,7 +34,7 @@ def retry_headers(error: Exception) -> dict[str, str]:
 
 def frame(body: Mapping[str, Any]) -> dict[str, Any]:
     """The answer of a two-way WebSocket route: ``body`` goes back on the same connection."""
-    return {"statusCode": 200, "body": _encode(body)}
+    return {"statusCode": 200, "body": encode(body)}
 
 
 def ack(request_id: str | None, result: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,7 +72,7 @@ def unsubscribed(request_id: str | None, room_id: str) -> dict[str, Any]:
 
 def history(request_id: str | None, room_id: str, page: str) -> dict[str, Any]:
     """A frame with a page of a room; ``page`` is a JSON object."""
-    head = _encode({**_with_request_id({"type": "history"}, request_id), "roomId": room_id})
+    head = encode({**_with_request_id({"type": "history"}, request_id), "roomId": room_id})
     return {"statusCode": 200, "body": f"{head[:-1]},{page[1:]}"}
 
 

@@ -38,7 +38,7 @@ Path = TypeVar("Path")
 Query = TypeVar("Query")
 Body = TypeVar("Body")
 
-NOBODY = Caller(subject="", username="", scopes=frozenset(), expires_at=0)
+NO_CALLER = Caller(subject="", username="", scopes=frozenset(), expires_at=0)
 """The caller of a route that needs no token."""
 
 
@@ -101,34 +101,19 @@ class Route:
     status: int = 200
 
 
-def _no_prefix() -> str:
-    return ""
-
-
-def _not_measured() -> None:
-    return None
-
-
+@dataclass(frozen=True, eq=False)
 class HttpRouter:
     """Answers the events of an HTTP API (payload 2.0).
 
-    ``services`` builds what the functions ask, on first use. ``scope_prefix`` and ``request_times`` are asked with
-    every request, inside the wrapper: a setting that is missing is an answer too.
+    ``services``, ``scope_prefix`` and ``request_times`` are called for every request. The errors that they raise, such
+    as for a missing setting, are answered like those of a route's function.
     """
 
-    def __init__(
-        self,
-        routes: Mapping[str, Route],
-        services: Callable[[], Any],
-        clock: Clock,
-        scope_prefix: Callable[[], str] = _no_prefix,
-        request_times: Callable[[], RequestTimes | None] = _not_measured,
-    ) -> None:
-        self.routes = routes
-        self._services = services
-        self._clock = clock
-        self._scope_prefix = scope_prefix
-        self._request_times = request_times
+    routes: Mapping[str, Route]
+    services: Callable[[], Any]
+    clock: Clock
+    scope_prefix: Callable[[], str] = lambda: ""
+    request_times: Callable[[], RequestTimes | None] = lambda: None
 
     def __call__(self, event: Mapping[str, Any], context: Any = None) -> dict[str, Any]:
         """The answer to ``event``, or to the error that stopped it."""
@@ -137,17 +122,13 @@ class HttpRouter:
         try:
             correlation_id = correlate(event)
             content.update(self._frame(event))
-            route = self.routes.get(key)
-            caller = NOBODY if route is not None and route.scopes is None else self._caller(event)
-            now = self._clock.now()
-            if route is None or route.scopes == ():
-                caller.require_unexpired(now)
-            if route is None:
-                raise self._unknown(content)
-            if route.scopes:
-                caller.require(*route.scopes, now=now)
-            request = self._request(route, event, context, caller, now, correlation_id, meter, content)
-            return self._success(route, route.function(self._services(), request))
+            route, caller, now = self._authorized(key, event, content)
+            path = read(route.path, event.get("pathParameters"))
+            query = read(route.query, event.get("queryStringParameters"))
+            content.update(self._body(route, event))
+            body = read(route.body, content)
+            request = Request(event, context, caller, now, correlation_id, meter, path, query, body, content)
+            return self._success(route, route.function(self.services(), request))
         except HeadraceError as error:
             _log(key, error, meter)
             return self._failure(error, content)
@@ -158,22 +139,19 @@ class HttpRouter:
             meter.flush()
             self._measure(key, time.perf_counter() - began)
 
-    def _request(
-        self,
-        route: Route,
-        event: Mapping[str, Any],
-        context: Any,
-        caller: Caller,
-        now: int,
-        correlation_id: str,
-        meter: Meter,
-        content: dict[str, Any],
-    ) -> Request[Any, Any, Any]:
-        path = read(route.path, event.get("pathParameters"))
-        query = read(route.query, event.get("queryStringParameters"))
-        content.update(self._body(route, event))
-        body = read(route.body, content)
-        return Request(event, context, caller, now, correlation_id, meter, path, query, body, content)
+    def _authorized(self, key: str, event: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[Route, Caller, int]:
+        """The route, its caller and the time in microseconds; an unknown route needs a valid token too."""
+        route = self.routes.get(key)
+        caller = NO_CALLER if route is not None and route.scopes is None else self._caller(event)
+        now = self.clock.now()
+        if route is None:
+            caller.require_unexpired(now)
+            raise self._unknown(content)
+        if route.scopes:
+            caller.require(*route.scopes, now=now)
+        elif route.scopes is not None:
+            caller.require_unexpired(now)
+        return route, caller, now
 
     def _body(self, route: Route, event: Mapping[str, Any]) -> Mapping[str, Any]:
         if route.body is None or (route.body.is_optional and not event.get("body")):
@@ -187,7 +165,7 @@ class HttpRouter:
         return {}
 
     def _caller(self, event: Mapping[str, Any]) -> Caller:
-        return caller_from_http(event, self._scope_prefix())
+        return caller_from_http(event, self.scope_prefix())
 
     def _unknown(self, _content: Mapping[str, Any]) -> HeadraceError:
         return NotFound("there is no such route")
@@ -201,7 +179,7 @@ class HttpRouter:
         return responses.http_error(error)
 
     def _measure(self, key: str, seconds: float) -> None:
-        request_times = self._request_times()
+        request_times = self.request_times()
         if request_times is not None:
             request_times.add(key, seconds)
 
@@ -216,29 +194,21 @@ class ConnectionRouter(HttpRouter):
         return str(event["requestContext"]["routeKey"])
 
     def _caller(self, event: Mapping[str, Any]) -> Caller:
-        return caller_from_frame(event, self._scope_prefix())
+        return caller_from_frame(event, self.scope_prefix())
 
     def _success(self, _route: Route, result: Any) -> dict[str, Any]:
         return {"statusCode": 200, "headers": result} if result else {"statusCode": 200}
 
 
+@dataclass(frozen=True, eq=False)
 class FrameRouter(ConnectionRouter):
-    """Answers frames of a WebSocket API on their own connection, which stays open whatever the answer is.
+    """Answers frames of a WebSocket API on their own connection, which every answer leaves open.
 
-    A function returns the answer as :mod:`headrace.api.responses` builds it. ``actions`` are those that a client may
-    send, for the answer to an unknown one.
+    A function returns the answer as :mod:`headrace.api.responses` builds it. The answer to an unknown action lists
+    ``actions``.
     """
 
-    def __init__(
-        self,
-        routes: Mapping[str, Route],
-        services: Callable[[], Any],
-        clock: Clock,
-        scope_prefix: Callable[[], str] = _no_prefix,
-        actions: str = "",
-    ) -> None:
-        super().__init__(routes, services, clock, scope_prefix)
-        self._actions = actions
+    actions: str = ""
 
     def _frame(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
         return parse_object(event.get("body"), "frame")
@@ -247,7 +217,7 @@ class FrameRouter(ConnectionRouter):
         return {}
 
     def _unknown(self, content: Mapping[str, Any]) -> HeadraceError:
-        detail = FieldError("action", "is not an action", echo(content.get("action")), self._actions)
+        detail = FieldError("action", "is not an action", echo(content.get("action")), self.actions)
         return InvalidRequest("the frame's action is not known", details=[detail])
 
     def _success(self, _route: Route, result: Any) -> dict[str, Any]:

@@ -29,7 +29,7 @@ REFETCH_SECONDS = 10.0
 class TokenVerifier:
     """Verifies tokens of one issuer; its keys are fetched on first use and kept for two hours.
 
-    ``fetch`` gives the signing keys anew (tests pass their own).
+    ``fetch`` returns the current signing keys.
     """
 
     def __init__(

@@ -1,24 +1,19 @@
-"""What read_ads asks."""
+"""What read_ads needs."""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
 from headrace.bootstrap.analytics import analytics_of
 from headrace.bootstrap.shared import clock, cursors, range_reader
-
-if TYPE_CHECKING:
-    from headrace.streams.ads.routes import AdsServices
+from headrace.runtime.settings import table_settings
+from headrace.streams.ads.history import ClickHistory
+from headrace.streams.ads.routes import AdsServices
+from headrace.streams.ads.stream import ADS
 
 
 @functools.cache
 def ads_services() -> AdsServices:
     """The history and the counts of clicks."""
-    from headrace.runtime.settings import table_settings
-    from headrace.streams.ads.history import ClickHistory
-    from headrace.streams.ads.routes import AdsServices
-    from headrace.streams.ads.stream import ADS
-
     history = ClickHistory(range_reader(), cursors(), table_settings(ADS).table, clock())
     return AdsServices(history, analytics_of(ADS))

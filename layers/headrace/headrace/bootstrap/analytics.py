@@ -1,34 +1,27 @@
-"""Analytics of any stream, and what read_analytics asks."""
+"""Analytics of any stream, and what read_analytics needs."""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
+from headrace.analytics.routes import StreamAnalytics
+from headrace.analytics.scanner import Scanner
+from headrace.analytics.windows import Analytics
 from headrace.bootstrap.shared import cache, clock
 from headrace.core.stream import Stream
-
-if TYPE_CHECKING:
-    from headrace.analytics.routes import StreamAnalytics
-    from headrace.analytics.windows import Analytics
+from headrace.runtime.settings import AnalyticsSettings, table_settings
+from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
+from headrace.streams.chat.stream import CHAT
 
 
 @functools.cache
 def chat_analytics() -> StreamAnalytics:
     """The analytics of chat messages."""
-    from headrace.analytics.routes import StreamAnalytics
-    from headrace.streams.chat.stream import CHAT
-
     return StreamAnalytics(CHAT, analytics_of(CHAT))
 
 
 def analytics_of(stream: Stream) -> Analytics:
     """The analytics of a stream's events."""
-    from headrace.analytics.scanner import Scanner
-    from headrace.analytics.windows import Analytics
-    from headrace.runtime.settings import AnalyticsSettings, table_settings
-    from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
-
     settings, table = AnalyticsSettings.read(), table_settings(stream)
     # A client with a connection for each read, for which the shared client's pool is too small.
     reader = DynamoColumns(columns_client(settings.analytics_parallel_reads))

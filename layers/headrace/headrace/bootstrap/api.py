@@ -1,4 +1,4 @@
-"""Handlers of the HTTP API and the WebSocket API: routes, with the services that their functions ask.
+"""Handlers of the HTTP API and the WebSocket API: routes, with the services that their functions use.
 
 Services are built while Lambda initializes an environment: it has a full CPU then, and a fraction of one during the
 first request. What fails then, such as a setting that is missing, fails again with the first request, which is
@@ -20,7 +20,7 @@ ACTIONS = "sendMessage, sendBatch, subscribe, unsubscribe, history, ping"
 
 
 def http_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> HttpRouter:
-    """The handler of HTTP ``routes``; ``services`` builds what they ask, on first use."""
+    """The handler of HTTP ``routes``; ``services`` builds what they use, on first use."""
     _build(services)
     return HttpRouter(routes, services, clock(), scope_prefix, request_times)
 
@@ -34,7 +34,7 @@ def connection_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> 
 def frame_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> FrameRouter:
     """The handler of WebSocket actions."""
     _build(services)
-    return FrameRouter(routes, services, clock(), scope_prefix, ACTIONS)
+    return FrameRouter(routes, services, clock(), scope_prefix, actions=ACTIONS)
 
 
 def _build(services: Callable[[], Any]) -> None:

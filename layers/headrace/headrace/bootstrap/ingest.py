@@ -4,52 +4,61 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from headrace.bootstrap.shared import breaker_status, cache, clock, secrets
+from headrace.bootstrap.shared import cache, clock, impatient, secrets
 from headrace.ingest.acceptor import Acceptor
-from headrace.ingest.rate_limiter import UNLIMITED, Admission
+from headrace.ingest.gate import Gate
+from headrace.ingest.rate_limiter import UNLIMITED, Admission, RateLimiter
+from headrace.ingest.shared_counts import SharedCounts
+from headrace.operations.breaker_status import BreakerStatus
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.sqs.retry_queue import SqsRetryLane
-from headrace.runtime.settings import RateSettings, WriteSettings
-
-if TYPE_CHECKING:
-    from headrace.ingest.gate import Gate
+from headrace.runtime.settings import EnvironmentSettings, RateSettings, ResortSettings, RoomSettings, WriteSettings
+from headrace.streams.chat.gate import RoomGate
+from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
+from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms
+from headrace.streams.ski.gate import SeasonGate
+from headrace.streams.ski.resorts_dynamodb import DynamoResorts
 
 
 @functools.cache
 def frame_acceptor() -> Acceptor:
     """Accepts the events of WebSocket frames, which are messages."""
-    from headrace.bootstrap.chat import room_gate
-
     return acceptor({"chat": room_gate()}, rate_limiter())
 
 
 @functools.cache
 def http_acceptor() -> Acceptor:
     """Accepts the events of HTTP requests, of every stream."""
-    from headrace.bootstrap.chat import room_gate
-    from headrace.bootstrap.ski import ride_gate
+    return acceptor({"chat": room_gate(), "ski": SeasonGate(resorts)}, rate_limiter())
 
-    return acceptor({"chat": room_gate(), "ski": ride_gate()}, rate_limiter())
+
+def room_gate() -> RoomGate:
+    """Who may write in a room. What cannot be checked at once is checked before it is stored."""
+    settings, dynamodb = RoomSettings.read(), impatient("dynamodb")
+    rooms = RememberedRooms(DynamoRooms(dynamodb, settings.rooms_table))
+    return RoomGate(rooms, DynamoMemberships(dynamodb, settings.memberships_table))
 
 
 @functools.cache
+def resorts() -> DynamoResorts:
+    """The resorts and their seasons: a ride is refused if its resort does not have its season."""
+    return DynamoResorts(impatient("dynamodb"), ResortSettings.read().resorts_table)
+
+
 def rate_limiter() -> Admission:
-    """Holds senders to the rates that the settings name."""
+    """Limits senders to the rates that the settings name."""
     settings = RateSettings.read()
     if not settings.event_rate and not settings.trusted_event_rate:
         return UNLIMITED
-    from headrace.ingest.rate_limiter import RateLimiter
-    from headrace.ingest.shared_counts import SharedCounts
-
     return RateLimiter(settings, SharedCounts(cache()))
 
 
 def acceptor(gates: Mapping[str, Gate], rate_limiter: Admission = UNLIMITED) -> Acceptor:
     """Accepts events; ``gates`` by stream name refuse what its sender may not write."""
     settings = WriteSettings.read()
-    publisher = GuardedPublisher(RabbitPublisher(settings, secrets()), settings, breaker_status())
+    breaker_status = BreakerStatus(EnvironmentSettings.read())
+    publisher = GuardedPublisher(RabbitPublisher(settings, secrets()), settings, breaker_status)
     retry_queue = SqsRetryLane(settings.retry_queue_url)
     return Acceptor(publisher, retry_queue, settings.persist_queues, clock(), gates, rate_limiter)

@@ -5,45 +5,76 @@ from __future__ import annotations
 import functools
 
 from headrace.analytics.late_events import LateEvents
-from headrace.bootstrap.chat import memberships, rooms
-from headrace.bootstrap.live import live_hook
-from headrace.bootstrap.shared import breaker_status, cache, clock
-from headrace.bootstrap.ski import ride_hook
+from headrace.bootstrap.shared import cache, clock, dynamodb, secrets
+from headrace.live.connections_dynamodb import DynamoConnections
+from headrace.live.subscriber_hints import SubscriberHints
+from headrace.operations.breaker_status import BreakerStatus
 from headrace.persist.persister import Persister
+from headrace.queues.rabbitmq.live_publisher import RabbitLivePublisher
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.aws import client
-from headrace.runtime.settings import PersistSettings, RoomSettings, SettleSettings, table_settings
+from headrace.runtime.settings import (
+    EnvironmentSettings,
+    LiveSettings,
+    PersistSettings,
+    ResortSettings,
+    RoomSettings,
+    SettleSettings,
+    table_settings,
+)
 from headrace.storage.breaker import GuardedStore
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.streams.chat.activity import DynamoRoomActivity
 from headrace.streams.chat.gate import CheckedStore
-from headrace.streams.chat.hook import UPDATES_AT_ONCE, ActivityHook, NewestPageHook
+from headrace.streams.chat.hook import UPDATES_AT_ONCE, ActivityHook, LiveHook, NewestPageHook
+from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
+from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms
 from headrace.streams.registry import STREAMS, StreamHooks
+from headrace.streams.ski.day_counts_redis import RedisDayCounts
+from headrace.streams.ski.hook import RideHook
+from headrace.streams.ski.resorts_dynamodb import DynamoResorts
+
+LOOK_SECONDS = 0.5
+"""For one lookup of subscribers: the records are acknowledged only after it."""
 
 
 @functools.cache
 def persister() -> Persister:
     """Stores the records of both lanes."""
-    settings = PersistSettings.read()
+    settings, room_settings = PersistSettings.read(), RoomSettings.read()
+    rooms = RememberedRooms(DynamoRooms(dynamodb(), room_settings.rooms_table))
+    memberships = DynamoMemberships(dynamodb(), room_settings.memberships_table)
     store = DynamoStore(settings.persist_parallel_writes, settings.persist_retry_seconds)
+    guarded = GuardedStore(store, settings, BreakerStatus(EnvironmentSettings.read()))
+    activity = DynamoRoomActivity(
+        client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE), room_settings.rooms_table
+    )
     return Persister(
-        CheckedStore(GuardedStore(store, settings, breaker_status()), rooms(), memberships()),
+        CheckedStore(guarded, rooms, memberships),
         SqsRetryLane(settings.retry_queue_url),
         {name: table_settings(each) for name, each in STREAMS.items()},
         clock(),
         settings.retry_first_pause_seconds,
-        # The activity hook is the last: what it cannot do comes again, and no live copy waits for that.
+        # The activity hook is the last: what it cannot do is retried, and no live copy waits for that.
         after=(
             StreamHooks({"ski": ride_hook}),
             NewestPageHook(cache()),
             live_hook(),
             LateEvents(cache(), clock(), SettleSettings.read().analytics_settle_seconds),
-            activity_hook(),
+            ActivityHook(activity, rooms, clock()),
         ),
     )
 
 
-def activity_hook() -> ActivityHook:
-    """Keeps when something was last said in each room."""
-    impatient = client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE)
-    return ActivityHook(DynamoRoomActivity(impatient, RoomSettings.read().rooms_table), rooms(), clock())
+def live_hook() -> LiveHook:
+    """Publishes live copies of stored messages."""
+    settings = LiveSettings.read()
+    impatient = client("dynamodb", timeout=LOOK_SECONDS, attempts=1)
+    hints = SubscriberHints(cache(), DynamoConnections(impatient, settings.connections_table))
+    return LiveHook(hints, RabbitLivePublisher(settings, secrets()))
+
+
+def ride_hook() -> RideHook:
+    """Counts rides that are stored."""
+    resorts = DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
+    return RideHook(RedisDayCounts(cache()), resorts, clock())

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from headrace.api.paging.cursors import CursorSigner
+from headrace.api.statistics import RequestTimes
 from headrace.core.errors import ConfigurationError
 from headrace.core.times import Clock, SystemClock
+from headrace.runtime.aws import client
+from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import AuthSettings, CacheSettings, ReadSettings
-
-if TYPE_CHECKING:
-    from headrace.api.paging.cursors import CursorSigner
-    from headrace.api.statistics import RequestTimes
-    from headrace.operations.breaker_status import BreakerStatus
-    from headrace.runtime.secrets import ManagedSecrets
-    from headrace.storage.dynamodb.range_reader import DynamoReader
-    from headrace.storage.redis import RedisCache
+from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.storage.redis import RedisCache
 
 
 @functools.cache
@@ -27,48 +25,36 @@ def clock() -> Clock:
 @functools.cache
 def cache() -> RedisCache:
     """The cache."""
-    from headrace.storage.redis import RedisCache
-
     return RedisCache.of(CacheSettings.read())
 
 
 @functools.cache
 def secrets() -> ManagedSecrets:
     """The secrets, as Secrets Manager holds them."""
-    from headrace.runtime.secrets import ManagedSecrets
-
     return ManagedSecrets()
 
 
 @functools.cache
 def dynamodb() -> Any:
     """DynamoDB's client."""
-    from headrace.runtime.aws import client
-
     return client("dynamodb")
 
 
 @functools.cache
-def impatient_dynamodb() -> Any:
-    """DynamoDB's client for requests that must not wait: one try of at most a second."""
-    from headrace.runtime.aws import client
-
-    return client("dynamodb", timeout=1.0, attempts=1)
+def impatient(service: str) -> Any:
+    """A client of ``service`` for requests that must not wait: one try of at most a second."""
+    return client(service, timeout=1.0, attempts=1)
 
 
 @functools.cache
 def range_reader() -> DynamoReader:
     """Reads ranges of a partition."""
-    from headrace.storage.dynamodb.range_reader import DynamoReader
-
     return DynamoReader(dynamodb())
 
 
 @functools.cache
 def cursors() -> CursorSigner:
     """Signs and verifies the cursors of pages."""
-    from headrace.api.paging.cursors import CursorSigner
-
     return CursorSigner(secrets().text(ReadSettings.read().cursor_secret_arn).encode())
 
 
@@ -82,21 +68,9 @@ def scope_prefix() -> str:
 def request_times() -> RequestTimes | None:
     """The times of this environment's requests; ``None`` where a function has no cache.
 
-    They have a connection and a cool-down of their own: statistics that come late must not cost an answer its cache.
+    They have a connection and a cool-down of their own: late statistics must not cost an answer its cache.
     """
-    from headrace.api.statistics import RequestTimes
-    from headrace.storage.redis import RedisCache
-
     try:
         return RequestTimes(RedisCache.of(CacheSettings.read()))
     except ConfigurationError:
         return None
-
-
-@functools.cache
-def breaker_status() -> BreakerStatus:
-    """Where this environment's breakers publish their states."""
-    from headrace.operations.breaker_status import BreakerStatus
-    from headrace.runtime.settings import EnvironmentSettings
-
-    return BreakerStatus(EnvironmentSettings.read())

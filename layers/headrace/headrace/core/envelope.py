@@ -6,20 +6,19 @@ characters, and JSON escapes them all.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.core import json
 from headrace.core.errors import FieldError, PoisonRecord, echo
+from headrace.core.json import encode_ascii
 from headrace.core.times import is_canonical
 
 VERSION = 1
 MAX_EVENTS = 100
 MAX_BYTES = 256 * 1024
 _HEADER_BYTES = 4096
-
-_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class Envelope:
 
     def encode(self) -> bytes:
         """The body of a broker message or SQS message; ASCII only."""
-        return _wrap(self, [_encode(event) for event in self.events])
+        return _wrap(self, [encode_ascii(event) for event in self.events])
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ def pack(envelope: Envelope) -> list[EncodedEnvelope]:
     part: list[str] = []
     size = 0
     for index, event in enumerate(envelope.events):
-        encoded = _encode(event)
+        encoded = encode_ascii(event)
         if part and (len(part) == MAX_EVENTS or size + len(encoded) > MAX_BYTES - _HEADER_BYTES):
             packed.append(EncodedEnvelope(_wrap(envelope, part), range(index - len(part), index)))
             part, size = [], 0
@@ -70,7 +69,7 @@ def _wrap(envelope: Envelope, events: Sequence[str]) -> bytes:
         "correlationId": envelope.correlation_id,
         "acceptedAt": envelope.accepted_at,
     }
-    return f'{_encode(head)[:-1]},"events":[{",".join(events)}]}}'.encode()
+    return f'{encode_ascii(head)[:-1]},"events":[{",".join(events)}]}}'.encode()
 
 
 def decode(body: bytes | str) -> Envelope:
@@ -105,13 +104,9 @@ def _parse(body: bytes | str) -> Any:
     except UnicodeDecodeError:
         raise PoisonRecord("not_text") from None
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.decode(text)
     except (ValueError, RecursionError):
         raise PoisonRecord("not_json") from None
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _text(content: dict[str, Any], field: str) -> str:

@@ -1,36 +1,4 @@
-"""Every error that Headrace raises, and what becomes of each.
-
-HeadraceError
-├── UserError                    the caller can put it right; never reaches a queue
-│   ├── InvalidRequest           the frame, body or query as a whole is not usable
-│   │   └── InvalidCursor        forged, foreign or outdated cursor
-│   ├── InvalidEvent             one event breaks its stream's rules; its neighbours are not touched
-│   ├── TooLarge                 more bytes or more events than one request may carry
-│   ├── Unauthorized             no token, or one that cannot be trusted
-│   ├── TokenExpired             the token was good once
-│   ├── Forbidden                the token does not allow this
-│   ├── NotFound
-│   ├── Conflict                 something there already stands against it
-│   └── RateLimited
-├── Unavailable                  not the caller's fault; the same request may succeed later
-│   ├── BrokerUnavailable        not known to be kept by the broker
-│   │   ├── PublishReturned      confirmed, but routed to no queue
-│   │   ├── PublishNacked        refused by the broker
-│   │   ├── PublishUnconfirmed   no answer within the budget: it may be there or not
-│   │   ├── ConnectionLost       refused, cut or never opened
-│   │   └── PublisherBlocked     the broker takes nothing (memory or disk alarm)
-│   ├── StoreUnavailable
-│   │   └── StoreThrottled       not taken within the time given to retries
-│   ├── RetryLaneUnavailable
-│   ├── DeadLaneUnavailable
-│   ├── SecretsUnavailable
-│   ├── CacheUnavailable
-│   └── FollowUpUnavailable      stored, but what must follow from it is not done yet
-├── PoisonRecord                 a record that can never be stored; ``reason`` says why
-└── ConfigurationError           a setting is missing or not of its accepted form
-
-``TREATMENTS`` is the one table from these classes to what a caller and a record meet.
-"""
+"""Every error that Headrace raises; ``ERROR_MAPPINGS`` says what a caller sees and where a record goes."""
 
 from __future__ import annotations
 
@@ -46,7 +14,7 @@ GOT_LIMIT = 64
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """What is wrong with one field: ``got`` is bounded by :func:`shown`, ``allowed`` says the accepted form."""
+    """What is wrong with one field: ``got`` is bounded by :func:`echo`, ``allowed`` says the accepted form."""
 
     field: str
     message: str
@@ -54,7 +22,7 @@ class FieldError:
     allowed: str | None = None
 
     def to_body(self) -> dict[str, Any]:
-        """As it stands in an answer."""
+        """The form in which responses show it."""
         body: dict[str, Any] = {"field": self.field, "message": self.message}
         if self.got is not None:
             body["got"] = self.got
@@ -97,7 +65,7 @@ class Unauthorized(UserError):
 
 
 class TokenExpired(UserError):
-    """The token was good once."""
+    """The token has expired."""
 
 
 class Forbidden(UserError):
@@ -109,7 +77,7 @@ class NotFound(UserError):
 
 
 class Conflict(UserError):
-    """Something that is there already stands against it: the same request cannot succeed later."""
+    """It conflicts with something that exists: the same request cannot succeed later."""
 
 
 class RateLimited(UserError):
@@ -121,7 +89,7 @@ class RateLimited(UserError):
 
 
 class Unavailable(HeadraceError):
-    """Something that Headrace needs is away; the same request may succeed after ``retry_after`` seconds."""
+    """Something that Headrace needs is unavailable; the same request may succeed after ``retry_after`` seconds."""
 
     def __init__(self, message: str = "", *, details: Iterable[FieldError] = (), retry_after: int = 2) -> None:
         super().__init__(message, details=details)
@@ -129,11 +97,11 @@ class Unavailable(HeadraceError):
 
 
 class BrokerUnavailable(Unavailable):
-    """The event is not known to be kept by the broker."""
+    """The broker did not confirm the event."""
 
 
 class PublishReturned(BrokerUnavailable):
-    """Confirmed, but routed to no queue: it is kept nowhere."""
+    """Confirmed, but routed to no queue, so it is not stored."""
 
 
 class PublishNacked(BrokerUnavailable):
@@ -173,11 +141,11 @@ class SecretsUnavailable(Unavailable):
 
 
 class CacheUnavailable(Unavailable):
-    """The cache is away; answers come from the table."""
+    """The cache is unavailable; answers come from the table."""
 
 
 class FollowUpUnavailable(Unavailable):
-    """The event is stored, but what must follow from it is not done: stored once more, it is tried again."""
+    """The event is stored, but a hook on the stored row failed; the hook runs again when the event is stored again."""
 
 
 class PoisonRecord(HeadraceError):
@@ -216,8 +184,8 @@ POISON_REASONS: dict[str, str] = {
 class ErrorMapping:
     """What becomes of an error.
 
-    ``code`` stands in both protocols' error bodies (it is also the WebSocket code: frames have no status),
-    ``status`` is HTTP's, ``lane`` is where the event or record goes (``None``: nowhere, its sender is told),
+    ``code`` is in both protocols' error bodies (it is also the WebSocket code: frames have no status),
+    ``status`` is HTTP's, ``lane`` is where the event or record goes (``None``: nowhere, its sender gets the error),
     ``retryable`` says whether the same thing may succeed later.
     """
 
@@ -230,7 +198,6 @@ class ErrorMapping:
 ERROR_MAPPINGS: dict[type[BaseException], ErrorMapping] = {
     HeadraceError: ErrorMapping("internal", 500, None, False),
     UserError: ErrorMapping("invalid_request", 400, None, False),
-    InvalidRequest: ErrorMapping("invalid_request", 400, None, False),
     InvalidCursor: ErrorMapping("invalid_cursor", 400, None, False),
     InvalidEvent: ErrorMapping("invalid_event", 400, None, False),
     TooLarge: ErrorMapping("too_large", 413, None, False),
@@ -241,30 +208,20 @@ ERROR_MAPPINGS: dict[type[BaseException], ErrorMapping] = {
     Conflict: ErrorMapping("conflict", 409, None, False),
     RateLimited: ErrorMapping("rate_limited", 429, None, True),
     Unavailable: ErrorMapping("unavailable", 503, "retry", True),
-    BrokerUnavailable: ErrorMapping("unavailable", 503, "retry", True),
-    PublishReturned: ErrorMapping("unavailable", 503, "retry", True),
-    PublishNacked: ErrorMapping("unavailable", 503, "retry", True),
-    PublishUnconfirmed: ErrorMapping("unavailable", 503, "retry", True),
-    ConnectionLost: ErrorMapping("unavailable", 503, "retry", True),
-    PublisherBlocked: ErrorMapping("unavailable", 503, "retry", True),
-    StoreUnavailable: ErrorMapping("unavailable", 503, "retry", True),
-    StoreThrottled: ErrorMapping("unavailable", 503, "retry", True),
     RetryLaneUnavailable: ErrorMapping("unavailable", 503, None, True),
     DeadLaneUnavailable: ErrorMapping("unavailable", 503, None, True),
-    SecretsUnavailable: ErrorMapping("unavailable", 503, "retry", True),
     CacheUnavailable: ErrorMapping("unavailable", 503, None, True),
-    FollowUpUnavailable: ErrorMapping("unavailable", 503, "retry", True),
     PoisonRecord: ErrorMapping("poison", 422, "dead", False),
-    ConfigurationError: ErrorMapping("internal", 500, None, False),
 }
+"""An error without a row has that of its base class."""
 
-_UNKNOWN = ERROR_MAPPINGS[HeadraceError]
 _HIDDEN = "something went wrong on our side; it has been logged"
 
 
 def mapping_of(error: BaseException) -> ErrorMapping:
     """What becomes of ``error``; one that is not Headrace's is ``internal``."""
-    return ERROR_MAPPINGS.get(type(error), _UNKNOWN)
+    rows = (ERROR_MAPPINGS.get(kind) for kind in type(error).__mro__)
+    return next((row for row in rows if row is not None), ERROR_MAPPINGS[HeadraceError])
 
 
 def to_body(error: BaseException) -> dict[str, Any]:

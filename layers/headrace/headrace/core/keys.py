@@ -33,7 +33,7 @@ class TimestampSk(NamedTuple):
 
 
 def normalize_id(value: str) -> str:
-    """``value`` in NFC, if it may stand in a key (``ID_FORM``).
+    """``value`` in NFC, if it may be part of a key (``ID_FORM``).
 
     Raises:
         ValueError: one sentence that says what is wrong.
@@ -59,12 +59,12 @@ def normalize_id(value: str) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def sender_tag(subject: str) -> str:
-    """Who sent it, in 12 characters of base32: part of the key, so that nobody can overwrite another's event."""
+    """The sender, in 12 characters of base32: part of the key, so that no sender can overwrite another's event."""
     return base64.b32encode(sha256(subject.encode()).digest()).decode()[:SENDER_TAG_LENGTH].lower()
 
 
 def rate_key(subject: str, *, trusted: bool) -> str:
-    """Where the cache keeps how much a sender sent lately, as a trusted producer or as a user."""
+    """The cache key of a sender's recent counts, as a trusted producer or as a user."""
     return f"rate:{'trusted' if trusted else 'user'}:{sender_tag(subject)}"
 
 
@@ -153,7 +153,7 @@ def shown_read_mark(position: str) -> str:
 
 
 def time_of(position: str) -> str:
-    """The canonical time that a position, or a sort key that begins with a time, stands at."""
+    """The canonical time of a position, or of a sort key that begins with a time."""
     return position[:TIME_LENGTH]
 
 
@@ -200,7 +200,7 @@ def shard_names(shards: int) -> list[str]:
 
 
 def live_marker(room_id: str) -> str:
-    """The cache key under which stands whether anybody listens to a room."""
+    """The cache key of whether a room has subscribers."""
     return f"live:{room_id}"
 
 
@@ -223,7 +223,7 @@ def probe_room(queue: str) -> str:
 
 
 def membership_event(timestamp: str, event_id: str) -> str:
-    """A join or leave as it stands in a membership's sets: ordered by time, then id."""
+    """A join or leave as a member of a membership's sets: ordered by time, then id."""
     return f"{timestamp}#{event_id}"
 
 
@@ -239,12 +239,7 @@ def parse_membership_event(member: str) -> tuple[str, str]:
     return timestamp, event_id
 
 
-def membership_event_id(kind: str, user_id: str, room_id: str, timestamp: str) -> str:
-    """The id of a join or leave that brings none: the same for the same user, room and time."""
-    return derived_id(kind, user_id, room_id, timestamp)
-
-
-def derived_id(*told: object) -> str:
-    """The id of an event that brings none: the same for the same ``told``, of which none holds ``#``."""
-    digest = sha256(SEPARATOR.join(map(str, told)).encode()).digest()
+def derived_id(*parts: object) -> str:
+    """The id of an event that was sent without one: the same for the same ``parts``, of which none contains ``#``."""
+    digest = sha256(SEPARATOR.join(map(str, parts)).encode()).digest()
     return base64.b32encode(digest).decode()[:DERIVED_ID_LENGTH].lower()

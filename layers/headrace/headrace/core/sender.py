@@ -13,7 +13,7 @@ AGE_LIMIT = times.DAY
 
 @dataclass(slots=True)
 class SenderContext:
-    """Who sends, and when: made once per request.
+    """The sender of a request and the time; created once per request.
 
     ``subject`` and ``username`` come from the token. A ``trusted`` one (scope events:write) may name the user and
     send events of any age. ``now`` is the server's clock in microseconds, read once. ``address`` is the client's, for
@@ -29,7 +29,7 @@ class SenderContext:
 
     def server_time(self, event_id: str | None) -> str:
         """A time from the server's clock: a microsecond later for each event of a request, so that their order
-        lasts; the same for an id that comes twice, so that it stays one event."""
+        lasts; the same for an id that is sent twice, so that both are one event."""
         if event_id is not None and event_id in self._server_times:
             return self._server_times[event_id]
         chosen = times.iso(self.now + len(self._server_times))
@@ -64,7 +64,7 @@ def choose_time(
 def expires_at(timestamp: str, accepted_at: int, retention_days: int) -> int:
     """The second in which the row of an event may go: ``retention_days`` after it was accepted, or up to a day later.
 
-    Counted from the end of the day in which it may be sent: so whoever sends it again changes nothing (P3). An event
+    Counted from the end of the day in which it may be sent, so sending it again changes nothing (P3). An event
     that was older than that when it was accepted (replayed logs) is kept from then on, and is not born expired.
     """
     return (max(times.micros_of(timestamp) + AGE_LIMIT, accepted_at) + retention_days * times.DAY) // times.SECOND
@@ -87,7 +87,7 @@ def choose_user(sender: SenderContext, user_id: str | None, username: str | None
     """The user id and username of an event: the token's, unless a trusted sender names others.
 
     Raises:
-        InvalidEvent: an untrusted sender names somebody else.
+        InvalidEvent: an untrusted sender names another user.
     """
     if sender.trusted:
         if user_id is None:

@@ -14,7 +14,7 @@ from headrace.core.sender import SenderContext
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSettings:
-    """One stream's table: its name, how many days rows stay (0: for ever), and the shards of its time index."""
+    """One stream's table: its name, how many days rows are kept (0: for ever), and the shards of its time index."""
 
     table: str
     retention_days: int = 0
@@ -24,7 +24,7 @@ class TableSettings:
 
 @dataclass(frozen=True, slots=True)
 class ValidatedEvent:
-    """A valid event with its id and time. ``key`` is equal for equal events; ``receipt`` is what its sender is told."""
+    """A valid event with its id and time. ``key`` is equal for equal events; ``receipt`` is in the answer."""
 
     event: dict[str, Any]
     id: str
@@ -34,7 +34,7 @@ class ValidatedEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class Shards:
-    """Over how many partitions an index spreads what belongs together: ``write`` are filled, ``read`` are asked."""
+    """Over how many partitions an index spreads what belongs together: ``write`` are filled, ``read`` are read."""
 
     write: int
     read: int
@@ -84,10 +84,10 @@ class Stream:
     ``accept(raw, sender)`` validates what a client sent and stamps it, or raises InvalidEvent.
     ``item(event, accepted_at, table)`` validates a stamped event again (a record may come from anywhere) and makes
     its row, or raises PoisonRecord; ``accepted_at`` is in microseconds.
-    ``id_field`` is where an event has its id, in what clients send and are told.
+    ``id_field`` is the field of the id, in requests and in answers.
     ``table_setting`` and ``retention_setting`` name the variables with its table and its days to keep.
     A stream with ``analytics_dimensions`` has slots (``headrace.analytics``).
-    With ``insert_only`` a row that is there stays as it is, whatever is put under its key later.
+    With ``insert_only`` an existing row is never replaced.
     """
 
     name: str

@@ -30,7 +30,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class Clock(Protocol):
-    """Tells the time."""
+    """A source of the current time."""
 
     def now(self) -> int:
         """Microseconds since the epoch, UTC."""
@@ -41,18 +41,16 @@ class SystemClock:
     """The machine's clock."""
 
     def now(self) -> int:
-        """Microseconds since the epoch, UTC."""
         return time.time_ns() // 1000
 
 
 class FixedClock:
-    """A clock for tests: stands still until it is moved."""
+    """A clock for tests, which changes only by :meth:`advance`."""
 
     def __init__(self, now: int | str) -> None:
         self._now = parse_iso(now) if isinstance(now, str) else now
 
     def now(self) -> int:
-        """Microseconds since the epoch, UTC."""
         return self._now
 
     def advance(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Reading events as their models: what is wrong is told field by field, with what came and what is allowed."""
+"""Reads events as their models; errors name each wrong field, its value and what is allowed."""
 
 from __future__ import annotations
 

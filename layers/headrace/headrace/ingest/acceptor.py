@@ -1,4 +1,4 @@
-"""Takes events in: validated and stamped one by one, published together, each with a result of its own.
+"""Takes events in: validated and stamped one by one, published together, each with its own result.
 
 What the broker does not confirm goes to the retry lane under the same id. Only when that refuses too is an event
 refused as unavailable; its result carries the id and time that make sending it again harmless.
@@ -50,7 +50,7 @@ class Result:
     error: HeadraceError | None = None
 
     def to_body(self) -> dict[str, Any]:
-        """As it stands among an answer's results."""
+        """The form in which responses show it."""
         if self.error is not None:
             return {**self.receipt, "error": to_body(self.error)}
         return {**self.receipt, "lane": self.lane}
@@ -91,7 +91,7 @@ class Acceptor:
         stamped, results = _validate(stream, sender, raws)
         # Events with equal keys are one event: published once, and all of their results say what became of it.
         unique = {each.key: each for each in stamped if each is not None}
-        # Before the gates, whose tables must not be asked by whoever sends too much.
+        # Before the gates: a sender over its limit must cost no reads of their tables.
         passed, too_many = self._throttle.admit(caller, len(unique), meter) if unique else (0, None)
         outcomes: dict[Key, Outcome] = dict.fromkeys(list(unique)[passed:], (None, too_many))
         outcomes |= self._refused(stream, caller, dict(list(unique.items())[:passed]), now)
@@ -118,7 +118,7 @@ class Acceptor:
         return {key: (None, error) for key, error in zip(events, errors, strict=True) if error is not None}
 
     def _carry(self, envelope: Envelope, events: Sequence[ValidatedEvent]) -> list[Outcome]:
-        """Bring the envelope's events into a lane: the lane or the error of each, in order."""
+        """Publish the envelope's events, or send them to the retry lane: the lane or the error of each, in order."""
         packed = pack(envelope)
         outgoing = [
             Outgoing(names.queue_name(events[part.indexes[0]].id, self._queues), part.body, envelope.correlation_id)
@@ -167,7 +167,7 @@ def _validate(
 
 
 def _sent_id(stream: Stream, raw: object) -> dict[str, str]:
-    """The id of a refused event, so that its sender can tell which it was."""
+    """The id of a refused event, so that its sender can identify it."""
     sent = raw.get(stream.id_field) if isinstance(raw, dict) else None
     return {stream.id_field: cast(str, echo(sent, keys.ID_LIMIT))} if isinstance(sent, str) else {}
 

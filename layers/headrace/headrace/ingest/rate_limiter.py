@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
@@ -24,6 +23,7 @@ from headrace.core.errors import CacheUnavailable, RateLimited
 from headrace.core.keys import rate_key
 from headrace.ingest.shared_counts import SharedCounts
 from headrace.ingest.sliding_window import SLOT_SECONDS, WINDOW_SECONDS, Limit, SlidingWindow
+from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import Meter, report, report_unexpected
 from headrace.runtime.settings import RateSettings
 
@@ -47,7 +47,6 @@ class Unlimited:
     """Lets everything pass."""
 
     def admit(self, caller: Caller, events: int, meter: Meter) -> tuple[int, RateLimited | None]:  # noqa: ARG002
-        """All of them."""
         return events, None
 
 
@@ -64,7 +63,7 @@ class RateLimiter:
         self._limits = tuple(Limit(rate, settings.event_rate_off_percent) if rate else None for rate in rates)
         self._shared = shared
         self._clock = clock
-        self._windows: OrderedDict[_Sender, SlidingWindow] = OrderedDict()
+        self._windows: BoundedDict[_Sender, SlidingWindow] = BoundedDict(SENDERS)
         self._active: dict[_Sender, None] = {}
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
@@ -73,7 +72,6 @@ class RateLimiter:
         self._exchanged_at = clock()
 
     def admit(self, caller: Caller, events: int, meter: Meter) -> tuple[int, RateLimited | None]:
-        """How many of ``events`` may pass, the first ones, and why the others may not."""
         trusted = caller.has(EVENTS_WRITE)
         limit = self._limits[trusted]
         if limit is None:
@@ -95,12 +93,8 @@ class RateLimiter:
         return admitted, refusal
 
     def _window(self, sender: _Sender, limit: Limit) -> SlidingWindow:
-        window = self._windows.get(sender)
-        if window is None:
-            window = self._windows[sender] = SlidingWindow(limit)
-            if len(self._windows) > SENDERS:
-                self._windows.popitem(last=False)
-        self._windows.move_to_end(sender)
+        window = self._windows.get(sender) or SlidingWindow(limit)
+        self._windows[sender] = window
         return window
 
     def _start_exchange(self, shared: SharedCounts, now: float) -> None:

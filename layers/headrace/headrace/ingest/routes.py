@@ -53,7 +53,7 @@ def single(stream: Stream, *path: str, status: int = 202) -> Route:
 
 
 def batch(stream: Stream) -> Route:
-    """A route whose body holds up to 500 ``events`` of ``stream``; each has a result of its own."""
+    """A route whose body holds up to 500 ``events`` of ``stream``; each has its own result."""
 
     def post(acceptor: Acceptor, request: WriteRequest) -> Reply:
         return _reply(_accept(acceptor, stream, event_list(request.content, BATCH_LIMIT), request), 202)

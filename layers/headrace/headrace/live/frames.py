@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from headrace.core.json import encode
+
 FRAME_BYTES = 32 * 1024
 """The longest frame that API Gateway sends in one piece, and bills as one message."""
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 _END = b"]}"
 _MISSED = b'"missed":true,'
 
@@ -20,12 +21,12 @@ def frames(room_id: str, items: Iterable[Mapping[str, Any]], *, missed: bool = F
     ``missed`` marks the first frame: the subscriber did not get all earlier messages. An item that is too long for any
     frame is left out, and the next frame is marked: only history has it.
     """
-    head = b'{"type":"messages","roomId":' + _encode(room_id).encode() + b","
+    head = b'{"type":"messages","roomId":' + encode(room_id).encode() + b","
     made: list[bytes] = []
     parts: list[bytes] = []
     size = 0
     for item in items:
-        part = _encode(item).encode()
+        part = encode(item).encode()
         if len(head) + len(_MISSED) + len(part) + len(_END) > FRAME_BYTES:
             missed = True
             continue

@@ -1,1 +1,1 @@
-"""TODO package docstring."""
+"""The broker, the retry queue and the dead-letter queue: ports, fakes in memory, and adapters."""

@@ -1,4 +1,4 @@
-"""A publisher behind a circuit breaker: while the broker is away, a publish is refused in microseconds.
+"""A publisher behind a circuit breaker: while the broker is unavailable, a publish is refused in microseconds.
 
 A publish counts as failed when the broker answered for none of its messages: the connection was lost or refused, no
 confirm came in time, or publishers are blocked. A message that was returned or nacked *is* an answer: a deleted or full
@@ -21,7 +21,7 @@ UNAVAILABLE = (ConnectionLost, PublisherBlocked, PublishUnconfirmed)
 
 
 class GuardedPublisher:
-    """A :class:`~headrace.queues.ports.Publisher` that asks ``publisher`` only while its breaker lets it."""
+    """A :class:`~headrace.queues.ports.Publisher` that fails at once while its breaker is open."""
 
     def __init__(
         self, publisher: Publisher, settings: BreakerSettings, watcher: Watcher, clock: Clock | None = None
@@ -30,7 +30,6 @@ class GuardedPublisher:
         self.breaker: Breaker[list[Outcome]] = Breaker(NAME, settings, is_unavailable, watcher, clock)
 
     def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
-        """One outcome per message, in order; all of them ``BrokerUnavailable`` while the breaker is open."""
         if not messages:
             return []
         outcomes = self.breaker.call(lambda: self._publisher.publish(messages))

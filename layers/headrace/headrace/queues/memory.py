@@ -100,7 +100,7 @@ class MemoryPublisher:
         return [message.body for queue in self.queues.values() for message in queue]
 
     def close(self) -> None:
-        """Nothing to let go."""
+        """There is no connection to close."""
 
 
 @dataclass(slots=True)
@@ -116,7 +116,7 @@ class Message:
 
 
 class MemoryQueue:
-    """Messages in order of arrival, hidden for a while by each receive. ``away``: nothing is taken or given."""
+    """Messages in order of arrival, hidden by each receive. ``away``: sends fail, and receives find nothing."""
 
     def __init__(self, clock: Clock) -> None:
         self.messages: list[Message] = []
@@ -163,7 +163,7 @@ class MemoryQueue:
 
 
 class MemoryRetryLane:
-    """``queue`` holds what was taken, ``dead`` what was received ``receives`` times. ``down``: both are away."""
+    """``queue`` holds what was taken, ``dead`` what was received ``receives`` times. ``down``: both are unavailable."""
 
     def __init__(self, clock: Clock | None = None, visibility: int = 360, receives: int = 5) -> None:
         clock = clock or FixedClock(0)
@@ -181,7 +181,7 @@ class MemoryRetryLane:
 
     @property
     def down(self) -> bool:
-        """Whether SQS is away."""
+        """Whether SQS is unavailable."""
         return self.queue.away
 
     @down.setter
@@ -230,7 +230,7 @@ class MemoryRetryLane:
 class MemoryDeadLane:
     """A :class:`~headrace.queues.ports.DeadLane` on a :class:`MemoryRetryLane`'s ``dead``.
 
-    ``undeletable``: nothing can be taken away, as when the process is killed before it does.
+    ``undeletable``: nothing can be deleted, as when the process is killed before it does.
     """
 
     def __init__(self, dead: MemoryQueue) -> None:

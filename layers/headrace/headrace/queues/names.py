@@ -28,7 +28,7 @@ def persist_queues(queues: int) -> list[str]:
 
 
 def live_queue(room_id: str) -> str:
-    """The live queue of a room, which is also its routing key: one for each room, so that a room's order stays."""
+    """The live queue of a room, which is also its routing key: one for each room, so that a room's order is kept."""
     return live_queues()[zlib.crc32(room_id.encode()) % LIVE_QUEUES]
 
 

@@ -39,12 +39,12 @@ class Publisher(Protocol):
         """One outcome per message, in order, within the publish budget.
 
         Never raises for what the broker or the network does. A message with an outcome other than ``None`` may be
-        in its queue all the same (its confirm was lost): whoever hands it on must keep its id.
+        in its queue all the same (its confirm was lost): a caller that sends it elsewhere must keep its id.
         """
         ...
 
     def close(self) -> None:
-        """Let the connection go; the next publish opens another."""
+        """Close the connection; the next publish opens another."""
         ...
 
 
@@ -59,7 +59,7 @@ _REFUSED_BY_SQS = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U001
 
 @dataclass(frozen=True, slots=True)
 class RetryRecord:
-    """One record for the retry lane: any bytes, and attributes for whoever looks at it later."""
+    """One record for the retry lane: any bytes, and attributes that say why it is there."""
 
     body: bytes
     attributes: Mapping[str, str] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class RetryLane(Protocol):
 def to_text(record: RetryRecord) -> tuple[str, dict[str, str]]:
     """The body and attributes as SQS takes them: bytes that it would refuse travel as base64, marked so.
 
-    A record that is marked already goes as it is: what claims to be base64 and is not stays recognizable.
+    A record that is marked already goes as it is: invalid base64 remains recognizable.
     """
     try:
         text = record.body.decode()
@@ -143,13 +143,13 @@ class ReceivedLetter:
 
 
 class DeadLane(Protocol):
-    """Gives dead records out, and takes them back or away."""
+    """Receives dead records, and releases or deletes them."""
 
     def receive(self, hold: int) -> list[ReceivedLetter]:
         """At most ten records, hidden for ``hold`` seconds. None: there is no other now.
 
         Raises:
-            DeadLaneUnavailable: the queue is away.
+            DeadLaneUnavailable: the queue does not answer.
         """
         ...
 
@@ -158,7 +158,7 @@ class DeadLane(Protocol):
         ...
 
     def delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
-        """Take them away for good; whether each is known to be gone, in order. Never raises for what the queue does."""
+        """Delete them; whether each is known to be gone, in order. Never raises for what the queue does."""
         ...
 
 

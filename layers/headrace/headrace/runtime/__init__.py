@@ -1,1 +1,1 @@
-"""TODO package docstring."""
+"""What every function uses: settings, logs and metrics, AWS clients, secrets, circuit breakers, cool-downs."""

@@ -51,7 +51,7 @@ def client(service: str, *, timeout: float = 2.0, attempts: int = 2, connections
         max_pool_connections=connections,
         parameter_validation=False,
         tcp_keepalive=True,
-        # Without one of ours botocore puts its own together anew for every call, for a tenth of the call's CPU.
+        # Otherwise botocore builds one for every call, which costs a tenth of the call's CPU.
         user_agent=f"headrace botocore/{botocore.__version__}",
     )
     try:
@@ -87,5 +87,5 @@ def error_code(error: BaseException) -> str:
 
 
 def is_throttling(error: BaseException) -> bool:
-    """Whether the service asks to be called less."""
+    """Whether the service throttled the call."""
     return isinstance(error, ClientError) and error_code(error) in THROTTLING_CODES

@@ -1,4 +1,4 @@
-"""A circuit breaker: what is away costs microseconds, until one real call finds that it is back.
+"""A circuit breaker: calls to an unavailable service fail in microseconds, until one real call succeeds again.
 
 Closed, it lets every call through and remembers how the last ``window`` ended. When more than ``failure_percent`` of
 them failed it opens, and refuses every call for ``probe_seconds``; then it lets exactly one through (half open), which
@@ -24,7 +24,7 @@ OPEN: State = "open"
 
 
 class Watcher(Protocol):
-    """Is told where breakers stand."""
+    """Is notified of the states of breakers."""
 
     def seen(self, breaker: str, state: State) -> None:
         """Called after each call of a breaker that is not closed, and once when it has closed. Never raises."""
@@ -32,7 +32,7 @@ class Watcher(Protocol):
 
 
 class Unwatched:
-    """A watcher that does not care."""
+    """A watcher that ignores every state."""
 
     def seen(self, breaker: str, state: State) -> None:
         """Do nothing."""
@@ -59,7 +59,7 @@ class Breaker(Generic[T]):
 
     @property
     def state(self) -> State:
-        """Where it stands. Once its time is over, ``open`` lasts until the next call."""
+        """The current state. After ``probe_seconds``, ``open`` lasts until the next call."""
         return self._breaker.state.value  # type: ignore[return-value]  # the others are set by hand only
 
     def call(self, attempt: Callable[[], T]) -> T | None:
@@ -93,6 +93,6 @@ def _config(settings: BreakerSettings) -> Config:
         wait_duration_in_open=settings.breaker_probe_seconds,
         permitted_calls_in_half_open=1,
         max_concurrent_probes=1,
-        # Calls have budgets of their own; a slow one that succeeds is a success.
+        # Calls have their own time limits; a slow one that succeeds is a success.
         slow_call_duration_threshold=math.inf,
     )

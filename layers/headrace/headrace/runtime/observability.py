@@ -49,7 +49,7 @@ class LogThrottle:
         self._kinds: BoundedDict[str, tuple[float, int]] = BoundedDict(KINDS_LIMIT)
 
     def pass_count(self, kind: str) -> int:
-        """How many reports of ``kind`` this one stands for: itself and those suppressed before it. 0: suppress it."""
+        """How many reports of ``kind`` this one represents: itself and those suppressed before it. 0: suppress it."""
         now = self._monotonic()
         since, kept = self._kinds.get(kind, (float("-inf"), 0))
         if now - since < self._seconds:

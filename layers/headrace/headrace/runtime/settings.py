@@ -152,7 +152,7 @@ class CacheSettings(Settings):
 
 
 class HealthSettings(RetryLaneSettings, CacheSettings):
-    """For check_health, which asks each part one cheap question."""
+    """For check_health, which sends each part one cheap request."""
 
     broker_endpoints: AmqpUrls = Field(min_length=1, description=AMQP_FORM)
     chat_messages_table: Name = Field(description="the name of the ChatMessages table")
@@ -233,9 +233,12 @@ class ObserveSettings(Settings):
     powertools_metrics_namespace: str = Field(default="Headrace", description="a CloudWatch namespace")
 
 
-class ShardSettings(Settings):
-    """Over how many partitions an index is spread. Reading may cover more shards than writing fills."""
+class _TableVariables(Settings):
+    """The variables of one stream's table, under names that do not depend on the stream."""
 
+    table: Name = Field(description="the name of a table")
+    retention_days: int = Field(default=0, ge=0, le=36500, description="whole days, 0 to keep for ever")
+    # Reading may cover more shards than writing fills.
     time_write_shards: int = Field(default=8, ge=1, le=1000, description="a whole number from 1 to 1000")
     time_read_shards: int = Field(
         default=8, ge=1, le=1000, description="a whole number from 1 to 1000, not below TIME_WRITE_SHARDS"
@@ -247,13 +250,6 @@ class ShardSettings(Settings):
         if value < info.data.get("time_write_shards", 0):
             raise ValueError("events in the shards beyond would be missing from every answer")
         return value
-
-
-class _TableVariables(ShardSettings):
-    """The variables of one stream's table, under names that do not depend on the stream."""
-
-    table: Name = Field(description="the name of a table")
-    retention_days: int = Field(default=0, ge=0, le=36500, description="whole days, 0 to keep for ever")
 
 
 def table_settings(stream: Stream, environ: Mapping[str, str] | None = None) -> TableSettings:

@@ -1,4 +1,4 @@
-"""A store behind circuit breakers, one per table: while a table is away, a put is refused in microseconds.
+"""A store behind circuit breakers, one per table: while a table is unavailable, a put is refused in microseconds.
 
 A put counts as failed when the table answered for none of its items. A throttled item is no failure: the table is
 there, and what it does not take in time goes on one by one; opening would send what it still takes into the retry lane
@@ -21,7 +21,7 @@ TableBreaker = Breaker[list[Failure | None]]
 
 
 class GuardedStore:
-    """A :class:`~headrace.storage.ports.Store` that asks ``store`` only while the table's breaker lets it."""
+    """A :class:`~headrace.storage.ports.Store` that fails at once while the table's breaker is open."""
 
     def __init__(self, store: Store, settings: BreakerSettings, watcher: Watcher, clock: Clock | None = None) -> None:
         self._store = store
@@ -31,7 +31,6 @@ class GuardedStore:
         self._breakers: dict[str, TableBreaker] = {}
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
-        """One outcome per item, in order; all of them ``StoreUnavailable`` while the table's breaker is open."""
         if not items:
             return []
         outcomes = self.breaker(table.name).call(lambda: self._store.put_many(table, items))

@@ -123,7 +123,7 @@ class MemoryColumns:
 
 
 class MemoryCache:
-    """A :class:`Cache` in memory, for tests. ``down``: it is away. ``calls`` counts round trips."""
+    """A :class:`Cache` in memory, for tests. ``down``: it is unavailable. ``calls`` counts round trips."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self.down = False

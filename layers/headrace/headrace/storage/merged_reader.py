@@ -13,10 +13,10 @@ StartKey = Callable[[str], Mapping[str, str]]
 
 
 class MergedReader:
-    """A :class:`~headrace.readers.RangeReader` over ``partitions(value)`` of the value that a query names.
+    """A :class:`~headrace.storage.ports.RangeReader` over ``partitions(value)`` of the value that a query names.
 
     Sort keys are unique. So a position is a sort key alone, which ``start_key`` completes to the attributes of a key;
-    a query's ``start``, and the ``more`` of what is found, need hold no more than it. All partitions are asked at once,
+    a query's ``start``, and the ``more`` of what is found, need hold no more than it. All partitions are read at once,
     each for as many rows as the query wants: none knows how many of them come first.
     """
 
@@ -26,7 +26,6 @@ class MergedReader:
         self._start_key = start_key
 
     def read(self, query: RangeQuery) -> Rows:
-        """Up to ``query.limit`` rows of all partitions, in order."""
         return self.read_many([query])[0]
 
     def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:

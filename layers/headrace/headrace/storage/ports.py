@@ -18,7 +18,7 @@ Key = tuple[object, ...]
 class Table:
     """A table's name and the names of its key's attributes.
 
-    With ``insert_only`` a row that is there stays as it is: what is put under its key counts as stored.
+    With ``insert_only`` an existing row is never replaced: another row with its key counts as stored.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Store(Protocol):
 
 
 def one_of_each(table: Table, items: Sequence[Item]) -> tuple[dict[Key, Item], list[Key]]:
-    """The rows that ``items`` come to (the last of equal keys, or the first), and the key of every item."""
+    """The rows that result from ``items`` (the last of equal keys, or the first), and the key of every item."""
     keys = [table.key_of(item) for item in items]
     pairs = zip(keys, items, strict=True)
     return dict(reversed(list(pairs)) if table.insert_only else pairs), keys

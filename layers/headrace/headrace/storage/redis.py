@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from redis.cluster import RedisCluster
 
 COOLDOWN_SECONDS = 5.0
-"""How long the cache is not asked after a failed call."""
-
+"""How long calls are skipped after a failed one."""
 CALL_SECONDS = 0.1
 """The timeout for a connection, and again for each response."""
 

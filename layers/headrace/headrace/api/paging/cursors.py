@@ -1,9 +1,9 @@
 """Cursors: opaque, signed positions. A cursor is good for one query, in one direction, for one caller.
 
 Form: base64url of a 16-byte MAC and the position's JSON, hidden. The query itself is not in it, only under the MAC
-(HMAC-SHA256 cut to 128 bits, RFC 2104 section 5), so a cursor stays short and tells nothing of the key. A page that
+(HMAC-SHA256 cut to 128 bits, RFC 2104 section 5), so a cursor is short and reveals nothing of the key. A page that
 stopped early may end at a row that its caller may not see, so the position is hidden too: by a stream that the MAC
-seeds, as in a synthetic IV (RFC 5297 has the idea), here from SHAKE-256 with a key of its own.
+seeds, as in a synthetic IV (RFC 5297 has the idea), here from SHAKE-256 with a separate key.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headrace.core.errors import FieldError, InvalidCursor, echo
+from headrace.core.json import encode
 
 CURSOR_LIMIT = 2048
 """Characters of a cursor: one with two ids of 128 characters, four bytes each, has about 1450."""
@@ -26,7 +27,7 @@ _MAC_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a cursor belongs to: a kind of page, what it pages over, its bounds, and who asks."""
+    """What a cursor belongs to: a kind of page, what it pages over, its bounds, and the caller."""
 
     kind: str
     subject: str
@@ -50,7 +51,7 @@ class CursorSigner:
 
     def sign(self, query: Query, direction: str, position: Sequence[str]) -> str:
         """The cursor that continues ``query`` in ``direction`` after ``position``."""
-        body = json.dumps(position, ensure_ascii=False, separators=(",", ":")).encode()
+        body = encode(position).encode()
         mac = self._mac(query, direction, body)
         return base64.urlsafe_b64encode(mac + self._hidden(mac, body)).rstrip(b"=").decode()
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+from headrace.core.json import encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ def cut(items: Sequence[str], room: int) -> int:
 
 
 ROWS = 20
-"""The longest page that comes from the cache: the default one. One item more is kept, to tell that there is more."""
+"""The longest page that comes from the cache: the default one. One more item is kept, to know that there is more."""
 
 
 @dataclass(frozen=True, slots=True)

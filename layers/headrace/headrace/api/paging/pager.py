@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner, Query
-from headrace.api.paging.page import ROWS, CachedPage, Page, cut, encode
+from headrace.api.paging.page import ROWS, CachedPage, Page, cut
 from headrace.api.paging.range_walk import ReadBudget, Sees, Span, ranges, read_page
 from headrace.api.paging.request import PageRequest
 from headrace.core import keys
 from headrace.core.errors import FieldError, InvalidRequest, echo
+from headrace.core.json import encode
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 
 BEFORE, AFTER, AROUND = "before", "after", "around"
 ANYWHERE = "-"
-"""Stands for the room in a position that no message of an index has."""
+"""The room in a position that is no message's."""
 
 Position = Sequence[str]
 
@@ -74,7 +75,7 @@ class Pager:
         return self._one_way(found, True, request, None, items), newest
 
     def kept(self, newest: CachedPage, request: PageRequest) -> Page | None:
-        """The newest page out of what was kept, unless only the table can tell it."""
+        """The newest page from the cached one, or ``None`` if only the table has it."""
         items, beyond = newest.items[: request.limit], newest.items[request.limit :]
         if not beyond and not newest.is_complete:
             return None

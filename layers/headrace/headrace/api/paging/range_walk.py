@@ -37,10 +37,10 @@ class ReadBudget:
 
 def spans_of(intervals: Iterable[Interval] | None, start: str | None, end: str | None) -> list[Span]:
     """What lies both in ``intervals`` (``None``: all time) and in [``start``, ``end``), oldest first, none touching."""
-    stays: list[tuple[str | None, str | None]]
-    stays = [(None, None)] if intervals is None else [(each.joined_at, each.left_at) for each in intervals]
+    times: list[tuple[str | None, str | None]]
+    times = [(None, None)] if intervals is None else [(each.joined_at, each.left_at) for each in intervals]
     spans: list[Span] = []
-    for joined_at, left_at in stays:
+    for joined_at, left_at in times:
         lower = max((bound for bound in (joined_at, start) if bound is not None), default=None)
         upper = min((bound for bound in (left_at, end) if bound is not None), default=None)
         if lower is not None and upper is not None and lower >= upper:
@@ -61,7 +61,7 @@ def ahead(spans: Sequence[Span], position: str | None, newest_first: bool) -> li
         before_upper = position is None or span.upper is None or position < span.upper
         if not (after_lower if newest_first else before_upper):
             continue
-        # DynamoDB refuses a start outside of the range; a walk that has not come to the span yet needs none.
+        # DynamoDB refuses a start outside of the range; a walk that has not reached the span needs none.
         found.append((span, position if after_lower and before_upper else None))
     return found
 
@@ -79,7 +79,7 @@ def ranges(
 
 
 Sees = Callable[[Mapping[str, Any]], bool | None]
-"""Whether a row may be shown; ``None``: it cannot be told any more, stop before it."""
+"""Whether a row may be shown; ``None``: unknown, stop before it."""
 
 
 def read_page(
@@ -93,7 +93,7 @@ def read_page(
     """Up to ``limit`` rows of ``queries``, one after the other, without those that expired by ``now`` (seconds).
 
     ``more`` is the key to go on after; it is ``None`` exactly if no further row is to be shown, unless the walk
-    stopped early: after ``effort``, or because ``sees`` told it to.
+    stopped early: after ``effort``, or because ``sees`` returned ``None``.
     """
     found: list[dict[str, Any]] = []
     waiting = deque(queries)

@@ -1,17 +1,14 @@
-"""What a client asks of a list: which page, how long, between which times."""
+"""Parameters of a request for a page: its place, its length and its times."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from headrace.api.params import Params, read, whole_number
+from headrace.api.params import Params, whole_number
 from headrace.core import times
-from headrace.core.errors import FieldError, InvalidRequest, echo
-from headrace.core.keys import ID_FORM, normalize_id
 
 DEFAULT_LIMIT = 20
 LIMIT = 200
@@ -87,43 +84,5 @@ class PageRequest(Params):
 
     @property
     def is_newest(self) -> bool:
-        """Whether it asks for the newest items there are."""
+        """Whether it is for the newest items."""
         return (self.before, self.after, self.around, self.start, self.end) == (None,) * 5
-
-
-def parse_page_request(query: Mapping[str, object] | None) -> PageRequest:
-    """The page that a query string, or a frame's fields, ask for."""
-    return read(PageRequest, query) or PageRequest()
-
-
-def parse_list_request(query: Mapping[str, str] | None, place: str, default: int, most: int) -> ListRequest:
-    """What a query string asks of a list that is read in one direction; its parameters are limit and ``place``.
-
-    Raises:
-        InvalidRequest: names every parameter that is wrong, what came, and what is allowed.
-    """
-    given = dict(query or {})
-    wrong = [
-        FieldError(str(echo(name)), "is not a parameter of this route", echo(given[name]), f"limit, {place}")
-        for name in given
-        if name not in ("limit", place)
-    ]
-    limit = given.get("limit", str(default))
-    if not (limit.isascii() and limit.isdigit() and 0 < int(limit[:9]) <= most):
-        wrong.append(FieldError("limit", "is out of range", echo(limit), f"a whole number from 1 to {most}"))
-    if wrong:
-        raise InvalidRequest("the query cannot be answered as it stands", details=wrong)
-    return ListRequest(limit=int(limit), place=given.get(place))
-
-
-def path_id(field: str, value: str | None) -> str:
-    """An id from a path, normalized.
-
-    Raises:
-        InvalidRequest: names the field and what is allowed.
-    """
-    try:
-        return normalize_id(value or "")
-    except ValueError as error:
-        detail = FieldError(field, str(error), echo(value), ID_FORM)
-        raise InvalidRequest(f"{field} is not a usable id", details=[detail]) from None

@@ -1,1 +1,1 @@
-"""TODO package docstring."""
+"""RabbitMQ: publishers, their connection, the topology, the parking queue, and queue depths."""

@@ -1,8 +1,7 @@
-"""One connection to RabbitMQ with one channel in confirm mode, driven only while somebody waits for it.
+"""One connection to RabbitMQ with one channel in confirm mode, driven only while a request waits for it.
 
-Between two invocations nothing runs: Lambda freezes the environment. So the connection is turned
-(``broker/turned.py``) inside :meth:`Link.publish` and :meth:`Link.notice` alone, and what happened meanwhile shows
-there.
+Between two invocations nothing runs: Lambda freezes the environment. So the socket is read and
+written only inside :meth:`ConfirmChannel.publish` and :meth:`ConfirmChannel.notice`, which see what happened meanwhile.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from headrace.queues.ports import Outcome, Outgoing
 from headrace.queues.rabbitmq.connection import BlockingSocketConnection
 from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error
 
-# pika tells every failed attempt at length; each of them is an outcome here, reported once and bounded.
+# pika logs every failed attempt at length; here each is an outcome that is reported once.
 logging.getLogger("pika").setLevel(logging.CRITICAL)
 
 WINDOW = 100
@@ -46,10 +45,10 @@ class ConfirmChannel:
 
     @classmethod
     def open(cls, endpoints: Sequence[Parameters], deadline: float) -> Self:
-        """A link to the first of ``endpoints`` that answers; they share the time until ``deadline`` (monotonic).
+        """A channel to the first of ``endpoints`` that answers; they share the time until ``deadline`` (monotonic).
 
         Raises:
-            pika's exceptions (``PIKA_ERRORS``), so that the caller can tell refused credentials; the last endpoint's.
+            pika's exceptions (``PIKA_ERRORS``), the last endpoint's, so that refused credentials are recognized.
         """
         failure: BaseException = NoAnswerInTime()
         for left, endpoint in zip(range(len(endpoints), 0, -1), endpoints, strict=True):
@@ -93,10 +92,10 @@ class ConfirmChannel:
         self._blocked = False
 
     def notice(self) -> bool:
-        """Take in what happened since the last use; whether the link can still be used."""
+        """Process what happened since the last use; whether the channel can still be used."""
         try:
             self._connection.receive(time.monotonic())
-            # A publish on a blocked link sends nothing, and the broker hangs up on whoever sends no heartbeats.
+            # A publish on a blocked channel sends nothing, and the broker closes connections without heartbeats.
             self._connection.send()
         except PIKA_ERRORS as error:
             self._error = error
@@ -173,7 +172,7 @@ class ConfirmChannel:
         return self._error is None and (self._blocked or not self._unsettled)
 
     def drop(self) -> None:
-        """Let the connection go at once."""
+        """Close the connection at once."""
         if self._connection is not None:
             self._connection.let_go()
 

@@ -1,8 +1,8 @@
-"""pika's connection on one socket that is read and written only while somebody turns it: two system calls a publish.
+"""pika's connection on one socket that is read and written only inside its methods: two system calls a publish.
 
 pika's own adapters bring an I/O loop that never stops. Here nothing may run between two invocations, and one publish
 and its confirm are all that a request waits for. pika does the protocol, as for any adapter: see ``Connection``'s
-``_adapter_*`` methods, which its documentation asks an adapter to write.
+``_adapter_*`` methods, which an adapter implements according to its documentation.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class BlockingSocketConnection(Connection):
     """Opened to ``endpoint`` until ``deadline`` (monotonic); ``on_open`` and ``on_closed`` are called in a turn.
 
     Raises:
-        OSError: nobody answers there before ``deadline``, or it speaks no TLS when it should.
+        OSError: no answer before ``deadline``, or it speaks no TLS when it should.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class BlockingSocketConnection(Connection):
                 self._lose(StreamLostError("Transport indicated EOF"))
                 return
             self._on_data_available(data)  # type: ignore[attr-defined]
-            # What TLS has read and not handed out yet, no poll would tell.
+            # poll() does not see bytes that TLS has read and buffered.
             more = isinstance(self._socket, ssl.SSLSocket) and self._socket.pending() > 0
 
     def _lose(self, error: Exception | None) -> None:
@@ -193,7 +193,7 @@ def _with_tls(plain: socket.socket, endpoint: Parameters, deadline: float) -> so
 
 
 def _resolve(host: str, port: int, deadline: float) -> list[Any]:
-    """The addresses of ``host``. A resolver has no timeout of its own: a thread waits for it, not the request."""
+    """The addresses of ``host``. A resolver has no timeout, so a thread waits for it instead of the request."""
     found: Future[list[Any]] = Future()
 
     def ask() -> None:

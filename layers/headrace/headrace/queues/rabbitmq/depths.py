@@ -1,4 +1,4 @@
-"""How much lies in queues of the broker: asked by passive declares, over a connection made for the question."""
+"""The depths of the broker's queues, by passive declares over a new connection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.runtime.secrets import Credentials, Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
 
 HEARTBEAT = 1
-"""Seconds. pika's blocking calls have no limit of their own: after about 12 s this ends one on a silent broker."""
+"""Seconds. pika's blocking calls have no time limit: after about 12 s this ends one on a silent broker."""
 NOT_FOUND = 404
 
 

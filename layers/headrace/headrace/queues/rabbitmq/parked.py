@@ -63,7 +63,7 @@ class ParkingQueue:
         return self._visit(_depth)
 
     def requeue(self, lane: Lane, limit: int, rate: float, seconds: float) -> RequeueResult:
-        """Requeue at most ``limit`` messages, ``rate`` a second, for ``seconds``; those parked meanwhile stay.
+        """Requeue at most ``limit`` messages, ``rate`` a second, for ``seconds``; those parked meanwhile are left.
 
         ``main``: each to the persist queue that it came from. ``retry``: to the retry lane, which isolates records
         that crash the function.

@@ -1,6 +1,6 @@
 """Publishes to RabbitMQ over one connection per environment, which is kept across invocations and freezes.
 
-:meth:`RabbitPublisher.publish` stays within the budget: the first attempt has the larger share of it, and messages
+:meth:`RabbitPublisher.publish` keeps to the budget: the first attempt has the larger share of it, and messages
 that are unsettled then (connection lost, or not confirmed) are sent once more over a new connection. Returned and
 nacked messages are settled, and are not sent again. The first publish also reads the secret, outside the budget.
 """
@@ -61,7 +61,7 @@ class RabbitPublisher:
                     break
         except (BrokerUnavailable, SecretsUnavailable, ConfigurationError) as error:
             reason = error if isinstance(error, BrokerUnavailable) else ConnectionLost(error.message)
-            # Outcomes of the first attempt stay: an unconfirmed message may be in its queue, an unsent one is not.
+            # Outcomes of the first attempt are kept: an unconfirmed message may be in its queue, an unsent one is not.
             outcomes = [reason if outcome is _NOT_SENT else outcome for outcome in outcomes]
         except BaseException:
             # pika may be in any state: if this connection were kept, every later publish could fail.

@@ -32,7 +32,7 @@ from headrace.runtime.settings import TopologySettings
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 1.0
 HEARTBEAT_SECONDS = 15
-"""Short: pika's blocking calls have no time limit of their own, so this is what ends one on a silent broker."""
+"""Short: pika's blocking calls have no time limit, so this is what ends one on a silent broker."""
 NEVER_DROPPED = 1_000_000
 """A delivery limit that means none on every version; ``-1`` drops at once on 3.10 and means none on 4.x."""
 LIVE_SECONDS = 5
@@ -63,9 +63,9 @@ class Queue:
 
 @dataclass
 class Report:
-    """What was declared, and in one sentence each what stands in another form and what is not there at all.
+    """What was declared, and in one sentence each what exists in another form and what is missing.
 
-    ``parked`` is how many messages are parked; ``None`` if that cannot be told.
+    ``parked`` is how many messages are parked; ``None`` if unknown.
     """
 
     declared: list[str] = field(default_factory=list)
@@ -172,7 +172,7 @@ def _count_parked(channel: BlockingChannel, report: Report) -> None:
 
 
 def _attempt(connection: BlockingConnection, action: Callable[[BlockingChannel], object]) -> str | None:
-    """Do ``action`` on a channel of its own; the broker's reason if it refuses."""
+    """Do ``action`` on a new channel; the broker's reason if it refuses."""
     channel = connection.channel()
     try:
         action(channel)

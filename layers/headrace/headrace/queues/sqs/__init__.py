@@ -1,1 +1,1 @@
-"""TODO package docstring."""
+"""SQS: the retry queue and the dead-letter queue."""

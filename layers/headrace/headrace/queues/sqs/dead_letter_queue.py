@@ -10,7 +10,7 @@ from headrace.queues.ports import RECEIVE_LIMIT, ReceivedLetter
 from headrace.runtime.aws import AWS_ERRORS, client, error_code
 
 LONG_POLL = 1
-"""A poll that waits asks every server of the queue; one that does not may find nothing although there is something."""
+"""Seconds. A long poll queries all servers of the queue; a short one may miss messages."""
 
 
 class SqsDeadLane:
@@ -43,7 +43,7 @@ class SqsDeadLane:
             try:
                 self._client.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
             except AWS_ERRORS:
-                # They show by themselves, when the time is over that they were received for.
+                # They become visible when their visibility timeout ends.
                 continue
 
     def delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:

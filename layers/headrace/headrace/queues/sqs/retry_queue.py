@@ -49,7 +49,7 @@ class SqsRetryLane:
 
     def _send_batch(self, entries: list[Entry], silent: list[RetryLaneUnavailable]) -> dict[int, RetryLaneUnavailable]:
         if silent:
-            # Each batch would wait as long as the first, and whoever sends has a deadline.
+            # Each batch would wait as long as the first, and the caller has a deadline.
             return {int(entry["Id"]): silent[0] for entry in entries}
         try:
             answer = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
@@ -70,7 +70,7 @@ class SqsRetryLane:
         try:
             self._client.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
         except AWS_ERRORS:
-            # The queue's own visibility timeout holds then: the record comes later, and nothing is lost.
+            # Then the queue's visibility timeout applies: the record is received later, and nothing is lost.
             return
 
 

@@ -1,1 +1,1 @@
-"""TODO package docstring."""
+"""DynamoDB: the client, and the adapters that write batches and read ranges and columns."""

@@ -14,8 +14,9 @@ from typing import Any
 
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item, from_wire, to_wire
+from headrace.core.json import encode
 from headrace.runtime.aws import AWS_ERRORS, client, error_code, is_throttling
-from headrace.storage.dynamodb.client import GET_LIMIT, WRITE_LIMIT, DynamoClient, encode
+from headrace.storage.dynamodb.client import GET_LIMIT, WRITE_LIMIT, DynamoClient
 from headrace.storage.ports import Failure, Key, Table, one_of_each
 
 CHUNK_BYTES = 15 * 1024 * 1024

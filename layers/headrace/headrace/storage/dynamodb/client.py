@@ -16,6 +16,7 @@ from botocore.exceptions import HTTPClientError
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item, from_wire, to_wire
+from headrace.core.json import encode
 from headrace.runtime.aws import AWS_ERRORS, error_code, is_throttling
 from headrace.storage.ports import ColumnQuery, RangeQuery
 
@@ -27,7 +28,6 @@ WRITE_LIMIT = 25
 _CONDITION_FAILED = "ConditionalCheckFailedException"
 _RESPONSE = "HeadraceResponse"
 _OK = 200
-encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
 class _Call(threading.local):

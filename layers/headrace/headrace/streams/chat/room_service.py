@@ -190,7 +190,7 @@ class RoomService:
         role: Role | None,
         username: str | None,
     ) -> Membership:
-        event_id = event_id or keys.membership_event_id(kind, user_id, room.room_id, at)
+        event_id = event_id or keys.derived_id(kind, user_id, room.room_id, at)
         event = keys.membership_event(at, event_id)
         return self._memberships.add(
             Change(user_id=user_id, room_id=room.room_id, kind=kind, event=event, role=role, username=username)

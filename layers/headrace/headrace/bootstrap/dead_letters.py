@@ -1,0 +1,24 @@
+"""What manage_dead_letters needs."""
+
+from __future__ import annotations
+
+import functools
+
+from headrace.bootstrap.shared import clock
+from headrace.operations.dead_letters import DeadLetters
+from headrace.queues.sqs.dead_letter_queue import SqsDeadLane
+from headrace.queues.sqs.retry_queue import SqsRetryLane
+from headrace.runtime.settings import DeadLetterSettings, table_settings
+from headrace.streams.registry import STREAMS
+
+
+@functools.cache
+def dead_letters() -> DeadLetters:
+    """The dead letters of every stream."""
+    settings = DeadLetterSettings.read()
+    return DeadLetters(
+        SqsDeadLane(settings.dead_letter_queue_url),
+        SqsRetryLane(settings.retry_queue_url),
+        {name: table_settings(stream) for name, stream in STREAMS.items()},
+        clock(),
+    )

@@ -1,0 +1,24 @@
+"""Pushes to WebSocket connections."""
+
+from __future__ import annotations
+
+import functools
+
+from headrace.bootstrap.live import connections
+from headrace.bootstrap.shared import clock
+from headrace.live.push.api_gateway import ApiGatewayPusher
+from headrace.live.push.connection_pool import ConnectionPool
+from headrace.live.push.http_connection import Target
+from headrace.live.push.sigv4 import Signer
+from headrace.live.push_service import PushService
+from headrace.runtime.aws import signing
+from headrace.runtime.settings import PushSettings
+
+
+@functools.cache
+def push_service() -> PushService:
+    """Pushes live copies to subscribers."""
+    credentials, region = signing()
+    url = PushSettings.read().connections_url
+    pusher = ApiGatewayPusher(Signer(url, region, credentials, clock()), ConnectionPool(Target(url)))
+    return PushService(connections(), pusher)

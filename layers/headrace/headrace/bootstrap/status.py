@@ -1,0 +1,40 @@
+"""What read_status needs."""
+
+from __future__ import annotations
+
+import functools
+from concurrent.futures import ThreadPoolExecutor
+
+from headrace.bootstrap.broker import probe_reader
+from headrace.bootstrap.shared import clock, impatient
+from headrace.operations.breaker_status import read_breaker_status
+from headrace.operations.status import Status, StatusProbes
+from headrace.queues import names
+from headrace.queues.rabbitmq.depths import queue_depths
+from headrace.queues.sqs.retry_queue import queue_counts
+from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.settings import StatusSettings
+
+CONNECT_SECONDS = 1.0
+"""For one connection to the broker: less than a whole answer has."""
+
+
+@functools.cache
+def status() -> Status:
+    """The status of every part; no call takes longer than a second."""
+    settings = StatusSettings.read()
+    secrets = ManagedSecrets(lambda: impatient("secretsmanager"))
+    sqs = impatient("sqs")
+    queues = names.persist_queues(settings.persist_queues)
+    probes = probe_reader()
+    readers = ThreadPoolExecutor(len(queues), "probes")
+    return Status(
+        StatusProbes(
+            queues=lambda: queue_depths(settings, secrets, [*queues, names.PARKED_QUEUE], CONNECT_SECONDS),
+            retry=lambda: queue_counts(sqs, settings.retry_queue_url),
+            dead=lambda: queue_counts(sqs, settings.dead_letter_queue_url),
+            breakers=read_breaker_status,
+            probes=lambda: dict(zip(queues, readers.map(probes.newest, queues), strict=True)),
+        ),
+        clock(),
+    )
