@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """One stay of a user in a room: [``joined_at``, ``left_at``) in canonical times; ``None``: still there."""
+    """When a user was in a room: [``joined_at``, ``left_at``) in canonical times; ``None``: still there."""
 
     joined_at: str
     left_at: str | None

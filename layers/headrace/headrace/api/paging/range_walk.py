@@ -37,10 +37,10 @@ class ReadBudget:
 
 def spans_of(intervals: Iterable[Interval] | None, start: str | None, end: str | None) -> list[Span]:
     """What lies both in ``intervals`` (``None``: all time) and in [``start``, ``end``), oldest first, none touching."""
-    stays: list[tuple[str | None, str | None]]
-    stays = [(None, None)] if intervals is None else [(each.joined_at, each.left_at) for each in intervals]
+    bounds: list[tuple[str | None, str | None]]
+    bounds = [(None, None)] if intervals is None else [(each.joined_at, each.left_at) for each in intervals]
     spans: list[Span] = []
-    for joined_at, left_at in stays:
+    for joined_at, left_at in bounds:
         lower = max((bound for bound in (joined_at, start) if bound is not None), default=None)
         upper = min((bound for bound in (left_at, end) if bound is not None), default=None)
         if lower is not None and upper is not None and lower >= upper:

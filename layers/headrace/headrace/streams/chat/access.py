@@ -84,12 +84,12 @@ class RoomAccess:
         """How much of each room ``caller`` may read."""
         rooms = self._rooms.get_many(room_ids)
         closed = [room_id for room_id, room in rooms.items() if room is not None and room.kind != OPEN]
-        stays = self._memberships.get_many([(caller.subject, room_id) for room_id in closed])
-        if len(rooms) < len(set(room_ids)) or len(stays) < len(closed):
+        memberships = self._memberships.get_many([(caller.subject, room_id) for room_id in closed])
+        if len(rooms) < len(set(room_ids)) or len(memberships) < len(closed):
             raise StoreUnavailable("rooms cannot be reached right now; try again shortly")
         found: dict[str, ReadScope | None] = dict.fromkeys(rooms, ReadScope(None))
         for room_id in closed:
-            intervals = stays[caller.subject, room_id].intervals
+            intervals = memberships[caller.subject, room_id].intervals
             found[room_id] = ReadScope(intervals) if intervals else None
         return found
 
@@ -109,14 +109,14 @@ def not_in_room(room_id: str) -> Forbidden:
     return Forbidden("you are not in this room", details=[detail])
 
 
-def was_said_outside(stays: Sequence[Interval], timestamp: str) -> bool:
-    """Whether ``timestamp`` is in none of the ``stays``, give or take ``CLOCK_TOLERANCE``.
+def was_said_outside(intervals: Sequence[Interval], timestamp: str) -> bool:
+    """Whether ``timestamp`` is in none of the ``intervals``, give or take ``CLOCK_TOLERANCE``.
 
     Without this a new member could put words into what was said before they came.
     """
     said = micros_of(timestamp)
     return not any(
-        micros_of(stay.joined_at) <= said + CLOCK_TOLERANCE
-        and (stay.left_at is None or said - CLOCK_TOLERANCE < micros_of(stay.left_at))
-        for stay in reversed(stays)
+        micros_of(each.joined_at) <= said + CLOCK_TOLERANCE
+        and (each.left_at is None or said - CLOCK_TOLERANCE < micros_of(each.left_at))
+        for each in reversed(intervals)
     )

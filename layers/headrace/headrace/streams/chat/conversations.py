@@ -56,8 +56,8 @@ class RoomView:
     def place(self) -> tuple[str, str]:
         """Where the room stands in the list, from the end: its activity, then its id.
 
-        In a ``members`` room that the user has left, nothing after the last stay counts: the order must not tell that
-        there is talk that they may not hear (P12). Having joined is activity too.
+        In a ``members`` room that the user has left, nothing after the last interval counts: the order must not show
+        that there are messages that they may not read (P12). Having joined is activity too.
         """
         last = self.intervals[-1]
         activity = max(self.active.last_key or "", last.joined_at)
@@ -135,9 +135,9 @@ class Conversations:
     def _stands(self, user_id: str) -> tuple[list[RoomView], bool]:
         """All rooms of the user in the list's order, and whether there are more than could be looked at."""
         found, more = self._memberships.rooms_of(user_id, ROOMS_LIMIT)
-        stays = {each.room_id: (each, intervals) for each in found if (intervals := each.intervals)}
-        rooms = self._activity.read(list(stays))
-        stands = [RoomView(*stays[room_id], room) for room_id, room in rooms.items()]
+        memberships = {each.room_id: (each, intervals) for each in found if (intervals := each.intervals)}
+        rooms = self._activity.read(list(memberships))
+        stands = [RoomView(*memberships[room_id], room) for room_id, room in rooms.items()]
         return sorted(stands, key=lambda stand: stand.place, reverse=True), more
 
     def _each(self, stands: Sequence[RoomView], now: int) -> list[dict[str, Any]]:
@@ -176,7 +176,7 @@ class Conversations:
         return found.items[0] if found.items else None
 
     def _unread(self, stand: RoomView, now: int) -> tuple[int, bool]:
-        """How many texts of others were said in the user's stays after the read mark, and whether there may be more."""
+        """How many texts of others were said in their intervals after the read mark, and whether there may be more."""
         mark = stand.membership.read_to
         user_id = stand.membership.user_id
         place = None if mark is None else {"timestampSk": mark}

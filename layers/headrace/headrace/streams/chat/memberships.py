@@ -35,7 +35,7 @@ def fold(joins: Iterable[str], leaves: Iterable[str]) -> tuple[Interval, ...]:
     """The intervals that events of the form ``time#eventId`` come to, oldest first; they never overlap.
 
     Events count in the order of their times. A join while in the room adds nothing, nor does a leave while outside.
-    At the same microsecond joins count before leaves, so that a leave is never lost; a stay of no length is none.
+    At the same microsecond joins count before leaves, so that a leave is never lost; an interval of no length is none.
     """
     events = sorted(
         [(parse_membership_event(join)[0], 0) for join in joins]
