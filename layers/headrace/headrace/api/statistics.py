@@ -40,7 +40,6 @@ return 1
 """
 
 
-
 class RouteTimes:
     """One route: the number of requests, the sum of their microseconds, and the longest one."""
 

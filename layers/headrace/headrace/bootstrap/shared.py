@@ -80,11 +80,15 @@ def scope_prefix() -> str:
 
 @functools.cache
 def request_times() -> RequestTimes | None:
-    """The times of this environment's requests; ``None`` where a function has no cache."""
+    """The times of this environment's requests; ``None`` where a function has no cache.
+
+    They have a connection and a cool-down of their own: statistics that come late must not cost an answer its cache.
+    """
     from headrace.api.statistics import RequestTimes
+    from headrace.storage.redis import RedisCache
 
     try:
-        return RequestTimes(cache())
+        return RequestTimes(RedisCache.of(CacheSettings.read()))
     except ConfigurationError:
         return None
 
