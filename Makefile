@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format typecheck validate unit model contract e2e load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-emulators invoke lock clean
+.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format validate unit model contract e2e load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-emulators invoke lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -46,7 +46,7 @@ redrive: setup ## move dead letters back to the retry lane               [ARGS='
 discard: setup ## throw dead letters away, once their number is typed     [ARGS='--reason not_json']
 	@$(OPS) discard $(ARGS)
 
-parked: setup ## what the broker gave up to deliver; bring it back      [RETURN=main|retry]
+parked: setup ## how much is in the parking queue; return it to a lane  [RETURN=main|retry]
 	@$(OPS) parked $(if $(RETURN),--return $(RETURN))
 
 retry-budget: setup ## the outage that leaves the dead lane empty            [STAGE_ENV=prod] [FIRST_PAUSE=30]

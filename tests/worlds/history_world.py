@@ -42,17 +42,17 @@ def row(
 
 
 class Rights:
-    """Access in memory: ``stays`` by room; a room that is not among them is open. ``None``: never in it."""
+    """Access in memory: ``intervals`` by room; a room that is not among them is open. ``None``: never in it."""
 
-    def __init__(self, **stays: tuple[Interval, ...] | None) -> None:
-        self.stays = stays
+    def __init__(self, **intervals: tuple[Interval, ...] | None) -> None:
+        self.intervals = intervals
         self.asked: list[str] = []
 
     def read_scope(self, caller: Caller, room_id: str) -> ReadScope:
         self.asked.append(room_id)
-        if room_id not in self.stays:
+        if room_id not in self.intervals:
             return ReadScope(None)
-        intervals = self.stays[room_id]
+        intervals = self.intervals[room_id]
         if intervals is None:
             raise not_in_room(room_id)
         return ReadScope(intervals)
@@ -81,7 +81,7 @@ def at(second: float) -> str:
     return times.iso(START + round(second * times.SECOND))
 
 
-def stay(joined: float, left: float | None = None) -> Interval:
+def interval(joined: float, left: float | None = None) -> Interval:
     return Interval(at(joined), None if left is None else at(left))
 
 

@@ -1,10 +1,11 @@
-"""A further stream, added as docs/add-a-stream.md says: one module (here: this one) and a line in the table of them."""
+"""A further stream, added as docs/add-a-stream.md says: one module (here: this one) and a line in the registry."""
 
 from __future__ import annotations
 
 import ast
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,10 +47,9 @@ class Incoming(EventModel):
     timestamp: Time | None = Field(default=None, description=times.ACCEPTED_FORM)
 
 
-class Opening(EventModel):
+class Opening(Incoming):
     """A door that was opened, as it travels."""
 
-    door_id: Id = Field(description=keys.ID_FORM)
     opening_id: Id = Field(description=keys.ID_FORM)
     timestamp: CanonicalTime = Field(description="a canonical UTC time with six digits")
     sender: SenderTag = Field(description="12 characters of base32")
@@ -64,7 +64,7 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     opening_id = opening.opening_id or times.new_message_id(sender.now)
     tag = keys.sender_tag(sender.subject)
     receipt = {"doorId": opening.door_id, "openingId": opening_id, "timestamp": timestamp}
-    key = opening.door_id, keys.timestamp_sk(timestamp, opening_id, tag)
+    key = (opening.door_id, keys.timestamp_sk(timestamp, opening_id, tag))
     return ValidatedEvent({**receipt, "sender": tag}, opening_id, key, receipt)
 
 
@@ -78,7 +78,7 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
 
 
 class Bell:
-    """Rings when a door was opened; it does not while it is ``broken``."""
+    """Rings when a door was opened, unless it is ``broken``."""
 
     def __init__(self) -> None:
         self.rung: list[str] = []
@@ -92,7 +92,7 @@ class Bell:
 
 
 class Walls:
-    """Lets nobody open a door that is no door."""
+    """Refuses the door ``wall``."""
 
     def admit(self, _caller: Caller, events: Sequence[ValidatedEvent], _now: int) -> Sequence[UserError | None]:
         return [NotFound("doorId is a wall") if each.event["doorId"] == "wall" else None for each in events]
@@ -115,7 +115,7 @@ ROUTES = {"POST /doors/{doorId}/openings": single(DOORS, "doorId"), "POST /openi
 
 @pytest.fixture(autouse=True)
 def added(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one line in headrace/streams/__init__.py."""
+    """The one line in headrace/streams/registry.py."""
     monkeypatch.setitem(STREAMS, DOORS.name, DOORS)
     BELL.rung.clear()
     BELL.broken = False
@@ -173,7 +173,7 @@ def test_one_and_a_batch_reach_the_table_and_its_reader() -> None:
 
     assert house.openings("front") == ["o-2", "o-1"]
     assert len(house.store.rows("Doors")) == 3
-    assert BELL.rung.count("front") == 4, "it hears of every delivery"
+    assert BELL.rung.count("front") == 4, "the hook is called at every delivery"
 
 
 def test_what_is_wrong_or_refused_is_named_and_its_neighbours_are_accepted() -> None:
@@ -200,7 +200,7 @@ def test_without_a_broker_it_takes_the_retry_lane_and_is_stored() -> None:
     assert not house.retry.records
 
 
-def test_what_its_listener_could_not_be_told_is_told_again_through_the_retry_lane() -> None:
+def test_what_its_hook_could_not_take_comes_again_through_the_retry_lane() -> None:
     house = House()
     BELL.broken = True
     house.post("POST /doors/{doorId}/openings", {"openingId": "o-1"}, doorId="front")
@@ -235,6 +235,22 @@ UNTOUCHED = [
     ROOT / "functions" / "persist_events",
     ROOT / "localstage",
 ]
+
+
+def test_the_page_states_how_many_lines_a_stream_takes() -> None:
+    lines = Path(__file__).read_text().splitlines()
+    first, hook, stream, last = (
+        next(number for number, line in enumerate(lines) if line.startswith(start))
+        for start in ("class Incoming", "class Bell", "BELL =", "ROUTES =")
+    )
+    taken, optional = last - first + 1, stream - hook
+
+    page = (ROOT / "docs" / "add-a-stream.md").read_text()
+
+    stated = (
+        f"in {taken} lines, from its models to its `ROUTES`: {taken - optional} for the stream, {optional} for a hook"
+    )
+    assert stated in page
 
 
 @pytest.mark.parametrize("place", UNTOUCHED, ids=lambda place: place.name)

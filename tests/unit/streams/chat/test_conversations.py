@@ -62,7 +62,7 @@ def test_nobody_reads_another_users_conversations(desk: Desk) -> None:
             desk.page(who=who)
 
 
-def test_p12_a_room_that_was_left_shows_the_last_message_of_the_stay_and_stays_where_it_was(desk: Desk) -> None:
+def test_p12_a_room_that_was_left_shows_the_last_message_of_the_interval_and_stays_where_it_was(desk: Desk) -> None:
     desk.room("garden")
     desk.join("alice", "kitchen")
     desk.join("alice", "garden")
@@ -123,7 +123,7 @@ def test_unread_are_texts_of_others_after_the_mark(desk: Desk) -> None:
     assert desk.only()["unread"] == 0
 
 
-def test_what_was_said_between_two_stays_is_not_unread(desk: Desk) -> None:
+def test_what_was_said_between_two_intervals_is_not_unread(desk: Desk) -> None:
     desk.join("alice", "kitchen", 1)
     desk.leave("alice", "kitchen", 5)
     desk.join("alice", "kitchen", 10)

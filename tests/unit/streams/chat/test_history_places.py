@@ -12,7 +12,7 @@ from headrace.api.params import read
 from headrace.core import keys
 from headrace.core.caller import Caller
 from headrace.core.errors import InvalidCursor, InvalidRequest
-from tests.worlds.history_world import ALICE, Rights, at, body, history, ids, row, stay
+from tests.worlds.history_world import ALICE, Rights, at, body, history, ids, row
 
 MALLORY_TAG = keys.sender_tag("mallory")
 TEN = [row(n, f"m{n}") for n in range(10)]
@@ -111,8 +111,8 @@ def test_around_in_an_empty_room_leads_on_to_what_will_be_said() -> None:
     assert ids(body(pages.room(ALICE, "lobby", PageRequest(after=empty["previous"])))) == ["m9", "m8", "m7", "m6"]
 
 
-def test_p12_a_place_outside_of_a_members_stay_shows_only_what_is_inside() -> None:
-    rights = Rights(lobby=(stay(2, 4), stay(6, 8)))
+def test_p12_a_place_outside_of_a_members_interval_shows_only_what_is_inside() -> None:
+    rights = Rights(lobby=(interval(2, 4), interval(6, 8)))
 
     assert ids(page(TEN, rights, around=f"{at(5)}#m5", limit=2)) == ["m6", "m3"]
     assert ids(page(TEN, rights, before=f"{at(9)}#m9")) == ["m7", "m6", "m3", "m2"]

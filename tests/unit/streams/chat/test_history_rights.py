@@ -18,7 +18,7 @@ from headrace.streams.chat.history import ROOMS_PER_PAGE, History
 from headrace.streams.chat.memberships import Change
 from headrace.streams.chat.memory import MemoryMemberships, MemoryRooms
 from headrace.streams.chat.rooms import Room
-from tests.worlds.history_world import ALICE, START, Rights, at, body, history, ids, row, stay, walk
+from tests.worlds.history_world import ALICE, START, Rights, at, body, history, ids, row, walk
 
 NOW = START // SECOND
 
@@ -50,7 +50,7 @@ def counting(rows: list[dict[str, Any]], access: Rights) -> tuple[History, Count
 
 def test_p12_a_member_reads_what_was_said_while_they_were_in_across_all_their_stays() -> None:
     rows = [row(n, f"m{n}") for n in range(10)]
-    rights = Rights(lobby=(stay(1, 3), stay(5, 6), stay(8)))
+    rights = Rights(lobby=(interval(1, 3), interval(5, 6), interval(8)))
 
     page = body(history(rows, access=rights).room(ALICE, "lobby", PageRequest()))
 
@@ -58,9 +58,9 @@ def test_p12_a_member_reads_what_was_said_while_they_were_in_across_all_their_st
     assert not page["hasMore"]
 
 
-def test_a_page_skips_what_lies_between_two_stays_without_reading_it() -> None:
+def test_a_page_skips_what_lies_between_two_intervals_without_reading_it() -> None:
     rows = [row(n, f"m{n:03d}") for n in range(100)]
-    pages, reader = counting(rows, Rights(lobby=(stay(0, 2), stay(98))))
+    pages, reader = counting(rows, Rights(lobby=(interval(0, 2), interval(98))))
 
     page = body(pages.room(ALICE, "lobby", PageRequest()))
 
@@ -68,9 +68,9 @@ def test_a_page_skips_what_lies_between_two_stays_without_reading_it() -> None:
     assert reader.given == 4
 
 
-def test_a_full_page_reads_only_the_stays_it_needs() -> None:
+def test_a_full_page_reads_only_the_intervals_it_needs() -> None:
     rows = [row(n, f"m{n:03d}") for n in range(100)]
-    pages, reader = counting(rows, Rights(lobby=tuple(stay(n, n + 5) for n in range(0, 100, 10))))
+    pages, reader = counting(rows, Rights(lobby=tuple(interval(n, n + 5) for n in range(0, 100, 10))))
 
     page = body(pages.room(ALICE, "lobby", PageRequest(limit=3)))
 
@@ -78,9 +78,9 @@ def test_a_full_page_reads_only_the_stays_it_needs() -> None:
     assert len(reader.queries) == 1
 
 
-def test_many_stays_in_which_nothing_was_said_are_read_several_at_once() -> None:
+def test_many_intervals_in_which_nothing_was_said_are_read_several_at_once() -> None:
     rows = [row(0.5, "old")]
-    pages, reader = counting(rows, Rights(lobby=tuple(stay(2 * n, 2 * n + 1) for n in range(100))))
+    pages, reader = counting(rows, Rights(lobby=tuple(interval(2 * n, 2 * n + 1) for n in range(100))))
 
     page = body(pages.room(ALICE, "lobby", PageRequest()))
 
@@ -88,8 +88,10 @@ def test_many_stays_in_which_nothing_was_said_are_read_several_at_once() -> None
     assert reader.rounds <= 17
 
 
-def test_stays_that_touch_are_read_as_one() -> None:
-    pages, reader = counting([row(n, f"m{n}") for n in range(6)], Rights(lobby=(stay(0, 2), stay(2, 4), stay(4))))
+def test_intervals_that_touch_are_read_as_one() -> None:
+    pages, reader = counting(
+        [row(n, f"m{n}") for n in range(6)], Rights(lobby=(interval(0, 2), interval(2, 4), interval(4)))
+    )
 
     assert len(ids(body(pages.room(ALICE, "lobby", PageRequest())))) == 6
     assert len(reader.queries) == 1
@@ -98,7 +100,7 @@ def test_stays_that_touch_are_read_as_one() -> None:
 @pytest.mark.parametrize(("limit", "has_more"), [(2, True), (3, False), (4, False)])
 def test_has_more_is_exact_across_stays(limit: int, has_more: bool) -> None:
     rows = [row(n, f"m{n}") for n in (1, 3, 5, 7, 9)]
-    rights = Rights(lobby=(stay(0, 2), stay(2.5, 2.7), stay(5, 6), stay(8)))
+    rights = Rights(lobby=(interval(0, 2), interval(2.5, 2.7), interval(5, 6), interval(8)))
 
     page = body(history(rows, access=rights).room(ALICE, "lobby", PageRequest(limit=limit)))
 
@@ -135,7 +137,7 @@ def test_p12_a_room_one_was_never_in_is_forbidden() -> None:
 
 
 def test_p12_ones_own_words_are_always_there_and_others_only_where_one_may_read_them_now() -> None:
-    rights = Rights(secret=None, club=(stay(2, 4),))
+    rights = Rights(secret=None, club=(interval(2, 4),))
     rows = [row(n, f"{user}-{room}-{n}", room=room, user=user) for user in ("alice", "bob")
             for room in ("open", "club", "secret") for n in (1, 3, 5)]  # fmt: skip
     pages = history(rows, access=rights)

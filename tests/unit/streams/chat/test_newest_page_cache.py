@@ -224,12 +224,12 @@ def test_p10_a_cache_that_was_slow_to_say_that_it_has_nothing_is_not_asked_to_ke
     assert slow.calls == 1
 
 
-def test_p12_a_member_whose_stay_covers_the_newest_page_gets_it_from_the_cache_and_others_get_their_own() -> None:
-    room = Room(60, lobby=(stay(0),))
+def test_p12_a_member_whose_interval_covers_the_newest_page_gets_it_from_the_cache_and_others_get_their_own() -> None:
+    room = Room(60, lobby=(interval(0),))
     room.page()
     reads = room.reads
 
-    room.rights.stays["lobby"] = (stay(5, 7), stay(30))
+    room.rights.intervals["lobby"] = (interval(5, 7), interval(30))
     assert len(ids(room.page())) == 20
     assert room.reads == reads
 
@@ -239,22 +239,24 @@ def test_p12_a_member_whose_stay_covers_the_newest_page_gets_it_from_the_cache_a
 
 
 def test_p12_a_removed_member_gets_nothing_newer_out_of_the_cache() -> None:
-    room = Room(60, lobby=(stay(0),))
+    room = Room(60, lobby=(interval(0),))
     room.page()
 
-    room.rights.stays["lobby"] = (stay(0, 30),)
+    room.rights.intervals["lobby"] = (interval(0, 30),)
     assert ids(room.page())[0] == "m029"
 
-    room.rights.stays["lobby"] = None
+    room.rights.intervals["lobby"] = None
     with pytest.raises(Forbidden):
         room.page()
 
 
-@pytest.mark.parametrize("intervals", [(stay(50),), (stay(0, 30),), (stay(0, 30), stay(55)), (stay(70),)])
+@pytest.mark.parametrize(
+    "intervals", [(interval(50),), (interval(0, 30),), (interval(0, 30), interval(55)), (interval(70),)]
+)
 def test_p12_what_one_member_does_not_see_is_never_kept_as_the_newest_of_the_room(intervals: Any) -> None:
     room = Room(60, lobby=intervals)
     room.page()
-    room.rights.stays["lobby"] = (stay(0),)
+    room.rights.intervals["lobby"] = (interval(0),)
 
     assert room.page() == body(room.table_only.room(ALICE, "lobby", PageRequest()))
 

@@ -142,7 +142,7 @@ def test_a_leave_is_in_force_when_it_is_answered_whatever_clock_its_environment_
         keepers.ok("bob", "DELETE", "kitchen/members/bob")
 
 
-def test_a_trusted_producer_imports_rooms_and_stays_of_any_age_in_any_order(keepers: Keepers) -> None:
+def test_a_trusted_producer_imports_rooms_and_intervals_of_any_age_in_any_order(keepers: Keepers) -> None:
     """P8: late, repeated and reordered joins and leaves give the same intervals."""
     room = {"kind": "members", "createdBy": "zoe", "createdAt": OLD}
     for _ in range(2):

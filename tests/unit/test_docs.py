@@ -1,0 +1,88 @@
+"""Every path, name, command and link that the docs mention exists."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.unit.template_stack import ROOT
+
+PACKAGE = ROOT / "layers" / "headrace" / "headrace"
+BASES = (ROOT, PACKAGE.parent, PACKAGE, ROOT / "tests" / "unit")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+COMMENTED = [ROOT / name for name in ("Makefile", "template.yaml", "templates/monitoring.yaml", "samconfig.toml")]
+FOLDERS = ("layers", "functions", "localstage", "loadtest", "faults", "bench", "ops", "clients", "tests", "templates")
+ELSEWHERE = {"process_partial_response", "WarmThroughput"}  # names of Powertools and CloudFormation
+
+PATH = re.compile(
+    r"(?<![\w/.:*$>-])(?!\.local)((?:[\w.*-]+/)*[\w.*-]+\.(?:py|md|json|yaml|toml|sh)\b|(?:[\w.-]+/)+(?![\w:{*]))"
+    rf"|(?<![\w/.-])((?:headrace|{'|'.join(FOLDERS)})/[\w/.-]*\w)(?![\w/:*<])"
+)
+DOTTED = re.compile(r"(?<![\w/.@-])[a-z_]+(?:\.\w\w+)+\b(?!/)")
+NAME = re.compile(r"(?<![\w./@-])(?=\w*[a-z])(?:[A-Za-z]+_\w+|[A-Za-z][a-z]+[A-Z]\w+)(?![\w/.])")
+COMMAND = re.compile(r"(?:^|[`(]|: )make (?:-s )?([a-z][\w-]*)((?: \[?[A-Z_]+=[^\s`]*)*)", re.M)
+RULES = dict(re.findall(r"^([\w-]+):((?:.*\n)(?:\t.*\n)*)", (ROOT / "Makefile").read_text(), re.M))
+
+
+def code(page: Path) -> str:
+    """The code of a Markdown page, and all of another file."""
+    spans = re.findall(r"```\w*\n(.*?)```|`([^`\n]+)`", page.read_text(), re.S)
+    return "\n".join(map("".join, spans)) if page.suffix == ".md" else page.read_text()
+
+
+def exists(page: Path, path: str) -> bool:
+    found = any(any(base.glob(name)) for base in (page.parent, *BASES) for name in (path, f"{path}.in"))
+    return found or ("/" not in path and any(ROOT.glob(f"[!.]*/**/{path}")))
+
+
+@cache
+def words(pattern: str, *folders: str) -> set[str]:
+    """The words of the files that match, with the parts of their paths."""
+    files = [path for each in folders for path in (ROOT / each).rglob(pattern) if path.suffix in (".py", ".cjs")]
+    files = [path for path in files if path != Path(__file__)] + COMMENTED * (pattern == "*.*")
+    return {word for path in files for word in [path.stem, *path.parts, *re.findall(r"\w+", path.read_text())]}
+
+
+def is_known(name: str) -> bool:
+    """Whether the module that it begins with has its last part, or else the code has all of its parts."""
+    *module, last = name.split(".")
+    in_module = words("/".join(module) + ".py", "layers", "clients") if module else set()
+    return last in in_module or (not in_module and {*module, last} <= ELSEWHERE | words("*.*", *FOLDERS))
+
+
+@pytest.mark.parametrize("page", [*PAGES, *COMMENTED], ids=lambda page: page.name)
+def test_every_path_name_and_command_in_it_exists(page: Path) -> None:
+    text = code(page)
+    paths = {"".join(groups) for groups in PATH.findall(text)}
+    wrong = [path for path in paths if not exists(page, path)]
+    for target, given in COMMAND.findall(text):
+        wrong += [name for name in re.findall(r"([A-Z_]+)=", given) if name not in RULES.get(target, "")]
+        wrong += [] if target in RULES else [f"make {target}"]
+    for module in re.findall(r"(?:PY\)|python) -m (?!pytest)([\w.]+)", text):
+        files = (module.replace(".", "/") + end for end in (".py", "/__main__.py"))
+        wrong += [] if any((ROOT / file).exists() for file in files) else [module]
+    if page.suffix == ".md":
+        wrong += [name for name in {*DOTTED.findall(text), *NAME.findall(text)} - paths if not is_known(name)]
+    assert not wrong
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_to_a_page_and_its_heading(page: Path) -> None:
+    for path, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", page.read_text()):
+        target = page.parent / path
+        assert target.exists(), path
+        titles = re.findall(r"^#+ (.+)$", (target if path else page).read_text(), re.M) if anchor else []
+        assert not anchor or anchor in {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in titles}
+
+
+def test_the_table_of_functions_leads_from_each_name_to_its_handler() -> None:
+    page = (ROOT / "docs" / "functions.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| ([\w, ]+) \| `([\w/.]+)` (.+?) \|", page, re.M)
+    assert [row[0] for row in rows] == sorted(path.parent.name for path in (ROOT / "functions").glob("*/app.py"))
+    for function, word, path, handlers in rows:
+        app = (ROOT / "functions" / function / "app.py").read_text().replace("_", "")
+        assert (word.split(", ")[0] in function, word.split(", ")[-1] in path + handlers) == (True, True), function
+        for name in re.findall(r"\w+", handlers):
+            assert name.replace("_", "").lower() in app
+            assert re.search(rf"^(?:def|class) {name}\b", (PACKAGE / path).read_text(), re.M), f"{name} in {path}"
