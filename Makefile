@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format validate unit model contract e2e load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-emulators invoke lock clean
+.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format validate unit model contract e2e load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-powertools bench-emulators invoke lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -121,6 +121,9 @@ bench-live: setup ## 100 subscribers in a room, 50 messages/s; push latency, CPU
 
 bench-analytics: setup ## analytics cold, warm and a minute later, beside the straight scatter-gather   [SIZES=200000,1000000] [DAY=1000000]
 	@$(PY) -m bench.analytics $(if $(SIZES),--sizes $(SIZES)) $(if $(DAY),--day $(DAY))
+
+bench-powertools: setup ## import time and cost per call of Powertools' utilities, beside our own code
+	@$(PY) -m bench.powertools
 
 bench-emulators: setup ## which DynamoDB and SQS emulators, and why
 	@$(PY) -m bench.emulators

@@ -43,7 +43,7 @@ class Room:
 
 
 class Stage:
-    """A WebSocket API with rooms. ``fail`` answers the next frames of an action with this code."""
+    """A WebSocket API with rooms. ``fail`` has codes of errors for the next frames of an action; "" is none."""
 
     def __init__(self) -> None:
         self.rooms: dict[str, Room] = {"kitchen": Room()}
@@ -75,8 +75,9 @@ class Stage:
     def answer(self, socket: web.WebSocketResponse, frame: dict[str, Any]) -> dict[str, Any]:
         number, action = {"requestId": frame["requestId"]}, frame["action"]
         codes = self.fail.get(action, [])
-        if codes:
-            return {**number, "type": "error", "error": {"code": codes.pop(0), "message": "no"}}
+        code = codes.pop(0) if codes else ""
+        if code:
+            return {**number, "type": "error", "error": {"code": code, "message": "no"}}
         room = self.rooms[frame["roomId"]]
         if action == "subscribe":
             room.listeners.add(socket)
@@ -229,6 +230,17 @@ async def test_errors_that_may_pass_are_tried_again(stage: Stage) -> None:
         await stage.push(stage.rooms["kitchen"].store(1))
 
         assert await take(rooms, 1) == ["n1"]
+
+
+async def test_an_outdated_cursor_has_the_gap_fetched_from_its_newest_page(stage: Stage) -> None:
+    stage.fail = {"history": ["", "invalid_cursor"]}
+    for number in range(20):
+        stage.rooms["kitchen"].store(number)
+    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+        await rooms.follow("kitchen", after="")
+
+        assert await take(rooms, 20) == [f"n{number}" for number in range(20)]
+        assert stage.fail["history"] == []
 
 
 async def test_an_expired_token_is_answered_with_another_connection(stage: Stage) -> None:

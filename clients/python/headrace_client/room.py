@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from .connection import Connection, Patience
+from .connection import Connection, Lost, Patience, Refused
 
 PAGE = 200
 REMEMBERED = 20_000
@@ -143,7 +143,12 @@ class Room:
             query["from"] = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         found: list[Message] = []
         while True:
-            page = await self._connection.request("history", **query)
+            try:
+                page = await self._connection.request("history", **query)
+            except Refused as error:
+                if error.code != "invalid_cursor":
+                    raise
+                raise Lost("the cursor is outdated; the next try starts from the newest page") from None
             found += page["items"]
             if not page["hasMore"]:
                 return found

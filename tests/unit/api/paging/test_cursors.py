@@ -82,6 +82,19 @@ def test_no_text_that_was_not_signed_is_taken_for_a_cursor(text: str) -> None:
         SIGNER.verify(text, QUERY, "before", parts=1)
 
 
+def test_a_cursor_of_the_form_before_aes_siv_is_refused() -> None:
+    outdated = "qvprmfsAcz8MWM9RaRL6iLSIf_B3xRUl_dKD9EO7Yxoq7I5rFo209Kq6HEjkIo0-_CnasFYGwW8a_9DswmZl"
+
+    with pytest.raises(InvalidCursor):
+        SIGNER.verify(outdated, QUERY, "before", parts=1)
+
+
+def test_a_position_cannot_be_read_from_its_cursor() -> None:
+    cursor = SIGNER.sign(QUERY, "before", POSITION)
+
+    assert POSITION[0][:10].encode() not in base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+
+
 def test_a_cursor_far_too_long_is_refused_before_it_is_decoded() -> None:
     with pytest.raises(InvalidCursor):
         SIGNER.verify("A" * 100_000, QUERY, "before", parts=1)

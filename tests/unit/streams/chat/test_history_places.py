@@ -12,7 +12,7 @@ from headrace.api.params import read
 from headrace.core import keys
 from headrace.core.caller import Caller
 from headrace.core.errors import InvalidCursor, InvalidRequest
-from tests.worlds.history_world import ALICE, Rights, at, body, history, ids, row
+from tests.worlds.history_world import ALICE, Rights, at, body, history, ids, interval, row
 
 MALLORY_TAG = keys.sender_tag("mallory")
 TEN = [row(n, f"m{n}") for n in range(10)]

@@ -18,7 +18,7 @@ from headrace.streams.chat.history import ROOMS_PER_PAGE, History
 from headrace.streams.chat.memberships import Change
 from headrace.streams.chat.memory import MemoryMemberships, MemoryRooms
 from headrace.streams.chat.rooms import Room
-from tests.worlds.history_world import ALICE, START, Rights, at, body, history, ids, row, walk
+from tests.worlds.history_world import ALICE, START, Rights, at, body, history, ids, interval, row, walk
 
 NOW = START // SECOND
 

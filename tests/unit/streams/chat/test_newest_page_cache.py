@@ -21,7 +21,7 @@ from headrace.streams.chat.hook import NewestPageHook
 from headrace.streams.chat.newest_page_cache import NewestPageCache
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
-from tests.worlds.history_world import ALICE, START, Rights, at, body, ids, row, stay
+from tests.worlds.history_world import ALICE, START, Rights, at, body, ids, interval, row
 
 BOB = Caller("bob", "Bob", ALICE.scopes, ALICE.expires_at)
 
@@ -233,8 +233,14 @@ def test_p12_a_member_whose_interval_covers_the_newest_page_gets_it_from_the_cac
     assert len(ids(room.page())) == 20
     assert room.reads == reads
 
-    for intervals in ((stay(39.5),), (stay(50),), (stay(0, 55),), (stay(0, 50), stay(58)), (stay(70),)):
-        room.rights.stays["lobby"] = intervals
+    for intervals in (
+        (interval(39.5),),
+        (interval(50),),
+        (interval(0, 55),),
+        (interval(0, 50), interval(58)),
+        (interval(70),),
+    ):
+        room.rights.intervals["lobby"] = intervals
         assert room.page() == body(room.table_only.room(ALICE, "lobby", PageRequest()))
 
 

@@ -1,0 +1,170 @@
+"""What each utility of Powertools costs beside our own code for the same work: ``python -m bench.powertools``.
+
+Import is the CPU of importing and setting up a utility in a fresh process that has imported the router and our own
+code for the same work: the median of 10 processes, which take turns. Calls are the best of 7 rounds.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PROCESSES = 10
+PYTHON = {**os.environ, "PYTHONPATH": str(ROOT / "layers" / "headrace"), "AWS_DEFAULT_REGION": "us-east-1"}
+
+OURS = """
+import json, pathlib, sys, time, headrace.api.router, headrace.runtime.aws
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Annotated
+from headrace.api.auth import caller_from_claims, caller_from_http
+from headrace.api.bodies import http_body
+from headrace.api.paging.request import PageRequest
+from headrace.api.params import Params, read
+from headrace.core.times import SystemClock
+from headrace.persist.records import sqs_body
+from headrace.queues.rabbitmq.event import rabbit_body
+from headrace.runtime.breaker import Breaker, Unwatched
+from headrace.runtime.observability import Meter
+from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.settings import BreakerSettings
+class RoomPath(Params): room_id: str
+class Body(Params): unknown = ""; message: str
+def event(name): return json.loads(pathlib.Path(f"events/{name}.json").read_text())
+def no_work(record=None): return record
+def page(_, request): return {"room": request.path.room_id, "limit": request.query.limit}
+def failed(records):
+    for record in records:
+        try: no_work(record)
+        except Exception: yield {"itemIdentifier": record["messageId"]}
+sqs, rabbit, frame = event("persist_events.sqs"), event("persist_events.rabbitmq"), event("receive_frame.sendMessage")
+get, post, batch = event("read_room"), event("receive_http.single"), {"Records": sqs["Records"] * 10}
+done = lambda **_: {"SecretString": "x"}
+client = SimpleNamespace(get_secret_value=done, get_item=done, put_item=done, update_item=done)
+secrets, meter, names = ManagedSecrets(lambda: client), Meter(), ("Accepted", "Refused", "Duplicate")
+breaker = Breaker("table", BreakerSettings(), lambda answer: False, Unwatched())
+route = headrace.api.router.Route(page, scopes=("chat:read",), path=RoomPath, query=PageRequest)
+router = headrace.api.router.HttpRouter({get["routeKey"]: route}, dict, SystemClock())
+"""
+
+# Blocks: the name of a utility, lines that set it up, its call, our call.
+UTILITIES = """
+Batch, 10 records
+from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
+processor = BatchProcessor(EventType.SQS)
+process_partial_response(batch, no_work, processor)
+{"batchItemFailures": list(failed(batch["Records"]))}
+
+Tracer, disabled
+from aws_lambda_powertools import Tracer
+traced = Tracer(disabled=True).capture_method(no_work)
+traced()
+no_work()
+
+Parameters, a cached secret
+from aws_lambda_powertools.utilities.parameters import SecretsProvider
+provider = SecretsProvider(boto3_client=client)
+provider.get("arn", max_age=3600)
+secrets.text("arn")
+
+RabbitMQEvent, 2 records
+from aws_lambda_powertools.utilities.data_classes.rabbit_mq_event import RabbitMQEvent
+[(m.redelivered, m.decoded_data) for q in RabbitMQEvent(rabbit).rmq_messages_by_queue.values() for m in q]
+[(m["redelivered"], rabbit_body(m)) for q in rabbit["rmqMessagesByQueue"].values() for m in q]
+
+SQSEvent, 10 records
+from aws_lambda_powertools.utilities.data_classes import SQSEvent
+[(m.body, m.attributes.approximate_receive_count) for m in SQSEvent(batch).records]
+[(sqs_body(m), m["attributes"]["ApproximateReceiveCount"]) for m in batch["Records"]]
+
+APIGatewayProxyEventV2, the caller
+from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
+def caller(c): return replace(caller_from_claims(c.authorizer.jwt_claim), address=c.http.source_ip)
+caller(APIGatewayProxyEventV2(get).request_context)
+caller_from_http(get)
+
+APIGatewayWebSocketEvent, two fields
+from aws_lambda_powertools.utilities.data_classes import APIGatewayWebSocketEvent
+context = APIGatewayWebSocketEvent(frame).request_context; context.route_key, context.connection_id
+context = frame["requestContext"]; context["routeKey"], context["connectionId"]
+
+Parser, an HTTP body
+from aws_lambda_powertools.utilities.parser import envelopes, parse
+parse(post, Body, envelopes.ApiGatewayV2Envelope)
+read(Body, http_body(post))
+
+Idempotency, DynamoDB in no time
+from aws_lambda_powertools.utilities.idempotency import DynamoDBPersistenceLayer, idempotent_function
+layer = DynamoDBPersistenceLayer("Table", boto3_client=client)
+once = idempotent_function(no_work, data_keyword_argument="record", persistence_store=layer)
+once(record=get)
+no_work(get)
+
+Circuit breaker, DynamoDB in no time
+from aws_lambda_powertools.utilities.circuit_breaker import circuit_breaker
+from aws_lambda_powertools.utilities.circuit_breaker.persistence import CircuitBreakerDynamoDBPersistence
+guarded = circuit_breaker("table", CircuitBreakerDynamoDBPersistence("Table", boto3_client=client))(no_work)
+guarded()
+breaker.call(no_work)
+
+Metrics, 3 counts
+from aws_lambda_powertools import Metrics
+metrics = Metrics(namespace="Headrace", service="headrace")
+[metrics.add_metric(n, "Count", 1) for n in names]; metrics.add_dimension("stream", "chat"); metrics.flush_metrics()
+[meter.count(n, stream="chat") for n in names]; meter.flush()
+
+APIGatewayHttpResolver
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
+app = APIGatewayHttpResolver()
+def parameters(): return app.current_event.query_string_parameters
+page = app.get("/rooms/<room_id>/messages")(lambda room_id: {"room": room_id, **parameters()})
+app.resolve(get, None)
+router(get)
+
+APIGatewayHttpResolver, validating
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
+from aws_lambda_powertools.event_handler.openapi.params import Query
+app = APIGatewayHttpResolver(enable_validation=True)
+@app.get("/rooms/<room_id>/messages")
+def valid(room_id: str, limit: Annotated[int, Query(ge=1, le=200)]) -> dict: return {"room": room_id, "limit": limit}
+app.resolve(get, None)
+router(get)
+"""
+
+
+def run(code: str) -> list[float]:
+    """The numbers in the last line that ``code`` prints in a fresh process."""
+    lines = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=PYTHON, check=True, capture_output=True).stdout
+    return [float(number) for number in lines.splitlines()[-1].split()]
+
+
+def imported(setup: str) -> list[float]:
+    """Milliseconds of CPU for ``setup``, and how many modules it imports."""
+    before = "count, began = len(sys.modules), time.process_time()"
+    return run(f"{OURS}\n{before}\n{setup}\nprint(1e3 * (time.process_time() - began), len(sys.modules) - count)")
+
+
+def called(setup: str, call: str) -> float:
+    """Microseconds of ``call``."""
+    timed = f"min(timeit.repeat({call!r}, globals=globals(), repeat=7, number=500)) / 500 * 1e6"
+    return run(f"import timeit\n{OURS}\n{setup}\nprint('\\n', {timed})")[0]
+
+
+def main() -> None:
+    blocks = [block.splitlines() for block in UTILITIES.strip().split("\n\n")]
+    imports = [[imported("\n".join(block[1:-2])) for block in blocks] for _ in range(PROCESSES)]
+    print(f"Powertools {importlib.metadata.version('aws-lambda-powertools')}, load {os.getloadavg()[0]:.1f}")
+    print("| utility | import, ms | modules | call, µs | ours, µs |\n| --- | --- | --- | --- | --- |")
+    for (name, *setup, theirs, ours), costs in zip(blocks, zip(*imports, strict=True), strict=True):
+        spent, modules = (statistics.median(column) for column in zip(*costs, strict=True))
+        calls = [called("\n".join(setup), call) for call in (theirs, ours)]
+        print(f"| {name} | {spent:.1f} | {modules:.0f} | {calls[0]:.1f} | {calls[1]:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
