@@ -21,7 +21,6 @@ from headrace.core.json import encode
 
 CURSOR_LIMIT = 2048
 """Characters of a cursor: one with two ids of 128 characters, four bytes each, has about 1450."""
-
 _MAC_BYTES = 16
 
 
@@ -96,14 +95,6 @@ class CursorSigner:
 
     def _mac(self, query: Query, direction: str, body: bytes) -> bytes:
         # A JSON array keeps its parts apart, whatever they hold.
-        bound = [
-            2,
-            query.kind,
-            query.subject,
-            query.caller,
-            query.lower,
-            query.upper,
-            direction,
-            body.decode("latin-1"),
-        ]
+        text = body.decode("latin-1")
+        bound = [2, query.kind, query.subject, query.caller, query.lower, query.upper, direction, text]
         return hmac.digest(self._key, json.dumps(bound).encode(), "sha256")[:_MAC_BYTES]
