@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from pytest_socket import disable_socket, enable_socket
 
 from tests.unit.template_stack import TemplateStack
+
+# Clients are built without credentials: botocore must not look for a machine's role over the network.
+os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
