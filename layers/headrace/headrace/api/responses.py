@@ -1,4 +1,4 @@
-"""Builds answers for both protocols; the only place where a status or a frame's ``type`` is written."""
+"""Builds the answers of both protocols; no other code sets a status or a frame's ``type``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def http_error(error: Exception) -> dict[str, Any]:
 
 
 def retry_headers(error: Exception) -> dict[str, str]:
-    """The header with the seconds after which a request may succeed, where there are such."""
+    """The header with the seconds after which a request may succeed, if they are known."""
     return {"retry-after": str(error.retry_after)} if isinstance(error, Unavailable | RateLimited) else {}
 
 
@@ -39,12 +39,12 @@ def frame(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def ack(request_id: str | None, result: Mapping[str, Any]) -> dict[str, Any]:
     """A frame that accepts one event."""
-    return frame({**_with_request_id({"type": "ack"}, request_id), **result})
+    return frame({**_head("ack", request_id), **result})
 
 
 def acks(request_id: str | None, results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A frame with one result per event, in the order sent; too long for a frame, errors go without their details."""
-    body = {**_with_request_id({"type": "acks"}, request_id), "results": results}
+    body = {**_head("acks", request_id), "results": results}
     answer = frame(body)
     if len(answer["body"].encode()) > FRAME_BYTES:
         answer = frame({**body, "results": [_without_details(result) for result in results]})
@@ -57,28 +57,28 @@ def _without_details(result: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def pong(request_id: str | None, time: str) -> dict[str, Any]:
     """A frame that answers a ping."""
-    return frame({**_with_request_id({"type": "pong"}, request_id), "time": time})
+    return frame({**_head("pong", request_id), "time": time})
 
 
 def subscribed(request_id: str | None, room_id: str, newest: str | None) -> dict[str, Any]:
-    """A frame that says that a room is listened to; ``newest`` is the key of its newest message within reach."""
-    return frame({**_with_request_id({"type": "subscribed"}, request_id), "roomId": room_id, "newest": newest})
+    """A frame that confirms a subscription; ``newest`` is the key of its newest message within reach."""
+    return frame({**_head("subscribed", request_id), "roomId": room_id, "newest": newest})
 
 
 def unsubscribed(request_id: str | None, room_id: str) -> dict[str, Any]:
-    """A frame that says that a room is no longer listened to."""
-    return frame({**_with_request_id({"type": "unsubscribed"}, request_id), "roomId": room_id})
+    """A frame that confirms the end of a subscription."""
+    return frame({**_head("unsubscribed", request_id), "roomId": room_id})
 
 
 def history(request_id: str | None, room_id: str, page: str) -> dict[str, Any]:
     """A frame with a page of a room; ``page`` is a JSON object."""
-    head = encode({**_with_request_id({"type": "history"}, request_id), "roomId": room_id})
+    head = encode({**_head("history", request_id), "roomId": room_id})
     return {"statusCode": 200, "body": f"{head[:-1]},{page[1:]}"}
 
 
 def frame_error(request_id: str | None, error: Mapping[str, Any], **extra: Any) -> dict[str, Any]:
     """A frame that refuses; ``error`` is a body of the one error shape, ``extra`` such as the message's id."""
-    return frame({**_with_request_id({"type": "error"}, request_id), **extra, "error": error})
+    return frame({**_head("error", request_id), **extra, "error": error})
 
 
 def request_id_of(frame_body: Mapping[str, Any]) -> str | None:
@@ -89,7 +89,5 @@ def request_id_of(frame_body: Mapping[str, Any]) -> str | None:
     return value.encode("utf-8", "replace").decode()
 
 
-def _with_request_id(body: dict[str, Any], request_id: str | None) -> dict[str, Any]:
-    if request_id is not None:
-        body["requestId"] = request_id
-    return body
+def _head(kind: str, request_id: str | None) -> dict[str, Any]:
+    return {"type": kind} if request_id is None else {"type": kind, "requestId": request_id}

@@ -31,7 +31,7 @@ class Envelope:
     events: Sequence[dict[str, Any]]
 
     def encode(self) -> bytes:
-        """The body of a broker message or SQS message; ASCII only."""
+        """The body of a message to the broker or to SQS; ASCII only."""
         return _wrap(self, [encode_ascii(event) for event in self.events])
 
 
@@ -56,9 +56,8 @@ def pack(envelope: Envelope) -> list[EncodedEnvelope]:
         part.append(encoded)
         size += len(encoded) + 1
     if part:
-        packed.append(
-            EncodedEnvelope(_wrap(envelope, part), range(len(envelope.events) - len(part), len(envelope.events)))
-        )
+        end = len(envelope.events)
+        packed.append(EncodedEnvelope(_wrap(envelope, part), range(end - len(part), end)))
     return packed
 
 

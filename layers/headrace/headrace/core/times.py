@@ -16,7 +16,6 @@ SECOND = 1_000_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
-
 ACCEPTED_FORM = "ISO-8601 with a zone, such as 2025-11-21T10:00:58.722861Z, or epoch milliseconds; years 1970 to 9999"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, cast
 
 from headrace.core import keys, times
@@ -34,8 +35,6 @@ from headrace.runtime.observability import Meter, report
 
 Key = tuple[str, str]
 Outcome = tuple[Lane | None, HeadraceError | None]
-
-_NO_GATES: Mapping[str, Gate] = {}
 
 
 @dataclass(slots=True)
@@ -69,7 +68,7 @@ class Acceptor:
         retry_lane: RetryLane,
         queues: int,
         clock: Clock,
-        gates: Mapping[str, Gate] = _NO_GATES,
+        gates: Mapping[str, Gate] = MappingProxyType({}),
         throttle: Admission = UNLIMITED,
     ) -> None:
         self._gates = gates

@@ -31,7 +31,6 @@ TRY_MARGIN = 12.0
 """Seconds before the deadline after which nothing more is tried: one call to a silent service may take this long."""
 FIRST_WAIT = 0.2
 LONGEST_WAIT = 5.0
-
 REDELIVERED = "Redelivered"
 """The reason of a record that goes to the retry queue because the broker delivered it before."""
 UNKNOWN_STREAM = "unknown"
@@ -183,16 +182,8 @@ class Persister:
                 yield self._retry_record(part.body, _name(events[0].reason))
 
     def _retry_record(self, body: bytes, reason: str, more: Mapping[str, str] | None = None) -> RetryRecord:
-        return RetryRecord(
-            body,
-            {
-                **(more or {}),
-                "reason": reason,
-                "lane": "main",
-                "attempts": "1",
-                "firstFailedAt": times.iso(self._clock.now()),
-            },
-        )
+        attributes = {"reason": reason, "lane": "main", "attempts": "1", "firstFailedAt": times.iso(self._clock.now())}
+        return RetryRecord(body, {**(more or {}), **attributes})
 
     def _hand_over(self, unstored: Sequence[RetryRecord], remaining: Remaining, meter: Meter) -> None:
         """Send records to the retry queue, again and again until near the deadline."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 RECEIVES = 5
 """Tries before SQS moves a record to the dead lane: the template's ``maxReceiveCount``."""
-
 FACTOR = 4
 LONGEST_PAUSE = 900
 

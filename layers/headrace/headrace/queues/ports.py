@@ -50,10 +50,8 @@ class Publisher(Protocol):
 
 MESSAGE_BYTES = 1024 * 1024
 """What one SQS message, and one batch of them, may hold: body and attributes."""
-
 ENCODING = "encoding"
 BASE64 = "base64"
-
 _REFUSED_BY_SQS = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

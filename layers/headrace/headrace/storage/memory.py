@@ -139,13 +139,13 @@ class MemoryCache:
         self._call()
         if only_new and self._get(key) is not None:
             return False
-        self._entries[key] = (value, self._clock.now() + milliseconds(seconds) * 1000)
+        self._set(key, value, seconds)
         return True
 
     def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
         self._call()
         for key, (value, seconds) in entries.items():
-            self._entries[key] = (value, self._clock.now() + milliseconds(seconds) * 1000)
+            self._set(key, value, seconds)
 
     def add_many(self, entries: Mapping[str, tuple[bytes, float]]) -> list[bool]:
         self._call()
@@ -153,7 +153,7 @@ class MemoryCache:
         for key, (value, seconds) in entries.items():
             added.append(self._get(key) is None)
             if added[-1]:
-                self._entries[key] = (value, self._clock.now() + milliseconds(seconds) * 1000)
+                self._set(key, value, seconds)
         return added
 
     def delete_many(self, keys: Sequence[str]) -> None:
@@ -169,6 +169,9 @@ class MemoryCache:
         if self.down:
             raise CacheUnavailable("the cache is away")
         self.calls += 1
+
+    def _set(self, key: str, value: bytes, seconds: float) -> None:
+        self._entries[key] = (value, self._clock.now() + milliseconds(seconds) * 1000)
 
     def _get(self, key: str) -> bytes | None:
         value, expires = self._entries.get(key, (None, 0))

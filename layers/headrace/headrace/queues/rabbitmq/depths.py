@@ -9,7 +9,7 @@ from pika.exceptions import ChannelClosedByBroker
 
 from headrace.queues.ports import QueueDepth
 from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication
-from headrace.queues.rabbitmq.publisher import parameters
+from headrace.queues.rabbitmq.publisher import endpoints
 from headrace.runtime.secrets import Credentials, Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
 
@@ -42,7 +42,7 @@ def _connect(settings: BrokerSettings, secrets: Secrets, seconds: float) -> Bloc
     share = seconds / len(settings.broker_endpoints)
 
     def connect(known: Credentials) -> BlockingConnection:
-        return BlockingConnection([parameters(url, known, share, HEARTBEAT) for url in settings.broker_endpoints])
+        return BlockingConnection(endpoints(settings, known, share, HEARTBEAT))
 
     try:
         return connect(credentials(secrets, settings.broker_secret_arn))

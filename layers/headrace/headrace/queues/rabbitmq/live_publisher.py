@@ -58,20 +58,18 @@ class RabbitLivePublisher:
         if self._link is not None and self._link.notice():
             return self._link
         self.close()
-        known = credentials(self._secrets, self._settings.broker_secret_arn)
-        self._link = self._open(known)
+        self._link = self._open(credentials(self._secrets, self._settings.broker_secret_arn))
         return self._link
 
     def _open(self, known: Credentials) -> LiveChannel:
         from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication
         from headrace.queues.rabbitmq.live_channel import LiveChannel
-        from headrace.queues.rabbitmq.publisher import parameters
+        from headrace.queues.rabbitmq.publisher import endpoints
 
         share = CONNECT_SECONDS / len(self._settings.broker_endpoints)
-        beat = self._settings.broker_heartbeat_seconds
-        endpoints = [parameters(url, known, share, beat) for url in self._settings.broker_endpoints]
         try:
-            return LiveChannel.open(endpoints, time.monotonic() + CONNECT_SECONDS)
+            hosts = endpoints(self._settings, known, share, self._settings.broker_heartbeat_seconds)
+            return LiveChannel.open(hosts, time.monotonic() + CONNECT_SECONDS)
         except PIKA_ERRORS as error:
             if is_authentication(error):
                 # Read again for the next publish: this one is out of time.

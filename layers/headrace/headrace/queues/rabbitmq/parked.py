@@ -22,7 +22,7 @@ from headrace.core.errors import Lane
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queue, persist_queues
 from headrace.queues.ports import RetryLane, RetryRecord
 from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error
-from headrace.queues.rabbitmq.publisher import parameters
+from headrace.queues.rabbitmq.publisher import endpoints
 from headrace.runtime.secrets import Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
 
@@ -31,7 +31,6 @@ T = TypeVar("T")
 HEARTBEAT = 2
 CONNECT_SECONDS = 3.0
 BLOCKED_SECONDS = 5.0
-
 DEATHS = "x-death"
 _BROKERS_OWN = (DEATHS, "x-delivery-count", "x-first-death-exchange", "x-first-death-queue", "x-first-death-reason")
 
@@ -120,11 +119,11 @@ class ParkingQueue:
 
     def _visit(self, work: Callable[[BlockingChannel], T]) -> T:
         known = credentials(self._secrets, self._settings.broker_secret_arn, fresh=True)
-        endpoints = [parameters(url, known, CONNECT_SECONDS, HEARTBEAT) for url in self._settings.broker_endpoints]
-        for endpoint in endpoints:
+        hosts = endpoints(self._settings, known, CONNECT_SECONDS, HEARTBEAT)
+        for endpoint in hosts:
             endpoint.blocked_connection_timeout = BLOCKED_SECONDS
         try:
-            connection = BlockingConnection(endpoints)
+            connection = BlockingConnection(hosts)
             try:
                 return work(connection.channel())
             finally:

@@ -29,7 +29,6 @@ from headrace.runtime.settings import BrokerSettings
 
 FIRST_TRY = 0.6
 """The share of the budget after which unconfirmed messages are sent again."""
-
 _PORTS = {"amqp": 5672, "amqps": 5671}
 
 
@@ -92,10 +91,7 @@ class RabbitPublisher:
 
     def _endpoints(self, known: Credentials, deadline: float) -> list[ConnectionParameters]:
         share = max(0.1, (deadline - time.monotonic()) / len(self._settings.broker_endpoints))
-        return [
-            parameters(url, known, share, self._settings.broker_heartbeat_seconds)
-            for url in self._settings.broker_endpoints
-        ]
+        return endpoints(self._settings, known, share, self._settings.broker_heartbeat_seconds)
 
     def close(self) -> None:
         if self._link is not None:
@@ -105,6 +101,13 @@ class RabbitPublisher:
 
 _NOT_SENT = ConnectionLost("the broker is away")
 _UNSETTLED = (ConnectionLost, PublishUnconfirmed)
+
+
+def endpoints(
+    settings: BrokerSettings, known: Credentials, timeout: float, heartbeat: int
+) -> list[ConnectionParameters]:
+    """Parameters for each of the broker's endpoints, with a timeout and a heartbeat in seconds."""
+    return [parameters(url, known, timeout, heartbeat) for url in settings.broker_endpoints]
 
 
 def parameters(url: str, known: Credentials, timeout: float, heartbeat: int) -> ConnectionParameters:

@@ -25,7 +25,7 @@ from headrace.queues.names import (
     persist_queues,
 )
 from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication
-from headrace.queues.rabbitmq.publisher import parameters
+from headrace.queues.rabbitmq.publisher import endpoints
 from headrace.runtime.secrets import Secrets, credentials
 from headrace.runtime.settings import TopologySettings
 
@@ -128,10 +128,7 @@ def _connect(settings: TopologySettings, secrets: Secrets, deadline: float) -> B
     while True:
         try:
             known = credentials(secrets, settings.broker_secret_arn, fresh=outdated)
-            endpoints = [
-                parameters(url, known, CONNECT_SECONDS, HEARTBEAT_SECONDS) for url in settings.broker_endpoints
-            ]
-            return BlockingConnection(endpoints)
+            return BlockingConnection(endpoints(settings, known, CONNECT_SECONDS, HEARTBEAT_SECONDS))
         except SecretsUnavailable:
             if time.monotonic() >= deadline:
                 raise

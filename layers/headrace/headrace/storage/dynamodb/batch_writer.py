@@ -22,11 +22,8 @@ from headrace.storage.ports import Failure, Key, Table, one_of_each
 CHUNK_BYTES = 15 * 1024 * 1024
 FIRST_WAIT = 0.05
 LONGEST_WAIT = 1.0
-
-_INVALID_ITEM = frozenset({"ValidationException", "ItemCollectionSizeLimitExceededException"})
-_TRANSIENT = frozenset(
-    {"InternalServerError", "InternalFailure", "ServiceUnavailable", "TransactionInProgressException"}
-)
+_INVALID_ITEM = {"ValidationException", "ItemCollectionSizeLimitExceededException"}
+_TRANSIENT = {"InternalServerError", "InternalFailure", "ServiceUnavailable", "TransactionInProgressException"}
 
 Rows = dict[Key, bytes]
 """Encoded put requests, or encoded keys, by key."""
@@ -148,12 +145,8 @@ class _Lookups(_Writes):
         super().__init__(dynamodb, table, deadline)
         self.found: set[Key] = set()
         names = {f"#k{number}": name for number, name in enumerate(table.key)}
-        parameters = {
-            "ConsistentRead": True,
-            "ProjectionExpression": ",".join(names),
-            "ExpressionAttributeNames": names,
-        }
-        self._parameters = _encode(parameters)[1:-1]
+        projection = {"ProjectionExpression": ",".join(names), "ExpressionAttributeNames": names}
+        self._parameters = _encode({"ConsistentRead": True, **projection})[1:-1]
 
     def _call(self, rows: Rows) -> Rows:
         """One BatchGetItem; the keys that were not processed."""

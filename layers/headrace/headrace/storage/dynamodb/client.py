@@ -24,7 +24,6 @@ GET_LIMIT = 100
 """Keys that one BatchGetItem takes."""
 WRITE_LIMIT = 25
 """Rows that one BatchWriteItem takes."""
-
 _CONDITION_FAILED = "ConditionalCheckFailedException"
 _RESPONSE = "HeadraceResponse"
 _OK = 200
