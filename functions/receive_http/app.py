@@ -2,7 +2,7 @@
 
 from headrace.bootstrap.api import http_api
 from headrace.bootstrap.ingest import http_acceptor
-from headrace.ingest.routes import batch, single
+from headrace.ingest.http_routes import batch, single
 from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.ski.stream import SKI

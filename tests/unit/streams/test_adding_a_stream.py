@@ -22,7 +22,7 @@ from headrace.core.stream import Stream, TableSettings, ValidatedEvent
 from headrace.core.times import FixedClock
 from headrace.core.validation import incoming, stamped
 from headrace.ingest.acceptor import Acceptor
-from headrace.ingest.routes import batch, single
+from headrace.ingest.http_routes import batch, single
 from headrace.operations.dead_letter import Filter
 from headrace.operations.dead_letters import DeadLetters
 from headrace.persist.persister import Persister
