@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from headrace.api.paging.cursors import CursorSigner
 from headrace.api.statistics import RequestTimes
 from headrace.core.errors import ConfigurationError
 from headrace.core.times import Clock, SystemClock
@@ -14,6 +13,9 @@ from headrace.runtime.secrets import ManagedSecrets
 from headrace.runtime.settings import AuthSettings, CacheSettings, ReadSettings
 from headrace.storage.dynamodb.range_reader import DynamoReader
 from headrace.storage.redis import RedisCache
+
+if TYPE_CHECKING:
+    from headrace.api.paging.cursors import CursorSigner
 
 
 @functools.cache
@@ -55,6 +57,9 @@ def range_reader() -> DynamoReader:
 @functools.cache
 def cursors() -> CursorSigner:
     """Signs and verifies the cursors of pages."""
+    # Imported here: cryptography costs a cold start about 20 ms of CPU, and only functions that read pages need it.
+    from headrace.api.paging.cursors import CursorSigner
+
     return CursorSigner(secrets().text(ReadSettings.read().cursor_secret_arn).encode())
 
 
