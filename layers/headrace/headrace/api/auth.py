@@ -62,3 +62,6 @@ def caller_from_frame(event: Mapping[str, Any], prefix: str = "") -> Caller:
     if not context:
         raise Unauthorized("this connection has no token")
     return caller_from_claims(context, prefix)
+
+
+SUBPROTOCOL = "headrace.v1"

@@ -13,12 +13,11 @@ from typing import Any
 import jwt
 from jwt import PyJWK, PyJWKClient, PyJWTError
 
-from headrace.api.auth import caller_from_claims
+from headrace.api.auth import SUBPROTOCOL, caller_from_claims
 from headrace.core.caller import Caller
 from headrace.core.errors import TokenExpired, Unauthorized, Unavailable
 
 ALGORITHMS = ("RS256", "RS384", "RS512")
-SUBPROTOCOL = "headrace.v1"
 TOKEN_LIMIT = 8192
 KEYS_TIMEOUT_SECONDS = 1.5
 KEYS_LIFESPAN_SECONDS = 7200

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.api.auth import SUBPROTOCOL
 from headrace.api.router import Request
-from headrace.api.tokens import SUBPROTOCOL
 from headrace.live.connections import Connections
 
 
