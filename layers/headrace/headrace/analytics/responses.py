@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired
+
+from typing_extensions import TypedDict
 
 from headrace.analytics.aggregate import Aggregate
 from headrace.analytics.hyperloglog import STANDARD_ERROR

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from headrace.analytics.requests import StepQuery, TopQuery
 from headrace.analytics.responses import Accuracy, Answer

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
+from typing_extensions import TypedDict
 
 from headrace.api.paging.request import ListRequest, PageRequest
 from headrace.api.params import AnyBody, Params, whole_number
