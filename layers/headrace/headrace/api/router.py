@@ -191,7 +191,7 @@ class ConnectionRouter(HttpRouter):
     """
 
     def _key(self, event: Mapping[str, Any]) -> str:
-        return str(event["requestContext"]["routeKey"])
+        return str(event.get("requestContext", {}).get("routeKey", ""))
 
     def _caller(self, event: Mapping[str, Any]) -> Caller:
         return caller_from_frame(event, self.scope_prefix())
@@ -233,4 +233,4 @@ def _log(key: str, error: HeadraceError, meter: Meter) -> None:
     if isinstance(error, ConfigurationError):
         meter.count("Unexpected")
     if mapping_of(error).status >= 500:
-        report(type(error).__name__, f"{key} failed: {error.message}", level="error")
+        report(f"{key} {type(error).__name__}", f"{key} failed: {error.message}", level="error")

@@ -13,7 +13,6 @@ from typing import Any
 
 from headrace.api.router import ConnectionRouter, FrameRouter, HttpRouter, Route
 from headrace.bootstrap.shared import clock, request_times, scope_prefix
-from headrace.core.errors import HeadraceError
 
 ACTIONS = "sendMessage, sendBatch, subscribe, unsubscribe, history, ping"
 """All actions of the WebSocket API."""
@@ -38,5 +37,5 @@ def frame_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> Frame
 
 
 def _build(services: Callable[[], Any]) -> None:
-    with contextlib.suppress(HeadraceError):
+    with contextlib.suppress(Exception):
         services()

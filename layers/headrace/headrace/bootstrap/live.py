@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from headrace.bootstrap.shared import cache, dynamodb
+from headrace.bootstrap.shared import dynamodb, separate_cache
 from headrace.live.connections_dynamodb import DynamoConnections
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.runtime.settings import ConnectionSettings
@@ -19,4 +19,4 @@ def connections() -> DynamoConnections:
 @functools.cache
 def subscriber_hints() -> SubscriberHints:
     """Which rooms have subscribers."""
-    return SubscriberHints(cache(), connections())
+    return SubscriberHints(separate_cache(), connections())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from headrace.analytics.late_events import LateEvents
-from headrace.bootstrap.shared import cache, clock, dynamodb, secrets
+from headrace.bootstrap.shared import cache, clock, dynamodb, secrets, separate_cache
 from headrace.live.connections_dynamodb import DynamoConnections
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.operations.breaker_status import BreakerStatus
@@ -77,4 +77,4 @@ def live_hook() -> LiveHook:
 def ride_hook() -> RideHook:
     """Counts rides that are stored."""
     resorts = DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
-    return RideHook(RedisDayCounts(cache()), resorts, clock())
+    return RideHook(RedisDayCounts(separate_cache()), resorts, clock())

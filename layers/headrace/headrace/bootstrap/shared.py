@@ -27,6 +27,11 @@ def clock() -> Clock:
 @functools.cache
 def cache() -> RedisCache:
     """The cache."""
+    return separate_cache()
+
+
+def separate_cache() -> RedisCache:
+    """Another client of the cache: what fails there starts no cool-down of :func:`cache`, and the reverse."""
     return RedisCache.of(CacheSettings.read())
 
 
@@ -71,11 +76,8 @@ def scope_prefix() -> str:
 
 @functools.cache
 def request_times() -> RequestTimes | None:
-    """The times of this environment's requests; ``None`` where a function has no cache.
-
-    They have a connection and a cool-down of their own: late statistics must not cost an answer its cache.
-    """
+    """The times of this environment's requests; ``None`` where a function has no cache."""
     try:
-        return RequestTimes(RedisCache.of(CacheSettings.read()))
+        return RequestTimes(separate_cache())
     except ConfigurationError:
         return None

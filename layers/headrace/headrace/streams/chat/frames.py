@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -21,8 +21,11 @@ from headrace.live.connections import Connections
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.chat.access import RoomAccess
-from headrace.streams.chat.history import History
 from headrace.streams.chat.stream import CHAT
+
+if TYPE_CHECKING:
+    # Of the functions that use this module only read_frame reads history, and loads cryptography for its cursors.
+    from headrace.streams.chat.history import History
 
 BATCH_LIMIT = 100
 PAGE_BYTES = responses.FRAME_BYTES - 8 * 1024
