@@ -82,7 +82,7 @@ class Rights:
         for kind in ("open", "members"):
             rooms = RememberedRooms(DynamoRooms(dynamodb, ROOMS))
             for size in sizes:
-                rooms._remember(Room(f"room-{size}", kind, "group", moment(0), "alice"))
+                rooms._known[f"room-{size}"] = Room(f"room-{size}", kind, "group", moment(0), "alice")
             self.of[kind] = RoomAccess(rooms, memberships)
         for size in sizes:
             # In from the start, out for ten messages in the middle of what will be the middle page, and in again.
