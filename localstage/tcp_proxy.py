@@ -1,7 +1,7 @@
 """A TCP proxy on loopback that can stall, delay, change and cut what passes.
 
 ``python -m localstage.tcp_proxy PORT --delay 0.008`` prints its own port and relays to ``PORT`` until its standard
-input ends. In a process of its own it takes no processor time from the client under measurement.
+input ends. In a separate process it takes no processor time from the client under measurement.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Filter = Callable[[bytes], bytes | None]
 class TcpProxy:
     """Listens on ``port`` and relays to ``target``, a port or a function that returns one for each connection.
 
-    It runs in a thread of its own; methods and attributes may be used from any thread. ``to_server`` and ``to_client``
+    It runs in a separate thread; methods and attributes may be used from any thread. ``to_server`` and ``to_client``
     see each chunk. ``delay`` is the latency from client to server in seconds. ``connections`` counts all connections
     so far.
     """

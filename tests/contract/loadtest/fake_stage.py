@@ -38,7 +38,7 @@ class Faults:
 
 @dataclass
 class FakeStage:
-    """Runs in a thread of its own, because the clients under test block."""
+    """Runs in a separate thread, because the clients under test block."""
 
     faults: Faults = field(default_factory=Faults)
     rooms: FakeRooms = field(default_factory=FakeRooms)

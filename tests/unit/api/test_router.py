@@ -102,8 +102,8 @@ def test_every_route_refuses_who_has_no_token_an_old_one_or_no_scope(function: s
             continue
         if " " in key:
             answer = HttpRouter({key: route}, lambda: None, CLOCK)
-            nobody = http_event(key) | {"requestContext": {"requestId": "r"}}
-            statuses = [answer(each)["statusCode"] for each in (nobody, http_event(key, **EXPIRED))]
+            anonymous = http_event(key) | {"requestContext": {"requestId": "r"}}
+            statuses = [answer(each)["statusCode"] for each in (anonymous, http_event(key, **EXPIRED))]
             refused = json.loads(answer(http_event(key, scope="none:at-all"))["body"])["error"]["code"]
         else:
             router = ConnectionRouter if key.startswith("$") else FrameRouter

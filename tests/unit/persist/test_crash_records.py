@@ -46,7 +46,7 @@ class CrashWorld:
         CLOCK.advance((self._start - CLOCK.now()) / SECOND)
 
     def send(self, *ids: str) -> None:
-        """Put each event into the retry lane, in a record of its own."""
+        """Put each event into the retry lane, in a separate record."""
         self.lanes.retry.send([RetryRecord(envelope(each)) for each in ids])
 
     def receive(self, batch_size: int = 1) -> list[Message]:

@@ -116,7 +116,7 @@ def test_the_functions_that_look_at_probes_can_read_nothing_else_of_the_messages
 def test_read_marks_and_last_activity_are_all_that_others_write_there(
     template_stack: TemplateStack, role: str, table: str, attributes: list[str]
 ) -> None:
-    """P12: what rights hang on stands in the same rows."""
+    """P12: the same rows hold what rights depend on."""
     (update,) = [
         one
         for name, one in template_stack.statements()
@@ -144,7 +144,7 @@ def test_analytics_see_who_where_and_when_and_no_text(template_stack: TemplateSt
     }
 
 
-def test_whoever_stores_clicks_sees_no_more_of_them_than_which_there_are(template_stack: TemplateStack) -> None:
+def test_the_function_that_stores_clicks_reads_only_their_keys(template_stack: TemplateStack) -> None:
     """P12."""
     (look,) = [
         one

@@ -2,9 +2,10 @@
 
     class RoomPath(Params):
         refusal = "{field} is not a usable id"
-        room_id: Id = Field(alias="roomId", description=ID_FORM)
+        room_id: Id = Field(description=ID_FORM)
 
-A field's ``description`` is its accepted form; the answer to a wrong value quotes it, with what came.
+Clients write ``roomId``. A field's ``description`` is its accepted form; the answer to a wrong value quotes it, with
+what came.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The only place that builds objects, each once per environment and on first use.
+"""The only place that builds objects, each once per environment.
 
-Factories import what they build inside: a function loads only the modules that it uses.
+One module for what each kind of function needs, so that a function loads only what it uses.
 """

@@ -19,7 +19,7 @@ ACTIONS = "sendMessage, sendBatch, subscribe, unsubscribe, history, ping"
 
 
 def http_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> HttpRouter:
-    """The handler of HTTP ``routes``; ``services`` builds what they use, on first use."""
+    """The handler of HTTP ``routes``; ``services`` builds what they use."""
     _build(services)
     return HttpRouter(routes, services, clock(), scope_prefix, request_times)
 
@@ -37,5 +37,6 @@ def frame_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> Frame
 
 
 def _build(services: Callable[[], Any]) -> None:
+    # The first request builds again, and the router answers, logs and counts what fails then.
     with contextlib.suppress(Exception):
         services()
