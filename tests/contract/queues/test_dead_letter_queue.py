@@ -32,8 +32,8 @@ from headrace.runtime.aws import client
 from headrace.runtime.observability import Meter
 from localstage.triggers.sqs_queue import SqsQueue, make_client
 from tests.contract.ministack import ACCOUNT, Ministack
-from tests.contract.rabbit import free_port
 from tests.fakes.queues import MemoryDeadLane, MemoryRetryLane
+from tests.worlds.ports import free_port
 
 TABLES = {"chat": TableSettings(table="table"), "probe": TableSettings(table="table")}
 ALL = Filter()

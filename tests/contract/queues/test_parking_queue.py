@@ -16,8 +16,9 @@ from headrace.queues.rabbitmq.parked import ParkingQueue, origin_queue
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import TopologySettings
-from tests.contract.rabbit import Rabbit, free_port
+from tests.contract.rabbit import Rabbit
 from tests.fakes.queues import MemoryRetryLane
+from tests.worlds.ports import free_port
 
 SECRETS = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})
 QUEUES = 2

@@ -24,9 +24,9 @@ from headrace.streams.ski.resorts import Resort, Resorts
 from headrace.streams.ski.resorts_dynamodb import DynamoResorts
 from headrace.streams.ski.skiers import Skiers
 from headrace.streams.ski.stream import RESORT_DAY_INDEX, SKI
-from tests.contract.rabbit import free_port
 from tests.contract.redis_node import RedisNode
 from tests.fakes.ski import MemoryResorts
+from tests.worlds.ports import free_port
 
 RESORTS, RIDES = "Resorts", "LiftRides"
 INDEX = RESORT_DAY_INDEX
