@@ -14,8 +14,8 @@ from headrace.queues import rabbitmq
 from headrace.queues.rabbitmq.confirm_channel import ConfirmChannel
 from headrace.queues.rabbitmq.connection import BlockingSocketConnection, open_socket
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
-from headrace.runtime.secrets import MemorySecrets
 from tests.contract.rabbit import GUEST, outgoing, settings
+from tests.fakes.secrets import MemorySecrets
 
 NO_FAMILY = 12_345
 

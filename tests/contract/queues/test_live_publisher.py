@@ -10,12 +10,11 @@ import pytest
 from pika import BlockingConnection, URLParameters
 
 from headrace.core.errors import BrokerUnavailable, ConnectionLost
-from headrace.core.times import SECOND, FixedClock
+from headrace.core.times import SECOND
 from headrace.queues.names import LIVE_EXCHANGE, live_queues
 from headrace.queues.ports import Outgoing
 from headrace.queues.rabbitmq.live_publisher import COOLDOWN_SECONDS, RabbitLivePublisher
 from headrace.queues.rabbitmq.topology import declare
-from headrace.runtime.secrets import MemorySecrets
 from localstage.tcp_proxy import TcpProxy
 from tests.contract.rabbit import (
     GUEST,
@@ -23,6 +22,8 @@ from tests.contract.rabbit import (
     declared_broker,  # noqa: F401 - a fixture
     settings,
 )
+from tests.fakes.clock import FixedClock
+from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
 QUEUE = live_queues()[0]

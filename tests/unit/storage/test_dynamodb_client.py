@@ -10,7 +10,6 @@ import pytest
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import to_wire
-from headrace.core.times import FixedClock
 from headrace.live.connections import Connections
 from headrace.live.connections_dynamodb import DynamoConnections
 from headrace.runtime.aws import client
@@ -23,6 +22,7 @@ from headrace.streams.chat.activity import DynamoRoomActivity
 from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
 from headrace.streams.chat.rooms import DynamoRooms
 from headrace.streams.ski.resorts_dynamodb import DynamoResorts
+from tests.fakes.clock import FixedClock
 from tests.worlds.played_dynamodb import Play, play_responses, refusal
 
 THROTTLED = refusal("ProvisionedThroughputExceededException")

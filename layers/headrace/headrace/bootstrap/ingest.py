@@ -58,7 +58,7 @@ def rate_limiter() -> Admission:
 def acceptor(gates: Mapping[str, Gate], rate_limiter: Admission = UNLIMITED) -> Acceptor:
     """Accepts events; ``gates`` by stream name refuse what its sender may not write."""
     settings = WriteSettings.read()
-    breaker_status = BreakerStatus(EnvironmentSettings.read())
-    publisher = GuardedPublisher(RabbitPublisher(settings, secrets()), settings, breaker_status)
+    on_state = BreakerStatus(EnvironmentSettings.read()).seen
+    publisher = GuardedPublisher(RabbitPublisher(settings, secrets()), settings, on_state)
     retry_queue = SqsRetryLane(settings.retry_queue_url)
     return Acceptor(publisher, retry_queue, settings.persist_queues, clock(), gates, rate_limiter)

@@ -45,7 +45,7 @@ def persister() -> Persister:
     rooms = RememberedRooms(DynamoRooms(dynamodb(), room_settings.rooms_table))
     memberships = DynamoMemberships(dynamodb(), room_settings.memberships_table)
     store = DynamoStore(settings.persist_parallel_writes, settings.persist_retry_seconds)
-    guarded = GuardedStore(store, settings, BreakerStatus(EnvironmentSettings.read()))
+    guarded = GuardedStore(store, settings, BreakerStatus(EnvironmentSettings.read()).seen)
     activity = DynamoRoomActivity(
         client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE), room_settings.rooms_table
     )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.keys import live_marker
-from headrace.core.times import SECOND, FixedClock
+from headrace.core.times import SECOND
 from headrace.live import frames
 from headrace.live.connections import Subscription
 from headrace.live.subscriber_hints import (
@@ -32,6 +32,7 @@ from headrace.runtime.observability import Meter
 from headrace.streams.chat.hook import LiveHook
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
+from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.fakes.queues import MemoryLivePublisher
 from tests.fakes.storage import MemoryCache
