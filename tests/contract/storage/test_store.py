@@ -18,8 +18,8 @@ from headrace.storage.dynamodb.batch_writer import DynamoStore, chunks
 from headrace.storage.dynamodb.client import WRITE_LIMIT
 from headrace.storage.memory import MemoryStore
 from headrace.storage.ports import Store, Table
+from tests.contract.played_store import Played
 from tests.contract.rabbit import free_port
-from tests.contract.storage.played_store import Played
 from tests.contract.tables import TABLE, item, made_table, scan
 from tests.worlds.played_dynamodb import refusal
 

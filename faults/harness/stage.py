@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from loadtest.client.stage_process import PR_SET_PDEATHSIG, STOPPED_WITHIN, StageFailed
 from loadtest.client.target import Target
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 READY_WITHIN = 300.0
 
 
