@@ -71,7 +71,6 @@ class Harness:
         self.services.start()
         template = write_template(self.folder / "template")
         self.stage = FaultStage(self.folder / "stage", template, self.services.environment())
-        self.stage.reset()
         self.target = self.stage.start()
         self.lanes = Lanes(self.services, lambda: self.stage.working("PersistEvents"))
         self.operator = Operator(self.target)
@@ -89,7 +88,7 @@ class Harness:
     def _stop(self) -> None:
         with uninterrupted():
             if hasattr(self, "stage"):
-                self.stage.stop()
+                self.stage.close()
             if hasattr(self, "services"):
                 self.services.stop()
             if hasattr(self, "_held"):

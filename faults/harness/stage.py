@@ -2,70 +2,46 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
-import os
-import shutil
-import signal
 import subprocess
-import sys
-import time
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from loadtest.client.stage_process import PR_SET_PDEATHSIG, STOPPED_WITHIN, StageFailed
+from loadtest.client.stage_process import StageProcess, localstage
 from loadtest.client.target import Target
-
-ROOT = Path(__file__).resolve().parents[2]
-READY_WITHIN = 300.0
+from localstage.client.running_stage import ROOT
 
 
-class FaultStage:
-    """``localstage up`` of ``template`` in ``folder``; ``environment`` is added to this process's variables."""
+class FaultStage(StageProcess):
+    """``localstage up`` of ``template`` in ``folder``, without the data of earlier runs.
+
+    ``environment`` is added to this process's variables. The stage's lines are in ``up.log``.
+    """
 
     def __init__(self, folder: Path, template: Path, environment: Mapping[str, str]) -> None:
-        self.folder = folder
+        subprocess.run(localstage(folder, "reset", "--yes"), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        folder.mkdir(parents=True, exist_ok=True)
+        log = folder / "up.log"
+        log.unlink(missing_ok=True)
+        super().__init__(lambda _line: None, file=folder / "stage.json", environment=environment, log=log)
         self._template = template
-        self._environment = environment
         self._ports = ("0", "0")
-        self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Target:
         """Start, and wait until it is ready. Later starts use the same ports.
 
         Raises:
-            StageFailed: it ended, or was not ready within five minutes; the message is the end of its log.
+            StageFailed: it ended, or was not ready in time.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        file = self.folder / "stage.json"
-        file.unlink(missing_ok=True)  # of a stage that was killed
-        command = [sys.executable, "-m", "localstage", "up", "--template", str(self._template)]
-        command += ["--http-port", self._ports[0], "--websocket-port", self._ports[1]]
-        environment = {**os.environ, **self._environment, "LOCALSTAGE_STATE_DIR": str(self.folder)}
-        log = self.folder / "up.log"
-        with log.open("ab") as output:
-            self._process = subprocess.Popen(
-                command,
-                cwd=ROOT,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-                preexec_fn=_end_with_parent,
-            )
-        deadline = time.monotonic() + READY_WITHIN
-        while time.monotonic() < deadline:
-            if (target := Target.running(file)) is not None:
-                self._ports = (_port(target.http_url), _port(target.websocket_url))
-                return target
-            if self._process.poll() is not None:
-                break
-            time.sleep(0.1)
-        last_lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-3:]
-        raise StageFailed(f"the fault stage did not start: {' / '.join(last_lines)}")
+        self._stage_file.unlink(missing_ok=True)  # of a stage that was killed
+        http, websocket = self._ports
+        ports = ("--http-port", http, "--websocket-port", websocket)
+        self._command = localstage(self._stage_file.parent, "up", "--template", str(self._template), *ports)
+        target = super().start()
+        self._ports = (_port(target.http_url), _port(target.websocket_url))
+        return target
 
     @property
     def pid(self) -> int:
@@ -78,7 +54,7 @@ class FaultStage:
         Raises:
             OSError: the stage does not answer.
         """
-        url = json.loads((self.folder / "stage.json").read_text())["status_url"]
+        url = json.loads(self._stage_file.read_text())["status_url"]
         with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310 - our own loopback URL
             counts = json.load(answer)["functions"][function]
         return int(counts["busy"] + counts["waiting"])
@@ -88,29 +64,6 @@ class FaultStage:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-
-    def stop(self) -> None:
-        """Ask it to stop, wait, and kill what is left."""
-        if self._process is None or self._process.poll() is not None:
-            return
-        self._process.send_signal(signal.SIGTERM)
-        try:
-            self._process.wait(STOPPED_WITHIN)
-        except subprocess.TimeoutExpired:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-
-    def reset(self) -> None:
-        """Delete the data of earlier runs; installed programs stay."""
-        for name in ("services", "logs"):
-            shutil.rmtree(self.folder / name, ignore_errors=True)
-        for name in ("secrets.json", "custom-resources.json", "up.log"):
-            (self.folder / name).unlink(missing_ok=True)
-
-
-def _end_with_parent() -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _port(url: str) -> str:

@@ -20,9 +20,7 @@ def stage_killed(harness: Harness) -> Row:
     """A stage with its own services is killed (-9) under load, twice, and started again on the same data."""
     began = time.monotonic()
     folder = harness.folder / "whole"
-    folder.mkdir(parents=True, exist_ok=True)
     stage = FaultStage(folder, write_template(harness.folder / "template-whole"), {})
-    stage.reset()
     try:
         load = Load(stage.start(), "stage-killed")
         load.start()
@@ -47,4 +45,4 @@ def stage_killed(harness: Harness) -> Row:
             problems=load.troubles,
         )
     finally:
-        stage.stop()
+        stage.close()
