@@ -28,7 +28,8 @@ from localstage.services.guardian import Guardian
 from localstage.services.install import REDIS, ensure_programs
 from localstage.services.ports import Ports
 from localstage.services.redis import Redis
-from tests.contract.rabbit import Rabbit, free_port
+from tests.contract.rabbit import Rabbit
+from tests.worlds.ports import free_port
 
 BREAKER = BreakerSettings(breaker_window=10, breaker_probe_seconds=0.5)
 MESSAGE = Outgoing(persist_queue(0), b"hello", "c-1")

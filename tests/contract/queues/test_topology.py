@@ -20,7 +20,8 @@ from headrace.queues.rabbitmq import topology
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import TopologySettings
-from tests.contract.rabbit import Rabbit, free_port
+from tests.contract.rabbit import Rabbit
+from tests.worlds.ports import free_port
 
 SECRETS = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})
 
