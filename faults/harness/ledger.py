@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from faults.lanes import DeadLetter, Depths
+from faults.harness.lanes import DeadLetter, Depths
 from loadtest.checker.checker import Checker
 
 

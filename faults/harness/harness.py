@@ -12,13 +12,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from faults.lanes import Lanes
-from faults.ledger import Row, reconcile
-from faults.load import Load
-from faults.operator import Operator
-from faults.services import ProxiedServices
-from faults.stage import FaultStage
-from faults.template import ROOT, write_template
+from faults.harness.chat_load import Load
+from faults.harness.lanes import Lanes
+from faults.harness.ledger import Row, reconcile
+from faults.harness.operator import Operator
+from faults.harness.services import ProxiedServices
+from faults.harness.stage import FaultStage
+from faults.harness.stage_template import ROOT, write_template
 from loadtest.checker.readback import drain_and_read, walk_all
 from loadtest.checker.verdict import Verdict
 from loadtest.client.stage_process import interruptible, uninterrupted
@@ -71,7 +71,6 @@ class Harness:
         self.services.start()
         template = write_template(self.folder / "template")
         self.stage = FaultStage(self.folder / "stage", template, self.services.environment())
-        self.stage.reset()
         self.target = self.stage.start()
         self.lanes = Lanes(self.services, lambda: self.stage.working("PersistEvents"))
         self.operator = Operator(self.target)
@@ -89,7 +88,7 @@ class Harness:
     def _stop(self) -> None:
         with uninterrupted():
             if hasattr(self, "stage"):
-                self.stage.stop()
+                self.stage.close()
             if hasattr(self, "services"):
                 self.services.stop()
             if hasattr(self, "_held"):
