@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 
 from faults.harness import READ_PATIENCE, Harness
-from faults.lanes import Depths
-from faults.ledger import Row, reconcile
+from faults.ledger import QueueContents, Row, reconcile
 from faults.load import Load
 from faults.stage import FaultStage
 from faults.template import write_template
@@ -40,9 +39,7 @@ def stage_killed(harness: Harness) -> Row:
             load.checker,
             retried=load.checker.lanes["retry"],
             refused=load.refusals["unavailable"],
-            dead=(),
-            expected_dead={},
-            left=Depths(0, 0, 0, 0),
+            left=QueueContents(),
             note="twice, with its services",
             problems=load.troubles,
         )

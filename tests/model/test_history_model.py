@@ -141,9 +141,7 @@ class Reading(RuleBasedStateMachine):
         room=rooms,
         limit=LIMITS,
         two=bounds,
-        tick=ticks,
-        id_=st.sampled_from(IDS),
-        tag=st.none() | users,
+        place=st.tuples(ticks, st.sampled_from(IDS), st.none() | users),
         which=st.none() | st.integers(0, 40),
         field=st.sampled_from(["before", "after", "around"]),
     )
@@ -153,13 +151,12 @@ class Reading(RuleBasedStateMachine):
         room: str,
         limit: int,
         two: Any,
-        tick: int,
-        id_: str,
-        tag: str | None,
+        place: tuple[int, str, str | None],
         which: int | None,
         field: str,
     ) -> None:
         start, end = self.times_of(two)
+        tick, id_, tag = place
         if which is not None and self.model.said:
             known = self.model.said[which % len(self.model.said)]
             room, tick, id_ = known.room, round((times.micros_of(known.at) - START) / times.SECOND), known.id
@@ -168,14 +165,14 @@ class Reading(RuleBasedStateMachine):
         if page is None:
             return
         within = self.within(self.model.room(user, room, self.now), start, end)
-        place = (time_of(tick), id_ + "#", keys.sender_tag(tag) if tag else "")
+        bound = (time_of(tick), id_ + "#", keys.sender_tag(tag) if tag else "")
         size = 3 if tag else 2
         if field == "around":
-            expected = around(within, limit, is_newer=lambda each: each.place[:2] > place[:2])
+            expected = around(within, limit, is_newer=lambda each: each.place[:2] > bound[:2])
         elif field == "before":
-            expected = one_way(within, limit, newest_first=True, ahead=lambda each: each.place[:size] < place[:size])
+            expected = one_way(within, limit, newest_first=True, ahead=lambda each: each.place[:size] < bound[:size])
         else:
-            expected = one_way(within, limit, newest_first=False, ahead=lambda each: each.place[:size] > place[:size])
+            expected = one_way(within, limit, newest_first=False, ahead=lambda each: each.place[:size] > bound[:size])
         assert self.shown(page) == expected
 
     @rule(caller=users, user=users, limit=LIMITS, two=bounds)
