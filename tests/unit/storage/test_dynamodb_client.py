@@ -17,7 +17,7 @@ from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
 from headrace.storage.dynamodb.column_reader import DynamoColumns
 from headrace.storage.dynamodb.range_reader import DynamoReader
-from headrace.storage.ports import ColumnQuery, RangeQuery, Table
+from headrace.storage.ports import Query, RangeQuery, Table
 from headrace.streams.chat.activity import DynamoRoomActivity
 from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
 from headrace.streams.chat.rooms import DynamoRooms
@@ -29,7 +29,7 @@ THROTTLED = refusal("ProvisionedThroughputExceededException")
 KEY = {"roomId": "kitchen"}
 ALICE = Caller("alice", "Alice", frozenset({"chat:read"}), 2_000_000_000)
 RANGE = RangeQuery("Messages", "roomId", "kitchen", "timestampSk")
-COLUMNS = ColumnQuery("Messages", "TimeIndex", "bucketId", "001", "timestampSk", "a", "b", ("userId",))
+COLUMNS = Query("Messages", "bucketId", "001", "timestampSk", "TimeIndex", "a", "b", attributes=("userId",))
 
 ADAPTERS: dict[str, Callable[[Any], object]] = {
     "ranges": lambda dynamodb: DynamoReader(dynamodb).read(RANGE),
