@@ -87,9 +87,9 @@ def test_a_link_in_which_pika_fails_is_not_used_again() -> None:
             self.dropped = True
 
     publisher = RabbitPublisher(settings("amqp://127.0.0.1:1"), MemorySecrets({"arn": GUEST}))
-    broken = publisher._link = Broken()
+    broken = publisher._keeper.channel = Broken()
 
     with pytest.raises(AssertionError):
         publisher.publish([outgoing()])
 
-    assert (broken.dropped, publisher._link) == (True, None)
+    assert (broken.dropped, publisher._keeper.channel) == (True, None)

@@ -128,7 +128,7 @@ def test_what_cannot_be_routed_stays_parked(vhost: str, channel: BlockingChannel
 
     came = parking_queue.requeue("main", 100, FAST, 10)
 
-    assert (came.returned, came.failure) == (0, "nothing takes messages for persist.1")
+    assert (came.returned, came.failure) == (0, "no queue is bound for persist.1")
     assert parking_queue.depth() == 2
 
 

@@ -96,7 +96,7 @@ def test_what_stands_in_another_form_is_reported_and_the_rest_is_declared(vhost:
 
     report = declare(settings(vhost), SECRETS)
 
-    assert [difference.split(" stands")[0] for difference in report.differs] == [
+    assert [difference.split(" exists")[0] for difference in report.differs] == [
         "exchange headrace.parked",
         "queue persist.0",
     ]
