@@ -1,4 +1,4 @@
-"""Calls to DynamoDB with requests and responses as DynamoDB JSON, and Headrace's errors for what goes wrong.
+"""Calls DynamoDB with requests and responses as DynamoDB JSON, and raises Headrace's errors.
 
 botocore's serializer and parser walk each value against the service model, which costs several times the JSON itself.
 So request bodies are encoded and responses are decoded here, in botocore's own hooks. Endpoints, signing, connections,
@@ -15,6 +15,7 @@ from typing import Any
 from botocore.exceptions import HTTPClientError
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
+from headrace.core.groups import slices
 from headrace.core.items import Item, from_wire, to_wire
 from headrace.core.json import encode
 from headrace.runtime.aws import AWS_ERRORS, error_code, is_throttling
@@ -123,8 +124,8 @@ class DynamoTable(DynamoClient):
     def get_many(self, keys: Sequence[Item]) -> tuple[list[Item], list[Item]]:
         """The rows under ``keys``, which differ; and the keys that DynamoDB left unprocessed."""
         rows, left = list[Item](), list[Item]()
-        for at in range(0, len(keys), GET_LIMIT):
-            batch = {"Keys": [to_wire(key) for key in keys[at : at + GET_LIMIT]], "ConsistentRead": True}
+        for part in slices(keys, GET_LIMIT):
+            batch = {"Keys": [to_wire(key) for key in part], "ConsistentRead": True}
             response = self.call("batch_get_item", RequestItems={self._name: batch})
             rows += map(from_wire, response["Responses"].get(self._name, ()))
             left += map(from_wire, response.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", ()))
@@ -160,8 +161,8 @@ class DynamoTable(DynamoClient):
         Raises:
             StoreUnavailable: some may be left; StoreThrottled: some are.
         """
-        for at in range(0, len(keys), WRITE_LIMIT):
-            requests = [{"DeleteRequest": {"Key": to_wire(key)}} for key in keys[at : at + WRITE_LIMIT]]
+        for part in slices(keys, WRITE_LIMIT):
+            requests = [{"DeleteRequest": {"Key": to_wire(key)}} for key in part]
             if self.call("batch_write_item", RequestItems={self._name: requests}).get("UnprocessedItems"):
                 raise StoreThrottled(self._throttled)
 
