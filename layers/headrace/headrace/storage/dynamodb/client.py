@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from botocore.exceptions import HTTPClientError
@@ -19,7 +19,6 @@ from headrace.core.groups import slices
 from headrace.core.items import Item, from_wire, to_wire
 from headrace.core.json import encode
 from headrace.runtime.aws import AWS_ERRORS, error_code, is_throttling
-from headrace.storage.ports import Query
 
 GET_LIMIT = 100
 """Keys that one BatchGetItem takes."""
@@ -193,33 +192,3 @@ class DynamoTable(DynamoClient):
             if "LastEvaluatedKey" not in response:
                 return
             parameters = parameters | {"ExclusiveStartKey": response["LastEvaluatedKey"]}
-
-
-def query_body(query: Query, attributes: Iterable[str]) -> dict[str, Any]:
-    """The parameters of a Query for all kinds of queries; ``attributes`` to read, none for all."""
-    aliases = {query.partition_attribute: "#p"}
-    values = {":p": query.partition}
-    bounds = ""
-    if query.lower is not None:
-        values[":lower"] = query.lower
-        bounds = " AND #s >= :lower"
-    if query.upper is not None:
-        values[":upper"] = query.upper
-        # A key condition may name the sort key once; no key equals an upper bound, so BETWEEN leaves it out.
-        bounds = " AND #s BETWEEN :lower AND :upper" if bounds else " AND #s < :upper"
-    if bounds:
-        aliases[query.sort_attribute] = "#s"
-    projection = [aliases.setdefault(name, f"#a{len(aliases)}") for name in attributes]
-    body: dict[str, Any] = {
-        "TableName": query.table,
-        "KeyConditionExpression": f"#p = :p{bounds}",
-        "ExpressionAttributeNames": {alias: name for name, alias in aliases.items()},
-        "ExpressionAttributeValues": to_wire(values),
-    }
-    if projection:
-        body["ProjectionExpression"] = ",".join(projection)
-    if query.index is not None:
-        body["IndexName"] = query.index
-    if query.start is not None:
-        body["ExclusiveStartKey"] = to_wire(query.start)
-    return body
