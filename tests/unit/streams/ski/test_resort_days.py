@@ -10,12 +10,12 @@ from headrace.streams.ski.day_counts import FILLED, CountedRide
 from headrace.streams.ski.hook import INVALID_FOR
 from headrace.streams.ski.keys import ResortDay
 from headrace.streams.ski.resort_days import LAG, LIFE, PATIENCE, ResortDays
-from headrace.streams.ski.stream import RESORT_DAY_INDEX
+from headrace.streams.ski.stream import RESORT_DAY_SHARDS
 from tests.worlds.ski_world import RIDES, Slopes, ride
 
 DAY = ResortDay(7, 2025, 45)
 PLACE = {"resortID": 7, "seasonID": 2025, "dayID": 45}
-SHARDS = RESORT_DAY_INDEX.shards.read if RESORT_DAY_INDEX.shards else 0
+SHARDS = RESORT_DAY_SHARDS.read
 
 
 def skiers(slopes: Slopes) -> int:

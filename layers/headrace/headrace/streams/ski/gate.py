@@ -62,6 +62,6 @@ class SeasonGate:
         except StoreUnavailable as error:
             if not isinstance(error, StoreThrottled):
                 self._cooldown.start()
-            report("seasons", f"rides are let in without a look at their season: {error.message}")
+            report("seasons", f"rides are accepted without a check of their season: {error.message}")
         self._known.update(((resort, season), None) for resort, each in found.items() for season in each.seasons)
         return found
