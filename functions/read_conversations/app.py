@@ -5,12 +5,11 @@ from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import conversations
 from headrace.core.caller import CHAT_READ
+from headrace.streams.chat.room_requests import RoomPath, UserPath
 from headrace.streams.chat.routes import (
     ConversationPage,
     ConversationsQuery,
     ReadMark,
-    RoomPath,
-    UserPath,
     list_conversations,
     mark_read,
 )

@@ -5,7 +5,8 @@ from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import room_history
 from headrace.core.caller import CHAT_READ
-from headrace.streams.chat.routes import MessagePage, RoomPath, read_room
+from headrace.streams.chat.room_requests import RoomPath
+from headrace.streams.chat.routes import MessagePage, read_room
 
 ROUTES = {
     "GET /rooms/{roomId}/messages": Route(

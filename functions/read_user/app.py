@@ -5,7 +5,8 @@ from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import user_history
 from headrace.core.caller import CHAT_READ
-from headrace.streams.chat.routes import MessagePage, UserPath, read_user
+from headrace.streams.chat.room_requests import UserPath
+from headrace.streams.chat.routes import MessagePage, read_user
 
 ROUTES = {
     "GET /users/{userId}/messages": Route(

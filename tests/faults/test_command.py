@@ -11,11 +11,11 @@ import pytest
 
 import faults.__main__ as command
 from faults.__main__ import expected_seconds, main, summary, total
-from faults.harness import Harness
-from faults.ledger import Row
+from faults.harness.harness import Harness
+from faults.harness.ledger import Row
+from faults.harness.stage_template import ROOT
+from faults.harness.stream_load import TRAFFIC
 from faults.scenarios import SCENARIOS, SECONDS
-from faults.template import ROOT
-from faults.traffic import TRAFFIC
 from localstage.client.errors import ClientError
 from localstage.core.errors import AlreadyRunning
 

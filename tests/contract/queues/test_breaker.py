@@ -28,7 +28,8 @@ from localstage.services.guardian import Guardian
 from localstage.services.install import REDIS, ensure_programs
 from localstage.services.ports import Ports
 from localstage.services.redis import Redis
-from tests.contract.rabbit import Rabbit, free_port
+from tests.contract.rabbit import Rabbit
+from tests.worlds.ports import free_port
 
 BREAKER = BreakerSettings(breaker_window=10, breaker_probe_seconds=0.5)
 MESSAGE = Outgoing(persist_queue(0), b"hello", "c-1")
@@ -71,8 +72,8 @@ def test_a_service_that_is_not_there_opens_the_tables_breaker(monkeypatch: pytes
 
     reasons = [guarded.put_many(table, [{"roomId": "r", "timestampSk": "1"}])[0] for _ in range(4)]
 
-    assert [str(reason) for reason in reasons] == ["the table is away: EndpointConnectionError"] * 3 + [
-        "the table was away a moment ago"
+    assert [str(reason) for reason in reasons] == ["the table is unavailable: EndpointConnectionError"] * 3 + [
+        "the table was unavailable a moment ago"
     ]
 
 

@@ -17,7 +17,8 @@ from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import TopologySettings
 from localstage.tcp_proxy import TcpProxy
-from tests.contract.rabbit import Rabbit, free_port
+from tests.contract.rabbit import Rabbit
+from tests.worlds.ports import free_port
 
 GUEST = json.dumps({"username": "guest", "password": "guest"})
 NAMES = [*persist_queues(2), PARKED_QUEUE]

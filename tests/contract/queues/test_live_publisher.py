@@ -21,9 +21,9 @@ from tests.contract.rabbit import (
     GUEST,
     Rabbit,
     declared_broker,  # noqa: F401 - a fixture
-    free_port,
     settings,
 )
+from tests.worlds.ports import free_port
 
 QUEUE = live_queues()[0]
 

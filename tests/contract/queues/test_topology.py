@@ -20,7 +20,8 @@ from headrace.queues.rabbitmq import topology
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import TopologySettings
-from tests.contract.rabbit import Rabbit, free_port
+from tests.contract.rabbit import Rabbit
+from tests.worlds.ports import free_port
 
 SECRETS = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})
 
@@ -241,13 +242,13 @@ def test_a_stack_is_told_what_was_made(cloudformation: tuple[str, list[dict[str,
 
 def test_a_failure_is_an_answer_too(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:
     def fail() -> dict[str, str]:
-        raise BrokerUnavailable("the broker is away")
+        raise BrokerUnavailable("the broker is unavailable")
 
     url, answers = cloudformation
     custom_resource.answer(request("Create", url), "topology", fail)
 
     assert answers[0]["Status"] == "FAILED"
-    assert "the broker is away" in answers[0]["Reason"]
+    assert "the broker is unavailable" in answers[0]["Reason"]
 
 
 def test_an_answer_is_never_too_large_for_cloudformation(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:

@@ -9,7 +9,7 @@ from headrace.api.params import read
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import InvalidCursor, InvalidRequest
-from headrace.streams.chat.routes import RoomPath
+from headrace.streams.chat.room_requests import RoomPath
 from tests.worlds.history_world import ALICE, START, TAG, body, history, ids, row, walk
 
 

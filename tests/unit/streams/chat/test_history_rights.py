@@ -11,13 +11,13 @@ from headrace.api.paging.request import PageRequest
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden, StoreUnavailable
 from headrace.core.times import SECOND, FixedClock
-from headrace.storage.memory import MemoryReader
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.history import ROOMS_PER_PAGE, History
 from headrace.streams.chat.memberships import Change
-from headrace.streams.chat.memory import MemoryMemberships, MemoryRooms
 from headrace.streams.chat.rooms import Room
+from tests.fakes.chat import MemoryMemberships, MemoryRooms
+from tests.fakes.storage import MemoryReader
 from tests.worlds.history_world import ALICE, START, Rights, at, body, history, ids, interval, row, walk
 
 NOW = START // SECOND
@@ -217,7 +217,7 @@ def test_p12_a_cursor_tells_nothing_of_a_message_that_its_caller_may_not_read() 
 def test_unreadable_rights_are_a_503_and_never_a_page() -> None:
     class Away(Rights):
         def read_scope(self, caller: Caller, room_id: str) -> Any:
-            raise StoreUnavailable("rooms are away")
+            raise StoreUnavailable("rooms are unavailable")
 
     pages = history([row(1, "m1", user="bob")], access=Away())
 

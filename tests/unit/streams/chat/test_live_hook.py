@@ -16,7 +16,6 @@ from headrace.core.keys import live_marker
 from headrace.core.times import SECOND, FixedClock
 from headrace.live import frames
 from headrace.live.connections import Subscription
-from headrace.live.memory import MemoryConnections
 from headrace.live.subscriber_hints import (
     COOLDOWN_SECONDS,
     LOOK_SECONDS,
@@ -27,14 +26,15 @@ from headrace.live.subscriber_hints import (
     SubscriberHints,
 )
 from headrace.persist.persister import Persister
-from headrace.queues.memory import MemoryLivePublisher
 from headrace.queues.names import live_queue, live_queues
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
-from headrace.storage.memory import MemoryCache
 from headrace.streams.chat.hook import LiveHook
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
+from tests.fakes.live import MemoryConnections
+from tests.fakes.queues import MemoryLivePublisher
+from tests.fakes.storage import MemoryCache
 from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message, sender
 from tests.worlds.write_path import Lanes
 
@@ -71,7 +71,7 @@ class Live:
 
 
 class CountedConnections(MemoryConnections):
-    """Counts looks, may be away, and may take its time."""
+    """Counts calls; it can be down or slow."""
 
     def __init__(self, clock: FixedClock) -> None:
         super().__init__(clock)
@@ -150,7 +150,7 @@ def test_whoever_subscribes_is_heard_of_at_once_though_the_room_was_silent_a_mom
 
 
 def test_a_look_from_before_a_subscription_does_not_hide_it() -> None:
-    """The race: persist looks and finds nobody, the row and its mark are written, and only then persist would mark."""
+    """The race: persist finds no subscriber, the row and its mark are written, and only then persist would mark."""
     live = Live()
 
     class Raced(CountedConnections):

@@ -13,7 +13,7 @@ import pika
 from botocore.config import Config
 from pika.exceptions import AMQPError, ChannelClosedByBroker
 
-from faults.services import ProxiedServices
+from faults.harness.services import ProxiedServices
 from localstage.template.attributes import ACCOUNT
 
 QUEUES = 4

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PARAMETERS = {"RetryFirstPauseSeconds": "2", "RetryVisibilitySeconds": "20"}
 PERSIST_TIMEOUT = 20
 """Seconds: more than persist.TRY_MARGIN, below which no record of the retry lane is started."""
@@ -41,7 +41,7 @@ def write_template(folder: Path, parameters: Mapping[str, str] = _NONE) -> Path:
     text = (ROOT / "template.yaml").read_text(encoding="utf-8")
     for old, new in _EDITS:
         if old not in text:
-            raise ValueError(f"template.yaml no longer holds {old.strip()!r}: see faults/template.py")
+            raise ValueError(f"template.yaml no longer holds {old.strip()!r}: see faults/harness/stage_template.py")
         text = text.replace(old, new)
     path = folder / "template.yaml"
     path.write_text(text, encoding="utf-8")

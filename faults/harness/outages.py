@@ -9,9 +9,9 @@ import signal
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+from faults.harness.services import ProxiedServices
 from faults.proxies.http_proxy import Fault
 from faults.proxies.proxy_faults import LosesConfirms, down, refuse
-from faults.services import ProxiedServices
 
 LOWEST_WATERMARK, USUAL_WATERMARK = "0.00001", "0.4"
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import fcntl
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from faults.lanes import Lanes
-from faults.ledger import Row, reconcile
-from faults.load import Load
-from faults.operator import Operator
-from faults.services import ProxiedServices
-from faults.stage import FaultStage
-from faults.template import ROOT, write_template
+from faults.harness.chat_load import Load
+from faults.harness.lanes import Lanes
+from faults.harness.ledger import QueueContents, Row, reconcile
+from faults.harness.operator import Operator
+from faults.harness.services import ProxiedServices
+from faults.harness.stage import FaultStage
+from faults.harness.stage_template import ROOT, write_template
 from loadtest.checker.readback import drain_and_read, walk_all
 from loadtest.checker.verdict import Verdict
 from loadtest.client.stage_process import interruptible, uninterrupted
@@ -71,7 +71,6 @@ class Harness:
         self.services.start()
         template = write_template(self.folder / "template")
         self.stage = FaultStage(self.folder / "stage", template, self.services.environment())
-        self.stage.reset()
         self.target = self.stage.start()
         self.lanes = Lanes(self.services, lambda: self.stage.working("PersistEvents"))
         self.operator = Operator(self.target)
@@ -89,7 +88,7 @@ class Harness:
     def _stop(self) -> None:
         with uninterrupted():
             if hasattr(self, "stage"):
-                self.stage.stop()
+                self.stage.close()
             if hasattr(self, "services"):
                 self.services.stop()
             if hasattr(self, "_held"):
@@ -183,16 +182,14 @@ class ScenarioRun:
         left = self.harness.lanes.drain(patience)
         self.harness.heal()
         drain_and_read(self.load.checker, self.harness.target.reader(), patience=READ_PATIENCE)
-        dead: Sequence[Any] = self.harness.lanes.take_dead()
+        dead = self.harness.lanes.take_dead()
         return reconcile(
             self.name,
             time.monotonic() - self.began,
             self.load.checker,
             retried=self.harness.services.retried.events - self._retried,
             refused=self.load.refusals["unavailable"],
-            dead=dead,
-            expected_dead=self.expected_dead,
-            left=left,
+            left=QueueContents(dead, self.expected_dead, left),
             note=note if isinstance(note, str) else note(),
             problems=self.problems,
         )
