@@ -4,11 +4,11 @@ from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
 from headrace.bootstrap.rooms import room_services
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE
-from headrace.core.errors import Conflict, NotFound
+from headrace.core.errors import Conflict, InvalidCursor, NotFound
 from headrace.streams.chat.room_requests import JoinRequest, LeaveRequest, RoomRequest
 from headrace.streams.chat.routes import (
-    ListPage,
     MemberBody,
+    MemberPage,
     MemberPath,
     MembersQuery,
     RoomBody,
@@ -32,7 +32,12 @@ ROUTES = {
         leave_room, scopes=WRITE, path=MemberPath, body=LeaveRequest, answer=MemberBody, errors=(NotFound, Conflict)
     ),
     "GET /rooms/{roomId}/members": Route(
-        list_members, scopes=(CHAT_READ,), path=RoomPath, query=MembersQuery, answer=ListPage
+        list_members,
+        scopes=(CHAT_READ,),
+        path=RoomPath,
+        query=MembersQuery,
+        answer=MemberPage,
+        errors=(InvalidCursor,),
     ),
 }
 

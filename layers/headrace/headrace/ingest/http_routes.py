@@ -17,6 +17,7 @@ from headrace.core.errors import (
     Forbidden,
     HeadraceError,
     InvalidEvent,
+    NotFound,
     RateLimited,
     RetryLaneUnavailable,
     TooLarge,
@@ -43,6 +44,7 @@ def single(stream: Stream, *path: str, status: int = 202) -> Route:
     """A route whose body is one event of ``stream``; the parameters ``path`` are fields of it, by the same names."""
 
     def post(acceptor: Acceptor, request: WriteRequest) -> Reply:
+        """Accept the one event of the body. The fields of the path may be left out of it."""
         event = request.content
         given = request.event.get("pathParameters") or {}
         for name in path:
@@ -58,15 +60,16 @@ def batch(stream: Stream) -> Route:
     """A route whose body holds up to 500 ``events`` of ``stream``; each has its own result."""
 
     def post(acceptor: Acceptor, request: WriteRequest) -> Reply:
+        """Accept the body's events, with one result for each, in the order sent."""
         return _reply(_accept(acceptor, stream, event_list(request.content, BATCH_LIMIT), request), 202)
 
-    return _route(stream, post, 202)
+    return _route(stream, post, 202, BATCH_LIMIT)
 
 
-def _route(stream: Stream, post: Any, status: int) -> Route:
+def _route(stream: Stream, post: Any, status: int, batch: int = 0) -> Route:
     scopes = tuple(dict.fromkeys((stream.write_scope, EVENTS_WRITE)))
-    errors = (InvalidEvent, TooLarge, RateLimited, RetryLaneUnavailable)
-    return Route(post, scopes=scopes, body=AnyBody, answer=Results, errors=errors, status=status)
+    errors = (InvalidEvent, TooLarge, NotFound, RateLimited, RetryLaneUnavailable)
+    return Route(post, scopes, body=AnyBody, answer=Results, errors=errors, status=status, stream=stream, batch=batch)
 
 
 def _accept(acceptor: Acceptor, stream: Stream, events: Sequence[object], request: WriteRequest) -> list[Result]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 from typing_extensions import TypedDict
@@ -13,12 +13,14 @@ from headrace.api.params import AnyBody, Params, whole_number
 from headrace.api.router import Request
 from headrace.core.fields import Id
 from headrace.core.keys import ID_FORM
-from headrace.streams.chat.conversations import Conversations
+from headrace.streams.chat.conversations import MARK_FORM, Conversations
 from headrace.streams.chat.history import History
 from headrace.streams.chat.join_messages import shown_name
-from headrace.streams.chat.memberships import Membership
+from headrace.streams.chat.memberships import Membership, Role
 from headrace.streams.chat.room_requests import JoinRequest, LeaveRequest, RoomRequest, check
 from headrace.streams.chat.room_service import RoomMembers, RoomService
+from headrace.streams.chat.rooms import Form, RoomKind
+from headrace.streams.chat.stream import MessageItem
 
 
 class RoomPath(Params):
@@ -59,34 +61,12 @@ class ConversationsQuery(ListRequest):
     place: str | None = Field(default=None, alias="before", description="a cursor from an earlier page")
 
 
-class MessageItem(TypedDict):
-    """A stored message; ``key`` is its place in the room."""
-
-    key: str
-    roomId: str
-    messageId: str
-    timestamp: str
-    userId: str
-    username: str
-    message: str
-    messageType: str
-
-
-class MessagePage(TypedDict):
-    """``next`` leads to older messages, ``previous`` to newer ones."""
-
-    items: list[MessageItem]
-    next: str | None
-    previous: str | None
-    hasMore: bool
-
-
 class RoomBody(TypedDict):
     """A room."""
 
     roomId: str
-    kind: str
-    form: str
+    kind: RoomKind
+    form: Form
     createdAt: str
     createdBy: str
 
@@ -97,23 +77,70 @@ class MemberBody(TypedDict):
     roomId: str
     userId: str
     username: str
-    role: str
+    role: Role
     joinedAt: str | None
     leftAt: str | None
 
 
-class ListPage(TypedDict):
-    """A page of a list that is read in one direction."""
+class MemberItem(TypedDict):
+    """A user who is in the room now."""
 
-    items: list[dict[str, Any]]
+    userId: str
+    username: str
+    role: Role
+    joinedAt: str
+
+
+class MemberPage(TypedDict):
+    """A page of members, in the order of their user ids; ``next`` goes into ``after``."""
+
+    items: list[MemberItem]
     next: str | None
     hasMore: bool
 
 
-class ConversationPage(ListPage):
-    """``complete`` is false where the user is in more rooms than are looked at."""
+class MembershipState(TypedDict):
+    """``in`` since the user joined, or ``left`` since the user left."""
 
+    state: Literal["in", "left"]
+    since: str
+
+
+class Conversation(TypedDict):
+    """A room that the user is or was in.
+
+    ``activityAt`` is exact to the second. ``lastMessage`` is the newest message that the user may read. ``unread``
+    counts the texts of others in the user's membership intervals after ``readTo``, or since the user first joined; it
+    is exact up to 100, and with ``unreadCapped`` there may be more.
+    """
+
+    roomId: str
+    kind: RoomKind
+    form: Form
+    membership: MembershipState
+    activityAt: str
+    lastMessage: MessageItem | None
+    unread: int
+    unreadCapped: bool
+    readTo: str | None
+
+
+class ConversationPage(TypedDict):
+    """A page of rooms, newest activity first; ``next`` goes into ``before``.
+
+    ``complete`` is false for a user who has been in more than 2,000 rooms: the others are missing.
+    """
+
+    items: list[Conversation]
+    next: str | None
+    hasMore: bool
     complete: bool
+
+
+class ReadMarkBody(AnyBody):
+    """A read mark: all messages up to ``upTo``, and the message itself, are read."""
+
+    up_to: Any = Field(default=None, description=MARK_FORM)
 
 
 class ReadMark(TypedDict):
@@ -182,9 +209,9 @@ def list_conversations(
     return conversations.page(request.caller, request.path.user_id, request.query)
 
 
-def mark_read(conversations: Conversations, request: Request[RoomPath, None, AnyBody]) -> dict[str, Any]:
+def mark_read(conversations: Conversations, request: Request[RoomPath, None, ReadMarkBody]) -> dict[str, Any]:
     """Move the caller's read mark in the room."""
-    return conversations.mark_read(request.caller, request.path.room_id, request.content.get("upTo"))
+    return conversations.mark_read(request.caller, request.path.room_id, request.body.up_to)
 
 
 def _member(rooms: RoomService, membership: Membership) -> MemberBody:
