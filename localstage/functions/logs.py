@@ -70,7 +70,7 @@ class FunctionLog:
 
 
 class PeakMemory:
-    """The most memory that one process ever held, read from /proc at most once a second: reading takes 40 µs."""
+    """The most memory that one process ever held, read from /proc at most once a second, because reading costs CPU."""
 
     def __init__(self) -> None:
         self._read_at = float("-inf")
