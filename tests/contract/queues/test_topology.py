@@ -18,9 +18,9 @@ from headrace.operations import custom_resource
 from headrace.queues.names import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
 from headrace.queues.rabbitmq import topology
 from headrace.queues.rabbitmq.topology import declare
-from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import TopologySettings
 from tests.contract.rabbit import Rabbit
+from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
 SECRETS = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})
@@ -96,7 +96,7 @@ def test_what_stands_in_another_form_is_reported_and_the_rest_is_declared(vhost:
 
     report = declare(settings(vhost), SECRETS)
 
-    assert [difference.split(" stands")[0] for difference in report.differs] == [
+    assert [difference.split(" exists")[0] for difference in report.differs] == [
         "exchange headrace.parked",
         "queue persist.0",
     ]

@@ -9,10 +9,10 @@ import pytest
 from redis.exceptions import MovedError
 
 from headrace.core.errors import CacheUnavailable
-from headrace.core.times import FixedClock
 from headrace.storage.cache import Cache
 from headrace.storage.redis import COOLDOWN_SECONDS, RedisCache, connect
 from tests.contract.redis_node import RedisNode
+from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache
 
 START = "2025-11-21T10:00:00.000000Z"
