@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format validate unit model contract e2e load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-powertools bench-emulators invoke lock clean
+.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format validate unit reference reference-examples model contract e2e load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-powertools bench-emulators invoke diagrams lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -66,6 +66,12 @@ format: setup ## let ruff rewrite what it can
 unit: setup ## tests without sockets
 	@$(PY) -m pytest -q tests/unit
 
+reference: setup ## write the API's contract and its pages to docs/reference
+	@PYTHONPATH=layers/headrace $(PY) -m reference
+
+reference-examples: setup ## record the contract's examples from the running stage
+	@PYTHONPATH=layers/headrace $(PY) -m reference.recording
+
 model: setup ## everything that may happen to an event, in any order; more than make test does with [EXAMPLES=n]
 	@$(if $(EXAMPLES),,echo "model: the same runs every time; for others, and more: make model EXAMPLES=5000")
 	@MODEL_EXAMPLES='$(EXAMPLES)' $(PY) -m pytest -q tests/model
@@ -127,6 +133,9 @@ bench-powertools: setup ## import time and cost per call of Powertools' utilitie
 
 bench-emulators: setup ## which DynamoDB and SQS emulators, and why
 	@$(PY) -m bench.emulators
+
+diagrams: setup ## draw docs/diagrams/*.svg from docs/diagrams/draw.py
+	@$(PY) docs/diagrams/draw.py
 
 lock: setup ## refresh the lock files from the *.in files
 	@for in in layers/dependencies/requirements requirements/runtime requirements/dev requirements/sam requirements/uv requirements/ministack; do \

@@ -4,12 +4,12 @@ from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
 from headrace.bootstrap.rooms import room_service
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE
-from headrace.core.errors import Conflict, NotFound
+from headrace.core.errors import Conflict, InvalidCursor, NotFound
 from headrace.streams.chat.room_requests import (
     JoinRequest,
     LeaveRequest,
-    ListPage,
     MemberBody,
+    MemberPage,
     MemberPath,
     MembersQuery,
     RoomBody,
@@ -32,7 +32,12 @@ ROUTES = {
         RoomService.leave, scopes=WRITE, path=MemberPath, body=LeaveRequest, answer=MemberBody, errors=REFUSALS
     ),
     "GET /rooms/{roomId}/members": Route(
-        RoomService.members, scopes=(CHAT_READ,), path=RoomPath, query=MembersQuery, answer=ListPage
+        RoomService.members,
+        scopes=(CHAT_READ,),
+        path=RoomPath,
+        query=MembersQuery,
+        answer=MemberPage,
+        errors=(InvalidCursor,),
     ),
 }
 

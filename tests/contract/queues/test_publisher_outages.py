@@ -101,7 +101,7 @@ def test_a_black_hole_from_the_start_is_a_lost_connection(proxy: TcpProxy, throu
 
 
 def test_a_full_queue_refuses_and_says_so(broker: Rabbit, through: RabbitPublisher) -> None:
-    """Fault 8 of the design: queues that drop when full."""
+    """Fault 8: queues that drop when full."""
     connection = BlockingConnection(URLParameters(broker.url))
     channel = connection.channel()
     arguments = {"x-queue-type": "quorum", "x-max-length": 1, "x-overflow": "reject-publish"}

@@ -92,6 +92,7 @@ def test_nothing_asked_is_nothing_answered(subject: Subject) -> None:
 
 
 def test_a_cache_that_is_away_is_asked_once_in_five_seconds_and_then_found_again(redis_node: RedisNode) -> None:
+    """Fault 17: a cache client with its default retries."""
     redis_node.start()
     now = [0.0]
     connections: list[object] = []

@@ -107,6 +107,7 @@ def expected(**fits: str) -> list[tuple[str, str, str, int]]:
 
 
 def test_every_row_of_a_partition_is_read_once_in_order_over_all_pages(reader: ColumnReader) -> None:
+    """Fault 9: analytics that read only the first page."""
     assert reader.read(QUERY).more is not None
     assert walk(reader, QUERY) == expected(bucketId="001")
 

@@ -107,7 +107,7 @@ def test_p12_a_member_gets_nothing_from_before_the_join_however_late_it_comes() 
 
 
 def test_a_connection_that_is_gone_is_forgotten_and_no_other() -> None:
-    """Fault 16 of the design."""
+    """Fault 16."""
     push = PushWorld()
     push.listen("c-1", "c-2", "c-3")
     push.listen("c-2", room="hall")

@@ -73,6 +73,7 @@ class Broker:
 
 
 def test_an_open_breaker_answers_without_touching_the_publisher() -> None:
+    """Fault 18: a breaker that sleeps in request threads."""
     broker = Broker()
     broker.open()
     calls = broker.calls

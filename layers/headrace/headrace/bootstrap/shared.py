@@ -62,7 +62,7 @@ def range_reader() -> DynamoReader:
 @functools.cache
 def cursors() -> CursorSigner:
     """Signs and verifies the cursors of pages."""
-    # Imported here: cryptography costs a cold start about 20 ms of CPU, and only functions that read pages need it.
+    # Imported here: importing cryptography slows down a cold start, and only functions that read pages need it.
     from headrace.api.paging.cursors import CursorSigner
 
     return CursorSigner(secrets().text(CursorSettings.read().cursor_secret_arn).encode())

@@ -61,6 +61,7 @@ def test_a_ride_that_the_index_did_not_show_yet_is_counted_when_it_does() -> Non
 
 
 def test_a_ride_counts_once_however_often_it_is_told() -> None:
+    """Fault 14: counters that are incremented on redelivery."""
     slopes = confirmed()
     slopes.post(ride(skierID=3), ride(skierID=4))
     bodies = slopes.accepted()

@@ -180,6 +180,7 @@ ADS = Stream(
     name="ads",
     id_field=ID_FIELD,
     write_scope=CHAT_WRITE,
+    incoming=IncomingClick,
     accept=accept,
     item=item,
     table_setting="AD_CLICKS_TABLE",

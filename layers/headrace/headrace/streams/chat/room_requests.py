@@ -105,8 +105,8 @@ class RoomBody(TypedDict):
     """A room."""
 
     roomId: str
-    kind: str
-    form: str
+    kind: RoomKind
+    form: Form
     createdAt: str
     createdBy: str
 
@@ -117,15 +117,24 @@ class MemberBody(TypedDict):
     roomId: str
     userId: str
     username: str
-    role: str
+    role: Role
     joinedAt: str | None
     leftAt: str | None
 
 
-class ListPage(TypedDict):
-    """A page of a list that is read in one direction."""
+class MemberItem(TypedDict):
+    """A user who is in the room now."""
 
-    items: list[dict[str, Any]]
+    userId: str
+    username: str
+    role: Role
+    joinedAt: str
+
+
+class MemberPage(TypedDict):
+    """A page of members, in the order of their user ids; ``next`` goes into ``after``."""
+
+    items: list[MemberItem]
     next: str | None
     hasMore: bool
 

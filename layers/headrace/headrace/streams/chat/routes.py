@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 from typing_extensions import TypedDict
@@ -10,9 +10,11 @@ from typing_extensions import TypedDict
 from headrace.api.paging.request import ListRequest, PageRequest
 from headrace.api.params import AnyBody, whole_number
 from headrace.api.router import Request
-from headrace.streams.chat.conversations import Conversations
+from headrace.streams.chat.conversations import MARK_FORM, Conversations
 from headrace.streams.chat.history import History
-from headrace.streams.chat.room_requests import ListPage, RoomPath, UserPath
+from headrace.streams.chat.room_requests import RoomPath, UserPath
+from headrace.streams.chat.rooms import Form, RoomKind
+from headrace.streams.chat.stream import MessageItem
 
 
 class ConversationsQuery(ListRequest):
@@ -24,32 +26,48 @@ class ConversationsQuery(ListRequest):
     place: str | None = Field(default=None, alias="before", description="a cursor from an earlier page")
 
 
-class MessageItem(TypedDict):
-    """A stored message; ``key`` is its place in the room."""
+class MembershipState(TypedDict):
+    """``in`` since the user joined, or ``left`` since the user left."""
 
-    key: str
+    state: Literal["in", "left"]
+    since: str
+
+
+class Conversation(TypedDict):
+    """A room that the user is or was in.
+
+    ``activityAt`` is exact to the second. ``lastMessage`` is the newest message that the user may read. ``unread``
+    counts the texts of others in the user's membership intervals after ``readTo``, or since the user first joined; it
+    is exact up to 100, and with ``unreadCapped`` there may be more.
+    """
+
     roomId: str
-    messageId: str
-    timestamp: str
-    userId: str
-    username: str
-    message: str
-    messageType: str
+    kind: RoomKind
+    form: Form
+    membership: MembershipState
+    activityAt: str
+    lastMessage: MessageItem | None
+    unread: int
+    unreadCapped: bool
+    readTo: str | None
 
 
-class MessagePage(TypedDict):
-    """``next`` leads to older messages, ``previous`` to newer ones."""
+class ConversationPage(TypedDict):
+    """A page of rooms, newest activity first; ``next`` goes into ``before``.
 
-    items: list[MessageItem]
+    ``complete`` is false for a user who has been in more than 2,000 rooms: the others are missing.
+    """
+
+    items: list[Conversation]
     next: str | None
-    previous: str | None
     hasMore: bool
-
-
-class ConversationPage(ListPage):
-    """``complete`` is false where the user is in more rooms than are looked at."""
-
     complete: bool
+
+
+class ReadMarkBody(AnyBody):
+    """A read mark: all messages up to ``upTo``, and the message itself, are read."""
+
+    up_to: Any = Field(default=None, description=MARK_FORM)
 
 
 class ReadMark(TypedDict):
@@ -76,6 +94,6 @@ def list_conversations(
     return conversations.page(request.caller, request.path.user_id, request.query)
 
 
-def mark_read(conversations: Conversations, request: Request[RoomPath, None, AnyBody]) -> dict[str, Any]:
+def mark_read(conversations: Conversations, request: Request[RoomPath, None, ReadMarkBody]) -> dict[str, Any]:
     """Move the caller's read mark in the room."""
-    return conversations.mark_read(request.caller, request.path.room_id, request.content.get("upTo"))
+    return conversations.mark_read(request.caller, request.path.room_id, request.body.up_to)

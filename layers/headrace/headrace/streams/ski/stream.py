@@ -97,6 +97,7 @@ SKI = Stream(
     name="ski",
     id_field=ID_FIELD,
     write_scope=EVENTS_WRITE,
+    incoming=IncomingRide,
     accept=accept,
     item=item,
     table_setting="LIFT_RIDES_TABLE",
