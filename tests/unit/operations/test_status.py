@@ -102,7 +102,7 @@ def test_with_both_lanes_out_of_reach_nobody_claims_that_events_are_accepted() -
     ("asks", "reason"),
     [
         ({"queues": {**QUEUES, "persist.1": "there is no such queue"}}, "persist.1: there is no such queue"),
-        ({"queues": {**QUEUES, "persist.0": QueueDepth(9, 0)}}, "persist.0: nobody consumes it"),
+        ({"queues": {**QUEUES, "persist.0": QueueDepth(9, 0)}}, "persist.0: it has no consumer"),
         ({"breakers": [breaker("open"), breaker("closed")]}, "the broker's breaker is not closed in 1 environments"),
     ],
 )
@@ -181,8 +181,8 @@ def test_a_part_that_hangs_is_unknown_and_is_not_asked_again_until_it_answers() 
 
     assert states == [
         {"state": "unknown", "reason": "no answer within 0.5 s"},
-        {"state": "unknown", "reason": "an earlier question is not answered yet"},
-        {"state": "unknown", "reason": "an earlier question is not answered yet"},
+        {"state": "unknown", "reason": "an earlier request is not answered yet"},
+        {"state": "unknown", "reason": "an earlier request is not answered yet"},
     ]
     assert len(asked) == 1
     assert hanging.body()["accepting"] == "main"
