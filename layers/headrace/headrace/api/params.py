@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from headrace.core import times
 from headrace.core.errors import FieldError, InvalidRequest, echo
 from headrace.core.validation import field_errors
 
@@ -92,6 +93,22 @@ def refused_unless(is_accepted: Callable[[Any], bool], message: str) -> BeforeVa
         return value
 
     return BeforeValidator(validate)
+
+
+def query_time(value: object) -> str:
+    """The canonical time of a parameter: ISO-8601 with a zone, or epoch milliseconds as a number or its digits.
+
+    Raises:
+        PydanticCustomError: not a time.
+    """
+    try:
+        return times.parse_query(value) if isinstance(value, str) else times.parse(value)
+    except ValueError:
+        allowed = {"allowed": times.ACCEPTED_FORM}
+        raise PydanticCustomError("time", "is not a time with a zone", allowed) from None
+
+
+QueryTime = Annotated[str, BeforeValidator(query_time)]
 
 
 def whole_number(

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter, model_
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-from headrace.api.params import Params, refused_unless, whole_number
+from headrace.api.params import Params, QueryTime, refused_unless, whole_number
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.errors import FieldError, InvalidRequest, echo
@@ -31,13 +31,6 @@ CONTINUATION_FORM = "what an earlier answer of this route gave, and nothing besi
 STREAM_NAMES = sorted([*STREAMS, UNKNOWN_STREAM])
 ANSWER_CHARACTERS = 3_000_000
 """Characters of bodies in one answer: Lambda's limit is 6 MB, and a character may take two bytes or more."""
-
-
-def _time(value: object) -> str:
-    try:
-        return times.parse_query(value) if isinstance(value, str) else times.parse(value)
-    except ValueError:
-        raise PydanticCustomError("time", "is not a time with a zone") from None
 
 
 def read_continuation(value: object) -> RedriveState:
@@ -67,7 +60,6 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-Time = Annotated[str, BeforeValidator(_time)]
 Rate = Annotated[int, BeforeValidator(whole_number(1, RATE))]
 Flag = Annotated[bool, refused_unless(lambda value: isinstance(value, bool), "is not true or false")]
 RATE_FORM = f"messages per second, a whole number from 1 to {RATE}"
@@ -88,8 +80,8 @@ class FilterParams(Params):
     stream: Annotated[str, refused_unless(_is_text_in(STREAM_NAMES), "is not known")] | None = Field(
         default=None, description=", ".join(STREAM_NAMES)
     )
-    since: Time | None = Field(default=None, alias="from", description=times.ACCEPTED_FORM)
-    until: Time | None = Field(default=None, alias="to", description=times.ACCEPTED_FORM)
+    since: QueryTime | None = Field(default=None, alias="from", description=times.ACCEPTED_FORM)
+    until: QueryTime | None = Field(default=None, alias="to", description=times.ACCEPTED_FORM)
 
     @property
     def filter(self) -> Filter:
