@@ -136,7 +136,7 @@ def test_nothing_is_missing_from_the_books_whatever_became_of_an_event(books: Bo
 
 def test_the_page_about_operations_explains_every_metric() -> None:
     code = "".join(path.read_text() for path in (ROOT / "layers" / "headrace").rglob("*.py"))
-    page = (ROOT / "docs" / "operations.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "operate.md").read_text()
 
     names = set(re.findall(r'meter\.(?:count|measure)\(\s*"(\w+)"', code))
     assert {"Accepted", "Stored", "Dead", "ProbeMissing"} <= names

@@ -1,4 +1,4 @@
-"""A further stream, added as docs/add-a-stream.md says: one module (here: this one) and a line in the registry."""
+"""A further stream, added as docs/how-to/add-a-stream.md says: one module (here: this one) and a line in the registry."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ def test_the_page_states_how_many_lines_a_stream_takes() -> None:
     )
     taken, optional = last - first + 1, stream - hook
 
-    page = (ROOT / "docs" / "add-a-stream.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "add-a-stream.md").read_text()
 
     stated = (
         f"in {taken} lines, from its models to its `ROUTES`: {taken - optional} for the stream, {optional} for a hook"

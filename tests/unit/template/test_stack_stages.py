@@ -51,7 +51,7 @@ def test_a_stage_opens_no_more_connections_than_one_broker_node_takes(
 
 
 def test_the_page_about_the_template_has_every_parameter_with_its_default(template_stack: TemplateStack) -> None:
-    page = (ROOT / "docs" / "template.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "deploy.md").read_text()
 
     missing = []
     for name, one in template_stack.parameters.items():
@@ -62,7 +62,7 @@ def test_the_page_about_the_template_has_every_parameter_with_its_default(templa
 
 
 def test_the_page_about_the_template_has_every_shared_constant(template_stack: TemplateStack) -> None:
-    page = (ROOT / "docs" / "template.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "deploy.md").read_text()
 
     constants = {name: value for name, value in template_stack.shared_variables.items() if isinstance(value, int)}
     assert len(constants) == 7
