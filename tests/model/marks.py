@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 
 from headrace.core.items import Item
 from headrace.core.times import SECOND, Clock, parse_iso
-from headrace.storage.memory import MemoryCache, MemoryStore
 from headrace.storage.ports import Failure, Key, Table
+from tests.fakes.storage import MemoryCache, MemoryStore
 from tests.model.ledger import EventKey, key_of
 
 SETTLE = 10

@@ -17,10 +17,10 @@ from headrace.ingest.acceptor import Acceptor
 from headrace.operations.dead_letters import DeadLetters
 from headrace.persist import persister, retry_schedule
 from headrace.persist.persister import Persister
-from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
 from headrace.queues.ports import VisibilityChange
 from headrace.storage.breaker import GuardedStore
 from headrace.streams.chat import stream as chat
+from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
 from tests.model import world
 from tests.model.world import World
 

@@ -10,15 +10,15 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.core import keys, times
 from headrace.core.caller import Caller
 from headrace.core.times import FixedClock
-from headrace.storage.memory import MemoryCache, MemoryReader
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.history import History
 from headrace.streams.chat.hook import NewestPageHook
 from headrace.streams.chat.memberships import Change
-from headrace.streams.chat.memory import MemoryMemberships, MemoryRooms
 from headrace.streams.chat.newest_page_cache import AGE_SECONDS, NewestPageCache
 from headrace.streams.chat.rooms import RememberedRooms, Room
 from headrace.streams.chat.stream import CHAT
+from tests.fakes.chat import MemoryMemberships, MemoryRooms
+from tests.fakes.storage import MemoryCache, MemoryReader
 
 START = times.parse_iso("2025-11-21T10:00:00Z")
 USERS = ("alice", "bob", "carol")

@@ -18,12 +18,12 @@ from headrace.operations.dead_letters import DeadLetters
 from headrace.persist.persister import Persister
 from headrace.queues import names
 from headrace.queues.breaker import GuardedPublisher
-from headrace.queues.memory import Kept, MemoryDeadLane, MemoryPublisher, MemoryRetryLane, Message
 from headrace.queues.ports import Outgoing, RetryRecord, to_text
 from headrace.runtime.breaker import Unwatched
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import BreakerSettings
 from headrace.storage.breaker import GuardedStore
+from tests.fakes.queues import Kept, MemoryDeadLane, MemoryPublisher, MemoryRetryLane, Message
 from tests.model.ledger import EventKey, key_of
 from tests.model.marks import SETTLE, ChangingStore, MarkedCache
 from tests.model.poison import NOT_BASE64

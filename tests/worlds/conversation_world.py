@@ -9,14 +9,14 @@ from headrace.api.paging.request import ListRequest
 from headrace.core import keys
 from headrace.core.caller import Caller
 from headrace.core.times import FixedClock
-from headrace.storage.memory import MemoryReader
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.conversations import DEFAULT_LIMIT, Conversations
 from headrace.streams.chat.hook import ActivityHook
 from headrace.streams.chat.memberships import Change, EventKind
-from headrace.streams.chat.memory import MemoryMemberships, MemoryRoomActivity, MemoryRooms
 from headrace.streams.chat.rooms import Room, RoomKind
 from headrace.streams.chat.stream import CHAT
+from tests.fakes.chat import MemoryMemberships, MemoryRoomActivity, MemoryRooms
+from tests.fakes.storage import MemoryReader
 from tests.worlds.history_world import START, at, row
 from tests.worlds.senders import caller
 

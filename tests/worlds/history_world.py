@@ -13,10 +13,10 @@ from headrace.core import keys, times
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden
 from headrace.core.intervals import Interval
-from headrace.storage.memory import MemoryReader
 from headrace.streams.chat.access import ReadScope, RoomAccess, not_in_room
 from headrace.streams.chat.history import History
 from headrace.streams.chat.newest_page_cache import NewestPageCache
+from tests.fakes.storage import MemoryReader
 
 START = times.parse_iso("2025-11-21T10:00:00Z")
 ALICE = Caller("alice", "Alice", frozenset({"chat:read"}), START // times.SECOND + 3600)

@@ -10,15 +10,15 @@ from headrace.api.router import HttpRouter
 from headrace.core.caller import Caller
 from headrace.core.times import FixedClock
 from headrace.ingest.acceptor import Acceptor
-from headrace.live.memory import MemoryConnections
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.gate import CheckedStore, RoomGate
 from headrace.streams.chat.join_messages import JoinMessages
 from headrace.streams.chat.memberships import Membership
-from headrace.streams.chat.memory import MemoryMemberships, MemoryRooms
 from headrace.streams.chat.room_service import RoomMembers, RoomService
 from headrace.streams.chat.rooms import RememberedRooms
 from headrace.streams.chat.routes import RoomServices
+from tests.fakes.chat import MemoryMemberships, MemoryRooms
+from tests.fakes.live import MemoryConnections
 from tests.worlds.functions import routes_of
 from tests.worlds.senders import NOW
 from tests.worlds.write_path import QUEUES, Lanes

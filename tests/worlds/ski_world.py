@@ -16,16 +16,16 @@ from headrace.core.times import FixedClock
 from headrace.ingest.acceptor import Acceptor
 from headrace.persist.persister import Persister
 from headrace.queues import names
-from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
-from headrace.storage.memory import MemoryReader, MemoryStore
 from headrace.storage.ports import Failure, RangeQuery, Rows, Table
 from headrace.streams.ski.gate import SeasonGate
 from headrace.streams.ski.hook import RideHook
-from headrace.streams.ski.memory import MemoryDayCounts, MemoryResorts
 from headrace.streams.ski.resort_days import ResortDays
 from headrace.streams.ski.routes import SkiServices
 from headrace.streams.ski.skiers import Skiers
 from headrace.streams.ski.stream import SKI
+from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
+from tests.fakes.ski import MemoryDayCounts, MemoryResorts
+from tests.fakes.storage import MemoryReader, MemoryStore
 from tests.worlds.functions import routes_of
 from tests.worlds.requests import key_of
 from tests.worlds.write_path import rabbit_event, sqs_event

@@ -14,8 +14,8 @@ from headrace.analytics.windows import Analytics
 from headrace.api.params import read
 from headrace.core import keys, times
 from headrace.core.times import FixedClock
-from headrace.storage.memory import MemoryCache, MemoryColumns
 from headrace.streams.chat.stream import CHAT
+from tests.fakes.storage import MemoryCache, MemoryColumns
 from tests.worlds.functions import routes_of
 
 SETTLE = 10

@@ -14,9 +14,9 @@ from headrace.core.items import Item
 from headrace.ingest.acceptor import Acceptor
 from headrace.persist.persister import Persister
 from headrace.queues import names
-from headrace.queues.memory import MemoryPublisher, MemoryRetryLane, Message
 from headrace.queues.ports import RetryRecord, to_text
-from headrace.storage.memory import MemoryStore
+from tests.fakes.queues import MemoryPublisher, MemoryRetryLane, Message
+from tests.fakes.storage import MemoryStore
 from tests.worlds.functions import routes_of
 from tests.worlds.senders import CLOCK, TABLE
 

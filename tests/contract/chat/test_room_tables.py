@@ -24,9 +24,9 @@ from headrace.streams.chat.memberships import (
     Memberships,
 )
 from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
-from headrace.streams.chat.memory import MemoryMemberships, MemoryRoomActivity, MemoryRooms
 from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms, Room, Rooms
 from tests.contract.rabbit import free_port
+from tests.fakes.chat import MemoryMemberships, MemoryRoomActivity, MemoryRooms
 
 ROOMS = "Rooms"
 MEMBERSHIPS = "Memberships"

@@ -15,9 +15,9 @@ from headrace.core.keys import connection_room
 from headrace.core.times import FixedClock
 from headrace.live.connections import CONNECTION_SECONDS, Connections, Subscription
 from headrace.live.connections_dynamodb import DynamoConnections
-from headrace.live.memory import MemoryConnections
 from headrace.runtime.aws import client
 from tests.contract.rabbit import free_port
+from tests.fakes.live import MemoryConnections
 
 NOW = 1_763_719_258
 CLOCK = FixedClock(NOW * 1_000_000)

@@ -16,7 +16,6 @@ from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
 from headrace.operations.dead_letter import REDRIVEN, Filter
 from headrace.operations.dead_letters import DeadLetters
-from headrace.queues.memory import MemoryDeadLane, MemoryRetryLane
 from headrace.queues.ports import (
     BASE64,
     ENCODING,
@@ -34,6 +33,7 @@ from headrace.runtime.observability import Meter
 from localstage.triggers.sqs_queue import SqsQueue, make_client
 from tests.contract.ministack import ACCOUNT, Ministack
 from tests.contract.rabbit import free_port
+from tests.fakes.queues import MemoryDeadLane, MemoryRetryLane
 
 TABLES = {"chat": TableSettings(table="table"), "probe": TableSettings(table="table")}
 ALL = Filter()

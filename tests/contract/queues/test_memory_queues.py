@@ -11,7 +11,6 @@ from pika import BlockingConnection, URLParameters
 
 from headrace.core.times import FixedClock
 from headrace.persist.retry_schedule import RECEIVES
-from headrace.queues.memory import MemoryPublisher, MemoryRetryLane
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
 from headrace.queues.ports import Outgoing, RetryRecord, VisibilityChange
 from headrace.queues.rabbitmq.topology import declare
@@ -20,6 +19,7 @@ from headrace.runtime.aws import client
 from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import TopologySettings
 from tests.contract.rabbit import Rabbit
+from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
 
 LONG = 600
 Seen = list[tuple[str, int, str]]

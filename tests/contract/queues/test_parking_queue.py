@@ -11,13 +11,13 @@ from pika import BasicProperties, BlockingConnection, URLParameters
 from pika.adapters.blocking_connection import BlockingChannel
 
 from headrace.core.errors import BrokerUnavailable
-from headrace.queues.memory import MemoryRetryLane
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE
 from headrace.queues.rabbitmq.parked import ParkingQueue, origin_queue
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import TopologySettings
 from tests.contract.rabbit import Rabbit, free_port
+from tests.fakes.queues import MemoryRetryLane
 
 SECRETS = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})
 QUEUES = 2

@@ -9,12 +9,12 @@ from typing import Protocol
 import pytest
 
 from headrace.core.errors import ConnectionLost, PublishReturned
-from headrace.queues.memory import MemoryPublisher
 from headrace.queues.names import persist_queues
 from headrace.queues.ports import Publisher
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.runtime.secrets import MemorySecrets
 from tests.contract.rabbit import GUEST, QUEUES, Rabbit, drain, free_port, kinds, outgoing, settings
+from tests.fakes.queues import MemoryPublisher
 
 WRONG = json.dumps({"username": "guest", "password": "wrong"})
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.errors import RetryLaneUnavailable
-from headrace.queues.memory import MemoryRetryLane
 from headrace.queues.ports import MESSAGE_BYTES, RetryLane, RetryRecord, VisibilityChange, from_text, to_text
 from headrace.queues.sqs.retry_queue import SqsRetryLane, batches
 from headrace.runtime.aws import client
 from tests.contract.rabbit import free_port
+from tests.fakes.queues import MemoryRetryLane
 
 Taken = Callable[[], list[RetryRecord]]
 

@@ -13,8 +13,8 @@ from headrace.storage.redis import RedisCache, connect
 from headrace.streams.ski.day_counts import CONFIRMED, FILLED, FILLING, CountedRide, Counts, DayCounts, State
 from headrace.streams.ski.day_counts_redis import RedisDayCounts
 from headrace.streams.ski.keys import ResortDay
-from headrace.streams.ski.memory import MemoryDayCounts
 from tests.contract.redis_node import RedisNode
+from tests.fakes.ski import MemoryDayCounts
 
 DAY, OTHER = ResortDay(7, 2025, 45), ResortDay(8, 2025, 45)
 NOW = int(time.time() * 1000)

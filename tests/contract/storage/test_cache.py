@@ -11,9 +11,9 @@ from redis.exceptions import MovedError
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import FixedClock
 from headrace.storage.cache import Cache
-from headrace.storage.memory import MemoryCache
 from headrace.storage.redis import COOLDOWN_SECONDS, RedisCache, connect
 from tests.contract.redis_node import RedisNode
+from tests.fakes.storage import MemoryCache
 
 START = "2025-11-21T10:00:00.000000Z"
 

@@ -12,9 +12,9 @@ from headrace.core.errors import StoreUnavailable
 from headrace.core.items import to_wire
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
-from headrace.storage.memory import MemoryColumns
 from headrace.storage.ports import ColumnQuery, ColumnReader
 from tests.contract.rabbit import free_port
+from tests.fakes.storage import MemoryColumns
 
 TABLE = "CountedMessages"
 PADDING = "x" * 900

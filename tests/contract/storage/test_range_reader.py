@@ -13,10 +13,10 @@ from headrace.core.errors import StoreUnavailable
 from headrace.core.items import to_wire
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.range_reader import DynamoReader
-from headrace.storage.memory import MemoryReader
 from headrace.storage.ports import RangeQuery, RangeReader
 from tests.contract.emulators import Emulators, function_environment
 from tests.contract.rabbit import free_port
+from tests.fakes.storage import MemoryReader
 
 TABLE = "Messages"
 ROWS = [

@@ -16,11 +16,11 @@ from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.storage.dynamodb.batch_writer import DynamoStore, chunks
 from headrace.storage.dynamodb.client import WRITE_LIMIT
-from headrace.storage.memory import MemoryStore
 from headrace.storage.ports import Store, Table
 from tests.contract.rabbit import free_port
 from tests.contract.storage.played_store import Played
 from tests.contract.tables import TABLE, item, made_table, scan
+from tests.fakes.storage import MemoryStore
 from tests.worlds.played_dynamodb import refusal
 
 Rows = Callable[[], list[Item]]

@@ -20,9 +20,9 @@ from headrace.persist.persister import Persister
 from headrace.persist.retry_schedule import RECEIVES
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
-from headrace.storage.memory import MemoryCache
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.registry import STREAMS
+from tests.fakes.storage import MemoryCache
 from tests.worlds.senders import TABLE, caller, message
 from tests.worlds.write_path import Lanes
 

@@ -13,10 +13,9 @@ from headrace.core.errors import StoreUnavailable
 from headrace.core.times import SECOND, FixedClock
 from headrace.live import frames as live_frames
 from headrace.live.connections import Subscription
-from headrace.live.memory import MemoryConnections
-from headrace.live.push.memory import MemoryPusher
 from headrace.live.push.port import Push, PushResult
 from headrace.live.push_service import FIRST_REST, LONGEST_REST, PushService
+from tests.fakes.live import MemoryConnections, MemoryPusher
 from tests.unit.test_events import read
 from tests.worlds.senders import NOW, caller
 

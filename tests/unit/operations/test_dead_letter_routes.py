@@ -14,8 +14,8 @@ from headrace.core.errors import InvalidRequest
 from headrace.operations.dead_letter import Filter
 from headrace.operations.dead_letter_routes import DiscardBody, RedriveBody, continuation
 from headrace.operations.dead_letters import DeadLetters, RedriveState
-from headrace.queues.memory import MemoryDeadLane, MemoryRetryLane
 from headrace.queues.ports import RetryRecord
+from tests.fakes.queues import MemoryDeadLane, MemoryRetryLane
 from tests.worlds.functions import routes_of
 from tests.worlds.operators import operator_event
 from tests.worlds.senders import CLOCK, NOW, TABLE

@@ -12,9 +12,9 @@ from headrace.core import times
 from headrace.core.envelope import Envelope
 from headrace.operations.dead_letter import REASONS, Filter
 from headrace.operations.dead_letters import SCAN_HOLD, DeadLetters
-from headrace.queues.memory import MemoryDeadLane
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
+from tests.fakes.queues import MemoryDeadLane
 from tests.unit.persist.test_persister import POISON, envelope, event
 from tests.worlds.functions import routes_of
 from tests.worlds.operators import operator_event

@@ -8,11 +8,11 @@ import pytest
 from headrace.core import keys, times
 from headrace.core.errors import ConnectionLost, InvalidEvent, PoisonRecord, StoreUnavailable
 from headrace.operations.probes import WATCH_SECONDS, Prober, ProbeReader, ProbeRun
-from headrace.queues.memory import MemoryPublisher
 from headrace.queues.names import persist_queues
-from headrace.storage.memory import MemoryReader
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.probe import PROBE, probe
+from tests.fakes.queues import MemoryPublisher
+from tests.fakes.storage import MemoryReader
 from tests.worlds.senders import CLOCK, NOW, TABLE, sender
 from tests.worlds.write_path import Lanes
 

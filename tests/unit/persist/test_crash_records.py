@@ -9,9 +9,9 @@ import pytest
 from headrace.core.envelope import Envelope, decode
 from headrace.core.times import SECOND
 from headrace.persist.retry_schedule import RECEIVES
-from headrace.queues.memory import Message
 from headrace.queues.ports import RetryRecord
 from headrace.streams.chat.stream import CHAT
+from tests.fakes.queues import Message
 from tests.worlds.senders import CLOCK, NOW, message, sender
 from tests.worlds.write_path import Lanes, rabbit_event, received_event
 

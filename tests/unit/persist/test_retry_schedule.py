@@ -11,7 +11,6 @@ from headrace.core.envelope import Envelope
 from headrace.core.times import SECOND, FixedClock
 from headrace.persist import retry_schedule
 from headrace.persist.persister import Persister
-from headrace.queues.memory import MemoryRetryLane
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.breaker import Unwatched
 from headrace.runtime.settings import BreakerSettings
@@ -20,6 +19,7 @@ from headrace.storage.ports import Table
 from headrace.streams.chat.stream import CHAT
 from ops.__main__ import cli
 from ops.budget import Budget
+from tests.fakes.queues import MemoryRetryLane
 from tests.unit.template_stack import ROOT, TemplateStack
 from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender
 from tests.worlds.write_path import Lanes, received_event

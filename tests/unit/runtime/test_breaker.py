@@ -16,10 +16,10 @@ from headrace.core.errors import (
     PublishUnconfirmed,
 )
 from headrace.queues.breaker import GuardedPublisher
-from headrace.queues.memory import MemoryPublisher
 from headrace.queues.ports import Outcome, Outgoing
 from headrace.runtime.breaker import Breaker, State, Unwatched
 from headrace.runtime.settings import BreakerSettings
+from tests.fakes.queues import MemoryPublisher
 
 SETTINGS = BreakerSettings(breaker_failure_percent=50, breaker_window=10, breaker_probe_seconds=10)
 MESSAGE = Outgoing("persist.0", b"{}", "c-1")

@@ -7,8 +7,8 @@ from typing import Any
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.runtime.breaker import Unwatched
 from headrace.storage.breaker import GuardedStore
-from headrace.storage.memory import MemoryStore
 from headrace.storage.ports import Table
+from tests.fakes.storage import MemoryStore
 from tests.unit.runtime.test_breaker import SETTINGS, Time
 
 TABLE = Table("Messages", ("roomId", "timestampSk"))

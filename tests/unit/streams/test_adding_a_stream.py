@@ -27,11 +27,11 @@ from headrace.operations.dead_letter import Filter
 from headrace.operations.dead_letters import DeadLetters
 from headrace.persist.persister import Persister
 from headrace.queues import names
-from headrace.queues.memory import MemoryDeadLane, MemoryPublisher, MemoryRetryLane
 from headrace.runtime.settings import table_settings
-from headrace.storage.memory import MemoryReader, MemoryStore
 from headrace.storage.ports import RangeQuery
 from headrace.streams.registry import STREAMS, StreamHooks
+from tests.fakes.queues import MemoryDeadLane, MemoryPublisher, MemoryRetryLane
+from tests.fakes.storage import MemoryReader, MemoryStore
 from tests.unit.template_stack import ROOT
 from tests.worlds.ski_world import event
 from tests.worlds.write_path import rabbit_event, received_event

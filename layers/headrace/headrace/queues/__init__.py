@@ -1,1 +1,1 @@
-"""The broker, the retry queue and the dead-letter queue: ports, fakes in memory, and adapters."""
+"""The broker, the retry queue and the dead-letter queue: ports and adapters."""

@@ -14,9 +14,9 @@ from headrace.runtime.observability import Meter
 from headrace.storage.ports import Table
 from headrace.streams.chat.gate import CheckedStore
 from headrace.streams.chat.memberships import Change
-from headrace.streams.chat.memory import MemoryRooms
 from headrace.streams.chat.rooms import RememberedRooms, Room
 from headrace.streams.chat.stream import CHAT, UNCHECKED, item
+from tests.fakes.chat import MemoryRooms
 from tests.worlds.room_world import GROUP, OPEN, Keepers, caller
 from tests.worlds.senders import NOW, TABLE, message
 from tests.worlds.write_path import QUEUES

@@ -16,7 +16,6 @@ from headrace.core.keys import live_marker
 from headrace.core.times import SECOND, FixedClock
 from headrace.live import frames
 from headrace.live.connections import Subscription
-from headrace.live.memory import MemoryConnections
 from headrace.live.subscriber_hints import (
     COOLDOWN_SECONDS,
     LOOK_SECONDS,
@@ -27,14 +26,15 @@ from headrace.live.subscriber_hints import (
     SubscriberHints,
 )
 from headrace.persist.persister import Persister
-from headrace.queues.memory import MemoryLivePublisher
 from headrace.queues.names import live_queue, live_queues
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
-from headrace.storage.memory import MemoryCache
 from headrace.streams.chat.hook import LiveHook
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
+from tests.fakes.live import MemoryConnections
+from tests.fakes.queues import MemoryLivePublisher
+from tests.fakes.storage import MemoryCache
 from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message, sender
 from tests.worlds.write_path import Lanes
 

@@ -16,12 +16,12 @@ from headrace.core.keys import live_marker
 from headrace.core.times import SECOND
 from headrace.live.connections import CONNECTION_SECONDS, Subscription
 from headrace.live.subscriber_hints import SOME, SubscriberHints
-from headrace.storage.memory import MemoryCache, MemoryReader
 from headrace.storage.ports import Table
 from headrace.streams.chat.access import ReadScope, RoomAccess
 from headrace.streams.chat.frames import Subscriptions
 from headrace.streams.chat.history import History
 from headrace.streams.chat.stream import CHAT
+from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.functions import routes_of
 from tests.worlds.room_world import GROUP, OPEN, Keepers
 from tests.worlds.room_world import caller as user

@@ -1,14 +1,16 @@
-"""Connections in memory, for tests."""
+"""Connections, subscribers and pushes in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headrace.core.caller import Caller
 from headrace.core.keys import connection_room
 from headrace.core.times import Clock, SystemClock
 from headrace.live.connections import Subscription, connection_row, subscription_row, unexpired
+from headrace.live.push.port import Push, PushResult
 
 
 class MemoryConnections:
@@ -54,3 +56,22 @@ class MemoryConnections:
 
     def _room(self, room_id: str) -> list[dict[str, Any]]:
         return [row for (room, _), row in sorted(self.rows.items()) if room == room_id]
+
+
+class MemoryPusher:
+    """Keeps the frames ``sent`` by connection; ``verdicts`` are the results of those that are not sent."""
+
+    def __init__(self) -> None:
+        self.sent: dict[str, list[bytes]] = defaultdict(list)
+        self.verdicts: dict[str, PushResult] = {}
+        self.asked: list[str] = []
+
+    def deliver(self, sends: Sequence[Push], seconds: float) -> list[PushResult]:
+        verdicts: list[PushResult] = []
+        for send in sends:
+            self.asked.append(send.connection_id)
+            verdict = self.verdicts.get(send.connection_id, "sent")
+            if verdict == "sent":
+                self.sent[send.connection_id].extend(send.frames)
+            verdicts.append(verdict)
+        return verdicts
