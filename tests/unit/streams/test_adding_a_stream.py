@@ -1,4 +1,4 @@
-"""A further stream, added as docs/how-to/add-a-stream.md says: one module (here: this one) and a line in the registry."""
+"""A further stream, added as docs/how-to/add-a-stream.md says."""
 
 from __future__ import annotations
 
