@@ -1,4 +1,4 @@
-"""All services of a stage: starts those that are not named by URL, watches and stops them."""
+"""All services of a stage: starts those without a URL, watches and stops them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Services:
 
         Raises:
             MissingProgram: a program is missing and cannot be installed from here.
-            ServiceError: one did not start, an external one does not answer, or the disk is full.
+            ServiceError: a service did not start, an external one does not answer, or the disk is full.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         if shutil.disk_usage(self._folder).free < _ROOM_NEEDED:
@@ -177,7 +177,7 @@ class Services:
     async def watch(self) -> None:
         """Wait until a started service ends unexpectedly; returns when the stage stops.
 
-        External services may come and go: the stage did not start them and runs on without them.
+        External services may be unavailable: the stage did not start them and continues without them.
 
         Raises:
             ServiceError: a service ended; names it, how it ended, and its log file.
@@ -199,7 +199,7 @@ class Services:
             outage = self._outages.get(service.name)
             if outage is None or self._stopping:
                 how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-                raise ServiceError(f"{process.name} went away ({how}); see {process.log}.")
+                raise ServiceError(f"{process.name} ended unexpectedly ({how}); see {process.log}.")
             await outage
             del self._outages[service.name]
 

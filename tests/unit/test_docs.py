@@ -13,8 +13,8 @@ BASES = (ROOT, PACKAGE.parent, PACKAGE, ROOT / "tests" / "unit")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMENTED = [ROOT / name for name in ("Makefile", "template.yaml", "templates/monitoring.yaml", "samconfig.toml")]
 FOLDERS = ("layers", "functions", "localstage", "loadtest", "faults", "bench", "ops", "clients", "tests", "templates")
-ELSEWHERE = {"process_partial_response", "WarmThroughput", "json.tool", "grant_type"}
-"""Names of Powertools, CloudFormation, Python and OAuth."""
+ELSEWHERE = {"process_partial_response", "WarmThroughput", "stateDiagram", "json.tool", "grant_type"}
+"""Names of Powertools, CloudFormation, Mermaid, Python and OAuth."""
 
 PATH = re.compile(
     r"(?<![\w/.:*$>-])(?!\.local)((?:[\w.*-]+/)*[\w.*-]+\.(?:py|md|json|yaml|toml|sh)\b|(?:[\w.-]+/)+(?![\w:{*]))"

@@ -16,7 +16,6 @@ from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import NotFound, PoisonRecord, StoreUnavailable, UserError
 from headrace.core.items import Item
 from headrace.core.stream import Stream, ValidatedEvent
-from headrace.core.times import FixedClock
 from headrace.ingest.acceptor import Acceptor
 from headrace.ingest.http_routes import batch, single
 from headrace.operations.dead_letter import Filter
@@ -26,6 +25,7 @@ from headrace.queues import names
 from headrace.runtime.settings import table_settings
 from headrace.storage.ports import RangeQuery
 from headrace.streams.registry import STREAMS, StreamHooks
+from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryDeadLane, MemoryPublisher, MemoryRetryLane
 from tests.fakes.storage import MemoryReader, MemoryStore
 from tests.unit.streams.doors.stream import DOORS
