@@ -65,8 +65,8 @@ class Declared:
 
     @property
     def summary(self) -> str:
-        """The first line of its function's docstring."""
-        return self._paragraphs()[0].rstrip(".")
+        """The first paragraph of its function's docstring, as plain text."""
+        return self._paragraphs()[0].rstrip(".").replace("`", "")
 
     @property
     def description(self) -> str:
