@@ -5,13 +5,12 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import conversations
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor
+from headrace.streams.chat.room_requests import RoomPath, UserPath
 from headrace.streams.chat.routes import (
     ConversationPage,
     ConversationsQuery,
     ReadMark,
     ReadMarkBody,
-    RoomPath,
-    UserPath,
     list_conversations,
     mark_read,
 )

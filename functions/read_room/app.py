@@ -6,7 +6,8 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import room_history
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor
-from headrace.streams.chat.routes import RoomPath, read_room
+from headrace.streams.chat.room_requests import RoomPath
+from headrace.streams.chat.routes import read_room
 from headrace.streams.chat.stream import MessagePage
 
 ROUTES = {
