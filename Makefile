@@ -16,7 +16,7 @@ help: ## list the targets
 	@echo "Headrace: make TARGET [VARIABLE=value]"; echo
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: ## make .venv from the lock files (every other target does this by itself)
+setup: ## make .venv from the lock files (every other target does this first)
 	@localstage/setup.sh
 
 run: setup ## start the stage, replay a conversation, stay up until Ctrl-C   [MESSAGES=n] [LOG='path/*.log']
@@ -57,8 +57,8 @@ reset: setup ## throw away the stage's data (tables, queues, broker); asks first
 
 test: setup lint unit model contract e2e validate ## everything that must be green: lint, types, unit, contract, e2e, template
 
-lint: setup ## ruff and mypy
-	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
+lint: setup ## ruff, mypy and the check of the prose
+	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && $(PY) -m tools.prose --code
 
 format: setup ## let ruff rewrite what it can
 	@.venv/bin/ruff check --fix . ; .venv/bin/ruff format .

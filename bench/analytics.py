@@ -1,6 +1,6 @@
 """What analytics cost beside asking every shard for every item: ``python -m bench.analytics``.
 
-Starts a dynalite (data in memory) and a Redis of its own. Messages of 17,000 users in 20 rooms, all equally likely,
+Starts its own dynalite (data in memory) and Redis. Messages of 17,000 users in 20 rooms, all equally likely,
 lie over 60 minutes (once per ``--sizes``) and over 24 hours (``--day``). Headrace's side is all that a function does
 for one request, from the event to the answer. The clock is the benchmark's own and is moved by hand, so that "one
 minute later" need not be waited for. The straight way is boto3's ``client.query`` on all time shards at once, each
@@ -103,7 +103,7 @@ class Stand:
         return Environment(self.clock, self.cache_port)
 
     def empty_cache(self) -> None:
-        """As it is when nobody has asked for a while."""
+        """The state after a while without requests."""
         from redis import Redis
 
         from headrace.analytics import generations

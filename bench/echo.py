@@ -39,7 +39,7 @@ FRAME = json.dumps({"action": "echo", "text": "hello"})
 
 @contextlib.contextmanager
 def local_stage(folder: Path) -> Iterator[dict[str, str]]:
-    """A stage of the echo template in a folder of its own; yields its stage.json."""
+    """A stage of the echo template in its own folder; yields its stage.json."""
     shutil.copytree(ECHO, folder / "echo")
     command = [sys.executable, "-m", "localstage", "up", "--template", str(folder / "echo" / "template.yaml")]
     command += ["--http-port", "0", "--websocket-port", "0"]

@@ -1,6 +1,6 @@
 """Many listeners in one room of a whole stage: ``python -m bench.live --seconds 60``.
 
-Starts a stage of its own. 100 subscribers follow a room with the Python client, five senders say 50 messages a second,
+Starts its own stage. 100 subscribers follow a room with the Python client, five senders say 50 messages a second,
 and halfway a tenth of the subscribers are cut off. At the end every subscriber must have every message, pushed or
 fetched. Latency is from before a message is sent until a subscriber has it, of those that were not cut off.
 

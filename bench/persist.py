@@ -1,6 +1,6 @@
 """What writing costs beside boto3's ``batch_writer()``: ``python -m bench.persist``.
 
-Starts a dynalite of its own, with its data in memory: on disk it takes fewer items than either side can send, and would
+Starts its own dynalite, with its data in memory: on disk it takes fewer items than either side can send, and would
 be all that is measured. Writes the same chat messages into the same table (with both its indexes), once as it is and
 once with every request held for 8 ms in front of it, as a network would add. Each round gives both the same number of
 items, one after the other in turn. Processor time is this process's alone: the emulator and the proxy are others. The
@@ -80,7 +80,7 @@ def once(write: Write, items: list[Item]) -> tuple[float, float]:
 
 
 def compare(url: str, rounds: int, count: int, parallel: int) -> list[tuple[tuple[float, float], tuple[float, float]]]:
-    """Per round: what boto3 came to, and what the store came to."""
+    """Per round: the rate of boto3, and the rate of the store."""
     sides = (batch_writer(url), store(url, parallel))
     seen = []
     for number in range(rounds + 1):

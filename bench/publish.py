@@ -1,6 +1,6 @@
 """What the whole receiving handler costs beside a bare publish-and-confirm: ``python -m bench.publish``.
 
-Starts a RabbitMQ of its own. Each round measures, in turn: a bare pika ``BlockingChannel`` that publishes
+Starts its own RabbitMQ. Each round measures, in turn: a bare pika ``BlockingChannel`` that publishes
 (persistent, ``mandatory``) and waits for the confirm; the handler of receive_frame with one message, from the frame
 to the acknowledgement (token, validation, time, envelope, publish, confirm, metrics); and the handler with a batch of
 100. All publish to the same exchange and queue; the bare client sends the very body that the handler sent. The numbers

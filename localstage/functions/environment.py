@@ -234,7 +234,7 @@ class Environment:
 
     def fail_init(self, payload: bytes) -> bytes:
         if self.state is State.STARTING:
-            # Not killed yet: it writes its error to the log and ends by itself, unless a thread of it keeps it.
+            # Not killed yet: it writes its error to the log and ends, unless one of its threads is still running.
             self._die()
             self._timer = self._loop.call_later(_LAST_WORDS, self.kill)
             self._owner.init_failed(self, payload)

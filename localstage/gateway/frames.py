@@ -38,7 +38,7 @@ class _Header(NamedTuple):
 class FrameGuard:
     """Passes frames to ``parser`` until one is too big; then ``too_big`` is set and data frames are dropped.
 
-    A ping is put in the place of the offending frame, which wakes whoever reads messages.
+    A ping replaces the offending frame and wakes the reader of messages.
     """
 
     def __init__(self, parser: ByteParser, *, max_frame: int = MAX_FRAME, max_message: int = MAX_MESSAGE) -> None:

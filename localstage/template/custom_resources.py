@@ -108,7 +108,7 @@ def _event(resource: CustomResource, request_id: str, url: str, before: Any) -> 
 
 
 class _Answers:
-    """The address that functions PUT their answers to: a port of its own on loopback, a path per request."""
+    """The address that functions PUT their answers to: a separate port on loopback, a path per request."""
 
     def __init__(self) -> None:
         self._expected: dict[str, asyncio.Future[dict[str, Any]]] = {}

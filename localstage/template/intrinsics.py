@@ -21,7 +21,7 @@ _ARN_PARTS = 7
 class Resolver:
     """Turns nodes of one template into plain values.
 
-    ``secrets`` maps a secret's ARN and its name to its string, for ``{{resolve:secretsmanager:…}}``; whoever reads
+    ``secrets`` maps a secret's ARN and its name to its string, for ``{{resolve:secretsmanager:…}}``; the reader of
     the secrets fills it. ``where`` in every method names the place for people, such as ``EchoFunction.Timeout``.
     """
 

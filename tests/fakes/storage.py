@@ -29,7 +29,7 @@ class MemoryStore:
 
     def _put(self, table: Table, key: Key, row: Item) -> Failure | None:
         if self.down:
-            return StoreUnavailable("the table is away")
+            return StoreUnavailable("the table is unavailable")
         if self.throttled(row):
             return StoreThrottled("the table takes less than it is given")
         try:
@@ -167,7 +167,7 @@ class MemoryCache:
 
     def _call(self) -> None:
         if self.down:
-            raise CacheUnavailable("the cache is away")
+            raise CacheUnavailable("the cache is unavailable")
         self.calls += 1
 
     def _set(self, key: str, value: bytes, seconds: float) -> None:

@@ -238,7 +238,7 @@ def the_sender_is_not_in_the_key(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(chat.keys, "sender_tag", lambda _subject: "a" * 12)
 
 
-@found_as(r"came to")
+@found_as(r"resulted in")
 def anyone_may_name_the_user(patch: pytest.MonkeyPatch) -> None:
     """Fault 19: the body says who sent it."""
     choose = chat.choose_user
@@ -274,5 +274,5 @@ def whoever_sends_an_event_again_prolongs_it(patch: pytest.MonkeyPatch) -> None:
 
 @found_as(r"not drain|not stored")
 def the_breaker_never_closes(patch: pytest.MonkeyPatch) -> None:
-    """After one outage the table is away for good."""
+    """After one outage the table stays unavailable."""
     patch.setattr(World, "monotonic", lambda _self: 0.0)

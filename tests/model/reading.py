@@ -41,7 +41,7 @@ class Said:
 
     @property
     def place(self) -> Place:
-        """Where it stands in its room; ids compare as texts that end in ``#``."""
+        """Its position in its room; ids compare as texts that end in ``#``."""
         return (self.at, self.id + "#", self.tag)
 
     @property

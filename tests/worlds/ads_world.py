@@ -65,7 +65,7 @@ class LaggingStore(MemoryStore):
         self.looked_at: int | None = None
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
-        """As ever; but whoever looked before some rows were written (``looked_at``) writes over them."""
+        """As in the store; but a reader that looked before some rows were written (``looked_at``) writes over them."""
         for each in items:
             if self.looked_at is not None and self._written.get(table.key_of(each), -1) >= self.looked_at:
                 self.tables[table.name].pop(table.key_of(each), None)

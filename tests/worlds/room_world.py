@@ -52,7 +52,7 @@ class Keepers:
         return RoomGate(RememberedRooms(self.rooms), self.memberships, lambda: self.gate_time)
 
     def environment(self, clock: FixedClock) -> HttpRouter:
-        """manage_rooms in an environment with a clock of its own."""
+        """manage_rooms in an environment with its own clock."""
         rooms = RememberedRooms(self.rooms)
         stories = JoinMessages(self.acceptor, clock)
         members = RoomMembers(self.access, rooms, self.memberships, CursorSigner(b"k" * 32))

@@ -39,7 +39,7 @@ class HookedCache(MemoryCache):
 
 
 class World:
-    """Rows by key with the time when they were stored, and when the cache was told (``None``: not yet)."""
+    """Rows by key with the time when they were stored, and when the cache was marked (``None``: not yet)."""
 
     def __init__(self, shards: int = 3, readers: int = 2, page: int = 2) -> None:
         self.clock = FixedClock(START)

@@ -71,8 +71,8 @@ def test_a_service_that_is_not_there_opens_the_tables_breaker(monkeypatch: pytes
 
     reasons = [guarded.put_many(table, [{"roomId": "r", "timestampSk": "1"}])[0] for _ in range(4)]
 
-    assert [str(reason) for reason in reasons] == ["the table is away: EndpointConnectionError"] * 3 + [
-        "the table was away a moment ago"
+    assert [str(reason) for reason in reasons] == ["the table is unavailable: EndpointConnectionError"] * 3 + [
+        "the table was unavailable a moment ago"
     ]
 
 

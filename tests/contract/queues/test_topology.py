@@ -95,7 +95,7 @@ def test_what_stands_in_another_form_is_reported_and_the_rest_is_declared(vhost:
 
     report = declare(settings(vhost), SECRETS)
 
-    assert [difference.split(" stands")[0] for difference in report.differs] == [
+    assert [difference.split(" exists")[0] for difference in report.differs] == [
         "exchange headrace.parked",
         "queue persist.0",
     ]
@@ -241,13 +241,13 @@ def test_a_stack_is_told_what_was_made(cloudformation: tuple[str, list[dict[str,
 
 def test_a_failure_is_an_answer_too(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:
     def fail() -> dict[str, str]:
-        raise BrokerUnavailable("the broker is away")
+        raise BrokerUnavailable("the broker is unavailable")
 
     url, answers = cloudformation
     custom_resource.answer(request("Create", url), "topology", fail)
 
     assert answers[0]["Status"] == "FAILED"
-    assert "the broker is away" in answers[0]["Reason"]
+    assert "the broker is unavailable" in answers[0]["Reason"]
 
 
 def test_an_answer_is_never_too_large_for_cloudformation(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:

@@ -147,7 +147,7 @@ def test_a_late_event_that_could_not_be_marked_is_stored_and_marked_when_it_come
 
 
 def test_a_cache_that_is_away_holds_up_no_other_record_of_the_retry_lane() -> None:
-    """A cache that is away is no table that is away: nobody waits for it."""
+    """Unlike an unavailable table, an unavailable cache delays nothing."""
     lanes = LateLanes()
     lanes.marks.cache.down = True
     now = times.iso(lanes.marks.clock.now())

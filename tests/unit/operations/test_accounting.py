@@ -106,7 +106,7 @@ def test_a_record_that_cannot_be_read_is_one_dead_event_of_no_known_stream(books
 
 
 def test_records_that_are_not_even_tried_the_last_time_are_dead_too(books: Books) -> None:
-    """A table that is away is not asked again for every record of a batch."""
+    """An unavailable table is not called again for every record of a batch."""
     lanes = Lanes()
     lanes.store.down = True
 

@@ -84,9 +84,9 @@ def test_a_stage_that_is_well_says_so_part_by_part() -> None:
 
 
 def test_a_broker_that_is_away_leaves_the_retry_lane() -> None:
-    found = body(queues=fails(ConnectionLost("the broker is away: ConnectionRefusedError")))
+    found = body(queues=fails(ConnectionLost("the broker is unavailable: ConnectionRefusedError")))
 
-    assert found["lanes"]["main"] == {"state": "away", "reason": "the broker is away: ConnectionRefusedError"}
+    assert found["lanes"]["main"] == {"state": "away", "reason": "the broker is unavailable: ConnectionRefusedError"}
     assert found["lanes"]["parked"]["state"] == "unknown"
     assert found["accepting"] == "retry"
 
@@ -102,7 +102,7 @@ def test_with_both_lanes_out_of_reach_nobody_claims_that_events_are_accepted() -
     ("asks", "reason"),
     [
         ({"queues": {**QUEUES, "persist.1": "there is no such queue"}}, "persist.1: there is no such queue"),
-        ({"queues": {**QUEUES, "persist.0": QueueDepth(9, 0)}}, "persist.0: nobody consumes it"),
+        ({"queues": {**QUEUES, "persist.0": QueueDepth(9, 0)}}, "persist.0: it has no consumer"),
         ({"breakers": [breaker("open"), breaker("closed")]}, "the broker's breaker is not closed in 1 environments"),
     ],
 )
@@ -147,7 +147,7 @@ def test_a_probe_that_did_not_come_for_two_minutes_is_missing(newest: str | None
 )
 @pytest.mark.parametrize(
     ("error", "reason"),
-    [(CacheUnavailable("it is away"), "it is away"), (StoreUnavailable("away"), "away"), (KeyError("x"), "KeyError")],
+    [(CacheUnavailable("it is down"), "it is down"), (StoreUnavailable("away"), "away"), (KeyError("x"), "KeyError")],
 )
 def test_what_cannot_be_learned_is_unknown_with_the_reason_and_hides_nothing_else(
     part: str, where: str, error: Exception, reason: str

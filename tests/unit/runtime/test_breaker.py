@@ -36,7 +36,7 @@ class Time:
 
 
 class Seen:
-    """Remembers what a watcher is told."""
+    """Remembers every report to a watcher."""
 
     def __init__(self) -> None:
         self.states: list[tuple[str, State]] = []

@@ -1,6 +1,6 @@
 """Limits each sender to a number of events/s, over all environments as far as they know of each other.
 
-A request is decided from the counts of its own environment, in microseconds. At most once a second, a background
+A request is decided from the counts of this environment, in microseconds. At most once a second, a background
 thread reports these counts to the cache and learns those of the other environments; no request waits for it.
 
 An environment therefore never admits more than the limit in a window. All together can exceed it by what the others

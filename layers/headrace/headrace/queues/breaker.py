@@ -33,7 +33,11 @@ class GuardedPublisher:
         if not messages:
             return []
         outcomes = self.breaker.call(lambda: self._publisher.publish(messages))
-        return [BrokerUnavailable("the broker was away a moment ago")] * len(messages) if outcomes is None else outcomes
+        return (
+            [BrokerUnavailable("the broker was unavailable a moment ago")] * len(messages)
+            if outcomes is None
+            else outcomes
+        )
 
     def close(self) -> None:
         self._publisher.close()

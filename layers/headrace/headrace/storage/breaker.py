@@ -34,7 +34,9 @@ class GuardedStore:
         if not items:
             return []
         outcomes = self.breaker(table.name).call(lambda: self._store.put_many(table, items))
-        return [StoreUnavailable("the table was away a moment ago")] * len(items) if outcomes is None else outcomes
+        return (
+            [StoreUnavailable("the table was unavailable a moment ago")] * len(items) if outcomes is None else outcomes
+        )
 
     def breaker(self, table: str) -> TableBreaker:
         """The breaker of one table."""

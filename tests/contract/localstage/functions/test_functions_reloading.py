@@ -30,7 +30,7 @@ async def test_the_event_after_an_edit_runs_the_new_code(stage: Stage, caplog: p
     pool = await stage.run(function)
     assert await ask(pool) == 1
 
-    # Same size, and mostly the same second: bytecode cannot tell these apart by itself.
+    # Same size, and mostly the same second: bytecode caches do not distinguish these.
     for value in (2, 3, 4, 5):
         (function.code / "app.py").write_text(returning(value))
         await reloaded(pool)

@@ -139,7 +139,7 @@ def test_the_first_of_a_batch_counts() -> None:
 
 
 def test_a_click_id_of_another_sender_is_another_click() -> None:
-    """P12: nobody can use up the ids of others."""
+    """P12: no user can use up the ids of others."""
     boards = Billboards()
 
     boards.store_all(click(clickId="c-1"))

@@ -217,7 +217,7 @@ def test_p12_a_cursor_tells_nothing_of_a_message_that_its_caller_may_not_read() 
 def test_unreadable_rights_are_a_503_and_never_a_page() -> None:
     class Away(Rights):
         def read_scope(self, caller: Caller, room_id: str) -> Any:
-            raise StoreUnavailable("rooms are away")
+            raise StoreUnavailable("rooms are unavailable")
 
     pages = history([row(1, "m1", user="bob")], access=Away())
 

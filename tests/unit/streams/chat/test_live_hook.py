@@ -71,7 +71,7 @@ class Live:
 
 
 class CountedConnections(MemoryConnections):
-    """Counts looks, may be away, and may take its time."""
+    """Counts calls; it can be down or slow."""
 
     def __init__(self, clock: FixedClock) -> None:
         super().__init__(clock)
@@ -150,7 +150,7 @@ def test_whoever_subscribes_is_heard_of_at_once_though_the_room_was_silent_a_mom
 
 
 def test_a_look_from_before_a_subscription_does_not_hide_it() -> None:
-    """The race: persist looks and finds nobody, the row and its mark are written, and only then persist would mark."""
+    """The race: persist finds no subscriber, the row and its mark are written, and only then persist would mark."""
     live = Live()
 
     class Raced(CountedConnections):

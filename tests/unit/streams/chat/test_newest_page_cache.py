@@ -1,4 +1,4 @@
-"""P10: the newest page out of the cache, which may be away, emptied, slow, stopped or full of nonsense at any time."""
+"""P10: the newest page from the cache, which can be down, emptied, slow, stopped or full of invalid data."""
 
 from __future__ import annotations
 

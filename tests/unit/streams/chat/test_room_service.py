@@ -102,7 +102,7 @@ def test_joining_or_leaving_twice_changes_nothing_and_its_message_is_the_same_on
         keepers.clock.advance(600)
         before = len(keepers.lanes.published())
         assert keepers.ok("bob", method, "kitchen/members/bob") == first
-        assert len(keepers.lanes.published()) == before, "an old one is told no more"
+        assert len(keepers.lanes.published()) == before, "an old one is not published again"
     assert len(keepers.row("bob").joins) == len(keepers.row("bob").leaves) == 1
 
 

@@ -113,7 +113,9 @@ class Story:
 
     def _give(self, packed: bytes, rides: list[Known]) -> None:
         before = len(self.slopes.retry.records)
-        self.slopes.resorts.failure = None if self.has_resorts else StoreUnavailable("the table of resorts is away")
+        self.slopes.resorts.failure = (
+            None if self.has_resorts else StoreUnavailable("the table of resorts is unavailable")
+        )
         self.slopes.deliver(packed)
         self.slopes.resorts.failure = None
         self.started.update(rides)

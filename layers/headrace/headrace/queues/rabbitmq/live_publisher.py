@@ -42,7 +42,7 @@ class RabbitLivePublisher:
         if not messages:
             return None
         if self._cooldown.is_active:
-            return ConnectionLost("the broker was away a moment ago")
+            return ConnectionLost("the broker was unavailable a moment ago")
         try:
             self._ready().cast(messages, time.monotonic() + SEND_SECONDS)
         except PublisherBlocked as error:

@@ -99,7 +99,7 @@ class RabbitPublisher:
             self._link = None
 
 
-_NOT_SENT = ConnectionLost("the broker is away")
+_NOT_SENT = ConnectionLost("the broker is unavailable")
 _UNSETTLED = (ConnectionLost, PublishUnconfirmed)
 
 

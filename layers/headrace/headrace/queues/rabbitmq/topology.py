@@ -183,4 +183,4 @@ def _note(report: Report, what: str, refused: str | None) -> None:
     if refused is None:
         report.declared.append(what)
     else:
-        report.differs.append(f"{what} stands in another form: {refused}")
+        report.differs.append(f"{what} exists in another form: {refused}")

@@ -92,7 +92,7 @@ class _Writes:
         wait = FIRST_WAIT
         while True:
             if self._unavailable.is_set():
-                return dict.fromkeys(rows, StoreUnavailable("the table is away"))
+                return dict.fromkeys(rows, StoreUnavailable("the table is unavailable"))
             if self._table.insert_only and time.monotonic() >= self.deadline:
                 return dict.fromkeys(rows, _throttled())
             failure: Failure = _throttled()
@@ -104,7 +104,7 @@ class _Writes:
                     return self._isolate(rows, code)
                 left = rows
                 if not is_throttling(error):
-                    failure = StoreUnavailable(f"the table is away: {code}")
+                    failure = StoreUnavailable(f"the table is unavailable: {code}")
                     if code not in _TRANSIENT:
                         self._unavailable.set()
                         return dict.fromkeys(rows, failure)

@@ -163,7 +163,7 @@ class RoomService:
         if not self._owns(caller, room):
             raise _forbidden("only an owner removes others from this room")
         if user_id == room.created_by:
-            raise _forbidden("nobody removes the creator of a room")
+            raise _forbidden("the creator of a room cannot be removed")
 
     def _owns(self, caller: Caller, room: Room) -> bool:
         return room.created_by == caller.subject or is_owner(room, self._memberships.get(caller.subject, room.room_id))
