@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format validate unit reference model contract e2e load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-powertools bench-emulators invoke lock clean
+.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format validate unit reference docs model contract e2e load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-powertools bench-emulators invoke lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -69,6 +69,13 @@ unit: setup ## run the tests that use no sockets
 reference: setup ## write the generated pages of docs/reference
 	@PYTHONPATH=layers/headrace $(PY) -m docs.generators
 
+docs: .local/docs/bin/zensical ## build the documentation site in .local/site/html
+	@$(PY) -m tools.site && cd .local/site && ../docs/bin/zensical build --strict
+
+.local/docs/bin/zensical: requirements/docs.txt | setup
+	@echo "headrace: setting up the generator of the site (once)" >&2
+	@.venv/bin/uv venv --quiet --clear .local/docs && VIRTUAL_ENV=$(CURDIR)/.local/docs .venv/bin/uv pip install --quiet --require-hashes -r $< && touch $@
+
 model: setup ## run the model tests: random orders of events and failures   [EXAMPLES=n]
 	@$(if $(EXAMPLES),,echo "model: the same runs every time; for others, and more: make model EXAMPLES=5000")
 	@MODEL_EXAMPLES='$(EXAMPLES)' $(PY) -m pytest -q tests/model
@@ -132,7 +139,7 @@ bench-emulators: setup ## compare DynamoDB and SQS emulators
 	@$(PY) -m bench.emulators
 
 lock: setup ## refresh the lock files from the *.in files
-	@for in in layers/dependencies/requirements requirements/runtime requirements/dev requirements/sam requirements/uv requirements/ministack; do \
+	@for in in layers/dependencies/requirements requirements/runtime requirements/dev requirements/sam requirements/uv requirements/ministack requirements/docs; do \
 	  .venv/bin/uv pip compile --quiet --upgrade --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
 	    --python-version 3.11 $$in.in -o $$in.txt || exit 1; done
 
