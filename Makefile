@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format validate unit reference docs model contract e2e load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-powertools bench-emulators invoke lock clean
+.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format validate unit reference reference-examples docs model contract e2e load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-powertools bench-emulators invoke diagrams lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -66,8 +66,12 @@ format: setup ## let ruff format the code and fix what it can
 unit: setup ## run the tests that use no sockets
 	@$(PY) -m pytest -q tests/unit
 
-reference: setup ## write the generated pages of docs/reference
+reference: setup ## write the generated documents and pages of docs/reference
+	@PYTHONPATH=layers/headrace $(PY) -m reference
 	@PYTHONPATH=layers/headrace $(PY) -m docs.generators
+
+reference-examples: setup ## record the examples of the API documents from the running stage
+	@PYTHONPATH=layers/headrace $(PY) -m reference.recording
 
 docs: .local/docs/bin/zensical ## build the documentation site in .local/site/html
 	@$(PY) -m tools.site && cd .local/site && ../docs/bin/zensical build --strict
@@ -137,6 +141,9 @@ bench-powertools: setup ## measure import time and cost per call of Powertools' 
 
 bench-emulators: setup ## compare DynamoDB and SQS emulators
 	@$(PY) -m bench.emulators
+
+diagrams: setup ## draw the diagrams in docs/diagrams
+	@$(PY) docs/diagrams/draw.py
 
 lock: setup ## refresh the lock files from the *.in files
 	@for in in layers/dependencies/requirements requirements/runtime requirements/dev requirements/sam requirements/uv requirements/ministack requirements/docs; do \

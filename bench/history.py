@@ -95,7 +95,8 @@ class Pages:
         from headrace.api.router import HttpRouter, Route
         from headrace.core.caller import CHAT_READ
         from headrace.core.times import SystemClock
-        from headrace.streams.chat.routes import RoomPath, read_room
+        from headrace.streams.chat.room_requests import RoomPath
+        from headrace.streams.chat.routes import read_room
 
         claims = {"sub": "alice", "username": "Alice", "scope": "chat:read", "exp": "4102444800"}
         event = {

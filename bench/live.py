@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "layers" / "headrace"), str(ROOT / "clients" / "python")]
 
 from headrace_client import Lost, Rooms  # noqa: E402 - the path to it is set just above
-from loadtest.client.stage_process import StageProcess, interruptible  # noqa: E402
+from loadtest.client.stage_process import StageProcess, interruptible, localstage  # noqa: E402
 from loadtest.client.target import Target  # noqa: E402
 from localstage.template.attributes import ACCOUNT  # noqa: E402
 
@@ -232,9 +232,8 @@ def report(run: Run, warm: int, took: float, pushed: int, frames: int, cpu: floa
 
 
 def main(options: argparse.Namespace) -> int:
-    command = (sys.executable, "-m", "localstage", "--state-dir", str(STATE), "up")
-    ports = ("--http-port", "0", "--websocket-port", "0")
-    process = StageProcess(lambda _line: None, (*command, *ports), STATE / "stage.json")
+    command = localstage(STATE, "up", "--http-port", "0", "--websocket-port", "0")
+    process = StageProcess(lambda _line: None, command, STATE / "stage.json")
     with interruptible():
         try:
             target = process.start()

@@ -1,4 +1,4 @@
-"""Ports of the stage's services: free ones, and the same ones again at the next start."""
+"""Ports of the stage's services: free ones, and the same at the next start."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 from localstage.core.errors import PortTaken
 
-# Below Linux's ephemeral range (32768 and up), so that no outgoing connection sits on a remembered port.
-_FIRST, _LAST = 20000, 32000
+# Below Linux's ephemeral range (32768 and up), so that no outgoing connection uses a remembered port.
+FIRST, LAST = 20000, 32000
 
 
 def is_free(port: int, host: str = "127.0.0.1") -> bool:
@@ -43,15 +43,15 @@ class Ports:
         """
         if wanted is not None:
             if not self._all_free(wanted, also):
-                raise PortTaken(f"Port {wanted} for {name} is in use; stop what listens there or choose another port.")
+                raise PortTaken(f"Port {wanted} for {name} is in use; stop its server or choose another port.")
             return self._remember(name, wanted, also)
         last = self._load().get(name)
         if last is not None and self._all_free(last, also):
             return self._remember(name, last, also)
-        for port in random.sample(range(_FIRST, _LAST), _LAST - _FIRST):
+        for port in random.sample(range(FIRST, LAST), LAST - FIRST):
             if self._all_free(port, also):
                 return self._remember(name, port, also)
-        raise PortTaken(f"No port between {_FIRST} and {_LAST} is free for {name}.")
+        raise PortTaken(f"No port between {FIRST} and {LAST} is free for {name}.")
 
     def again(self) -> Ports:
         """Return ports for a restart: each port handed out before may be handed out again if it is free."""

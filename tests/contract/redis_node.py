@@ -11,7 +11,7 @@ from pathlib import Path
 from headrace.runtime.settings import CacheSettings
 from localstage.services import install
 from localstage.services.redis import SLOTS, command
-from tests.contract.rabbit import free_port
+from tests.worlds.ports import free_port
 
 
 class RedisNode:
@@ -19,6 +19,7 @@ class RedisNode:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._log = folder / "redis.log"
         self._port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self.settings = CacheSettings(cache_endpoint=f"127.0.0.1:{self._port}", cache_tls=False)
@@ -31,16 +32,19 @@ class RedisNode:
         bus = ["--cluster-port", str(free_port())]
         options = [*bus, "--port", str(self._port), "--bind", "127.0.0.1", "--dir", str(self._folder), "--save", ""]
         (self._folder / "nodes.conf").unlink(missing_ok=True)
-        self._process = subprocess.Popen(
-            [program, *options, "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"],
-            stdout=subprocess.DEVNULL,
-        )
-        asyncio.run(self._until_ready(time.monotonic() + 10))
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [program, *options, "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"],
+                stdout=log,
+                stderr=log,
+            )
+        asyncio.run(self._until_ready(self._process, time.monotonic() + 30))
 
-    async def _until_ready(self, deadline: float) -> None:
-        while time.monotonic() < deadline:
+    async def _until_ready(self, process: subprocess.Popen[bytes], deadline: float) -> None:
+        while process.poll() is None and time.monotonic() < deadline:
             try:
-                info = await command("127.0.0.1", self._port, "CLUSTER INFO")
+                async with asyncio.timeout(1):
+                    info = await command("127.0.0.1", self._port, "CLUSTER INFO")
             except OSError:
                 info = ""
             if "cluster_state:ok" in info:
@@ -48,7 +52,8 @@ class RedisNode:
             if "cluster_slots_assigned:0" in info:
                 await command("127.0.0.1", self._port, f"CLUSTER ADDSLOTSRANGE 0 {SLOTS - 1}")
             await asyncio.sleep(0.02)
-        raise RuntimeError("Redis did not start")
+        self.kill()
+        raise RuntimeError(f"Redis did not start:\n{self._log.read_text()[-2000:]}")
 
     def kill(self) -> None:
         """End it as a power cut would; everything in it is gone."""

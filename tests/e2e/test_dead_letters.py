@@ -13,7 +13,7 @@ import boto3
 import pika
 import pytest
 
-from faults.poison import Poison, make
+from faults.harness.poison import Poison, make
 from headrace.core.envelope import Envelope
 from localstage.template.attributes import ACCOUNT
 from tests.e2e.clients import Client, now, unique, until

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from faults.lanes import DeadLetter, Depths
-from faults.ledger import QueueContents, Row, reconcile
+from faults.harness.lanes import DeadLetter, Depths
+from faults.harness.ledger import QueueContents, Row, reconcile
 from faults.soak import draw
 from loadtest.checker.checker import Checker
 from loadtest.client.chat_events import ChatEvent

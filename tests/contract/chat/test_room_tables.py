@@ -25,8 +25,8 @@ from headrace.streams.chat.memberships import (
 )
 from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
 from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms, Room, Rooms
-from tests.contract.rabbit import free_port
 from tests.fakes.chat import MemoryMemberships, MemoryRoomActivity, MemoryRooms
+from tests.worlds.ports import free_port
 
 ROOMS = "Rooms"
 MEMBERSHIPS = "Memberships"

@@ -25,7 +25,7 @@ from headrace.live.push.connection_pool import ConnectionPool
 from headrace.live.push.http_connection import Target
 from headrace.live.push.port import Push
 from headrace.live.push.sigv4 import Signer
-from tests.contract.rabbit import free_port
+from tests.worlds.ports import free_port
 
 KEYS = ReadOnlyCredentials("AKID", "secret", "a+session/token==")
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"

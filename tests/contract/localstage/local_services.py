@@ -10,12 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-
-def free_port() -> int:
-    """Return a port that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+from tests.worlds.ports import free_port
 
 
 def answers(port: int) -> bool:

@@ -14,8 +14,8 @@ from headrace.core.errors import RetryLaneUnavailable
 from headrace.queues.ports import MESSAGE_BYTES, RetryLane, RetryRecord, VisibilityChange, from_text, to_text
 from headrace.queues.sqs.retry_queue import SqsRetryLane, batches
 from headrace.runtime.aws import client
-from tests.contract.rabbit import free_port
 from tests.fakes.queues import MemoryRetryLane
+from tests.worlds.ports import free_port
 
 Taken = Callable[[], list[RetryRecord]]
 

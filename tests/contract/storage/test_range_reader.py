@@ -15,8 +15,8 @@ from headrace.runtime.aws import client
 from headrace.storage.dynamodb.range_reader import DynamoReader
 from headrace.storage.ports import RangeQuery, RangeReader
 from tests.contract.emulators import Emulators, function_environment
-from tests.contract.rabbit import free_port
 from tests.fakes.storage import MemoryReader
+from tests.worlds.ports import free_port
 
 TABLE = "Messages"
 ROWS = [

@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from faults.template import PARAMETERS as FAULT_PARAMETERS
+from faults.harness.stage_template import PARAMETERS as FAULT_PARAMETERS
 from headrace.queues.names import live_queues
 from localstage.template import parameters
 from tests.unit.template_stack import ROOT, TemplateStack

@@ -154,6 +154,6 @@ async def test_a_function_taken_out_of_the_template_finishes_what_it_runs(stage:
     await pool.replace({})
 
     assert await running == pid
-    with pytest.raises(StageError, match="taken out"):
+    with pytest.raises(StageError, match="removed from the template"):
         await waiting
     await until(lambda: state_of(pid) is None)

@@ -145,7 +145,7 @@ def test_a_dynamic_reference_reads_the_stages_own_secret(project):
         ("!If [Perhaps, a, b]", "no condition Perhaps"),
         ("!FindInMap [Sizes, a, b]", "Mappings has no Sizes.a.b"),
         ("!Select [3, [a]]", "has no item 3"),
-        ("!ImportValue other-stack", "Fn::ImportValue other-stack wants another stack"),
+        ("!ImportValue other-stack", "Fn::ImportValue other-stack needs another stack"),
         ("!Sub '{{resolve:secretsmanager:elsewhere}}'", "elsewhere is not a secret of this template"),
         ("'{{resolve:ssm:/x}}'", "secretsmanager only"),
         ("{'Fn::Transform': {Name: X}}", "cannot evaluate Fn::Transform"),
