@@ -13,7 +13,7 @@ from headrace.persist.records import rows_of, sqs_body
 from headrace.queues.names import persist_queue
 from tests.model.ledger import SECOND, EventKey, Ledger, events_in, key_of, poison_in
 from tests.model.poison import POISON
-from tests.model.senders import Draft
+from tests.model.senders import ClientEvent
 from tests.model.world import BREAKERS, PAUSES, QUEUES, Delivery, World, sqs_record
 from tests.worlds.senders import TABLE
 
@@ -31,7 +31,7 @@ class Base(RuleBasedStateMachine):
         super().__init__()
         self.world = self.make_world()
         self.ledger = Ledger()
-        self.sent: list[tuple[Caller, Draft]] = []
+        self.sent: list[tuple[Caller, ClientEvent]] = []
         self.excused: set[EventKey] = set()
         self.outage: tuple[int, int] | None = None
 

@@ -238,7 +238,7 @@ def the_sender_is_not_in_the_key(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(chat.keys, "sender_tag", lambda _subject: "a" * 12)
 
 
-@found_as(r"came to")
+@found_as(r"resulted in")
 def anyone_may_name_the_user(patch: pytest.MonkeyPatch) -> None:
     """Fault 19: the body says who sent it."""
     choose = chat.choose_user

@@ -20,7 +20,7 @@ MOMENTS = [times.iso(_START - ago) for ago in (0, 1, 3600 * times.SECOND)]
 
 
 @dataclass(frozen=True)
-class Draft:
+class ClientEvent:
     """An event as its sender has it; what is ``None`` is left to the server."""
 
     room: str = "kitchen"
@@ -47,9 +47,9 @@ class Draft:
             return self.user, self.user, self.text
         return by.subject, by.username, self.text
 
-    def sent(self, receipt: dict[str, str] | Any) -> Draft:
+    def sent(self, receipt: dict[str, str] | Any) -> ClientEvent:
         """The same event with the id and time that its sender was told, to be sent again."""
-        return Draft(self.room, self.text, receipt["messageId"], receipt["timestamp"], self.user)
+        return ClientEvent(self.room, self.text, receipt["messageId"], receipt["timestamp"], self.user)
 
     def key(self, by: Caller) -> EventKey:
         """Its key, when it has an id and a time."""
@@ -61,16 +61,16 @@ class Draft:
 IDS = ["m-1", "m-2", "m-3", "m-4", "m-5", "ü"]
 
 _own = st.builds(
-    Draft,
+    ClientEvent,
     room=st.sampled_from(["kitchen", "hall"]),
     text=st.sampled_from(["hello", "hi"]),
     id=st.sampled_from(IDS),
     time=st.sampled_from(MOMENTS),
     user=st.sampled_from([None, None, None, "alice", "bob"]),
 )
-_stamped_here = st.builds(Draft, id=st.sampled_from([None, "m-1", "m-6"]), text=st.sampled_from(["hello", "hi"]))
+_stamped_here = st.builds(ClientEvent, id=st.sampled_from([None, "m-1", "m-6"]), text=st.sampled_from(["hello", "hi"]))
 
-complete_drafts = st.lists(_own, min_size=1, max_size=8)
+complete_events = st.lists(_own, min_size=1, max_size=8)
 """Events with an id and a time, as the docs tell clients to send."""
-drafts = st.lists(_own | _stamped_here, min_size=1, max_size=8)
+client_events = st.lists(_own | _stamped_here, min_size=1, max_size=8)
 callers = st.sampled_from(CALLERS)

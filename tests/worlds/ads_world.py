@@ -83,7 +83,7 @@ class LaggingStore(MemoryStore):
         return [row for row in self.rows(table) if self._visible[row["clickId"], row["sender"]] <= now]
 
 
-class Billboards:
+class AdsWorld:
     """Everything about clicks, put together as the functions put it together."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ from tests.worlds.history_world import START, at, row
 from tests.worlds.senders import caller
 
 
-class Counting(MemoryReader):
+class CountingReader(MemoryReader):
     """Remembers which rooms were asked for."""
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:
@@ -33,7 +33,7 @@ class Counting(MemoryReader):
         return super().read(query)
 
 
-class Desk:
+class ConversationWorld:
     """What one stage knows; seconds count from ``histories.START``, and it is ``now`` there."""
 
     def __init__(self, now: float = 1000) -> None:
@@ -42,7 +42,7 @@ class Desk:
         self.rooms, self.memberships, self.rows = MemoryRooms(), MemoryMemberships(), list[dict[str, Any]]()
         self.activity = MemoryRoomActivity(self.rooms)
         self.listener = ActivityHook(self.activity, self.rooms, self.clock)
-        self.reader = Counting(self.rows)
+        self.reader = CountingReader(self.rows)
         self.conversations = Conversations(
             self.memberships, self.activity, self.reader, CursorSigner(b"k" * 32), "messages", self.clock
         )

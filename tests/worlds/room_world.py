@@ -21,7 +21,7 @@ from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.live import MemoryConnections
 from tests.worlds.functions import routes_of
 from tests.worlds.senders import NOW
-from tests.worlds.write_path import QUEUES, Lanes
+from tests.worlds.write_path import QUEUES, WritePath
 
 TRUSTED = "events:write"
 GROUP = {"kind": "members"}
@@ -31,7 +31,7 @@ OLD = "2009-05-01T10:00:00.000000Z"
 LATER = "2009-05-01T11:00:00.000000Z"
 
 
-class Keepers:
+class RoomWorld:
     """One stage's rooms. ``ask`` speaks HTTP to manage_rooms as one user."""
 
     def __init__(self) -> None:
@@ -39,12 +39,12 @@ class Keepers:
         self.rooms = MemoryRooms()
         self.memberships = MemoryMemberships()
         self.connections = MemoryConnections(self.clock)
-        self.lanes = Lanes()
+        self.write_path = WritePath()
         self.gate_time = 0.0
-        self.acceptor = Acceptor(self.lanes.broker, self.lanes.retry, QUEUES, self.clock)
+        self.acceptor = Acceptor(self.write_path.broker, self.write_path.retry, QUEUES, self.clock)
         self.access = RoomAccess(self.rooms, self.memberships)
         self.gate = self.new_gate()
-        self.store = CheckedStore(self.lanes.store, self.rooms, self.memberships)
+        self.store = CheckedStore(self.write_path.store, self.rooms, self.memberships)
         self.routes = self.environment(self.clock)
 
     def new_gate(self) -> RoomGate:
@@ -100,7 +100,9 @@ class Keepers:
 
     def stories(self) -> list[tuple[str, str, str]]:
         """What was published: type, user and time, each message once, in order."""
-        unique = {(each["messageType"], each["userId"], each["timestamp"]): None for each in self.lanes.published()}
+        unique = {
+            (each["messageType"], each["userId"], each["timestamp"]): None for each in self.write_path.published()
+        }
         return sorted(unique, key=lambda story: story[2])
 
 

@@ -88,7 +88,7 @@ class NotingStore(MemoryStore):
         return outcomes
 
 
-class Slopes:
+class SkiWorld:
     """Everything about rides in memory, put together as the functions put it together."""
 
     def __init__(self) -> None:

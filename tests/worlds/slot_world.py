@@ -38,7 +38,7 @@ class HookedCache(MemoryCache):
         self._entries = {key: entry for key, entry in self._entries.items() if not fits(key, entry[0])}
 
 
-class World:
+class SlotWorld:
     """Rows by key with the time when they were stored, and when the cache was told (``None``: not yet)."""
 
     def __init__(self, shards: int = 3, readers: int = 2, page: int = 2) -> None:

@@ -25,7 +25,7 @@ ROOM_POST = "POST /rooms/{roomId}/messages"
 BATCH_POST = "POST /messages/batch"
 
 
-class Lanes:
+class WritePath:
     """A broker, a retry lane and a table, and the parts that write into them."""
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """One suite for every store, and what only a service behind a network can do to one.
 
 No emulator throttles or leaves anything unprocessed: those answers are played by hooks on the real client, so that
-botocore's own parts stay in between. What else emulators let pass is in ``test_store_lenience.py``.
+botocore's own parts stay in between. What else emulators let pass is in ``test_emulator_lenience.py``.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from headrace.analytics.scanner import Deadline
 from headrace.analytics.time_slots import HOUR, MINUTE
 from headrace.core import keys, times
 from headrace.core.errors import StoreThrottled
-from tests.worlds.slot_world import SETTLE, START, World, answer, request_of
+from tests.worlds.slot_world import SETTLE, START, SlotWorld, answer, request_of
 
 NOW = times.micros_of(START)
 HOUR_QUERY = {"from": times.iso(NOW - times.HOUR), "to": times.iso(NOW)}
@@ -22,9 +22,9 @@ DAY_QUERY = {"from": times.iso(NOW - 34 * times.HOUR), "to": times.iso(NOW - 10 
 """A whole day, in UTC."""
 
 
-def world_with(*ats: int) -> World:
+def world_with(*ats: int) -> SlotWorld:
     """A world whose cache has been there for long, with events at these times."""
-    world = World(shards=2)
+    world = SlotWorld(shards=2)
     total(world, HOUR_QUERY)
     world.clock.advance(SETTLE + 2)
     for number, at in enumerate(ats):
@@ -33,13 +33,13 @@ def world_with(*ats: int) -> World:
     return world
 
 
-def total(world: World, query: dict[str, str] = HOUR_QUERY, reader: Any = None) -> int:
+def total(world: SlotWorld, query: dict[str, str] = HOUR_QUERY, reader: Any = None) -> int:
     found = world.ask(reader or world.reader(), "window", query)["totalMessages"]
     assert isinstance(found, int)
     return found
 
 
-def reads(world: World, ask: Callable[[], object]) -> int:
+def reads(world: SlotWorld, ask: Callable[[], object]) -> int:
     """How many pages were read to answer."""
     before = world.columns.reads
     ask()

@@ -19,7 +19,7 @@ from tests.unit.persist.test_persister import POISON, envelope, event
 from tests.worlds.functions import routes_of
 from tests.worlds.operators import operator_event
 from tests.worlds.senders import CLOCK, NOW, TABLE
-from tests.worlds.write_path import Lanes, received_event
+from tests.worlds.write_path import WritePath, received_event
 
 LIST = "GET /dead-letters"
 REDRIVE = "POST /dead-letters/redrive"
@@ -27,7 +27,7 @@ DISCARD = "POST /dead-letters/discard"
 ROUTES = routes_of("manage_dead_letters")
 
 
-class Dead(Lanes):
+class Dead(WritePath):
     """The lanes with the dead one, and time that passes only when somebody sleeps."""
 
     def __init__(self) -> None:

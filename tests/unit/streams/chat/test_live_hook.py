@@ -36,7 +36,7 @@ from tests.fakes.live import MemoryConnections
 from tests.fakes.queues import MemoryLivePublisher
 from tests.fakes.storage import MemoryCache
 from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message, sender
-from tests.worlds.write_path import Lanes
+from tests.worlds.write_path import WritePath
 
 
 class Live:
@@ -254,19 +254,19 @@ def test_even_an_error_of_ours_sends_no_event_back() -> None:
 
 @pytest.mark.parametrize("lane", ["main", "retry"])
 def test_both_lanes_publish_what_they_stored_and_only_that(lane: str) -> None:
-    live, lanes = Live(), Lanes()
+    live, write_path = Live(), WritePath()
     tables = {"chat": TABLE, "probe": TABLE}
-    lanes.persister = Persister(lanes.store, lanes.retry, tables, CLOCK, after=(live.listener,))
+    write_path.persister = Persister(write_path.store, write_path.retry, tables, CLOCK, after=(live.listener,))
     live.subscribe("kitchen")
-    lanes.acceptor.accept(
+    write_path.acceptor.accept(
         CHAT, caller(), [message(message="kept"), message(messageId="m-2", message="not kept")], "r", Meter()
     )
-    lanes.store.throttled = lambda item: item["messageId"] == "m-2"
+    write_path.store.throttled = lambda item: item["messageId"] == "m-2"
 
     if lane == "main":
-        lanes.persist(*lanes.broker.bodies())
+        write_path.persist(*write_path.broker.bodies())
     else:
-        lanes.persist_retry(*(RetryRecord(body, {}) for body in lanes.broker.bodies()))
+        write_path.persist_retry(*(RetryRecord(body, {}) for body in write_path.broker.bodies()))
 
     assert live.pushed() == [("kitchen", ["kept"])]
 

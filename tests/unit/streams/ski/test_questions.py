@@ -13,7 +13,7 @@ from headrace.core.envelope import decode
 from headrace.core.errors import StoreUnavailable
 from headrace.streams.ski import routes
 from headrace.streams.ski.resort_days import LAG, STALENESS
-from tests.worlds.ski_world import Slopes
+from tests.worlds.ski_world import SkiWorld
 
 RESORTS, SEASONS, DAYS, SKIERS, LIFTS = (7, 8), (2024, 2025), (1, 366), (1, 2, 30), (1, 2, 1000)
 
@@ -69,7 +69,7 @@ class Story:
     """Slopes, and what a list says about them: which rides were sent, and since when each is stored and told."""
 
     def __init__(self) -> None:
-        self.slopes = Slopes()
+        self.world = SkiWorld()
         self.waiting: list[tuple[bytes, list[Known]]] = []
         self.delivered: list[tuple[bytes, list[Known]]] = []
         self.settled: dict[Known, int] = {}
@@ -80,9 +80,9 @@ class Story:
         for sender in ("gate", "other"):
             sent = [each for each in rides if each.sender == sender]
             if sent:
-                status, _ = self.slopes.post(*map(body, sent), subject=sender)
+                status, _ = self.world.post(*map(body, sent), subject=sender)
                 assert status == (202 if len(sent) > 1 else 201)
-                (packed,) = self.slopes.accepted()
+                (packed,) = self.world.accepted()
                 assert len(decode(packed).events) == len(set(sent))
                 self.waiting.append((packed, sent))
 
@@ -96,22 +96,22 @@ class Story:
             self._give(*self.delivered[at % len(self.delivered)])
 
     def _give(self, packed: bytes, rides: list[Known]) -> None:
-        before = len(self.slopes.retry.records)
-        self.slopes.resorts.failure = None if self.has_resorts else StoreUnavailable("the table of resorts is away")
-        self.slopes.deliver(packed)
-        self.slopes.resorts.failure = None
+        before = len(self.world.retry.records)
+        self.world.resorts.failure = None if self.has_resorts else StoreUnavailable("the table of resorts is away")
+        self.world.deliver(packed)
+        self.world.resorts.failure = None
         self.started.update(rides)
         self.delivered.append((packed, rides))
-        if len(self.slopes.retry.records) == before:
+        if len(self.world.retry.records) == before:
             self._settle(rides)
 
     def retry(self) -> None:
-        if self.slopes.retry_all():
+        if self.world.retry_all():
             self._settle(self.started)
 
     def _settle(self, rides: Iterable[Known]) -> None:
         for each in rides:
-            self.settled.setdefault(each, self.slopes.clock.now())
+            self.settled.setdefault(each, self.world.clock.now())
 
     def ask(self) -> None:
         """An answer misses at most what was stored in the last while, and never tells what was not sent."""
@@ -119,7 +119,7 @@ class Story:
             self._ask(day)
 
     def _ask(self, day: tuple[int, int, int]) -> None:
-        oldest = self.slopes.clock.now() - STALENESS * 1000
+        oldest = self.world.clock.now() - STALENESS * 1000
         sure = [each for each, at in self.settled.items() if at < oldest]
         low, high = self._counts(sure, day), self._counts(self.started, day)
         found = self.asked(day)
@@ -129,7 +129,7 @@ class Story:
     def asked(self, day: tuple[int, int, int]) -> dict[str, int]:
         resort, season, number = day
         place = {"resortID": resort, "seasonID": season, "dayID": number}
-        ask = self.slopes.ask
+        ask = self.world.ask
         hours = good(ask(routes.hours, **place))["hours"]
         assert [each["hour"] for each in hours] == list(range(24))
         return {
@@ -151,12 +151,12 @@ class Story:
 
     def finish(self) -> None:
         """Bring everything to the table; the cache answers again."""
-        self.slopes.counts.down = False
+        self.world.counts.down = False
         self.has_resorts = True
         while self.waiting:
             self.deliver(0)
         self.retry()
-        self.slopes.clock.advance(STALENESS / 1000)
+        self.world.clock.advance(STALENESS / 1000)
 
     def check_days(self) -> None:
         for day in [(resort, season, number) for resort in RESORTS for season in SEASONS for number in DAYS]:
@@ -167,11 +167,11 @@ class Story:
             mine = sorted((each for each in self.started if each.skierID == skier), key=lambda each: each.time)
             for season in SEASONS:
                 self._check_season(skier, season, [each for each in mine if each.seasonID == season])
-            found = good(self.slopes.ask(routes.totals, {"resort": "7,8"}, skierID=skier))["resorts"]
+            found = good(self.world.ask(routes.totals, {"resort": "7,8"}, skierID=skier))["resorts"]
             assert {(each["resortID"], each["seasonID"]): each["totalVert"] for each in found} == totals(mine)
 
     def _check_season(self, skier: int, season: int, mine: list[Known]) -> None:
-        ask = self.slopes.ask
+        ask = self.world.ask
         found = good(ask(routes.totals, {"resort": "8", "season": str(season)}, skierID=skier))["resorts"]
         assert {(each["resortID"], each["seasonID"]): each["totalVert"] for each in found} == totals(
             each for each in mine if each.resortID == 8
@@ -216,7 +216,7 @@ def good(answer: tuple[int, Any]) -> Any:
 def test_p9_every_answer_is_that_of_a_list_whatever_happened(steps: list[tuple[str, Any]]) -> None:
     """P9, P10: under duplicates, reorderings, redrives, an index that lags and a cache that is lost or away."""
     story = Story()
-    story.slopes.reader.lag = 1.0
+    story.world.reader.lag = 1.0
     for name, what in steps:
         match name:
             case "send":
@@ -226,40 +226,40 @@ def test_p9_every_answer_is_that_of_a_list_whatever_happened(steps: list[tuple[s
                 story.deliver(-1)
             case "outage" | "blackout":
                 # The cache is away just while they are stored, and keeps what it had.
-                was, story.slopes.counts.down = story.slopes.counts.down, True
+                was, story.world.counts.down = story.world.counts.down, True
                 had, story.has_resorts = story.has_resorts, name == "outage"
                 story.send(what)
                 story.deliver(-1)
-                story.slopes.counts.down, story.has_resorts = was, had
+                story.world.counts.down, story.has_resorts = was, had
             case "deliver":
                 story.deliver(what)
             case "again":
                 story.again(what)
             case "lose":
-                story.slopes.counts.clear()
+                story.world.counts.clear()
             case "cache":
-                story.slopes.counts.down = not what
+                story.world.counts.down = not what
             case "resorts":
                 story.has_resorts = what
             case "retry":
                 story.retry()
             case "lag":
-                story.slopes.reader.lag = what
+                story.world.reader.lag = what
             case "wait":
-                story.slopes.clock.advance(what)
+                story.world.clock.advance(what)
             case "ask":
                 story.ask()
             case "watch":
                 story.ask()
-                story.slopes.clock.advance(LAG / 1000)
+                story.world.clock.advance(LAG / 1000)
                 story.ask()
 
     story.finish()
     story.check_days()
     story.check_skiers()
-    story.slopes.clock.advance(LAG / 1000)
+    story.world.clock.advance(LAG / 1000)
     story.check_days()
-    reads = story.slopes.reader.index_reads
+    reads = story.world.reader.index_reads
     story.check_days()
 
-    assert story.slopes.reader.index_reads == reads, "confirmed counts are not read from the table again"
+    assert story.world.reader.index_reads == reads, "confirmed counts are not read from the table again"
