@@ -134,7 +134,7 @@ class Pages:
                     yield Case(kind, page, size, self.bare(size, last), ours, "–" if "gap" in page else aim)
             for size in SIZES:
                 newest, bare = self.ours(kind, size, {}), self.bare(size, None)
-                # A member's stay is read every time, whatever the cache holds.
+                # A member's interval is read every time, whatever the cache has.
                 yield Case(kind, "newest, cached", size, bare, newest, "≤ 0.25×" if kind == "open" else aim)
                 yield Case(kind, "newest, just written to", size, bare, newest, "–", self.written_to(size))
 

@@ -42,7 +42,7 @@ def message(room: str, number: int) -> dict[str, Any]:
 
 
 def fill(port: int, sizes: list[int]) -> None:
-    """Make the tables, the rooms and the caller's stays; write the messages."""
+    """Make the tables, the rooms and the caller's membership intervals; write the messages."""
     from headrace.storage.dynamodb.batch_writer import DynamoStore
     from headrace.storage.ports import Table
 

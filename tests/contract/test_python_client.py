@@ -148,7 +148,7 @@ async def test_what_is_said_after_following_comes_once_and_nothing_from_before(s
         assert await take(rooms, 2) == ["n2", "n3"]
 
 
-async def test_a_cut_connection_is_opened_again_with_a_new_token_and_the_gap_is_closed_in_order(stage: Stage) -> None:
+async def test_a_cut_connection_reopens_with_a_new_token_and_fills_the_gap_in_order(stage: Stage) -> None:
     tokens = iter(f"t{number}" for number in range(1000))
     room = stage.rooms["kitchen"]
     async with Rooms(stage.url, lambda: next(tokens), patience=HASTE) as rooms:

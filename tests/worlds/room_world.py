@@ -54,9 +54,9 @@ class RoomWorld:
     def environment(self, clock: FixedClock) -> HttpRouter:
         """manage_rooms in an environment with a clock of its own."""
         rooms = RememberedRooms(self.rooms)
-        stories = JoinMessages(self.acceptor, clock)
+        join_messages = JoinMessages(self.acceptor, clock)
         members = RoomMembers(self.access, rooms, self.memberships, CursorSigner(b"k" * 32))
-        services = RoomServices(RoomService(rooms, self.memberships, self.connections, stories, clock), members)
+        services = RoomServices(RoomService(rooms, self.memberships, self.connections, join_messages, clock), members)
         return HttpRouter(routes_of("manage_rooms"), lambda: services, clock)
 
     def ask(
@@ -98,12 +98,12 @@ class RoomWorld:
     def row(self, user: str, room: str = "kitchen") -> Membership:
         return self.memberships.get(user, room)
 
-    def stories(self) -> list[tuple[str, str, str]]:
+    def join_messages(self) -> list[tuple[str, str, str]]:
         """What was published: type, user and time, each message once, in order."""
         unique = {
             (each["messageType"], each["userId"], each["timestamp"]): None for each in self.write_path.published()
         }
-        return sorted(unique, key=lambda story: story[2])
+        return sorted(unique, key=lambda message: message[2])
 
 
 def caller(user: str, *scopes: str) -> Caller:

@@ -141,9 +141,7 @@ def frames_by_connection(gateway: Gateway) -> dict[str, list[bytes]]:
     return found
 
 
-def test_everybody_gets_their_frames_in_order_over_few_connections_that_are_kept(
-    gateway: Gateway, courier: Couriers
-) -> None:
+def test_each_connection_gets_its_frames_in_order_over_a_small_pool(gateway: Gateway, courier: Couriers) -> None:
     made = courier(most=8)
 
     for batch in range(3):

@@ -129,7 +129,7 @@ def test_what_was_received_too_often_is_dead_with_its_bytes_attributes_and_time(
     assert letter.reason == "not_text"
 
 
-def test_a_received_record_is_hidden_for_as_long_as_asked_and_a_released_one_is_not(world: DeadLaneWorld) -> None:
+def test_a_received_record_is_hidden_until_its_timeout_or_release(world: DeadLaneWorld) -> None:
     world.die(*(RetryRecord(str(number).encode()) for number in range(3)))
 
     held = world.dead.receive(60)

@@ -30,7 +30,7 @@ def looks(call: dict[str, Any]) -> bool:
     return isinstance(call["RequestItems"][TABLE.name], dict)
 
 
-def test_keys_are_looked_up_consistently_a_hundred_at_once_and_without_their_rows(
+def test_keys_are_read_consistently_a_hundred_at_once_without_their_rows(
     played: Callable[..., Played], table: Any
 ) -> None:
     parts = played(lambda _: None)

@@ -109,7 +109,7 @@ def test_nothing_to_put_is_no_trouble(parts: tuple[Store, Rows]) -> None:
     assert parts[0].put_many(TABLE, []) == []
 
 
-def test_one_item_that_the_table_refuses_is_poison_and_its_neighbours_are_stored(parts: tuple[Store, Rows]) -> None:
+def test_an_item_that_the_table_refuses_is_poison_and_others_are_stored(parts: tuple[Store, Rows]) -> None:
     store, rows = parts
 
     outcomes = store.put_many(TABLE, [item(1), item(2, timestampSk=""), item(3)])

@@ -90,7 +90,7 @@ def test_a_mark_outlasts_the_settling_time_and_then_goes() -> None:
     assert world.changed(slots(EARLY)[0]) == [False]
 
 
-def test_an_event_that_is_stored_just_after_its_minute_is_late_also_by_a_clock_that_is_a_little_slow() -> None:
+def test_an_event_stored_just_after_its_minute_is_late_by_a_slow_clock_too() -> None:
     world = HookWorld()
     world.clock.advance(61.2)  # 10:01:59.2
 
@@ -117,7 +117,7 @@ def test_streams_without_slots_are_left_alone() -> None:
 
 
 class LateWritePath(WritePath):
-    """Lanes whose persister marks late events, an hour after they were accepted."""
+    """A write path whose persister marks late events, an hour after they were accepted."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -130,7 +130,8 @@ class LateWritePath(WritePath):
         self.acceptor.accept(CHAT, caller(), list(messages), "c", Meter())
 
 
-def test_a_late_event_that_could_not_be_marked_is_stored_and_marked_when_it_comes_again() -> None:
+def test_a_late_event_is_stored_and_marked_at_its_redelivery() -> None:
+    """The first time, the cache is down."""
     write_path = LateWritePath()
     write_path.world.cache.down = True
     write_path.accept(message(messageId="m-1"), message(messageId="m-2"))

@@ -38,7 +38,7 @@ def test_an_accepted_event_is_on_the_broker() -> None:
 @pytest.mark.parametrize(
     "failure", [PublishReturned, PublishNacked, PublishUnconfirmed, ConnectionLost, PublisherBlocked]
 )
-def test_whatever_way_a_publish_fails_the_event_goes_to_the_retry_lane_under_its_id(
+def test_an_event_whose_publish_fails_in_any_way_takes_the_retry_lane(
     failure: type[BrokerUnavailable],
 ) -> None:
     """P2, fault 7 of the design: answering OK without a confirm, or swallowing the error."""
@@ -72,7 +72,8 @@ def test_events_are_accepted_with_the_broker_entirely_down() -> None:
     assert len(write_path.retried()) == 250
 
 
-def test_only_when_the_retry_lane_refuses_too_is_an_event_refused_with_what_a_retry_needs() -> None:
+def test_an_event_is_refused_only_when_the_retry_lane_refuses_it_too() -> None:
+    """The result has what a retry needs."""
     write_path = WritePath()
     write_path.broker.down = write_path.retry.down = True
 
@@ -118,7 +119,7 @@ def test_nothing_is_published_when_nothing_is_valid() -> None:
     assert write_path.retry.records == []
 
 
-def test_an_event_that_comes_twice_in_a_request_is_published_once_and_answered_twice() -> None:
+def test_an_event_twice_in_a_request_is_published_once_and_answered_twice() -> None:
     write_path = WritePath()
 
     results = accept(write_path, message(), message(messageId="other"), message())

@@ -83,7 +83,7 @@ def test_a_window_that_closed_in_one_environment_is_closed_in_all() -> None:
     assert [environments.send(1, each) for each in (0, 1, 2)] == [1, 1, 1]
 
 
-def test_a_window_that_closed_elsewhere_stays_closed_while_more_than_half_is_left() -> None:
+def test_a_window_closed_elsewhere_stays_closed_above_half_of_the_limit() -> None:
     environments = Environments(2)
     environments.send(20, 0)
     environments.now += 3
@@ -136,7 +136,7 @@ def test_all_environments_exceed_the_limit_by_no_more_than_two_seconds(
         assert environments.lately() <= MOST + recent
 
 
-def test_without_the_cache_each_environment_enforces_the_limit_alone_and_recovers() -> None:
+def test_without_the_cache_each_environment_limits_alone_and_recovers() -> None:
     environments = Environments(2)
     environments.cache.down = True
 

@@ -57,7 +57,8 @@ class PushWorld:
         ]
 
 
-def test_everybody_in_the_room_gets_one_frame_with_the_whole_batch_and_nobody_else_any() -> None:
+def test_each_subscriber_of_the_room_gets_one_frame_with_the_whole_batch() -> None:
+    """Nobody else gets a frame."""
     push = PushWorld()
     push.listen("c-1", "c-2")
     push.listen("c-3", room="hall")
@@ -119,7 +120,7 @@ def test_a_connection_that_is_gone_is_forgotten_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("verdict", ["late", "refused"])
-def test_who_was_not_reached_is_told_with_the_next_frame_that_something_was_missed(verdict: PushResult) -> None:
+def test_a_failed_push_is_reported_as_a_gap_in_the_next_frame(verdict: PushResult) -> None:
     push = PushWorld()
     push.listen("slow", "quick")
     push.courier.verdicts = {"slow": verdict}

@@ -67,7 +67,8 @@ def test_the_retry_lane_adds_to_both_sides_alike(metrics: MetricSums) -> None:
     assert (metrics.of("Accepted"), metrics.of("Stored")) == (7, 7)
 
 
-def test_a_redelivery_is_stored_twice_in_the_books_so_only_a_deficit_tells_of_a_loss(metrics: MetricSums) -> None:
+def test_a_redelivery_counts_as_stored_again(metrics: MetricSums) -> None:
+    """So only a sum of Stored below Accepted shows a loss."""
     write_path = WritePath()
     accept(write_path, 3)
 

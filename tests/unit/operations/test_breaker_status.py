@@ -1,4 +1,4 @@
-"""The board in the cache that says where breakers stand."""
+"""The record in the cache of the breakers of every environment."""
 
 from __future__ import annotations
 

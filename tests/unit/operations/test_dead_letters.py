@@ -175,7 +175,8 @@ def test_only_operators_may_look_redrive_and_discard(dead: Dead) -> None:
         assert dead.call(route, {}, scope="chat:read events:write")[0] == 403
 
 
-def test_what_was_mended_is_stored_after_a_redrive_and_the_rest_dies_again_with_its_first_time(dead: Dead) -> None:
+def test_a_redrive_stores_what_was_mended_and_the_rest_dies_again(dead: Dead) -> None:
+    """The rest keeps the time of its first death."""
     dead.bury(RetryRecord(envelope(event("1")), {"firstFailedAt": "2025-01-01T00:00:00.000000Z"}))
     dead.die(POISON["not_json"], POISON["not_base64"])
     CLOCK.advance(60)

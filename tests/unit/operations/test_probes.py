@@ -101,7 +101,7 @@ def test_an_environment_that_takes_over_finds_what_is_missing() -> None:
     assert [probing.run(3).missing, probing.run(4).missing] == [[], QUEUES]
 
 
-def test_a_probe_that_the_broker_did_not_take_is_missing_and_takes_no_other_lane() -> None:
+def test_a_probe_that_the_broker_refused_is_missing_and_not_sent_elsewhere() -> None:
     probing = Probing()
     probing.run()
     probing.write_path.broker.fail_next(ConnectionLost("cut"))
@@ -113,7 +113,7 @@ def test_a_probe_that_the_broker_did_not_take_is_missing_and_takes_no_other_lane
     assert probing.run(2).missing == ["persist.0"]
 
 
-def test_probes_are_missing_while_the_table_cannot_be_read_and_the_run_ends_in_time() -> None:
+def test_probes_are_missing_while_the_table_is_down_and_the_run_ends_in_time() -> None:
     probing = Probing()
     probing.run()
     probing.away = True

@@ -215,7 +215,7 @@ def test_what_its_hook_could_not_take_comes_again_through_the_retry_lane() -> No
     assert not world.retry.records
 
 
-def test_a_record_of_it_that_no_table_takes_is_dead_for_a_reason_and_named_by_stream() -> None:
+def test_a_record_that_cannot_be_stored_is_dead_with_stream_and_reason() -> None:
     world = DoorsWorld()
     world.post("POST /doors/{doorId}/openings", {"openingId": "o-1"}, doorId="front")
     (body,) = world.broker.bodies()
@@ -254,7 +254,8 @@ def test_the_page_states_how_many_lines_a_stream_takes() -> None:
 
 
 @pytest.mark.parametrize("place", UNTOUCHED, ids=lambda place: place.name)
-def test_nothing_that_publishes_persists_retries_or_plays_the_stage_knows_a_stream_by_name(place: Any) -> None:
+def test_the_shared_packages_name_no_stream(place: Any) -> None:
+    """The registry is the only place that lists the streams."""
     for path in [place] if place.is_file() else place.rglob("*.py"):
         named = set(STREAMS) - {DOORS.name}
         for node in ast.walk(ast.parse(path.read_text())):

@@ -56,8 +56,8 @@ STEPS = st.lists(
 )
 
 
-class Story:
-    """Billboards, what was sent, and what was ever stored."""
+class AdsModel:
+    """The clicks that were sent and stored, as the expected answers are computed from them."""
 
     def __init__(self) -> None:
         self.world = AdsWorld()
@@ -226,13 +226,14 @@ def listed(rows: list[Item], name: str, value: str) -> list[str]:
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(STEPS)
 def test_p3_p9_every_answer_is_that_of_a_list_of_all_stored_clicks(steps: list[Any]) -> None:
-    story = Story()
+    model = AdsModel()
     for name, value in steps:
-        getattr(story, name)(value)
-    story.settle()
+        getattr(model, name)(value)
+    model.settle()
 
 
-def test_an_answer_has_at_most_1500_steps_those_that_a_window_only_touches_among_them() -> None:
+def test_an_answer_has_at_most_1500_steps() -> None:
+    """Steps that the window only touches count too."""
     world = AdsWorld()
     start = times.micros_of(START)
 

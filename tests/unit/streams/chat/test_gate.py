@@ -55,7 +55,7 @@ def persisted(world: RoomWorld, *message_ids: str) -> list[object]:
     return [each.reason if isinstance(each, PoisonRecord) else each and type(each) for each in outcomes]
 
 
-def test_who_is_in_a_members_room_writes_and_who_is_not_is_refused_event_by_event(world: RoomWorld) -> None:
+def test_members_write_to_a_members_room_and_others_are_refused_per_event(world: RoomWorld) -> None:
     """P12."""
     batch = [message(roomId=room, messageId=f"m-{number}") for number, room in enumerate(("kitchen", "hall", "new"))]
 
@@ -89,7 +89,7 @@ def test_the_first_message_creates_an_open_room_that_nobody_can_close_any_more(w
     assert world.ok("carol", "PUT", "new", OPEN)["createdBy"] == "bob"
 
 
-def test_an_open_room_costs_one_read_per_environment_and_a_members_room_one_per_request(world: RoomWorld) -> None:
+def test_an_open_room_costs_one_read_and_a_members_room_one_per_request(world: RoomWorld) -> None:
     world.rooms.reads = world.memberships.reads = 0
     for number in range(50):
         send(world, "bob", *[message(roomId="hall", messageId=f"{number}-{each}") for each in range(10)])
@@ -100,7 +100,7 @@ def test_an_open_room_costs_one_read_per_environment_and_a_members_room_one_per_
     assert (world.rooms.reads, world.memberships.reads) == (2, 5)
 
 
-def test_while_the_tables_are_away_every_message_is_accepted_and_checked_before_it_is_stored(world: RoomWorld) -> None:
+def test_without_tables_messages_are_accepted_and_checked_before_storage(world: RoomWorld) -> None:
     """P1, P12."""
     away(world)
     sent = [send(world, user, message(messageId=user, roomId=room)) for user, room in WHO]

@@ -94,7 +94,7 @@ def row(room: str = "kitchen", text: str = "hello", id: str = "m-1") -> Item:
     return CHAT.item(event, CLOCK.now(), TABLE)
 
 
-def test_messages_of_a_room_that_somebody_listens_to_go_out_together_as_history_shows_them() -> None:
+def test_messages_of_a_subscribed_room_are_sent_together_as_in_history() -> None:
     live = Live()
     live.subscribe("kitchen")
 
@@ -115,7 +115,7 @@ def test_messages_of_a_room_that_somebody_listens_to_go_out_together_as_history_
     }
 
 
-def test_a_room_without_listeners_costs_one_read_of_the_cache_and_a_look_now_and_then() -> None:
+def test_a_room_without_subscribers_costs_one_cache_read_and_few_queries() -> None:
     live = Live()
     live.store(row())
     looks, calls = live.connections.looks, live.cache.calls
@@ -138,7 +138,7 @@ def test_what_is_not_chat_is_not_pushed() -> None:
     assert live.cache.calls == 0
 
 
-def test_whoever_subscribes_is_heard_of_at_once_though_the_room_was_silent_a_moment_ago() -> None:
+def test_a_new_subscriber_of_a_silent_room_gets_messages_at_once() -> None:
     live = Live()
     live.store(row(text="before"))
     assert live.mark("kitchen") == NONE

@@ -156,7 +156,8 @@ def test_p12_who_was_never_in_a_members_room_hears_and_reads_nothing(stage: Stag
     assert stage.listening("den") == []
 
 
-def test_p12_who_was_removed_hears_nothing_from_that_answer_on_and_may_not_subscribe_again(stage: Stage) -> None:
+def test_p12_a_removed_member_gets_no_more_messages(stage: Stage) -> None:
+    """They cannot subscribe again."""
     stage.world.ok("alice", "PUT", "den", GROUP)
     stage.world.ok("alice", "PUT", "den/members/bob")
     for name, connection in (("alice", "c-a"), ("bob", "c-b1"), ("bob", "c-b2")):

@@ -18,16 +18,16 @@ def world() -> RoomWorld:
     return RoomWorld()
 
 
-def test_the_creator_of_a_members_room_owns_it_and_is_in_it_with_the_same_request(world: RoomWorld) -> None:
+def test_the_request_that_creates_a_members_room_makes_its_sender_the_owner(world: RoomWorld) -> None:
     body = world.ok("alice", "PUT", "kitchen", GROUP)
 
     assert body == {"roomId": "kitchen", "kind": "members", "form": "group", "createdAt": NOW, "createdBy": "alice"}
     (member,) = world.ok("alice", "GET", "kitchen/members")["items"]
     assert member == {"userId": "alice", "username": "Alice", "role": "owner", "joinedAt": NOW}
-    assert world.stories() == [("JOIN", "alice", NOW)]
+    assert world.join_messages() == [("JOIN", "alice", NOW)]
 
 
-def test_creating_a_room_again_as_it_is_changes_nothing_and_as_another_is_refused(world: RoomWorld) -> None:
+def test_creating_a_room_again_is_idempotent_and_refused_if_it_differs(world: RoomWorld) -> None:
     """P3."""
     first = world.ok("alice", "PUT", "kitchen", GROUP)
     world.clock.advance(60)
@@ -38,14 +38,14 @@ def test_creating_a_room_again_as_it_is_changes_nothing_and_as_another_is_refuse
         assert (status, answer["error"]["code"]) == (409, "conflict")
     assert world.row("alice").intervals == (Interval(NOW, None),)
     assert not world.row("bob").joins
-    assert world.stories() == [("JOIN", "alice", NOW)]
+    assert world.join_messages() == [("JOIN", "alice", NOW)]
 
 
 def test_an_open_room_is_everybodys_to_name(world: RoomWorld) -> None:
     first = world.ok("alice", "PUT", "kitchen", OPEN)
 
     assert world.ok("bob", "PUT", "kitchen", OPEN) == first
-    assert world.stories() == []
+    assert world.join_messages() == []
 
 
 def test_a_creation_that_was_cut_in_the_middle_is_healed_by_repeating_it(world: RoomWorld) -> None:
@@ -86,10 +86,10 @@ def test_people_join_leave_and_join_again_and_the_history_tells_of_it(world: Roo
         "leftAt": None,
     }
     assert world.row("bob").intervals == (Interval(times[0], times[1]), Interval(times[2], None))
-    assert world.stories() == [("JOIN", "bob", times[0]), ("LEAVE", "bob", times[1]), ("JOIN", "bob", times[2])]
+    assert world.join_messages() == [("JOIN", "bob", times[0]), ("LEAVE", "bob", times[1]), ("JOIN", "bob", times[2])]
 
 
-def test_joining_or_leaving_twice_changes_nothing_and_its_message_is_the_same_one(world: RoomWorld) -> None:
+def test_joining_or_leaving_twice_changes_nothing_and_repeats_its_message(world: RoomWorld) -> None:
     """P3."""
     world.ok("alice", "PUT", "kitchen", OPEN)
     for method in ("PUT", "DELETE"):
@@ -118,13 +118,11 @@ def test_a_message_that_neither_lane_took_is_told_by_the_same_request_again(worl
     assert world.row("bob").is_open
     world.clock.advance(20)
     world.ok("bob", "PUT", "kitchen/members/bob")
-    assert world.stories() == [("JOIN", "bob", NOW)]
+    assert world.join_messages() == [("JOIN", "bob", NOW)]
 
 
 @pytest.mark.parametrize("behind", [0, 0.25, 3600])
-def test_a_leave_is_in_force_when_it_is_answered_whatever_clock_its_environment_has(
-    world: RoomWorld, behind: float
-) -> None:
+def test_a_leave_applies_as_soon_as_it_is_answered_whatever_the_clock(world: RoomWorld, behind: float) -> None:
     """P12: a join by a clock ahead must not outlive the leave that came after it."""
     slow = FixedClock(world.clock.now())
     slow.advance(-behind)
@@ -155,7 +153,7 @@ def test_a_trusted_producer_imports_rooms_and_intervals_of_any_age_in_any_order(
     assert world.row("bob", "channel").intervals == (Interval(OLD, LATER),)
     assert world.row("zoe", "channel").intervals == (Interval(OLD, None),)
     assert not world.row("importer", "channel").joins
-    assert ("JOIN", "bob", OLD) in world.stories()
+    assert ("JOIN", "bob", OLD) in world.join_messages()
     assert {each["messageId"] for each in world.write_path.published() if each["userId"] == "bob"} >= {"j-1"}
 
 
@@ -165,7 +163,7 @@ def test_nothing_is_told_of_a_join_or_leave_that_adds_nothing(world: RoomWorld) 
     world.ok("importer", "PUT", "channel/members/bob", {"joinedAt": LATER}, scopes=TRUSTED)
     world.ok("importer", "DELETE", "channel/members/carol", {"leftAt": LATER}, scopes=TRUSTED)
 
-    assert sorted(story[:2] for story in world.stories()) == [("JOIN", "bob"), ("JOIN", "importer")]
+    assert sorted(message[:2] for message in world.join_messages()) == [("JOIN", "bob"), ("JOIN", "importer")]
 
 
 @pytest.mark.parametrize(

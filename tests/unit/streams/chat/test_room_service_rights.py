@@ -84,7 +84,7 @@ def test_a_direct_room_is_of_two_people_for_ever(world: RoomWorld) -> None:
         ("PUT", "cellar", {"kind": "open", "createdBy": "bob"}, "createdBy"),
     ],
 )
-def test_backdating_or_speaking_for_others_needs_a_trusted_token_and_the_refusal_names_the_field(
+def test_backdating_and_other_user_ids_need_a_trusted_token(
     world: RoomWorld, method: str, path: str, body: dict[str, Any], field: str
 ) -> None:
     """P12."""

@@ -65,8 +65,8 @@ STEPS = st.lists(
 )
 
 
-class Story:
-    """Slopes, and what a list says about them: which rides were sent, and since when each is stored and told."""
+class SkiModel:
+    """The rides that were sent, and since when each is stored and counted; the expected answers come from them."""
 
     def __init__(self) -> None:
         self.world = SkiWorld()
@@ -215,51 +215,51 @@ def good(answer: tuple[int, Any]) -> Any:
 @given(STEPS)
 def test_p9_every_answer_is_that_of_a_list_whatever_happened(steps: list[tuple[str, Any]]) -> None:
     """P9, P10: under duplicates, reorderings, redrives, an index that lags and a cache that is lost or away."""
-    story = Story()
-    story.world.reader.lag = 1.0
+    model = SkiModel()
+    model.world.reader.lag = 1.0
     for name, what in steps:
         match name:
             case "send":
-                story.send(what)
+                model.send(what)
             case "store":
-                story.send(what)
-                story.deliver(-1)
+                model.send(what)
+                model.deliver(-1)
             case "outage" | "blackout":
                 # The cache is away just while they are stored, and keeps what it had.
-                was, story.world.counts.down = story.world.counts.down, True
-                had, story.has_resorts = story.has_resorts, name == "outage"
-                story.send(what)
-                story.deliver(-1)
-                story.world.counts.down, story.has_resorts = was, had
+                was, model.world.counts.down = model.world.counts.down, True
+                had, model.has_resorts = model.has_resorts, name == "outage"
+                model.send(what)
+                model.deliver(-1)
+                model.world.counts.down, model.has_resorts = was, had
             case "deliver":
-                story.deliver(what)
+                model.deliver(what)
             case "again":
-                story.again(what)
+                model.again(what)
             case "lose":
-                story.world.counts.clear()
+                model.world.counts.clear()
             case "cache":
-                story.world.counts.down = not what
+                model.world.counts.down = not what
             case "resorts":
-                story.has_resorts = what
+                model.has_resorts = what
             case "retry":
-                story.retry()
+                model.retry()
             case "lag":
-                story.world.reader.lag = what
+                model.world.reader.lag = what
             case "wait":
-                story.world.clock.advance(what)
+                model.world.clock.advance(what)
             case "ask":
-                story.ask()
+                model.ask()
             case "watch":
-                story.ask()
-                story.world.clock.advance(LAG / 1000)
-                story.ask()
+                model.ask()
+                model.world.clock.advance(LAG / 1000)
+                model.ask()
 
-    story.finish()
-    story.check_days()
-    story.check_skiers()
-    story.world.clock.advance(LAG / 1000)
-    story.check_days()
-    reads = story.world.reader.index_reads
-    story.check_days()
+    model.finish()
+    model.check_days()
+    model.check_skiers()
+    model.world.clock.advance(LAG / 1000)
+    model.check_days()
+    reads = model.world.reader.index_reads
+    model.check_days()
 
-    assert story.world.reader.index_reads == reads, "confirmed counts are not read from the table again"
+    assert model.world.reader.index_reads == reads, "confirmed counts are not read from the table again"
