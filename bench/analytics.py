@@ -31,8 +31,6 @@ from bench.emulators import running as started
 from bench.history import redis
 from bench.slots import slot_costs
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "layers" / "headrace"))
-
 DAY_START = HOUR_START - 30 * 1440 * MINUTE
 SETTLE = 10
 MOVES = 10
@@ -131,7 +129,9 @@ class Stand:
         rooms: Counter[str] = Counter()
 
         def read(shard: str) -> tuple[list[dict[str, Any]], float]:
-            found, units, more = [], 0.0, {}
+            found: list[dict[str, Any]] = []
+            more: dict[str, Any] = {}
+            units = 0.0
             while True:
                 page = database.query(
                     TableName=TABLE,

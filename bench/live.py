@@ -20,25 +20,26 @@ import urllib.request
 import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import boto3
 import psutil
 from boto3.dynamodb.conditions import Key
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "layers" / "headrace"), str(ROOT / "clients" / "python")]
-
-from headrace_client import Lost, Rooms  # noqa: E402 - the path to it is set just above
-from loadtest.client.stage_process import StageProcess, interruptible, localstage  # noqa: E402
-from loadtest.client.target import Target  # noqa: E402
-from localstage.template.attributes import ACCOUNT  # noqa: E402
+from bench import ROOT
+from headrace_client import Lost, Rooms
+from loadtest.client.stage_process import StageProcess, interruptible, localstage
+from loadtest.client.target import Target
+from localstage.template.attributes import ACCOUNT
 
 STATE = ROOT / ".local" / "bench-live"
 SENDERS = 5
 POSTS = 2000
-CREDENTIALS = {"aws_access_key_id": ACCOUNT, "aws_secret_access_key": "local", "region_name": "us-east-1"}
+CREDENTIALS: dict[str, Any] = {
+    "aws_access_key_id": ACCOUNT,
+    "aws_secret_access_key": "local",
+    "region_name": "us-east-1",
+}
 
 
 @dataclass
@@ -138,7 +139,7 @@ def workers(stage: int, function: str) -> list[psutil.Process]:
 
 
 def cpu_of(processes: list[psutil.Process]) -> float:
-    return sum(times.user + times.system for times in (each.cpu_times() for each in processes))
+    return sum(float(times.user + times.system) for times in (each.cpu_times() for each in processes))
 
 
 def posts(websocket_url: str, connections: list[str], frame: bytes) -> tuple[float, float]:
@@ -178,7 +179,7 @@ def listening(stage: dict[str, Any], room: str) -> list[str]:
         services = {row["name"].split()[0]: row["url"] for row in json.load(answer)["services"]}
     dynamodb = boto3.resource("dynamodb", endpoint_url=services["DynamoDB"], **CREDENTIALS)
     table = next(each for each in dynamodb.tables.all() if each.name.endswith("ConnectionsTable"))
-    return [row["connectionId"] for row in table.query(KeyConditionExpression=Key("roomId").eq(room))["Items"]]
+    return [str(row["connectionId"]) for row in table.query(KeyConditionExpression=Key("roomId").eq(room))["Items"]]
 
 
 async def measure(target: Target, stage: dict[str, Any], options: argparse.Namespace) -> bool:
