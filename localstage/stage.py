@@ -43,7 +43,7 @@ _NOWHERE = Live("amqp://127.0.0.1:1", "127.0.0.1", 1, "http://127.0.0.1:1", "", 
 
 @dataclass(frozen=True)
 class Options:
-    """Options of ``up``; a port of ``None`` means the usual one, or a free one when that is taken."""
+    """Options of ``up``; a port of ``None`` means the usual one, or a free one if it is taken."""
 
     template: Path
     config_env: str
@@ -60,7 +60,7 @@ class _Addresses:
 
 
 class Stage:
-    """One running copy of a template. ``start`` leaves nothing behind when it fails; ``stop`` may be called anytime."""
+    """One running template. A failed ``start`` stops what it started; ``stop`` may be called at any time."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -82,7 +82,7 @@ class Stage:
         self._down.append(("state file", self._release))
         issuer = Issuer(self._state_dir)
         await self._begin("issuer", issuer.start, issuer.stop)
-        # The first load needs no running service: it finds mistakes before anything is started.
+        # The first load needs no running service, and finds mistakes before one is started.
         draft = await asyncio.to_thread(self._load, Attributes(_NOWHERE))
         build_task = asyncio.create_task(self._build(draft))
         try:
@@ -171,7 +171,7 @@ class Stage:
             self._state_dir,
             broker_username=broker.username if broker else "headrace",
             broker_password=broker.password if broker else "headrace",
-            environ=dict(os.environ),  # uvloop takes nothing but a dict
+            environ=dict(os.environ),  # uvloop accepts only a dict
         )
         self._down.append(("services", services.stop))
         return await services.start()

@@ -33,7 +33,7 @@ class StatusServer:
 
     @property
     def url(self) -> str:
-        """Where it answers, once it is started."""
+        """The URL, once it is started."""
         return f"http://{self._listener.address}/"
 
     async def start(self) -> None:
@@ -79,7 +79,7 @@ def print_status(running: Running) -> None:
     except (urllib.error.URLError, OSError, ValueError) as error:
         raise NotRunning(f"the stage (pid {running.pid}) does not answer: {error}") from None
     console = Console()
-    console.width = max(console.width, WIDTH)  # a cut name says less than a wrapped line
+    console.width = max(console.width, WIDTH)  # a wrapped line is easier to read than a cut name
     console.print(f"up for {_age(time.time() - running.started_at)}, pid {running.pid}")
     console.print(f"HTTP API       {running.http_url}")
     console.print(f"WebSocket API  {running.websocket_url}")

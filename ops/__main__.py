@@ -33,7 +33,7 @@ def filtered(command: Command) -> Command:
     """The options that say which letters are meant."""
     options = (
         click.option("--reason", help="Why it is dead, such as not_json; storable: it would be stored now."),
-        click.option("--stream", help="Whose event it is, such as chat; unknown: it cannot be told."),
+        click.option("--stream", help="Stream of the event, such as chat; unknown: it cannot be determined."),
         click.option("--from", "from_", help="Failed first at this time or later (ISO-8601 with a zone)."),
         click.option("--to", help="Failed first before this time."),
         click.option("--id", "id_", help="One letter, by its id."),

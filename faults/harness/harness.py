@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 
 from faults.harness.chat_load import Load
 from faults.harness.lanes import Lanes
-from faults.harness.ledger import Row, reconcile
+from faults.harness.ledger import QueueContents, Row, reconcile
 from faults.harness.operator import Operator
 from faults.harness.services import ProxiedServices
 from faults.harness.stage import FaultStage
@@ -182,16 +182,14 @@ class ScenarioRun:
         left = self.harness.lanes.drain(patience)
         self.harness.heal()
         drain_and_read(self.load.checker, self.harness.target.reader(), patience=READ_PATIENCE)
-        dead: Sequence[Any] = self.harness.lanes.take_dead()
+        dead = self.harness.lanes.take_dead()
         return reconcile(
             self.name,
             time.monotonic() - self.began,
             self.load.checker,
             retried=self.harness.services.retried.events - self._retried,
             refused=self.load.refusals["unavailable"],
-            dead=dead,
-            expected_dead=self.expected_dead,
-            left=left,
+            left=QueueContents(dead, self.expected_dead, left),
             note=note if isinstance(note, str) else note(),
             problems=self.problems,
         )

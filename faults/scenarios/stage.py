@@ -6,8 +6,7 @@ import time
 
 from faults.harness.chat_load import Load
 from faults.harness.harness import READ_PATIENCE, Harness
-from faults.harness.lanes import Depths
-from faults.harness.ledger import Row, reconcile
+from faults.harness.ledger import QueueContents, Row, reconcile
 from faults.harness.stage import FaultStage
 from faults.harness.stage_template import write_template
 from loadtest.checker.readback import drain_and_read
@@ -38,9 +37,7 @@ def stage_killed(harness: Harness) -> Row:
             load.checker,
             retried=load.checker.lanes["retry"],
             refused=load.refusals["unavailable"],
-            dead=(),
-            expected_dead={},
-            left=Depths(0, 0, 0, 0),
+            left=QueueContents(),
             note="twice, with its services",
             problems=load.troubles,
         )

@@ -124,7 +124,7 @@ def read_as_nicks(plan: Plan, choice: Choice, stage: Target, console: Console) -
     """Read every room as its nicks; return the line to print, and whether everything was right."""
     rooms = f"{len(plan.channels):,} room{'' if len(plan.channels) == 1 else 's'}"
     if not stage.token_url:
-        return f"memberships: {choice.of:,} nicks in {rooms} imported; nobody read as them: no --token-url", True
+        return f"memberships: {choice.of:,} nicks in {rooms} imported; not read as these nicks: no --token-url", True
     console.print(f"\nreading as {choice.describe()} in {rooms}: {choice.requests:,} pages")
     sent = frozenset(event.message_id for stream in plan.streams for event in stream.events)
     verification = Verification(stage, sent)
@@ -134,7 +134,7 @@ def read_as_nicks(plan: Plan, choice: Choice, stage: Target, console: Console) -
     for trouble in wrong[:EXAMPLES]:
         console.print(trouble, markup=False, style="red", soft_wrap=True)
     who, did = (f"{len(wrong):,} of {choice.describe()}", "did NOT read") if wrong else (choice.describe(), "read")
-    return f"memberships: {who} in {rooms} {did} exactly what was said while they were in", not wrong
+    return f"memberships: {who} in {rooms} {did} exactly the messages of their memberships", not wrong
 
 
 def read_back(checker: Checker, reader: HttpApi, console: Console, plan: Plan) -> None:

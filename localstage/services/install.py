@@ -62,7 +62,7 @@ async def ensure_programs(programs: Sequence[Program], environ: Mapping[str, str
     """Return where the programs are; as root on Debian or Ubuntu missing ones are installed first.
 
     Raises:
-        MissingProgram: one cannot be installed from here; the message ends with the command to run.
+        MissingProgram: one cannot be installed here; the message ends with the command to run.
     """
     missing = [program for program in programs if find_program(program, environ) is None]
     if missing:
@@ -92,7 +92,7 @@ async def _apt_install(missing: Sequence[Program]) -> None:
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
     quiet = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120"]
     with _no_system_services():
-        # An update that fails is no reason to stop: the lists may be good enough.
+        # Continue after a failed update: the lists may be recent enough.
         await _run([*quiet, "update"], environment)
         code, output = await _run([*quiet, "install", "-y", "--no-install-recommends", *packages], environment)
     if code != 0:
@@ -101,9 +101,9 @@ async def _apt_install(missing: Sequence[Program]) -> None:
 
 @contextmanager
 def _no_system_services() -> Iterator[None]:
-    """Keep Debian's maintainer scripts from starting the packages' own services, as policy-rc.d is meant for.
+    """Keep Debian's maintainer scripts from starting the packages' services, by policy-rc.d.
 
-    An existing policy of the machine is left as it is; one that a killed stage left behind is replaced.
+    An existing policy of the machine is left as it is; one left by a killed stage is replaced.
     """
     ours = not _POLICY.exists() or _POLICY.read_text(errors="replace") == _POLICY_TEXT
     if ours:
@@ -143,7 +143,7 @@ async def ensure_node_packages(state_dir: Path) -> Path:
             node = node_program()
             npm = node.parent.parent / "lib/node_modules/npm/bin/npm-cli.js"
             environment = {**os.environ, "PATH": f"{node.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
-            # --ignore-scripts: leveldb comes prebuilt, nothing has to be compiled.
+            # --ignore-scripts: leveldb is prebuilt, so nothing is compiled.
             options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
             code, output = await _run([str(node), str(npm), "ci", *options], environment, folder)
             if code != 0:
@@ -205,4 +205,4 @@ async def _run(command: Sequence[str], environment: Mapping[str, str], folder: P
 
 def _last_line(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "no output"

@@ -1,4 +1,4 @@
-"""All services of a stage: starts those that are not named by URL, watches and stops them."""
+"""All services of a stage: starts those without a URL, watches and stops them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Services:
 
         Raises:
             MissingProgram: a program is missing and cannot be installed from here.
-            ServiceError: one did not start, an external one does not answer, or the disk is full.
+            ServiceError: a service did not start, an external one does not answer, or the disk is full.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         if shutil.disk_usage(self._folder).free < _ROOM_NEEDED:
@@ -149,7 +149,7 @@ class Services:
     async def watch(self) -> None:
         """Wait until a started service ends unexpectedly; returns when the stage stops.
 
-        External services may come and go: the stage did not start them and runs on without them.
+        External services may be unavailable: the stage did not start them and continues without them.
 
         Raises:
             ServiceError: a service ended; names it, how it ended, and its log file.
@@ -168,7 +168,7 @@ class Services:
             gone = waiting[done.pop()]
             code = await gone.wait()
             how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-            raise ServiceError(f"{gone.name} went away ({how}); see {gone.log}.")
+            raise ServiceError(f"{gone.name} ended unexpectedly ({how}); see {gone.log}.")
 
     async def _programs(self) -> Mapping[install.Program, Path]:
         needed = []

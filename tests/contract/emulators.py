@@ -1,4 +1,4 @@
-"""The emulators of the local stage, started as the stage starts them: dynalite plays DynamoDB, MiniStack SQS."""
+"""The emulators of the local stage, started as the stage starts them: dynalite for DynamoDB, MiniStack for SQS."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Emulators:
-    """Both, with data in ``folder``; they run under a guardian, on a thread with an event loop of its own."""
+    """Both, with data in ``folder``; they run under a guardian, on a thread with its own event loop."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""The stage's own emulator of SQS, for suites that talk to it as functions do."""
+"""The stage's emulator of SQS, for suites that use it as functions do."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ACCOUNT = "123456789012"
 
 
 class Ministack:
-    """MiniStack under a guardian of its own, with an empty folder; driven by a loop in a thread."""
+    """MiniStack under its own guardian, with an empty folder; driven by a loop in a thread."""
 
     def __init__(self) -> None:
         self.url = ""

@@ -1,4 +1,4 @@
-"""A RabbitMQ of the tests' own: own node, ports and folders; killed by its process group. And what publishes to it."""
+"""A RabbitMQ node for tests, with separate ports and folders, killed by its process group; and its publishers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from pika import BlockingConnection, URLParameters
 from headrace.queues.names import persist_queue, persist_queues
 from headrace.queues.ports import Outcome, Outgoing
 from headrace.queues.rabbitmq.topology import declare
-from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import TopologySettings
+from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
 SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server"

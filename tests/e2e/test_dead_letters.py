@@ -1,4 +1,4 @@
-"""Poison from the queue to the dead lane, and what operators do about it, on a whole stage."""
+"""Poison from the queue to the dead lane, and operators' redrives and discards, on a whole stage."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_eight_kinds_of_poison_are_dead_in_seconds_with_their_reasons(
 
     bodies = [good(room, neighbours[0])]
     for one, neighbour in zip(poison, neighbours[1:], strict=True):
-        # What claims to be base64 and is not can only come by SQS: RabbitMQ's mapping encodes by itself.
+        # Invalid base64 can only arrive through SQS: RabbitMQ's mapping encodes the bodies itself.
         if one.encoding:
             behind.send(behind.retry, one.body.decode(), encoding=one.encoding)
         else:

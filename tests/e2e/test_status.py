@@ -1,4 +1,4 @@
-"""What operators see of a running stage, whole and without its broker."""
+"""What operators see of a running stage, with and without its broker."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def status(operator: Client) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[tuple[Rabbit, TcpProxy]]:
-    """A broker that the stage did not start, behind a proxy that can take it away."""
+    """A broker that the stage did not start, behind a proxy that can cut it off."""
     rabbit = Rabbit()
     try:
         rabbit.start()
@@ -86,7 +86,7 @@ def test_within_a_minute_a_probe_came_through_every_persist_queue(platform: Runn
 def test_without_a_broker_events_are_accepted_and_stored_and_the_status_says_so(
     stage: RunningStage, broker: tuple[Rabbit, TcpProxy]
 ) -> None:
-    """P1, P6: from the first event on the broker is away; the retry lane takes its place."""
+    """P1, P6: the broker is unavailable from the first event on; events take the retry lane."""
     _, proxy = broker
     proxy.to_server = lambda _: None
     proxy.cut()

@@ -106,7 +106,7 @@ class MemoryDayCounts:
             found.progress_at = 0
 
     def clear(self) -> None:
-        """Lose everything, as a cache may."""
+        """Delete everything, as a cache may."""
         self.days.clear()
 
     def _find(self, day: ResortDay, generation: str | None = None) -> _Day | None:

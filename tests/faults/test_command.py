@@ -76,7 +76,7 @@ def test_a_second_run_in_the_same_folder_touches_nothing_of_the_first(tmp_path: 
 
 
 def test_every_scenario_is_documented() -> None:
-    page = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "fault-scenarios.md").read_text(encoding="utf-8")
 
     assert [name for name in SCENARIOS if f"`{name}`" not in page] == []
 

@@ -1,4 +1,4 @@
-"""What clients do: send, send again, send what is another's, and never hear an answer; and foreign publishers."""
+"""Clients: they send, resend, use others' ids, and miss answers; and foreign publishers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ several = st.lists(st.integers(0, 7), min_size=1, max_size=4)
 
 
 class Clients(Base):
-    """Users, a trusted importer, and whoever else can reach a lane."""
+    """Users, a trusted importer, and other publishers that can reach a lane."""
 
     @initialize(by=callers, client_events=client_events)
     def begin(self, by: Caller, client_events: list[ClientEvent]) -> None:
@@ -53,7 +53,7 @@ class Clients(Base):
     @precondition(lambda self: self.sent)
     @rule(number=st.integers(0, 1000), by=callers, in_their_name=st.booleans())
     def send_what_is_anothers(self, number: int, by: Caller, in_their_name: bool) -> None:
-        """P12: someone else's room, id and time, with and without their name."""
+        """P12: another sender's room, id and time, with and without their user id."""
         victim, event = self.sent[number % len(self.sent)]
         user = victim.subject if in_their_name else None
         self._send(by, [ClientEvent(event.room, f"{by.subject} was here", event.id, event.time, user)])
@@ -87,7 +87,7 @@ class Clients(Base):
 
     @rule(count=st.integers(1, 8), which=several, seconds=st.sampled_from([60, 360]))
     def crash_records_among_others_in_the_retry_lane(self, count: int, which: list[int], seconds: int) -> None:
-        """P5: they die alone."""
+        """P5: only they die."""
         self._crash_records_among_others("", count, which)
         for _ in range(2 * RECEIVES):
             self.poll_all()
@@ -97,7 +97,7 @@ class Clients(Base):
     @precondition(lambda self: not self.world.broker.down)
     @rule(queue=queues, count=st.integers(1, 8), which=several)
     def crash_records_among_others_in_the_main_lane(self, queue: str, count: int, which: list[int]) -> None:
-        """P5: they leave it for the retry lane, and the broker parks nothing that came with them."""
+        """P5: they go to the retry lane, and the broker parks no record of their batch."""
         self.world.lane.recover()
         bodies = self._crash_records_among_others(queue, count, which)
         for _ in range(DELIVERY_LIMIT + 1):
@@ -116,7 +116,7 @@ class Clients(Base):
         return set(bodies)
 
     def _foreign_events(self, count: int) -> list[dict[str, Any]]:
-        """New events as another publisher stamps them; whoever puts them into a lane has them accepted."""
+        """New events as another publisher stamps them; they count as accepted once they are in a lane."""
         by = CALLERS[0]
         client_events = [
             ClientEvent(id=f"foreign-{len(self.ledger.attempted)}-{n}", time=times.iso(self.now)) for n in range(count)

@@ -21,7 +21,7 @@ MOMENTS = [times.iso(_START - ago) for ago in (0, 1, 3600 * times.SECOND)]
 
 @dataclass(frozen=True)
 class ClientEvent:
-    """An event as its sender has it; what is ``None`` is left to the server."""
+    """An event as a client sends it; the server sets what is ``None``."""
 
     room: str = "kitchen"
     text: str = "hello"
@@ -36,19 +36,19 @@ class ClientEvent:
         return {"roomId": self.room, "message": self.text, **named}
 
     def valid(self, by: Caller, now: int) -> bool:
-        """Whether the platform may take it from ``by``: nobody else's name, and not too old, unless trusted."""
+        """Whether the platform accepts it from ``by``: with their user id and not too old, unless trusted."""
         if by is TRUSTED:
             return True
         return self.user in (None, by.subject) and (self.time is None or times.parse_iso(self.time) >= now - times.DAY)
 
     def content(self, by: Caller) -> Content:
-        """What its row must say."""
+        """The expected content of its row."""
         if by is TRUSTED and self.user is not None:
             return self.user, self.user, self.text
         return by.subject, by.username, self.text
 
     def sent(self, receipt: dict[str, str] | Any) -> ClientEvent:
-        """The same event with the id and time that its sender was told, to be sent again."""
+        """The same event with the id and time of its receipt, to be sent again."""
         return ClientEvent(self.room, self.text, receipt["messageId"], receipt["timestamp"], self.user)
 
     def key(self, by: Caller) -> EventKey:

@@ -1,4 +1,4 @@
-"""The Python client's sending, in a time of its own: nothing here waits."""
+"""The Python client's sending, on a simulated clock: nothing here waits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GOOD = {"lane": "main"}
 
 
 class Script:
-    """The other side: answers by a list of what to say, then accepts. Time passes only when somebody sleeps."""
+    """A scripted server: gives the listed answers, then accepts. The clock advances only in ``sleep``."""
 
     most_events = 10
     most_bytes = 2000

@@ -13,7 +13,7 @@ BASES = (ROOT, PACKAGE.parent, PACKAGE, ROOT / "tests" / "unit")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMENTED = [ROOT / name for name in ("Makefile", "template.yaml", "templates/monitoring.yaml", "samconfig.toml")]
 FOLDERS = ("layers", "functions", "localstage", "loadtest", "faults", "bench", "ops", "clients", "tests", "templates")
-ELSEWHERE = {"process_partial_response", "WarmThroughput"}  # names of Powertools and CloudFormation
+ELSEWHERE = {"process_partial_response", "WarmThroughput", "stateDiagram"}  # of Powertools, CloudFormation and Mermaid
 
 PATH = re.compile(
     r"(?<![\w/.:*$>-])(?!\.local)((?:[\w.*-]+/)*[\w.*-]+\.(?:py|md|json|yaml|toml|sh)\b|(?:[\w.-]+/)+(?![\w:{*]))"

@@ -68,7 +68,7 @@ def test_a_function_fits_on_one_screen_and_knows_no_adapter(path: Path) -> None:
 
 
 def backward_imports(path: Path, source: str) -> list[str]:
-    """The lines of ``source``, the module at ``path``, that import a package to the right of its own."""
+    """The lines of ``source``, the module at ``path``, that import a package to the right of the module's package."""
     own = folder(path).split("/")[0]
     allowed = {"", own} if own == "" else {*PACKAGES[: PACKAGES.index(own) + 1]}
     lines = source.splitlines()

@@ -1,4 +1,4 @@
-"""Ads in memory: the write path, indexes that lag, a cache that may be lost, and the questions."""
+"""Ads in memory: the write path, indexes that lag, a cache that may be lost, and the queries."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from headrace.core import times
 from headrace.core.envelope import decode
 from headrace.core.items import Item
 from headrace.core.stream import TableSettings
-from headrace.core.times import FixedClock
 from headrace.ingest.acceptor import Acceptor
 from headrace.persist.persister import Persister
 from headrace.queues import names
-from headrace.runtime.secrets import MemorySecrets
 from headrace.storage.ports import Failure, Table
 from headrace.streams.ads import addresses
 from headrace.streams.ads.addresses import AddressHasher
 from headrace.streams.ads.history import ClickHistory
 from headrace.streams.ads.routes import AdsServices
 from headrace.streams.ads.stream import ADS
+from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
+from tests.fakes.secrets import MemorySecrets
 from tests.fakes.storage import MemoryCache, MemoryColumns, MemoryReader, MemoryStore
 from tests.worlds.functions import routes_of
 from tests.worlds.requests import Context, key_of
@@ -48,7 +48,7 @@ def click(**fields: Any) -> dict[str, Any]:
 
 
 def hash_with(patch: pytest.MonkeyPatch, secrets: MemorySecrets | None = None) -> None:
-    """Let addresses be hashed with a key of the tests'."""
+    """Hash addresses with a test key."""
     hasher = AddressHasher(secrets or MemorySecrets({"key": "k" * 64}), "key")
     patch.setattr(addresses, "hasher", lambda: hasher)
 
@@ -65,7 +65,7 @@ class LaggingStore(MemoryStore):
         self.looked_at: int | None = None
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
-        """As ever; but whoever looked before some rows were written (``looked_at``) writes over them."""
+        """As in the store; but a reader that looked before some rows were written (``looked_at``) writes over them."""
         for each in items:
             if self.looked_at is not None and self._written.get(table.key_of(each), -1) >= self.looked_at:
                 self.tables[table.name].pop(table.key_of(each), None)
@@ -84,7 +84,7 @@ class LaggingStore(MemoryStore):
 
 
 class AdsWorld:
-    """Everything about clicks, put together as the functions put it together."""
+    """Everything about clicks in memory, built as bootstrap builds it."""
 
     def __init__(self) -> None:
         self.clock = FixedClock(START)
@@ -168,7 +168,7 @@ class AdsWorld:
         return [each for body in self.broker.bodies() for each in decode(body).events]
 
     def deliver(self, *bodies: bytes) -> None:
-        """Give bodies to persist_events."""
+        """Deliver bodies to persist_events."""
         self.persister.main_lane(rabbit_event(bodies), lambda: 60.0)
 
     def store_all(self, *clicks: dict[str, Any], **more: str) -> None:
@@ -177,7 +177,7 @@ class AdsWorld:
         self.deliver(*self.accepted())
 
     def retry_all(self) -> bool:
-        """Give what lies in the retry lane to persist_events once; whether nothing is left there."""
+        """Give the retry lane's records to persist_events once; returns whether none is left."""
         records = list(self.retry.records)
         if records:
             kept = self.persister.retry_lane(sqs_event(records))["batchItemFailures"]

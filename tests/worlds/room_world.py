@@ -1,4 +1,4 @@
-"""Rooms, memberships and everything that keeps them, in memory, with a clock that moves."""
+"""Rooms and memberships in memory, with a clock that moves."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from typing import Any
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import HttpRouter
 from headrace.core.caller import Caller
-from headrace.core.times import FixedClock
 from headrace.ingest.acceptor import Acceptor
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.gate import CheckedStore, RoomGate
 from headrace.streams.chat.join_messages import JoinMessages
 from headrace.streams.chat.memberships import Membership
-from headrace.streams.chat.room_service import RoomMembers, RoomService
+from headrace.streams.chat.room_service import RoomService
 from headrace.streams.chat.rooms import RememberedRooms
-from headrace.streams.chat.routes import RoomServices
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
+from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.worlds.functions import routes_of
 from tests.worlds.senders import NOW
@@ -32,7 +31,7 @@ LATER = "2009-05-01T11:00:00.000000Z"
 
 
 class RoomWorld:
-    """One stage's rooms. ``ask`` speaks HTTP to manage_rooms as one user."""
+    """One stage's rooms. ``ask`` sends manage_rooms a request as one user."""
 
     def __init__(self) -> None:
         self.clock = FixedClock(NOW)
@@ -48,16 +47,16 @@ class RoomWorld:
         self.routes = self.environment(self.clock)
 
     def new_gate(self) -> RoomGate:
-        """The gate of an environment that remembers nothing yet."""
+        """The gate of a new environment."""
         return RoomGate(RememberedRooms(self.rooms), self.memberships, lambda: self.gate_time)
 
     def environment(self, clock: FixedClock) -> HttpRouter:
-        """manage_rooms in an environment with a clock of its own."""
+        """manage_rooms in an environment with its own clock."""
         rooms = RememberedRooms(self.rooms)
         join_messages = JoinMessages(self.acceptor, clock)
-        members = RoomMembers(self.access, rooms, self.memberships, CursorSigner(b"k" * 32))
-        services = RoomServices(RoomService(rooms, self.memberships, self.connections, join_messages, clock), members)
-        return HttpRouter(routes_of("manage_rooms"), lambda: services, clock)
+        cursors = CursorSigner(b"k" * 32)
+        service = RoomService(rooms, self.memberships, self.access, self.connections, join_messages, cursors, clock)
+        return HttpRouter(routes_of("manage_rooms"), lambda: service, clock)
 
     def ask(
         self,

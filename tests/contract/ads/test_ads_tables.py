@@ -1,4 +1,4 @@
-"""The questions about clicks against the local stage's DynamoDB and Redis."""
+"""The queries about clicks against the local stage's DynamoDB and Redis."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
-from headrace.core.times import FixedClock, SystemClock
+from headrace.core.times import SystemClock
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
@@ -28,6 +28,7 @@ from headrace.streams.ads.counts import stats_body, top_body
 from headrace.streams.ads.history import ClickHistory
 from headrace.streams.ads.stream import ADS
 from tests.contract.redis_node import RedisNode
+from tests.fakes.clock import FixedClock
 
 CLICKS = TableSettings(table="AdClicks", retention_days=30)
 ANALYST = Caller("analyst", "analyst", frozenset({"analytics:read"}), 10**12)

@@ -1,4 +1,4 @@
-"""One suite for every place that keeps rooms and memberships."""
+"""One suite for every implementation of rooms and memberships."""
 
 from __future__ import annotations
 

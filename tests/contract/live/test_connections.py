@@ -1,4 +1,4 @@
-"""One suite for every place that remembers connections."""
+"""One suite for every implementation of connections."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from headrace.core.caller import Caller
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import from_wire
 from headrace.core.keys import connection_room
-from headrace.core.times import FixedClock
 from headrace.live.connections import CONNECTION_SECONDS, Connections, Subscription
 from headrace.live.connections_dynamodb import DynamoConnections
 from headrace.runtime.aws import client
+from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.worlds.ports import free_port
 
@@ -92,7 +92,7 @@ def test_a_connection_has_its_user_and_expires_soon_after_api_gateways_limit(
 def test_closing_removes_one_connection_from_all_its_rooms(
     parts: tuple[Connections, Rows, FixedClock],
 ) -> None:
-    """Fault 16 of the design, in spirit: another connection deleted than the one that is gone."""
+    """Fault 16, in spirit: another connection deleted than the one that is gone."""
     connections, rows, _ = parts
     for connection in ("c-1", "c-2"):
         connections.open(connection, ALICE)

@@ -12,7 +12,7 @@ from tests.contract.rabbit import Rabbit
 
 @pytest.fixture(scope="session")
 def rabbitmq(rabbit: Rabbit) -> str:
-    """The URL of a broker that the whole suite shares: use separate queue names."""
+    """The URL of a broker that the whole suite shares; every test uses its own queue names."""
     return rabbit.url
 
 

@@ -1,4 +1,4 @@
-"""What every place for counts of resorts' days keeps to: in memory, and in a real cluster node."""
+"""One suite for every store of day counts: in memory, and on a real cluster node."""
 
 from __future__ import annotations
 

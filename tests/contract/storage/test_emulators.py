@@ -1,4 +1,4 @@
-"""The emulators of the local stage outlive what a bad day does to them."""
+"""The emulators of the local stage survive malformed and interrupted requests."""
 
 from __future__ import annotations
 

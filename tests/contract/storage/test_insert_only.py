@@ -1,4 +1,4 @@
-"""Where a table keeps the first row of a key: what is looked up, and what is written then."""
+"""Tables that keep the first row of a key: what is looked up, and what is written then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One suite for every store, and what only a service behind a network can do to one.
+"""One suite for every store, and the failures of a service behind a network.
 
 No emulator throttles or leaves anything unprocessed: those answers are played by hooks on the real client, so that
 botocore's own parts stay in between. What else emulators let pass is in ``test_emulator_lenience.py``.
@@ -75,7 +75,7 @@ def test_every_kind_of_value_arrives_as_it_was(parts: tuple[Store, Rows]) -> Non
 
 
 def test_equal_keys_in_one_call_are_one_row_and_the_last_wins(parts: tuple[Store, Rows]) -> None:
-    """Fault 12 of the design: DynamoDB refuses a whole call with two puts of one key."""
+    """Fault 12: DynamoDB refuses a whole call with two puts of one key."""
     store, rows = parts
 
     outcomes = store.put_many(TABLE, [item(1, text="first"), item(2), item(1, text="last")])
@@ -148,7 +148,7 @@ def test_no_call_holds_one_key_twice_or_more_than_25_items(played: Callable[...,
 
 
 def test_unprocessed_items_are_tried_again_until_they_are_taken(played: Callable[..., Played], table: Any) -> None:
-    """Fault 3 of the design."""
+    """Fault 3."""
     refused = 0
 
     def play(call: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:

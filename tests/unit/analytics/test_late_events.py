@@ -15,13 +15,13 @@ from headrace.core import keys, times
 from headrace.core.envelope import Envelope
 from headrace.core.errors import FollowUpUnavailable
 from headrace.core.items import Item
-from headrace.core.times import FixedClock
 from headrace.persist.persister import Persister
 from headrace.persist.retry_schedule import RECEIVES
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.registry import STREAMS
+from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache
 from tests.worlds.senders import TABLE, caller, message
 from tests.worlds.write_path import WritePath
@@ -32,7 +32,7 @@ EARLY, NOW = "2025-11-21T08:59:59.999999Z", "2025-11-21T10:00:30.000000Z"
 
 
 class HookWorld:
-    """A listener with its cache and clock."""
+    """The hook with its cache and clock."""
 
     def __init__(self) -> None:
         self.clock = FixedClock(START)
@@ -148,7 +148,7 @@ def test_a_late_event_is_stored_and_marked_at_its_redelivery() -> None:
 
 
 def test_a_cache_that_is_away_holds_up_no_other_record_of_the_retry_lane() -> None:
-    """A cache that is away is no table that is away: nobody waits for it."""
+    """Unlike an unavailable table, an unavailable cache delays nothing."""
     write_path = LateWritePath()
     write_path.world.cache.down = True
     now = times.iso(write_path.world.clock.now())
@@ -167,7 +167,7 @@ def test_a_cache_that_is_away_holds_up_no_other_record_of_the_retry_lane() -> No
 def test_an_event_that_is_never_marked_is_counted_as_dead_like_any_other(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """P4: it lies in the dead lane, with its alarm, until the cache is back and somebody redrives it."""
+    """P4: it is in the dead lane, with its alarm, until the cache works again and an operator redrives it."""
     write_path = LateWritePath()
     write_path.world.cache.down = True
     write_path.accept(message(messageId="m-1"))

@@ -62,4 +62,4 @@ def test_an_untrusted_token_is_a_401_by_the_text_that_api_gateway_knows(error: E
 
 def test_an_issuer_that_is_away_is_not_taken_for_a_bad_token() -> None:
     with pytest.raises(Unavailable):
-        decide(event(), Verifier(Unavailable("away")))
+        decide(event(), Verifier(Unavailable("down")))

@@ -26,7 +26,7 @@ def accept(write_path: WritePath, *raws: object, meter: Meter | None = None) -> 
 
 
 def test_an_accepted_event_is_on_the_broker() -> None:
-    """P1, fault 1 of the design: acknowledged when it is only in memory."""
+    """P1, fault 1: acknowledged when it is only in memory."""
     write_path = WritePath()
 
     (result,) = accept(write_path, message())
@@ -41,7 +41,7 @@ def test_an_accepted_event_is_on_the_broker() -> None:
 def test_an_event_whose_publish_fails_in_any_way_takes_the_retry_lane(
     failure: type[BrokerUnavailable],
 ) -> None:
-    """P2, fault 7 of the design: answering OK without a confirm, or swallowing the error."""
+    """P2, fault 7: answering OK without a confirm, or swallowing the error."""
     write_path = WritePath()
     write_path.broker.fail_next(failure("no"))
 

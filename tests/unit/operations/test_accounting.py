@@ -109,7 +109,7 @@ def test_a_record_that_cannot_be_read_is_one_dead_event_of_no_known_stream(metri
 
 
 def test_records_that_are_not_even_tried_the_last_time_are_dead_too(metrics: MetricSums) -> None:
-    """A table that is away is not asked again for every record of a batch."""
+    """An unavailable table is not called again for every record of a batch."""
     write_path = WritePath()
     write_path.store.down = True
 
@@ -120,7 +120,7 @@ def test_records_that_are_not_even_tried_the_last_time_are_dead_too(metrics: Met
     assert (metrics.of("Dead"), metrics.of("Dead", "unknown")) == (2, 1)
 
 
-def test_nothing_is_missing_from_the_books_whatever_became_of_an_event(metrics: MetricSums) -> None:
+def test_every_event_is_counted_whatever_became_of_it(metrics: MetricSums) -> None:
     """P4: with nothing in flight, accepted <= stored + dead - redriven."""
     write_path = WritePath()
     accept(write_path, 10)

@@ -8,7 +8,6 @@ import threading
 import pytest
 
 from headrace.core.errors import CacheUnavailable
-from headrace.core.times import FixedClock
 from headrace.operations.breaker_status import (
     FRESH_SECONDS,
     KEPT_SECONDS,
@@ -18,6 +17,7 @@ from headrace.operations.breaker_status import (
     read_breaker_status,
 )
 from headrace.runtime.settings import EnvironmentSettings
+from tests.fakes.clock import FixedClock
 from tests.unit.runtime.test_breaker import Time
 
 NOW = "2025-11-21T10:00:58.722861Z"
@@ -46,11 +46,11 @@ class RedisHash:
 
     def execute(self) -> None:
         if self.down:
-            raise OSError("away")
+            raise OSError("down")
 
     def hgetall(self, key: str) -> dict[bytes, bytes]:
         if self.down:
-            raise OSError("away")
+            raise OSError("down")
         return {field.encode(): value.encode() for field, value in self.fields.items()}
 
     def hdel(self, key: str, *fields: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Dead letters in memory: looked at, redriven, discarded, stopped and raced with."""
+"""Dead letters in memory: listed, redriven, discarded, with stops and races."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROUTES = routes_of("manage_dead_letters")
 
 
 class Dead(WritePath):
-    """The lanes with the dead one, and time that passes only when somebody sleeps."""
+    """All three lanes, and a clock that advances only in ``sleep``."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ def test_every_kind_of_poison_is_shown_with_its_own_reason_and_its_first_time(de
 
 
 def test_looking_changes_nothing_and_hides_nothing_afterwards(dead: Dead) -> None:
-    """Fault 4 of the design: a dead-letter queue that is drained by looking at it."""
+    """Fault 4: a dead-letter queue that is drained by looking at it."""
     dead.die(*POISON.values())
 
     first = dead.list()

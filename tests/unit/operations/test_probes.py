@@ -27,7 +27,7 @@ class Probing:
         self.write_path = WritePath()
         self.stuck: set[str] = set()
         self.now = 0.0
-        self.away = False
+        self.unavailable = False
         self.reader = ProbeReader(self, TABLE.table)
         self.start()
 
@@ -38,8 +38,8 @@ class Probing:
 
     def read(self, query: RangeQuery) -> Rows:
         assert query.consistent
-        if self.away:
-            raise StoreUnavailable("away")
+        if self.unavailable:
+            raise StoreUnavailable("down")
         return MemoryReader(self.write_path.store.rows).read(query)
 
     def sleep(self, seconds: float) -> None:
@@ -116,7 +116,7 @@ def test_a_probe_that_the_broker_refused_is_missing_and_not_sent_elsewhere() -> 
 def test_probes_are_missing_while_the_table_is_down_and_the_run_ends_in_time() -> None:
     probing = Probing()
     probing.run()
-    probing.away = True
+    probing.unavailable = True
     before = probing.now
 
     run = probing.run(1)

@@ -11,10 +11,11 @@ from pydantic import TypeAdapter
 from headrace.api.router import HttpRouter
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, ConnectionLost, RetryLaneUnavailable, StoreUnavailable
-from headrace.core.times import Clock, FixedClock
+from headrace.core.times import Clock
 from headrace.operations.breaker_status import BreakerRecord
 from headrace.operations.status import ASK_SECONDS, KEPT_SECONDS, PROBE_LATE_SECONDS, Status, StatusProbes
 from headrace.queues.ports import QueueDepth
+from tests.fakes.clock import FixedClock
 from tests.worlds.functions import routes_of
 from tests.worlds.operators import operator_event
 from tests.worlds.senders import CLOCK, NOW
@@ -84,15 +85,15 @@ def test_a_stage_that_is_well_says_so_part_by_part() -> None:
 
 
 def test_a_broker_that_is_away_leaves_the_retry_lane() -> None:
-    found = body(queues=fails(ConnectionLost("the broker is away: ConnectionRefusedError")))
+    found = body(queues=fails(ConnectionLost("the broker is unavailable: ConnectionRefusedError")))
 
-    assert found["lanes"]["main"] == {"state": "away", "reason": "the broker is away: ConnectionRefusedError"}
+    assert found["lanes"]["main"] == {"state": "away", "reason": "the broker is unavailable: ConnectionRefusedError"}
     assert found["lanes"]["parked"]["state"] == "unknown"
     assert found["accepting"] == "retry"
 
 
 def test_with_both_lanes_out_of_reach_nobody_claims_that_events_are_accepted() -> None:
-    found = body(queues=fails(ConnectionLost("away")), retry=fails(RetryLaneUnavailable("no answer")))
+    found = body(queues=fails(ConnectionLost("down")), retry=fails(RetryLaneUnavailable("no answer")))
 
     assert found["accepting"] == "unknown"
     assert found["lanes"]["retry"] == {"state": "unknown", "reason": "no answer"}
@@ -102,7 +103,7 @@ def test_with_both_lanes_out_of_reach_nobody_claims_that_events_are_accepted() -
     ("asks", "reason"),
     [
         ({"queues": {**QUEUES, "persist.1": "there is no such queue"}}, "persist.1: there is no such queue"),
-        ({"queues": {**QUEUES, "persist.0": QueueDepth(9, 0)}}, "persist.0: nobody consumes it"),
+        ({"queues": {**QUEUES, "persist.0": QueueDepth(9, 0)}}, "persist.0: it has no consumer"),
         ({"breakers": [breaker("open"), breaker("closed")]}, "the broker's breaker is not closed in 1 environments"),
     ],
 )
@@ -147,7 +148,7 @@ def test_a_probe_that_did_not_come_for_two_minutes_is_missing(newest: str | None
 )
 @pytest.mark.parametrize(
     ("error", "reason"),
-    [(CacheUnavailable("it is away"), "it is away"), (StoreUnavailable("away"), "away"), (KeyError("x"), "KeyError")],
+    [(CacheUnavailable("it is down"), "it is down"), (StoreUnavailable("down"), "down"), (KeyError("x"), "KeyError")],
 )
 def test_an_unavailable_value_is_unknown_with_its_reason(part: str, where: str, error: Exception, reason: str) -> None:
     """The other values are shown."""

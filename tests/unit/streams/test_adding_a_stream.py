@@ -19,7 +19,6 @@ from headrace.core.fields import CanonicalTime, EventModel, Id, SenderTag, Time
 from headrace.core.items import Item
 from headrace.core.sender import SenderContext, choose_time, expires_at
 from headrace.core.stream import Stream, TableSettings, ValidatedEvent
-from headrace.core.times import FixedClock
 from headrace.core.validation import incoming, stamped
 from headrace.ingest.acceptor import Acceptor
 from headrace.ingest.http_routes import batch, single
@@ -30,6 +29,7 @@ from headrace.queues import names
 from headrace.runtime.settings import table_settings
 from headrace.storage.ports import RangeQuery
 from headrace.streams.registry import STREAMS, StreamHooks
+from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryDeadLane, MemoryPublisher, MemoryRetryLane
 from tests.fakes.storage import MemoryReader, MemoryStore
 from tests.unit.template_stack import ROOT

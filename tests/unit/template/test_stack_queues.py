@@ -1,4 +1,4 @@
-"""Queues and mappings: how an event gets from the broker to the function, and what happens when it fails."""
+"""Queues and mappings: the way of an event from the broker to the function, and after a failure."""
 
 from collections import Counter
 

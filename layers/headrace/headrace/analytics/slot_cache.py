@@ -204,7 +204,7 @@ class SlotCache:
     def _failed(self) -> None:
         self.is_unavailable = True
         self._waiting.clear()
-        report("analytics cache", "the cache is away: analytics come from the table alone")
+        report("analytics cache", "the cache is unavailable: analytics come from the table alone")
 
 
 def _token(known: SlotState) -> bytes | None:

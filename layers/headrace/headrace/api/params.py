@@ -88,14 +88,15 @@ def whole_number(
 ) -> Callable[[object], int]:
     """A validator of whole numbers from ``least`` to ``most``: a JSON number or, with ``takes_digits``, its digits."""
 
-    def validate(value: object) -> int:
-        if takes_digits and isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
-            value = int(value)
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise PydanticCustomError("out_of_range", _literal(message))
-        return value
+    return functools.partial(_bounded, least=least, most=most, message=message, takes_digits=takes_digits)
 
-    return validate
+
+def _bounded(value: object, *, least: int, most: int, message: str, takes_digits: bool) -> int:
+    if takes_digits and isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise PydanticCustomError("out_of_range", _literal(message))
+    return value
 
 
 def _literal(text: str) -> Any:

@@ -12,7 +12,7 @@ from headrace.operations.status import Status, StatusProbes
 from headrace.queues import names
 from headrace.queues.rabbitmq.depths import queue_depths
 from headrace.queues.sqs.retry_queue import queue_counts
-from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import StatusSettings
 
 CONNECT_SECONDS = 1.0
@@ -23,7 +23,7 @@ CONNECT_SECONDS = 1.0
 def status() -> Status:
     """The status of every part; no call takes longer than a second."""
     settings = StatusSettings.read()
-    secrets = ManagedSecrets(lambda: impatient("secretsmanager"))
+    secrets = Secrets(lambda: impatient("secretsmanager"))
     sqs = impatient("sqs")
     queues = names.persist_queues(settings.persist_queues)
     probes = probe_reader()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
@@ -18,8 +18,10 @@ from headrace.core.errors import (
     HeadraceError,
     InvalidEvent,
     Lane,
+    RateLimited,
     RetryLaneUnavailable,
     Unavailable,
+    UserError,
     echo,
     mapping_of,
     to_body,
@@ -27,8 +29,7 @@ from headrace.core.errors import (
 from headrace.core.sender import SenderContext
 from headrace.core.stream import Stream, ValidatedEvent
 from headrace.core.times import Clock
-from headrace.ingest.gate import Gate
-from headrace.ingest.rate_limiter import UNLIMITED, Admission
+from headrace.ingest.rate_limiter import RateLimiter
 from headrace.queues import names
 from headrace.queues.ports import Outgoing, Publisher, RetryLane, RetryRecord
 from headrace.runtime.observability import Meter, report
@@ -55,11 +56,19 @@ class Result:
         return {**self.receipt, "lane": self.lane}
 
 
+class Gate(Protocol):
+    """Says which valid events of a stream may be written."""
+
+    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[UserError | None]:
+        """Why each event is refused, in order; ``now`` in microseconds. May mark an event. Never raises for a table."""
+        ...
+
+
 class Acceptor:
     """Accepts events of any stream: published to one of ``queues`` persist queues, or taken by the retry lane.
 
-    ``gates`` say, by stream name, what may be written; a stream without one takes what its scope allows. ``throttle``
-    says how much.
+    ``gates``, by stream name, refuse events; a stream without one accepts all that its scope allows.
+    ``rate_limiter`` limits how many.
     """
 
     def __init__(
@@ -69,10 +78,10 @@ class Acceptor:
         queues: int,
         clock: Clock,
         gates: Mapping[str, Gate] = MappingProxyType({}),
-        throttle: Admission = UNLIMITED,
+        rate_limiter: RateLimiter | None = None,
     ) -> None:
         self._gates = gates
-        self._throttle = throttle
+        self._rate_limiter = rate_limiter
         self._publisher = publisher
         self._retry_lane = retry_lane
         self._queues = queues
@@ -91,7 +100,7 @@ class Acceptor:
         # Events with equal keys are one event: published once, and all of their results say what became of it.
         unique = {each.key: each for each in stamped if each is not None}
         # Before the gates: a sender over its limit must cost no reads of their tables.
-        passed, too_many = self._throttle.admit(caller, len(unique), meter) if unique else (0, None)
+        passed, too_many = self._within_rate(caller, len(unique), meter)
         outcomes: dict[Key, Outcome] = dict.fromkeys(list(unique)[passed:], (None, too_many))
         outcomes |= self._refused(stream, caller, dict(list(unique.items())[:passed]), now)
         admitted = [each for key, each in unique.items() if key not in outcomes]
@@ -105,6 +114,11 @@ class Acceptor:
                 results[index] = Result(each.receipt, lane, error)
         _measure(stream, results, meter)
         return results
+
+    def _within_rate(self, caller: Caller, events: int, meter: Meter) -> tuple[int, RateLimited | None]:
+        if self._rate_limiter is None or not events:
+            return events, None
+        return self._rate_limiter.admit(caller, events, meter)
 
     def _refused(
         self, stream: Stream, caller: Caller, events: Mapping[Key, ValidatedEvent], now: int

@@ -225,7 +225,7 @@ def _main_lane(queues: Any, breakers: Any) -> dict[str, Any]:
 def _problem(depth: QueueDepth | str) -> str | None:
     if isinstance(depth, str):
         return depth
-    return None if depth.consumers else "nobody consumes it"
+    return None if depth.consumers else "it has no consumer"
 
 
 def _depth(depth: QueueDepth | str) -> dict[str, Any]:

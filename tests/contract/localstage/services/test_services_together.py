@@ -1,4 +1,4 @@
-"""The stage's own RabbitMQ, Redis, DynamoDB and SQS: they answer, keep what they accepted, and leave nothing behind."""
+"""The stage's RabbitMQ, Redis, DynamoDB and SQS: they answer, keep accepted data, and leave no process behind."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ async def test_what_was_accepted_survives_a_killed_broker_and_all_services_answe
     broker = next(line.pid for line in status if line.name == "RabbitMQ")
     assert broker is not None
     os.kill(broker, signal.SIGKILL)
-    with pytest.raises(ServiceError, match=r"RabbitMQ went away \(SIGKILL\)"):
+    with pytest.raises(ServiceError, match=r"RabbitMQ ended unexpectedly \(SIGKILL\)"):
         await first.watch()
     await first.stop()
     await first.stop()

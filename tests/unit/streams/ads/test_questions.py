@@ -1,4 +1,4 @@
-"""Every question about clicks has the answer of a list of all stored clicks, whatever happened on the way there."""
+"""Every query about clicks has the answer of a list of all stored clicks, after any faults."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ class AdsModel:
         status, body = self.world.post(*(click(**each) for each in clicks), subject=sender)
         assert status == 202
         for each, result in zip(clicks, body["results"], strict=True):
-            told = (each["adId"], each["userId"], each["adType"], result["clickedAt"], result["clickId"])
-            self.sent.add((keys.sender_tag(sender), *told))
+            fields = (each["adId"], each["userId"], each["adType"], result["clickedAt"], result["clickId"])
+            self.sent.add((keys.sender_tag(sender), *fields))
         self.waiting += self.world.accepted()
 
     def store(self, value: Any) -> None:
@@ -82,7 +82,7 @@ class AdsModel:
         self.deliver(len(self.waiting) - 1)
 
     def outage(self, value: Any) -> None:
-        """The broker is away: what is sent takes the retry lane."""
+        """The broker is unavailable: events take the retry lane."""
         self.world.broker.down = True
         self.send(value)
         self.world.broker.down = False
@@ -111,7 +111,7 @@ class AdsModel:
             self.give(self.delivered[at % len(self.delivered)])
 
     def blackout(self, at: int) -> None:
-        """The table is away: what is delivered takes the retry lane."""
+        """The table is unavailable: delivered events take the retry lane."""
         self.world.store.down = True
         self.deliver(at)
         self.world.store.down = False
@@ -129,8 +129,8 @@ class AdsModel:
         """P3: what is stored was sent, and no row ever goes or, unless writers raced, changes."""
         rows = {(row["clickId"], row["sender"]): row for row in self.world.rows()}
         for key, row in rows.items():
-            told = (row["adId"], row["userId"], row["adType"], row["timestampSk"][:27], row["clickId"])
-            assert (row["sender"], *told) in self.sent
+            fields = (row["adId"], row["userId"], row["adType"], row["timestampSk"][:27], row["clickId"])
+            assert (row["sender"], *fields) in self.sent
             if key in self.stored and row != self.stored[key]:
                 self.since.pop(key, None)
             if not self.world.retry.records:

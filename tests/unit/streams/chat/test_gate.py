@@ -1,4 +1,4 @@
-"""P1 and P12 together: everything is accepted while the tables are away, and nobody writes where they are not."""
+"""P1 and P12 together: while the tables are unavailable everything is accepted, but only members write."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def fate(result: Result) -> object:
     return result.lane if result.error is None else type(result.error)
 
 
-def away(world: RoomWorld, down: bool = True) -> None:
+def set_tables(world: RoomWorld, down: bool = True) -> None:
     world.rooms.down = world.memberships.down = down
 
 
@@ -81,7 +81,7 @@ def test_a_trusted_producer_writes_anywhere(world: RoomWorld) -> None:
 
 
 def test_the_first_message_creates_an_open_room_that_nobody_can_close_any_more(world: RoomWorld) -> None:
-    """P12: what was said in the open is not taken over by who names the room later."""
+    """P12: messages of an open room are not taken over by a user who names the room later."""
     send(world, "bob", message(roomId="new"))
 
     assert world.rooms.rows["new"] == Room("new", "open", "group", NOW, "bob")
@@ -102,9 +102,9 @@ def test_an_open_room_costs_one_read_and_a_members_room_one_per_request(world: R
 
 def test_without_tables_messages_are_accepted_and_checked_before_storage(world: RoomWorld) -> None:
     """P1, P12."""
-    away(world)
+    set_tables(world)
     sent = [send(world, user, message(messageId=user, roomId=room)) for user, room in WHO]
-    away(world, down=False)
+    set_tables(world, down=False)
 
     assert [fate(*each) for each in sent] == ["main"] * len(WHO)
     assert persisted(world, *[user for user, _ in WHO]) == [None, "not_allowed", None, None]
@@ -117,9 +117,9 @@ def test_without_tables_messages_are_accepted_and_checked_before_storage(world: 
     assert not any(UNCHECKED in row for row in world.write_path.rows())
 
 
-def test_a_room_known_to_be_open_is_not_checked_again_while_the_tables_are_away(world: RoomWorld) -> None:
+def test_a_room_known_to_be_open_is_not_checked_again_while_the_tables_are_down(world: RoomWorld) -> None:
     send(world, "bob", message(roomId="hall"))
-    away(world)
+    set_tables(world)
 
     send(world, "bob", message(roomId="hall", messageId="m-2"))
 
@@ -127,41 +127,41 @@ def test_a_room_known_to_be_open_is_not_checked_again_while_the_tables_are_away(
 
 
 def test_tables_that_are_away_are_not_asked_by_every_request(world: RoomWorld) -> None:
-    away(world)
+    set_tables(world)
     world.rooms.reads = 0
     for number in range(20):
         send(world, "bob", message(messageId=f"m-{number}"))
     assert world.rooms.reads == 1
 
-    away(world, down=False)
+    set_tables(world, down=False)
     world.gate_time += 5
     assert fate(*send(world, "carol", message())) is Forbidden
 
 
 def test_a_right_that_still_cannot_be_checked_keeps_the_message_in_the_lanes(world: RoomWorld) -> None:
     """P1."""
-    away(world)
+    set_tables(world)
     send(world, "bob", message(messageId="bob"))
 
     assert persisted(world, "bob") == [StoreUnavailable]
     assert world.write_path.rows() == []
-    away(world, down=False)
+    set_tables(world, down=False)
     assert persisted(world, "bob") == [None]
 
 
 def test_what_counts_is_who_was_in_the_room_when_the_message_was_accepted(world: RoomWorld) -> None:
     world.gate = world.new_gate()
     world.clock.advance(10)
-    away(world)
+    set_tables(world)
     send(world, "bob", message(messageId="in time"))
-    away(world, down=False)
+    set_tables(world, down=False)
     world.clock.advance(1)
     world.ok("alice", "DELETE", "kitchen/members/bob")
     world.clock.advance(1)
-    away(world)
+    set_tables(world)
     world.gate = world.new_gate()
     send(world, "bob", message(messageId="too late"))
-    away(world, down=False)
+    set_tables(world, down=False)
     world.clock.advance(10)
     world.ok("alice", "PUT", "kitchen/members/bob")
 
@@ -171,9 +171,9 @@ def test_what_counts_is_who_was_in_the_room_when_the_message_was_accepted(world:
 def test_a_join_by_a_clock_ahead_covers_what_was_accepted_by_a_clock_behind(world: RoomWorld) -> None:
     ahead = iso(world.clock.now() + 200_000)
     world.memberships.add(Change(user_id="carol", room_id="kitchen", kind="join", event=membership_event(ahead, "e")))
-    away(world)
+    set_tables(world)
     send(world, "carol", message(messageId="carol"))
-    away(world, down=False)
+    set_tables(world, down=False)
 
     assert persisted(world, "carol") == [None]
 
@@ -209,7 +209,7 @@ def test_a_store_that_is_given_nothing_marked_asks_nothing(world: RoomWorld) -> 
 
 
 def test_a_mark_of_a_time_at_the_end_of_time_is_judged_like_any_other(world: RoomWorld) -> None:
-    """P5: what lies in a lane may come from anywhere."""
+    """P5: a record in a lane may come from any publisher."""
     send(world, "bob", message())
     event = world.write_path.published()[-1]
     last = "9999-12-31T23:59:59.999999Z"
@@ -221,10 +221,10 @@ def test_a_mark_of_a_time_at_the_end_of_time_is_judged_like_any_other(world: Roo
 
 def test_one_bad_message_does_not_hold_up_its_neighbours(world: RoomWorld) -> None:
     """P5."""
-    away(world)
+    set_tables(world)
     for user, room in WHO:
         send(world, user, message(messageId=user, roomId=room))
-    away(world, down=False)
+    set_tables(world, down=False)
     texts = [each for each in world.write_path.published() if each["messageType"] == "TEXT"]
     events = sorted(texts, key=lambda event: str(event["userId"]))
     rows = [item(each, world.clock.now(), TABLE) for each in events]
@@ -254,25 +254,25 @@ def test_only_joining_and_leaving_writes_joins_and_leaves_into_a_history(world: 
         ("2025-11-21T09:55:00.000000Z", False),  # before alice came
         ("2025-11-21T10:30:00.000000Z", True),  # an outbox sent late
         ("2025-11-21T11:04:00.000000Z", True),
-        ("2025-11-21T12:00:00.000000Z", False),  # while she was away
+        ("2025-11-21T12:00:00.000000Z", False),  # between her memberships
         ("2025-11-21T13:00:58.000000Z", True),
     ],
 )
-@pytest.mark.parametrize("tables_are_away", [False, True])
+@pytest.mark.parametrize("tables_are_down", [False, True])
 def test_nobody_puts_words_into_a_time_at_which_they_were_not_in_the_room(
-    world: RoomWorld, timestamp: str, allowed: bool, tables_are_away: bool
+    world: RoomWorld, timestamp: str, allowed: bool, tables_are_down: bool
 ) -> None:
     """P12: not before they came, and not into a gap."""
     world.clock.advance(3600)
     world.ok("alice", "DELETE", "kitchen/members/alice")
     world.clock.advance(7200)
     world.ok("alice", "PUT", "kitchen/members/alice")
-    away(world, tables_are_away)
+    set_tables(world, tables_are_down)
 
     (result,) = send(world, "alice", message(timestamp=timestamp))
-    away(world, down=False)
+    set_tables(world, down=False)
 
-    if tables_are_away:
+    if tables_are_down:
         assert persisted(world, "m-1") == [None if allowed else "not_allowed"]
     elif allowed:
         assert fate(result) == "main"

@@ -1,4 +1,4 @@
-"""Where a page may start: cursors, message keys, and what stands on both sides of one."""
+"""Where a page may start: cursors and message keys, and the messages on both sides of one."""
 
 from __future__ import annotations
 

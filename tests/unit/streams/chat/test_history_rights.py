@@ -1,4 +1,4 @@
-"""P12: what of a room, and of a user's words, a caller may read."""
+"""P12: which messages of a room, and of a user, a caller may read."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.request import PageRequest
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden, StoreUnavailable
-from headrace.core.times import SECOND, FixedClock
+from headrace.core.times import SECOND
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.history import ROOMS_PER_PAGE, History
 from headrace.streams.chat.memberships import Change
 from headrace.streams.chat.rooms import Room
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
+from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryReader
 from tests.worlds.history_world import ALICE, START, Rights, at, body, history, ids, interval, row, walk
 
@@ -152,7 +153,7 @@ def test_p12_own_messages_are_always_listed_and_others_by_current_rights() -> No
 
 
 def test_a_page_of_another_users_messages_looks_up_each_room_once() -> None:
-    """A page of one's own messages looks up none."""
+    """A page of the caller's messages looks up none."""
     rights = Rights()
     rows = [row(n, f"m{n}", room=f"room-{n % 3}", user=user) for user in ("alice", "bob") for n in range(15)]
     pages = history(rows, access=rights)
@@ -220,7 +221,7 @@ def test_p12_a_cursor_tells_nothing_of_a_message_that_its_caller_may_not_read() 
 def test_unreadable_rights_are_a_503_and_never_a_page() -> None:
     class Away(Rights):
         def read_scope(self, caller: Caller, room_id: str) -> Any:
-            raise StoreUnavailable("rooms are away")
+            raise StoreUnavailable("rooms are unavailable")
 
     pages = history([row(1, "m1", user="bob")], access=Away())
 

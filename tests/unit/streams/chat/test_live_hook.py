@@ -1,4 +1,4 @@
-"""From stored rows to live copies: which rooms, which frames, and that nothing of it is anybody else's trouble."""
+"""From stored rows to live copies: which rooms, which frames, and that failures affect nothing else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.keys import live_marker
-from headrace.core.times import SECOND, FixedClock
+from headrace.core.times import SECOND
 from headrace.live import frames
 from headrace.live.connections import Subscription
 from headrace.live.subscriber_hints import (
@@ -32,6 +32,7 @@ from headrace.runtime.observability import Meter
 from headrace.streams.chat.hook import LiveHook
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
+from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.fakes.queues import MemoryLivePublisher
 from tests.fakes.storage import MemoryCache
@@ -40,7 +41,7 @@ from tests.worlds.write_path import WritePath
 
 
 class Live:
-    """A listener of stored rows with all that it asks, on a clock that the test moves."""
+    """The hook with everything that it reads, on a clock that the test moves."""
 
     def __init__(self) -> None:
         self.clock = FixedClock(NOW)
@@ -48,14 +49,14 @@ class Live:
         self.connections = CountedConnections(self.clock)
         self.audience = SubscriberHints(self.cache, self.connections, lambda: self.clock.now() / SECOND)
         self.publisher = MemoryLivePublisher()
-        self.listener = LiveHook(self.audience, self.publisher)
+        self.hook = LiveHook(self.audience, lambda: self.publisher)
 
     def subscribe(self, room: str, connection: str = "c-1", since: str | None = None) -> None:
         self.connections.subscribe(room, connection, caller(), self.clock.now() // SECOND, since)
         self.audience.mark_subscribed(room)
 
     def store(self, *items: Item) -> None:
-        assert self.listener.stored(CHAT, items) == [None] * len(items)
+        assert self.hook.stored(CHAT, items) == [None] * len(items)
 
     def mark(self, room: str) -> bytes | None:
         return self.cache.get_many([live_marker(room)])[0]
@@ -71,7 +72,7 @@ class Live:
 
 
 class CountedConnections(MemoryConnections):
-    """Counts looks, may be away, and may take its time."""
+    """Counts calls; it can be down or slow."""
 
     def __init__(self, clock: FixedClock) -> None:
         super().__init__(clock)
@@ -83,7 +84,7 @@ class CountedConnections(MemoryConnections):
     def has_subscriptions(self, room_id: str) -> bool:
         self.looks += 1
         if self.down:
-            raise StoreUnavailable("away")
+            raise StoreUnavailable("down")
         found = super().has_subscriptions(room_id)
         self.clock.advance(self.takes)
         return found
@@ -134,7 +135,7 @@ def test_a_room_without_subscribers_costs_one_cache_read_and_few_queries() -> No
 def test_what_is_not_chat_is_not_pushed() -> None:
     live = Live()
 
-    assert live.listener.stored(PROBE, [{}, {}]) == [None, None]
+    assert live.hook.stored(PROBE, [{}, {}]) == [None, None]
     assert live.cache.calls == 0
 
 
@@ -150,7 +151,7 @@ def test_a_new_subscriber_of_a_silent_room_gets_messages_at_once() -> None:
 
 
 def test_a_look_from_before_a_subscription_does_not_hide_it() -> None:
-    """The race: persist looks and finds nobody, the row and its mark are written, and only then persist would mark."""
+    """The race: persist finds no subscriber, the row and its mark are written, and only then persist would mark."""
     live = Live()
 
     class Raced(CountedConnections):
@@ -246,7 +247,7 @@ def test_a_broker_that_takes_no_live_copies_is_nobodys_trouble() -> None:
 
 def test_even_an_error_of_ours_sends_no_event_back() -> None:
     live = Live()
-    live.listener = LiveHook(live.audience, None)  # type: ignore[arg-type]
+    live.hook = LiveHook(live.audience, lambda: None)  # type: ignore[arg-type]
     live.subscribe("kitchen")
 
     live.store(row())
@@ -256,7 +257,7 @@ def test_even_an_error_of_ours_sends_no_event_back() -> None:
 def test_both_lanes_publish_what_they_stored_and_only_that(lane: str) -> None:
     live, write_path = Live(), WritePath()
     tables = {"chat": TABLE, "probe": TABLE}
-    write_path.persister = Persister(write_path.store, write_path.retry, tables, CLOCK, after=(live.listener,))
+    write_path.persister = Persister(write_path.store, write_path.retry, tables, CLOCK, after=(live.hook,))
     live.subscribe("kitchen")
     write_path.acceptor.accept(
         CHAT, caller(), [message(message="kept"), message(messageId="m-2", message="not kept")], "r", Meter()

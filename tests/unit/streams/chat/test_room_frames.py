@@ -1,4 +1,4 @@
-"""Frames about a room: who may listen, from when on, and what the answer says."""
+"""Frames about a room: who may subscribe, since when, and the answer."""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ import pytest
 
 from headrace.core.errors import ConnectionLost
 from headrace.core.intervals import Interval
-from headrace.core.times import FixedClock, iso, parse_iso
+from headrace.core.times import iso, parse_iso
+from tests.fakes.clock import FixedClock
 from tests.worlds.room_world import DIRECT, GROUP, LATER, OLD, OPEN, TRUSTED, RoomWorld
 from tests.worlds.senders import NOW
 
@@ -102,7 +103,7 @@ def test_joining_or_leaving_twice_changes_nothing_and_repeats_its_message(world:
         world.clock.advance(600)
         before = len(world.write_path.published())
         assert world.ok("bob", method, "kitchen/members/bob") == first
-        assert len(world.write_path.published()) == before, "an old one is told no more"
+        assert len(world.write_path.published()) == before, "an old one is not published again"
     assert len(world.row("bob").joins) == len(world.row("bob").leaves) == 1
 
 
@@ -256,7 +257,7 @@ def test_ids_of_any_script_are_one_id_however_they_are_composed(world: RoomWorld
     assert member["userId"] == "zoé"
 
 
-def test_while_the_tables_are_away_nothing_is_changed_and_the_answer_says_so(world: RoomWorld) -> None:
+def test_while_the_tables_are_down_nothing_is_changed_and_the_answer_says_so(world: RoomWorld) -> None:
     world.ok("alice", "PUT", "kitchen", GROUP)
     world.memberships.down = True
 

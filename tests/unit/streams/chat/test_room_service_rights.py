@@ -39,7 +39,7 @@ def test_an_owner_makes_owners_whose_rights_end_when_they_leave(world: RoomWorld
     world.ok("alice", "PUT", "kitchen", GROUP)
     assert world.ok("alice", "PUT", "kitchen/members/bob", {"role": "owner"})["role"] == "owner"
     world.ok("bob", "PUT", "kitchen/members/carol")
-    assert world.ask("bob", "DELETE", "kitchen/members/alice")[0] == 403, "nobody removes the creator"
+    assert world.ask("bob", "DELETE", "kitchen/members/alice")[0] == 403, "the creator cannot be removed"
     world.clock.advance(1)
 
     world.ok("alice", "DELETE", "kitchen/members/bob")

@@ -10,12 +10,12 @@ from headrace.streams.ski.day_counts import FILLED, CountedRide
 from headrace.streams.ski.hook import INVALID_FOR
 from headrace.streams.ski.keys import ResortDay
 from headrace.streams.ski.resort_days import LAG, LIFE, PATIENCE, ResortDays
-from headrace.streams.ski.stream import RESORT_DAY_INDEX
+from headrace.streams.ski.stream import RESORT_DAY_SHARDS
 from tests.worlds.ski_world import RIDES, SkiWorld, ride
 
 DAY = ResortDay(7, 2025, 45)
 PLACE = {"resortID": 7, "seasonID": 2025, "dayID": 45}
-SHARDS = RESORT_DAY_INDEX.shards.read if RESORT_DAY_INDEX.shards else 0
+SHARDS = RESORT_DAY_SHARDS.read
 
 
 def skiers(world: SkiWorld) -> int:
@@ -61,6 +61,7 @@ def test_a_ride_that_the_index_did_not_show_yet_is_counted_when_it_does() -> Non
 
 
 def test_a_ride_counts_once_however_often_it_is_told() -> None:
+    """Fault 14: counters that are incremented on redelivery."""
     world = confirmed()
     world.post(ride(skierID=3), ride(skierID=4))
     bodies = world.accepted()
@@ -108,7 +109,7 @@ def test_an_absent_cache_costs_one_small_write_per_resort_and_two_seconds() -> N
 def test_a_ride_is_retried_only_if_its_counts_cannot_be_invalidated() -> None:
     world = confirmed()
     world.counts.down = True
-    world.resorts.failure = StoreUnavailable("away")
+    world.resorts.failure = StoreUnavailable("down")
     world.post(ride(skierID=4))
     world.deliver(*world.accepted())
     assert len(world.retry.records) == 1
@@ -136,7 +137,7 @@ def test_counts_are_gone_when_the_first_of_their_rides_expires() -> None:
 def test_a_fill_that_is_abandoned_is_taken_up_by_the_next_question() -> None:
     world = SkiWorld()
     stored(world, 1)
-    world.reader.failure = StoreUnavailable("away")
+    world.reader.failure = StoreUnavailable("down")
     assert world.ask(routes.unique_skiers, **PLACE)[0] == 503
     world.reader.failure = None
     assert skiers(world) == 1  # counted from the table: the other one may still be at it

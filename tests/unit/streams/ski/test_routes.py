@@ -1,4 +1,4 @@
-"""The answers of read_ski: their shapes, who may ask, and what is said about a question that cannot be asked."""
+"""The answers of read_ski: their shapes, who may ask, and the errors of invalid queries."""
 
 from __future__ import annotations
 
@@ -62,6 +62,7 @@ def test_days_skied_come_with_the_vertical_and_the_lifts_of_each(world: SkiWorld
 
 
 def test_lifts_of_a_day_are_in_order_with_repeats(world: SkiWorld) -> None:
+    """Fault 14: a set drops repeats that count."""
     status, body = world.ask(routes.lifts, seasonID=2025, dayID=45, skierID=1001)
 
     assert (status, body["lifts"], body["vertical"]) == (200, [5, 2, 5], 120)
@@ -186,7 +187,7 @@ def test_a_request_without_a_token_is_refused(world: SkiWorld) -> None:
 
 
 def test_a_table_that_is_away_is_a_503(world: SkiWorld) -> None:
-    world.reader.failure = StoreUnavailable("away")
+    world.reader.failure = StoreUnavailable("down")
 
     assert world.ask(routes.hours, **DAY)[0] == 503
     assert world.ask(routes.days, seasonID=2025, skierID=1)[0] == 503

@@ -1,4 +1,4 @@
-"""What is a ride, what is refused, and what becomes of it on the way to its row."""
+"""Rides: what is accepted, what is refused, and the stored row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.core.stream import Shards
 from headrace.core.times import DAY, parse_iso
 from headrace.streams.ski import keys
 from headrace.streams.ski.keys import ResortDay, Ride
-from headrace.streams.ski.stream import RESORT_DAY_INDEX, SKI
+from headrace.streams.ski.stream import RESORT_DAY_SHARDS, SKI
 from tests.worlds.ski_world import BATCH, RIDES, SINGLE, START, SkiWorld, ride
 
 NOW = parse_iso(START)
@@ -135,8 +135,7 @@ def test_a_replay_lands_on_the_same_shard_and_a_day_is_spread_over_all_of_them()
 
     again = [SKI.item(SKI.accept(ride(skierID=number), GATE).event, NOW + DAY, RIDES) for number in range(1, 400)]
     assert [row["resortDayId"] for row in again] == [row["resortDayId"] for row in rows]
-    assert RESORT_DAY_INDEX.shards is not None
-    shards = keys.resort_day_shards(ResortDay(7, 2025, 45), RESORT_DAY_INDEX.shards.write)
+    shards = keys.resort_day_shards(ResortDay(7, 2025, 45), RESORT_DAY_SHARDS.write)
     assert {row["resortDayId"] for row in rows} == set(shards)
     assert {keys.parse_resort_day(shard) for shard in shards} == {ResortDay(7, 2025, 45)}
 
@@ -236,7 +235,7 @@ def test_a_season_that_was_added_is_known_at_once_and_asked_for_once() -> None:
 
 def test_rides_are_let_in_while_seasons_cannot_be_asked_for() -> None:
     world = SkiWorld()
-    world.resorts.failure = StoreUnavailable("away")
+    world.resorts.failure = StoreUnavailable("down")
 
     assert world.post(ride(seasonID=2026))[0] == 201
     before = world.resorts.calls

@@ -58,8 +58,7 @@ class Pager:
     def newest(self, request: PageRequest) -> tuple[Page, CachedPage | None]:
         """The newest page; and the partition's newest messages as they may be kept, if they are known now.
 
-        Where the spans leave something out they are known only within the newest span, if that is open to what is
-        said now.
+        Where the spans leave something out they are known only within the newest span, if that includes the present.
         """
         found = self._found(None, True, ROWS + 1)
         items = self._items(found.items)

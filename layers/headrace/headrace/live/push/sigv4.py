@@ -1,4 +1,4 @@
-"""Signs calls of @connections (Signature Version 4), for a tenth of the CPU of botocore's signer.
+"""Signs calls of @connections (Signature Version 4), for less CPU than botocore's signer.
 
 Calls of one second differ only in the connection and the body. What they share is computed once: the key of the day,
 the time, the hash of a body for many connections. The tests compare every signature with botocore's.

@@ -31,7 +31,7 @@ class SqsDeadLane:
                 MessageSystemAttributeNames=["SentTimestamp", "ApproximateReceiveCount"],
             )
         except AWS_ERRORS as error:
-            raise DeadLaneUnavailable(f"the dead-letter queue is away: {error_code(error)}") from error
+            raise DeadLaneUnavailable(f"the dead-letter queue is unavailable: {error_code(error)}") from error
         return [_received(message) for message in answer.get("Messages", ())]
 
     def release(self, held: Sequence[ReceivedLetter]) -> None:

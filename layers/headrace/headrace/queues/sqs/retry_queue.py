@@ -54,7 +54,7 @@ class SqsRetryLane:
         try:
             answer = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
         except AWS_ERRORS as error:
-            failure = RetryLaneUnavailable(f"the retry queue is away: {error_code(error)}")
+            failure = RetryLaneUnavailable(f"the retry queue is unavailable: {error_code(error)}")
             if not isinstance(error, ClientError):
                 silent.append(failure)
             return {int(entry["Id"]): failure for entry in entries}

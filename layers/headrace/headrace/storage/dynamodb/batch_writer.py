@@ -9,13 +9,13 @@ import random
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item, from_wire, to_wire
 from headrace.core.json import encode
 from headrace.runtime.aws import AWS_ERRORS, client, error_code, is_throttling
+from headrace.runtime.parallel import Parallel
 from headrace.storage.dynamodb.client import GET_LIMIT, WRITE_LIMIT, DynamoClient
 from headrace.storage.ports import Failure, Key, Table, one_of_each
 
@@ -34,7 +34,7 @@ class DynamoStore:
 
     def __init__(self, parallel: int = 8, retry_seconds: float = 3.0, dynamodb: Any = None) -> None:
         self._dynamodb = DynamoClient(dynamodb or client("dynamodb", timeout=3.0, attempts=2, connections=parallel))
-        self._pool = ThreadPoolExecutor(parallel, "store")
+        self._parallel = Parallel(parallel, "store")
         self._retry_seconds = retry_seconds
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
@@ -50,8 +50,7 @@ class DynamoStore:
         return [failures.get(key) for key in keys]
 
     def _run(self, calls: _Writes, groups: Sequence[Rows]) -> dict[Key, Failure]:
-        done = map(calls.run, groups) if len(groups) == 1 else self._pool.map(calls.run, groups)
-        return {key: failure for failed in done for key, failure in failed.items()}
+        return {key: failure for failed in self._parallel.map(calls.run, groups) for key, failure in failed.items()}
 
 
 def chunks(rows: Mapping[Key, Item]) -> list[Rows]:
@@ -92,7 +91,7 @@ class _Writes:
         wait = FIRST_WAIT
         while True:
             if self._unavailable.is_set():
-                return dict.fromkeys(rows, StoreUnavailable("the table is away"))
+                return dict.fromkeys(rows, StoreUnavailable("the table is unavailable"))
             if self._table.insert_only and time.monotonic() >= self.deadline:
                 return dict.fromkeys(rows, _throttled())
             failure: Failure = _throttled()
@@ -104,7 +103,7 @@ class _Writes:
                     return self._isolate(rows, code)
                 left = rows
                 if not is_throttling(error):
-                    failure = StoreUnavailable(f"the table is away: {code}")
+                    failure = StoreUnavailable(f"the table is unavailable: {code}")
                     if code not in _TRANSIENT:
                         self._unavailable.set()
                         return dict.fromkeys(rows, failure)

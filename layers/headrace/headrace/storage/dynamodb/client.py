@@ -18,7 +18,7 @@ from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item, from_wire, to_wire
 from headrace.core.json import encode
 from headrace.runtime.aws import AWS_ERRORS, error_code, is_throttling
-from headrace.storage.ports import ColumnQuery, RangeQuery
+from headrace.storage.ports import Query
 
 GET_LIMIT = 100
 """Keys that one BatchGetItem takes."""
@@ -194,8 +194,8 @@ class DynamoTable(DynamoClient):
             parameters = parameters | {"ExclusiveStartKey": response["LastEvaluatedKey"]}
 
 
-def query_body(query: RangeQuery | ColumnQuery, attributes: Iterable[str]) -> dict[str, Any]:
-    """The parameters of a Query that both kinds of query have; ``attributes`` to read, none for all."""
+def query_body(query: Query, attributes: Iterable[str]) -> dict[str, Any]:
+    """The parameters of a Query for all kinds of queries; ``attributes`` to read, none for all."""
     aliases = {query.partition_attribute: "#p"}
     values = {":p": query.partition}
     bounds = ""

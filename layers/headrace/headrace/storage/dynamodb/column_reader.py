@@ -1,4 +1,4 @@
-"""Columns of a DynamoDB table, a page of at most 1 MB for each Query."""
+"""Reads columns of a DynamoDB table, a page of at most 1 MB with each Query."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from headrace.core.items import from_wire
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.client import DynamoClient, query_body
-from headrace.storage.ports import EXPIRES, ColumnQuery, Columns
+from headrace.storage.ports import EXPIRES, Columns, Query
 
 
 def columns_client(connections: int) -> Any:
@@ -16,12 +16,12 @@ def columns_client(connections: int) -> Any:
 
 
 class DynamoColumns:
-    """Reads through a botocore DynamoDB client."""
+    """A :class:`~headrace.storage.ports.ColumnReader` on a botocore DynamoDB client."""
 
     def __init__(self, client: Any) -> None:
         self._dynamodb = DynamoClient(client, "the table cannot be read", "the table is read too often")
 
-    def read(self, query: ColumnQuery) -> Columns:
+    def read(self, query: Query) -> Columns:
         attributes = list(dict.fromkeys((query.sort_attribute, *query.attributes, EXPIRES)))
         body = query_body(query, attributes)
         body["Select"] = "SPECIFIC_ATTRIBUTES"  # what the function's policy allows

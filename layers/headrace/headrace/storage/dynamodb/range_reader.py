@@ -1,12 +1,12 @@
-"""Ranges of a DynamoDB table, through one Query each."""
+"""Reads ranges of a DynamoDB table, each with one Query."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from headrace.core.items import from_wire
+from headrace.runtime.parallel import Parallel
 from headrace.storage.dynamodb.client import DynamoClient, query_body
 from headrace.storage.ports import EXPIRES, RangeQuery, Rows
 
@@ -14,11 +14,11 @@ PARALLEL = 8
 
 
 class DynamoReader:
-    """Reads through a botocore DynamoDB client."""
+    """A :class:`~headrace.storage.ports.RangeReader` on a botocore DynamoDB client."""
 
     def __init__(self, client: Any) -> None:
         self._dynamodb = DynamoClient(client, "the history cannot be read", "the history is read too often")
-        self._pool: ThreadPoolExecutor | None = None
+        self._parallel = Parallel(PARALLEL, "reader")
 
     def read(self, query: RangeQuery) -> Rows:
         response = self._dynamodb.call("query", **_body(query))
@@ -26,11 +26,7 @@ class DynamoReader:
         return Rows([from_wire(item) for item in response["Items"]], from_wire(more) if more else None)
 
     def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
-        if len(queries) == 1:
-            return [self.read(queries[0])]
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(PARALLEL, "reader")
-        return list(self._pool.map(self.read, queries))
+        return self._parallel.map(self.read, queries)
 
 
 def _body(query: RangeQuery) -> dict[str, Any]:

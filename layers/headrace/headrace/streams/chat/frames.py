@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NotRequired
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from headrace.api import responses
 from headrace.api.bodies import event_list
 from headrace.api.paging.request import PageRequest
-from headrace.api.params import Params, read
+from headrace.api.params import Params
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import Caller
@@ -21,7 +22,7 @@ from headrace.live.connections import Connections
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.chat.access import RoomAccess
-from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.stream import CHAT, MessageItem, MessagePage
 
 if TYPE_CHECKING:
     # Of the functions that use this module only read_frame reads history, and loads cryptography for its cursors.
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 BATCH_LIMIT = 100
 PAGE_BYTES = responses.FRAME_BYTES - 8 * 1024
 """Of a page's items in a frame; the rest is for the cursors and the frame's other fields."""
-NOT_OF_A_PAGE = frozenset({"action", "requestId", "roomId"})
 
 FrameRequest = Request[None, None, Any]
 
@@ -113,6 +113,67 @@ class FramePage(PageRequest):
     max_bytes: int = Field(default=PAGE_BYTES, exclude=True)
 
 
+class Answer(TypedDict):
+    """An answer; ``requestId`` is the frame's, if it had one."""
+
+    requestId: NotRequired[str]
+
+
+class Ack(Answer):
+    """An accepted message: ``lane`` is ``main`` or ``retry``, and both keep it."""
+
+    type: Literal["ack"]
+    roomId: str
+    messageId: str
+    timestamp: str
+    lane: Literal["main", "retry"]
+
+
+class Acks(Answer):
+    """One result per event, in the order sent; in an answer of over 128 KB, errors have no ``details``."""
+
+    type: Literal["acks"]
+    results: list[dict[str, Any]]
+
+
+class Pong(Answer):
+    """The server's time."""
+
+    type: Literal["pong"]
+    time: str
+
+
+class Subscribed(Answer):
+    """A subscription; ``newest`` is the key of the newest message before it that the caller may read."""
+
+    type: Literal["subscribed"]
+    roomId: str
+    newest: str | None
+
+
+class Unsubscribed(Answer):
+    """The end of a subscription."""
+
+    type: Literal["unsubscribed"]
+    roomId: str
+
+
+class HistoryPage(Answer, MessagePage):
+    """A page of the room, with at most 120 KB of items."""
+
+    type: Literal["history"]
+    roomId: str
+
+
+class Messages(TypedDict):
+    """New messages of a room, pushed after ``subscribe``; ``missed``: earlier ones were not, and history has them."""
+
+    type: Literal["messages"]
+    roomId: str
+    missed: NotRequired[Literal[True]]
+    items: list[MessageItem]
+
+
 def send_message(acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
     """Accept the one event that the frame itself is."""
     (result,) = acceptor.accept(CHAT, request.caller, [request.content], request.correlation_id, request.meter)
@@ -148,9 +209,8 @@ def unsubscribe(subscriptions: Subscriptions, request: Request[None, None, RoomF
     return responses.unsubscribed(request.request_id, room_id)
 
 
-def history(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
+def history(subscriptions: Subscriptions, request: Request[None, FramePage, RoomFrame]) -> dict[str, Any]:
     """A page of the room, as ``GET /rooms/{roomId}/messages`` answers it, cut to what a frame holds."""
     room_id = request.body.room_id
-    wanted = read(FramePage, {name: each for name, each in request.content.items() if name not in NOT_OF_A_PAGE})
-    page = subscriptions.history.room(request.caller, room_id, wanted or FramePage())
+    page = subscriptions.history.room(request.caller, room_id, request.query)
     return responses.history(request.request_id, room_id, page.text())
