@@ -5,6 +5,7 @@ Accepting events needs the broker or the retry lane. Reading needs the table; wi
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -79,13 +80,10 @@ def any_port_open(urls: tuple[str, ...], seconds: float = CHECK_SECONDS / 2) -> 
     Raises:
         OSError: none does within ``seconds``.
     """
-    for number, url in enumerate(urls):
+    for url in urls:
         parts = urlsplit(url)
         port = parts.port or (5671 if parts.scheme == "amqps" else 5672)
-        try:
+        with contextlib.suppress(OSError):
             socket.create_connection((str(parts.hostname), port), timeout=seconds / len(urls)).close()
-        except OSError:
-            if number + 1 == len(urls):
-                raise
-        else:
             return
+    raise OSError("no broker accepts a connection")

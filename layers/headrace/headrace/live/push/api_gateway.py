@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from hashlib import sha256
 
 from headrace.live.push.connection_pool import ConnectionPool
 from headrace.live.push.port import Push, PushResult
-from headrace.live.push.sigv4 import Signer, body_hash
+from headrace.live.push.sigv4 import Signer
 
 TRIES = 4
 FIRST_PAUSE = 0.05
@@ -27,7 +28,7 @@ class ApiGatewayPusher:
 
     def deliver(self, sends: Sequence[Push], seconds: float) -> list[PushResult]:
         # Most frames go to many connections: each is hashed once.
-        hashes = {id(frame): body_hash(frame) for send in sends for frame in send.frames}
+        hashes = {id(frame): sha256(frame).hexdigest() for send in sends for frame in send.frames}
         deliveries = [_Delivery(send, self._signer, hashes) for send in sends]
         self._connections.run([each for each in deliveries if each.left], seconds)
         return [each.result for each in deliveries]
