@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from headrace.analytics.aggregate import Aggregate
+from headrace.analytics.requests import WindowRequest
 from headrace.analytics.scanner import Deadline, Found, Reading, Scanner
-from headrace.analytics.scope import Scope
 from headrace.analytics.slot_cache import SlotCache, SlotState
 from headrace.analytics.time_slots import DAY, HOUR, MINUTE, TEN_MINUTES, Slot, Span
 from headrace.core import times
@@ -35,8 +36,18 @@ class _Chunk(NamedTuple):
     began: float
 
 
+class Window(NamedTuple):
+    """The window of one request at ``now`` (microseconds): its slots, as found in the cache, and its edges."""
+
+    request: WindowRequest
+    now: int
+    slots: SlotCache
+    known: list[SlotState]
+    edges: tuple[Span | None, Span | None]
+
+
 class Builder:
-    """Builds the slots of one request, and the minutes of its two edges. A context manager.
+    """Builds the ``requested`` slots of a window, and the minutes of its two edges. A context manager.
 
     Call :meth:`before` first, then :meth:`slots`, then :meth:`after`. A missing slot is a tree: its parts are slots of
     the next shorter step, down to minutes. All methods raise StoreUnavailable if the table does not answer before the
@@ -46,22 +57,19 @@ class Builder:
     def __init__(
         self,
         scanner: Scanner,
-        scope: Scope,
-        slots: SlotCache,
+        window: Window,
         requested: Sequence[SlotState],
-        edges: tuple[Span | None, Span | None],
-        now: int,
         deadline: Deadline,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._scanner = scanner
-        self._scope = scope
-        self._slots = slots
+        self._scope = window.request.scope
+        self._slots = window.slots
         self._requested = requested
         self._requested_slots = {state.slot for state in requested}
-        self._spans = edges
+        self._spans = window.edges
         self._edges: list[Found] | None = None
-        self._now = now // times.SECOND
+        self._now = window.now // times.SECOND
         self._deadline = deadline
         self._sleep = sleep
         self._claimed: set[int] = set()
@@ -71,8 +79,7 @@ class Builder:
         self._chunk = FIRST_CHUNK
         self._reading: _Chunk | None = None
         self._read: Found = {}
-        self._ahead: Iterator[Slot] = iter(())
-        self._next: Slot | None = None
+        self._ahead: deque[Slot] = deque()
 
     def __enter__(self) -> Builder:
         return self
@@ -122,10 +129,9 @@ class Builder:
         self._claim(batch)
         minutes = _missing_minutes(batch)
         self._slots.begin(minutes)
-        self._ahead = iter([state.slot for state in minutes])
-        self._next = next(self._ahead, None)
+        self._ahead = deque(state.slot for state in minutes)
         # While this is read, the slots that were found are merged.
-        if self._next is not None or (self._edges is None and any(self._spans)):
+        if self._ahead or (self._edges is None and any(self._spans)):
             self._start()
 
     def _batch(self) -> list[SlotState]:
@@ -183,18 +189,15 @@ class Builder:
 
     def _minute(self, slot: Slot) -> Aggregate:
         """The aggregate of a minute from its rows, which are read together with those of the next minutes."""
-        if self._reading is not None or slot == self._next:
+        if self._reading is not None or (self._ahead and slot == self._ahead[0]):
             self._finish()
         return self._read.pop(slot.start, None) or Aggregate.nothing(len(self._scope.attributes))
 
     def _take_chunk(self) -> list[Slot]:
         """The next missing minutes without a gap between them, as many as a chunk may have."""
         chunk: list[Slot] = []
-        while self._next is not None and len(chunk) < self._chunk:
-            if chunk and self._next.start != chunk[-1].end:
-                break
-            chunk.append(self._next)
-            self._next = next(self._ahead, None)
+        while self._ahead and len(chunk) < self._chunk and not (chunk and self._ahead[0].start != chunk[-1].end):
+            chunk.append(self._ahead.popleft())
         return chunk
 
     def _start(self) -> None:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from headrace.analytics import responses
 from headrace.analytics.aggregate import Aggregate
-from headrace.analytics.builder import Builder
+from headrace.analytics.builder import Builder, Window
 from headrace.analytics.requests import WindowRequest
 from headrace.analytics.scanner import Deadline, Scanner
 from headrace.analytics.scope import Scope
 from headrace.analytics.slot_cache import LocalAggregates, SlotCache, SlotState
-from headrace.analytics.time_slots import DAY, MINUTE, Slot, Span, pieces
+from headrace.analytics.time_slots import DAY, MINUTE, Slot, pieces
 from headrace.core import times
 from headrace.core.times import Clock
 from headrace.runtime.bounded import BoundedDict
@@ -25,16 +25,6 @@ MERGED_LIMIT = 16
 """Windows and runs of slots whose merged aggregates are kept in memory."""
 T = TypeVar("T")
 Key = tuple[Scope, tuple[tuple[Slot, bytes | None], ...]]
-
-
-class _Window(NamedTuple):
-    """The window of one request at ``now`` (microseconds): its slots, as found in the cache, and its edges."""
-
-    request: WindowRequest
-    now: int
-    slots: SlotCache
-    known: list[SlotState]
-    edges: tuple[Span | None, Span | None]
 
 
 @dataclass(frozen=True)
@@ -62,7 +52,7 @@ class Analytics:
     def series(self, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
         """Counts and unique users per step of the window."""
         window = self._window(request)
-        with self._builder(window, window.known, deadline) as builder:
+        with Builder(self.scanner, window, window.known, deadline, self.sleep) as builder:
             points = responses.series_points(request, chain(builder.before(), builder.slots(), builder.after()))
         return {**self._frame(window), "step": request.step, "points": points}
 
@@ -73,7 +63,7 @@ class Analytics:
         window = self._window(request, request.step)
         whole = Aggregate.nothing(len(request.scope.attributes))
         shaped: list[tuple[int, T]] = []
-        with self._builder(window, window.known, deadline) as builder:
+        with Builder(self.scanner, window, window.known, deadline, self.sleep) as builder:
             parts = chain(builder.before(), builder.slots(), builder.after())
             for start, found in responses.by_step(request, parts):
                 whole.merge(found)
@@ -91,7 +81,7 @@ class Analytics:
         held = [self._held(request, run) for run in runs]
         *keys, key = [_key(request, run) for run in [*runs, known]]
         missing = [each for run, found in zip(runs, held, strict=True) if found is None for each in run]
-        with self._builder(window, missing, deadline) as builder:
+        with Builder(self.scanner, window, missing, deadline, self.sleep) as builder:
             before = list(builder.before())
             parts = (part for _, part in builder.slots())
             merged: list[Aggregate] = []
@@ -121,17 +111,13 @@ class Analytics:
             self._merged[key] = merged
         return merged
 
-    def _window(self, request: WindowRequest, longest: int = DAY) -> _Window:
+    def _window(self, request: WindowRequest, longest: int = DAY) -> Window:
         now = self.clock.now()
         split = pieces(request.window, int(now / times.SECOND - self.settle), longest)
         slots = SlotCache(self.cache, self._local, request.scope, self.scanner.read_shards, self.clock, self.settle)
-        return _Window(request, now, slots, slots.read(split.slots), (split.before, split.after))
+        return Window(request, now, slots, slots.read(split.slots), (split.before, split.after))
 
-    def _builder(self, window: _Window, slots: Sequence[SlotState], deadline: Deadline) -> Builder:
-        scope = window.request.scope
-        return Builder(self.scanner, scope, window.slots, slots, window.edges, window.now, deadline, self.sleep)
-
-    def _frame(self, window: _Window) -> dict[str, Any]:
+    def _frame(self, window: Window) -> dict[str, Any]:
         return responses.frame(window.request, window.now, self.settle)
 
 

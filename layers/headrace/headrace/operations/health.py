@@ -48,15 +48,15 @@ class Health:
         """HTTP status and body: 200 while events are accepted and history can be read, else 503."""
         now = self._monotonic()
         if self._kept is None or now - self._kept[0] > KEPT_SECONDS:
-            self._kept = (now, self._ask())
+            self._kept = (now, self._check())
         body = self._kept[1]
         return (200 if body["accepting"] and body["reading"] else 503), body
 
-    def _ask(self) -> HealthBody:
-        asked = {name: self._pool.submit(check) for name, check in self._checks.items()}
+    def _check(self) -> HealthBody:
+        pending = {name: self._pool.submit(check) for name, check in self._checks.items()}
         deadline = self._monotonic() + CHECK_SECONDS
         parts: dict[str, str] = {}
-        for name, future in asked.items():
+        for name, future in pending.items():
             try:
                 future.result(timeout=max(0.0, deadline - self._monotonic()))
                 parts[name] = "ok"

@@ -1,6 +1,4 @@
-"""Pushes over API Gateway's @connections. A call of boto3 costs about 650 µs of CPU, this one a tenth
-(``make bench-live`` prints both).
-"""
+"""Pushes frames with API Gateway's @connections, for a tenth of the CPU of boto3 (``make bench-live`` prints both)."""
 
 from __future__ import annotations
 
@@ -20,14 +18,14 @@ AGAIN = frozenset({429, 500, 502, 503, 504})
 
 
 class ApiGatewayPusher:
-    """A :class:`~headrace.live.push.port.ConnectionPusher`. Not for several threads."""
+    """A :class:`~headrace.live.push.port.ConnectionPusher`. Not thread-safe."""
 
     def __init__(self, signer: Signer, connections: ConnectionPool) -> None:
         self._signer = signer
         self._connections = connections
 
     def deliver(self, sends: Sequence[Push], seconds: float) -> list[PushResult]:
-        # Most frames go to many connections: each is hashed once.
+        # Most frames go to many connections, so each is hashed once.
         hashes = {id(frame): sha256(frame).hexdigest() for send in sends for frame in send.frames}
         deliveries = [_Delivery(send, self._signer, hashes) for send in sends]
         self._connections.run([each for each in deliveries if each.left], seconds)
@@ -63,6 +61,6 @@ class _Delivery:
         self._tries += 1
         if status in AGAIN and self._tries < TRIES:
             return random.uniform(0.5, 1.0) * FIRST_PAUSE * float(2 ** (self._tries - 1))  # noqa: S311
-        # 0: no answer in time, so it is not tried again.
+        # 0: there was no response in time, so it is not sent again.
         self.result = "gone" if status == GONE else "late" if status == 0 or status in AGAIN else "refused"
         return None
