@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format validate unit model contract e2e load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-powertools bench-emulators invoke lock clean
+.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples model contract e2e load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-powertools bench-emulators invoke diagrams lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -16,7 +16,7 @@ help: ## list the targets
 	@echo "Headrace: make TARGET [VARIABLE=value]"; echo
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: ## make .venv from the lock files (every other target does this by itself)
+setup: ## make .venv from the lock files (every other target does this first)
 	@localstage/setup.sh
 
 run: setup ## start the stage, replay a conversation, stay up until Ctrl-C   [MESSAGES=n] [LOG='path/*.log']
@@ -52,19 +52,28 @@ parked: setup ## how much is in the parking queue; return it to a lane  [RETURN=
 retry-budget: setup ## the outage that leaves the dead lane empty            [STAGE_ENV=prod] [FIRST_PAUSE=30]
 	@$(OPS) budget $(if $(FIRST_PAUSE),--first-pause $(FIRST_PAUSE)) $(if $(STAGE_ENV),--config-env $(STAGE_ENV))
 
+kill: setup ## kill a service of the stage (-9), start it again later  [SERVICE=RabbitMQ] [SECONDS=20]
+	@$(STAGE) kill $(or $(SERVICE),RabbitMQ) --seconds $(or $(SECONDS),20)
+
 reset: setup ## throw away the stage's data (tables, queues, broker); asks first  [YES=1]
 	@$(STAGE) reset $(if $(YES),--yes)
 
 test: setup lint unit model contract e2e validate ## everything that must be green: lint, types, unit, contract, e2e, template
 
-lint: setup ## ruff and mypy
-	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
+lint: setup ## ruff, mypy and the check of the prose
+	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && $(PY) -m tools.prose --code
 
 format: setup ## let ruff rewrite what it can
 	@.venv/bin/ruff check --fix . ; .venv/bin/ruff format .
 
 unit: setup ## tests without sockets
 	@$(PY) -m pytest -q tests/unit
+
+reference: setup ## write the API's contract and its pages to docs/reference
+	@PYTHONPATH=layers/headrace $(PY) -m reference
+
+reference-examples: setup ## record the contract's examples from the running stage
+	@PYTHONPATH=layers/headrace $(PY) -m reference.recording
 
 model: setup ## everything that may happen to an event, in any order; more than make test does with [EXAMPLES=n]
 	@$(if $(EXAMPLES),,echo "model: the same runs every time; for others, and more: make model EXAMPLES=5000")
@@ -127,6 +136,9 @@ bench-powertools: setup ## import time and cost per call of Powertools' utilitie
 
 bench-emulators: setup ## which DynamoDB and SQS emulators, and why
 	@$(PY) -m bench.emulators
+
+diagrams: setup ## draw docs/diagrams/*.svg from docs/diagrams/draw.py
+	@$(PY) docs/diagrams/draw.py
 
 lock: setup ## refresh the lock files from the *.in files
 	@for in in layers/dependencies/requirements requirements/runtime requirements/dev requirements/sam requirements/uv requirements/ministack; do \

@@ -18,7 +18,6 @@ import signal
 import socket
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.error
@@ -30,6 +29,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.loadgen import Load, http_load, websocket_load
+from loadtest.client.stage_process import StageProcess, localstage
+from loadtest.client.target import Target
 
 ROOT = Path(__file__).resolve().parent.parent
 ECHO = ROOT / "tests/e2e/echo"
@@ -38,25 +39,16 @@ FRAME = json.dumps({"action": "echo", "text": "hello"})
 
 
 @contextlib.contextmanager
-def local_stage(folder: Path) -> Iterator[dict[str, str]]:
-    """A stage of the echo template in a folder of its own; yields its stage.json."""
+def local_stage(folder: Path) -> Iterator[Target]:
+    """A stage of the echo template in ``folder``."""
     shutil.copytree(ECHO, folder / "echo")
-    command = [sys.executable, "-m", "localstage", "up", "--template", str(folder / "echo" / "template.yaml")]
-    command += ["--http-port", "0", "--websocket-port", "0"]
-    log = (folder / "up.log").open("w")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    stage = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
+    arguments = ("--template", str(folder / "echo" / "template.yaml"), "--http-port", "0", "--websocket-port", "0")
+    state = folder / ".local"
+    process = StageProcess(lambda _line: None, localstage(state, "up", *arguments), state / "stage.json")
     try:
-        state = folder / ".local/stage.json"
-        deadline = time.monotonic() + 180
-        while not state.exists():
-            if stage.poll() is not None or time.monotonic() > deadline:
-                sys.exit(f"the stage did not start:\n{(folder / 'up.log').read_text()}")
-            time.sleep(0.05)
-        yield json.loads(state.read_text())
+        yield process.start()
     finally:
-        stage.send_signal(signal.SIGINT)
-        stage.wait(20)
+        process.close()
 
 
 @contextlib.contextmanager
@@ -102,14 +94,14 @@ def answers(url: str, seconds: float, process: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-def cold_starts(state: dict[str, str], code: Path, count: int) -> list[float]:
+def cold_starts(stage: Target, code: Path, count: int) -> list[float]:
     """Seconds from request to answer just after an edit, which ends every environment of the function."""
     seconds = []
     for _ in range(count):
         code.write_text(code.read_text() + "\n")
         time.sleep(1.0)
         start = time.perf_counter()
-        urllib.request.urlopen(state["http_url"] + "/echo", timeout=30).read()
+        urllib.request.urlopen(stage.http_url + "/echo", timeout=30).read()
         seconds.append(time.perf_counter() - start)
     return seconds
 
@@ -134,11 +126,11 @@ def main() -> None:
     )
     load = {"connections": options.connections, "seconds": options.seconds}
 
-    with tempfile.TemporaryDirectory() as folder, local_stage(Path(folder)) as state:
-        http_url, socket_url = state["http_url"] + "/echo", state["websocket_url"] + "?user=bench"
+    with tempfile.TemporaryDirectory() as folder, local_stage(Path(folder)) as stage:
+        http_url, socket_url = stage.http_url + "/echo", stage.websocket_url + "?user=bench"
         https = [asyncio.run(http_load(http_url, **load)) for _ in range(options.rounds)]
         frames = [asyncio.run(websocket_load(socket_url, FRAME, **load)) for _ in range(options.rounds)]
-        colds = cold_starts(state, Path(folder) / "echo/functions/echo/app.py", 5)
+        colds = cold_starts(stage, Path(folder) / "echo/functions/echo/app.py", 5)
     table.add_row(*row("local stage, HTTP requests", https))
     table.add_row(*row("local stage, WebSocket frames, two-way", frames))
     shortest, middle, longest = (f"{x * 1000:.0f} ms" for x in (min(colds), statistics.median(colds), max(colds)))

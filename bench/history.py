@@ -1,6 +1,6 @@
 """What a page of history costs beside the bare DynamoDB Query of the same rows: ``python -m bench.history``.
 
-Starts a dynalite (data in memory) and a Redis of its own, and fills a room of 1,000 messages and one of 200,000. The
+Starts its own dynalite (data in memory) and Redis, and fills a room of 1,000 messages and one of 200,000. The
 bare side is boto3's ``client.query`` as its documentation shows it: one consistent Query of 20 rows from the same
 place. Headrace's side is all that a function does for one request, from the event to the answer: token, rights,
 cursors, rows, JSON. Both take turns, call by call; the numbers are medians over the rounds of each round's p50, and
@@ -59,7 +59,7 @@ class Pages:
         from headrace.core.times import SystemClock
         from headrace.runtime.aws import client as lean
         from headrace.runtime.settings import CacheSettings
-        from headrace.storage.dynamodb.range_reader import DynamoReader
+        from headrace.storage.dynamodb.readers import DynamoReader
         from headrace.storage.redis import RedisCache, connect
         from headrace.streams.chat.history import History
         from headrace.streams.chat.newest_page_cache import NewestPageCache
@@ -95,7 +95,8 @@ class Pages:
         from headrace.api.router import HttpRouter, Route
         from headrace.core.caller import CHAT_READ
         from headrace.core.times import SystemClock
-        from headrace.streams.chat.routes import RoomPath, read_room
+        from headrace.streams.chat.room_requests import RoomPath
+        from headrace.streams.chat.routes import read_room
 
         claims = {"sub": "alice", "username": "Alice", "scope": "chat:read", "exp": "4102444800"}
         event = {
@@ -109,11 +110,11 @@ class Pages:
         return lambda: answer(event)
 
     def quiet(self, size: int) -> Call:
-        """Let nobody have asked for the room before."""
+        """Forget earlier requests for the room."""
         return lambda: self._newest._asked.pop(f"room-{size}", None)
 
     def written_to(self, size: int) -> Call:
-        """Take the newest page out of the cache, as whoever stores a message does."""
+        """Take the newest page out of the cache, as storing a message does."""
         from headrace.core.keys import newest_page
 
         return lambda: self._cache.delete_many([newest_page(f"room-{size}")])

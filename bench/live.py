@@ -1,6 +1,6 @@
 """Many listeners in one room of a whole stage: ``python -m bench.live --seconds 60``.
 
-Starts a stage of its own. 100 subscribers follow a room with the Python client, five senders say 50 messages a second,
+Starts its own stage. 100 subscribers follow a room with the Python client, five senders say 50 messages a second,
 and halfway a tenth of the subscribers are cut off. At the end every subscriber must have every message, pushed or
 fetched. Latency is from before a message is sent until a subscriber has it, of those that were not cut off.
 
@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "layers" / "headrace"), str(ROOT / "clients" / "python")]
 
 from headrace_client import Lost, Rooms  # noqa: E402 - the path to it is set just above
-from loadtest.client.stage_process import StageProcess, interruptible  # noqa: E402
+from loadtest.client.stage_process import StageProcess, interruptible, localstage  # noqa: E402
 from loadtest.client.target import Target  # noqa: E402
 from localstage.template.attributes import ACCOUNT  # noqa: E402
 
@@ -257,9 +257,8 @@ def report(run: Run, warm: int, took: float, pushed: int, frames: int, cpu: floa
 
 
 def main(options: argparse.Namespace) -> int:
-    command = (sys.executable, "-m", "localstage", "--state-dir", str(STATE), "up")
-    ports = ("--http-port", "0", "--websocket-port", "0")
-    process = StageProcess(lambda _line: None, (*command, *ports), STATE / "stage.json")
+    command = localstage(STATE, "up", "--http-port", "0", "--websocket-port", "0")
+    process = StageProcess(lambda _line: None, command, STATE / "stage.json")
     with interruptible():
         try:
             target = process.start()

@@ -13,7 +13,7 @@ import aiohttp
 
 @dataclass
 class Load:
-    """What one run came to: ``latencies`` in seconds, one per answered request."""
+    """The result of one run: ``latencies`` in seconds, one per answered request."""
 
     seconds: float = 0.0
     errors: int = 0

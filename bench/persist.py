@@ -1,6 +1,6 @@
 """What writing costs beside boto3's ``batch_writer()``: ``python -m bench.persist``.
 
-Starts a dynalite of its own, with its data in memory: on disk it takes fewer items than either side can send, and would
+Starts its own dynalite, with its data in memory: on disk it takes fewer items than either side can send, and would
 be all that is measured. Writes the same chat messages into the same table (with both its indexes), once as it is and
 once with every request held for 8 ms in front of it, as a network would add. Each round gives both the same number of
 items, one after the other in turn. Processor time is this process's alone: the emulator and the proxy are others. The
@@ -53,14 +53,13 @@ def batch_writer(url: str) -> Write:
 
 def store(url: str, parallel: int) -> Write:
     """The store of persist_events, behind its breaker."""
-    from headrace.runtime.breaker import Unwatched
     from headrace.runtime.settings import BreakerSettings
     from headrace.storage.breaker import GuardedStore
     from headrace.storage.dynamodb.batch_writer import DynamoStore
     from headrace.storage.ports import Table
 
     os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = url
-    guarded = GuardedStore(DynamoStore(parallel), BreakerSettings(), Unwatched())
+    guarded = GuardedStore(DynamoStore(parallel), BreakerSettings())
     table = Table(TABLE, ("roomId", "timestampSk"))
 
     def write(items: list[Item]) -> None:
@@ -80,7 +79,7 @@ def once(write: Write, items: list[Item]) -> tuple[float, float]:
 
 
 def compare(url: str, rounds: int, count: int, parallel: int) -> list[tuple[tuple[float, float], tuple[float, float]]]:
-    """Per round: what boto3 came to, and what the store came to."""
+    """Per round: the rate of boto3, and the rate of the store."""
     sides = (batch_writer(url), store(url, parallel))
     seen = []
     for number in range(rounds + 1):

@@ -1,6 +1,6 @@
 """Records per second through a RabbitMQ mapping with a function that does nothing: ``python -m bench.triggers``.
 
-Starts a RabbitMQ of its own on free ports, fills a queue, and lets the mapping drain it. Shows what the stage itself
+Starts its own RabbitMQ on free ports, fills a queue, and lets the mapping drain it. Shows what the stage itself
 costs per record; with a real function its own time is added.
 """
 

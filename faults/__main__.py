@@ -15,8 +15,8 @@ from functools import partial
 from rich.console import Console
 from rich.table import Table
 
-from faults.harness import Harness, exit_code_of
-from faults.ledger import Row
+from faults.harness.harness import Harness, exit_code_of
+from faults.harness.ledger import Row
 from faults.scenarios import DURING_FREEZE, FROZEN, SCENARIOS, SECONDS
 from faults.scenarios.broker import function_frozen
 

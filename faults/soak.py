@@ -15,12 +15,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
-from faults import outages
-from faults.harness import SETTLED, Harness, exit_code_of
-from faults.outages import both, dynamodb_fault, sqs_down
+from faults.harness import outages
+from faults.harness.harness import SETTLED, Harness, exit_code_of
+from faults.harness.outages import both, dynamodb_fault, sqs_down
+from faults.harness.services import ProxiedServices
 from faults.proxies.proxy_faults import HalfThrottled, KillsWriters, RefusesSome, down
 from faults.proxies.socket_owner import kill_worker
-from faults.services import ProxiedServices
 
 LOAD = {"sockets": 5, "posts": 2, "rate": 900.0, "size": 50}
 CALM = (3.0, 9.0)

@@ -1,4 +1,4 @@
-"""The stage's command line: ``python -m localstage up | token | logs | status | reset``."""
+"""The stage's command line: ``python -m localstage up | token | logs | status | kill | reset``."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def cli(context: click.Context, state_dir: Path) -> None:
 @cli.command()
 @click.option("--template", type=click.Path(path_type=Path), default=Path("template.yaml"), show_default=True)
 @click.option("--config-env", default="local", show_default=True, help="The samconfig.toml section to take.")
-@click.option("--http-port", type=click.IntRange(0, 65535), help="Default: 8787, or a free one when that is taken.")
+@click.option("--http-port", type=click.IntRange(0, 65535), help="Default: 8787, or a free one if it is taken.")
 @click.option("--websocket-port", type=click.IntRange(0, 65535), help="Default: 8788, or a free one.")
 @click.option("--verbose", is_flag=True, help="Debug lines too.")
 @click.pass_obj
@@ -137,10 +137,23 @@ def status(state_dir: Path) -> None:
 
 
 @cli.command()
+@click.argument("service")
+@click.option("--seconds", type=click.FloatRange(0, 3600), default=20, show_default=True, help="Until it starts again.")
+@click.pass_obj
+def kill(state_dir: Path, service: str, seconds: float) -> None:
+    """Kill SERVICE (-9), such as RabbitMQ, and start it again on the same data after a while."""
+    from localstage import status
+
+    with _sentences_not_tracebacks():
+        name = status.kill(StateFile(state_dir).read(), service, seconds)
+        click.echo(f"{name} is killed; it starts again in {seconds:g} s")
+
+
+@cli.command()
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
 def reset(state_dir: Path, yes: bool) -> None:
-    """Throw away the stage's tables, queues, secrets and logs. Installed packages stay."""
+    """Delete the stage's tables, queues, secrets and logs. Installed packages stay."""
     with _sentences_not_tracebacks():
         state = StateFile(state_dir)
         state.refuse_second_stage()
@@ -204,7 +217,7 @@ def _sentences_not_tracebacks() -> Iterator[None]:
         sys.exit(f"headrace: {error.strerror or error}" + (f" ({error.filename})" if error.filename else ""))
     except Exception as error:  # noqa: BLE001 - the traceback is in the log, one sentence goes to the terminal
         _log.error("stopped by", exc_info=True)
-        sys.exit(f"headrace: something unforeseen: {type(error).__name__}: {error} (all of it is in stage.log)")
+        sys.exit(f"headrace: unexpected error: {type(error).__name__}: {error} (the traceback is in stage.log)")
 
 
 def _event_loop_runner() -> Callable[[Coroutine[Any, Any, None]], None]:

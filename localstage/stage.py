@@ -18,6 +18,7 @@ from localstage.functions import Built, FunctionPool, build
 from localstage.gateway import Gateway
 from localstage.gateway.issuer import Issuer
 from localstage.gateway.serving import pick_port
+from localstage.reference.pages import ReferencePages
 from localstage.services import Endpoints, Services
 from localstage.services.ports import is_free
 from localstage.statefile import Running, StateFile
@@ -43,7 +44,7 @@ _NOWHERE = Live("amqp://127.0.0.1:1", "127.0.0.1", 1, "http://127.0.0.1:1", "", 
 
 @dataclass(frozen=True)
 class Options:
-    """Options of ``up``; a port of ``None`` means the usual one, or a free one when that is taken."""
+    """Options of ``up``; a port of ``None`` means the usual one, or a free one if it is taken."""
 
     template: Path
     config_env: str
@@ -60,7 +61,7 @@ class _Addresses:
 
 
 class Stage:
-    """One running copy of a template. ``start`` leaves nothing behind when it fails; ``stop`` may be called anytime."""
+    """One running template. A failed ``start`` stops what it started; ``stop`` may be called at any time."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -82,7 +83,7 @@ class Stage:
         self._down.append(("state file", self._release))
         issuer = Issuer(self._state_dir)
         await self._begin("issuer", issuer.start, issuer.stop)
-        # The first load needs no running service: it finds mistakes before anything is started.
+        # The first load needs no running service, and finds mistakes before one is started.
         draft = await asyncio.to_thread(self._load, Attributes(_NOWHERE))
         build_task = asyncio.create_task(self._build(draft))
         try:
@@ -117,7 +118,8 @@ class Stage:
             websocket_port=self._websocket_port,
         )
         await self._begin("gateway", gateway.start, gateway.stop)
-        status = StatusServer(self.services, pool, triggers)
+        reference = ReferencePages(self._options.template, self._state_dir, gateway.http_url, gateway.websocket_url)
+        status = StatusServer(self.services, pool, triggers, reference)
         await self._begin("status", status.start, status.stop)
         running = Running(
             pid=os.getpid(),
@@ -171,7 +173,7 @@ class Stage:
             self._state_dir,
             broker_username=broker.username if broker else "headrace",
             broker_password=broker.password if broker else "headrace",
-            environ=dict(os.environ),  # uvloop takes nothing but a dict
+            environ=dict(os.environ),  # uvloop accepts only a dict
         )
         self._down.append(("services", services.stop))
         return await services.start()
@@ -290,6 +292,7 @@ async def run(options: Options) -> None:
 def _log_addresses(running: Running) -> None:
     log.info("HTTP API       %s", running.http_url)
     log.info("WebSocket API  %s", running.websocket_url)
+    log.info("API reference  %sdocs", running.status_url)
     log.info("a token        make token USER_ID=alice")
     log.info("a log          make logs FUNCTION=ReceiveFrame")
     log.info("Ctrl-C stops the stage; its data stays in %s", ".local")

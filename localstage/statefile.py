@@ -1,7 +1,7 @@
 """``.local/stage.json``: where the running stage is, for its own commands and for clients.
 
 Written when the stage is ready, removed when it stops. ``stage.lock`` beside it is held for the stage's
-whole life, so a stage that was killed leaves nothing that has to be cleaned up by hand.
+whole life, so nothing has to be cleaned up after a killed stage.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ class StateFile:
                 raise AlreadyRunning(self._who()) from None
 
     def wait_for_services(self, lock: Path, seconds: float = 10.0) -> None:
-        """Return once the services of a stage that was killed are gone: they still write in their folder.
+        """Return once the services of a killed stage have ended: until then they write to their folder.
 
         Raises:
-            AlreadyRunning: they are not gone after ``seconds``.
+            AlreadyRunning: they have not ended after ``seconds``.
         """
         deadline = time.monotonic() + seconds
         while lock.exists():
@@ -85,13 +85,13 @@ class StateFile:
             time.sleep(0.05)
 
     def write(self, running: Running) -> None:
-        """Say that the stage is ready; readers see all of it or nothing."""
+        """Write the file, atomically: the stage is ready."""
         draft = self._path.with_suffix(".draft")
         draft.write_text(json.dumps(asdict(running), indent=1), encoding="utf-8")
         draft.replace(self._path)
 
     def release(self) -> None:
-        """Say that the stage is gone."""
+        """Remove the file: the stage has stopped."""
         self._path.unlink(missing_ok=True)
         if self._lock is not None:
             self._lock.close()

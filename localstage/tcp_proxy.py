@@ -1,4 +1,4 @@
-"""A TCP proxy on loopback that can stall, delay, change and cut what passes.
+"""A TCP proxy on loopback that can stall, delay, change and cut its connections.
 
 ``python -m localstage.tcp_proxy PORT --delay 0.008`` prints its own port and relays to ``PORT`` until its standard
 input ends. In a separate process it takes no processor time from the client under measurement.
@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 HOST = "127.0.0.1"
 CHUNK = 65536
 QUEUED_CHUNKS = 64
-"""Per direction; beyond that the sender is slowed down as TCP does it."""
+"""Bytes per direction; beyond that TCP slows the sender down."""
 
 T = TypeVar("T")
 Filter = Callable[[bytes], bytes | None]
@@ -59,7 +59,7 @@ class TcpProxy:
         self._run(self._call(self._flowing.clear))
 
     def pass_all(self) -> None:
-        """End every fault. What was held is passed on."""
+        """End every fault. Held data is passed on."""
         self.to_server = self.to_client = bytes
         self.delay = 0.0
         self._run(self._call(self._flowing.set))

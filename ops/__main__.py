@@ -18,6 +18,8 @@ from localstage.client.http_api import HttpApi
 from ops.target import find
 
 TRIES = 5
+WIDTH = 140
+"""Columns that the table of dead letters needs."""
 Command = Callable[..., Any]
 
 
@@ -33,7 +35,7 @@ def filtered(command: Command) -> Command:
     """The options that say which letters are meant."""
     options = (
         click.option("--reason", help="Why it is dead, such as not_json; storable: it would be stored now."),
-        click.option("--stream", help="Whose event it is, such as chat; unknown: it cannot be told."),
+        click.option("--stream", help="Stream of the event, such as chat; unknown: it cannot be determined."),
         click.option("--from", "from_", help="Failed first at this time or later (ISO-8601 with a zone)."),
         click.option("--to", help="Failed first before this time."),
         click.option("--id", "id_", help="One letter, by its id."),
@@ -69,6 +71,7 @@ def dead_letters(http_url: str | None, /, limit: int, bodies: bool, **wanted: st
         api = find(http_url)
         answer = api.get("/dead-letters", {**_filter(**wanted), "limit": str(limit)})
     console = Console()
+    console.width = max(console.width, WIDTH)  # an id that is folded cannot be copied
     table = Table(box=None, pad_edge=False)
     for column in ("id", "first failed", "reason", "stream", "events", "tries", "message"):
         table.add_column(column, overflow="fold")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from faults.harness import Harness
-from faults.ledger import Row
+from faults.harness.harness import Harness
+from faults.harness.ledger import Row
 from faults.scenarios import broker, store
 from faults.scenarios.stage import stage_killed
 from faults.scenarios.streams import STREAM_SCENARIOS

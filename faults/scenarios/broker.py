@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from faults import outages
-from faults.harness import SETTLED, Harness
-from faults.ledger import Row
-from faults.outages import both, broker_refusing, broker_stalled, killed, memory_alarm, silent, sqs_down
+from faults.harness import outages
+from faults.harness.harness import SETTLED, Harness
+from faults.harness.ledger import Row
+from faults.harness.outages import both, broker_refusing, broker_stalled, killed, memory_alarm, silent, sqs_down
 from faults.proxies.socket_owner import owned_by
 
 FROZEN_SECONDS = 190.0

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 
-from faults.harness import READ_PATIENCE, Harness
-from faults.lanes import Depths
-from faults.ledger import Row, reconcile
-from faults.load import Load
-from faults.stage import FaultStage
-from faults.template import write_template
+from faults.harness.chat_load import Load
+from faults.harness.harness import READ_PATIENCE, Harness
+from faults.harness.ledger import QueueContents, Row, reconcile
+from faults.harness.stage import FaultStage
+from faults.harness.stage_template import write_template
 from loadtest.checker.readback import drain_and_read
 
 BETWEEN_KILLS = 1000
@@ -20,9 +19,7 @@ def stage_killed(harness: Harness) -> Row:
     """A stage with its own services is killed (-9) under load, twice, and started again on the same data."""
     began = time.monotonic()
     folder = harness.folder / "whole"
-    folder.mkdir(parents=True, exist_ok=True)
     stage = FaultStage(folder, write_template(harness.folder / "template-whole"), {})
-    stage.reset()
     try:
         load = Load(stage.start(), "stage-killed")
         load.start()
@@ -40,11 +37,9 @@ def stage_killed(harness: Harness) -> Row:
             load.checker,
             retried=load.checker.lanes["retry"],
             refused=load.refusals["unavailable"],
-            dead=(),
-            expected_dead={},
-            left=Depths(0, 0, 0, 0),
+            left=QueueContents(),
             note="twice, with its services",
             problems=load.troubles,
         )
     finally:
-        stage.stop()
+        stage.close()

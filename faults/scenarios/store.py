@@ -5,11 +5,11 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
-from faults import poison
-from faults.harness import PATIENCE, Harness
-from faults.ledger import Row
-from faults.load import Mint
-from faults.outages import both, dynamodb_fault, sqs_down
+from faults.harness import poison
+from faults.harness.chat_load import Mint
+from faults.harness.harness import PATIENCE, Harness
+from faults.harness.ledger import Row
+from faults.harness.outages import both, dynamodb_fault, sqs_down
 from faults.proxies.proxy_faults import CrashRecord, HalfThrottled, KillsWriters, RefusesSome, down
 from loadtest.client.chat_events import batches, iso
 from loadtest.sending.websocket_sender import WebSocketSender

@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 from functools import wraps
 
-from faults.harness import PATIENCE, Harness
-from faults.ledger import Row
-from faults.outages import dynamodb_fault, killed
+from faults.harness.harness import PATIENCE, Harness
+from faults.harness.ledger import Row
+from faults.harness.outages import dynamodb_fault, killed
+from faults.harness.stream_load import TRAFFIC, TrafficLoad
 from faults.proxies.proxy_faults import HalfThrottled
-from faults.traffic import TRAFFIC, TrafficLoad
 
 SENT_WITHIN = 120.0
 

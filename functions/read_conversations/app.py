@@ -1,25 +1,32 @@
 """GET /users/{userId}/rooms, PUT /rooms/{roomId}/read: a user's rooms with what is unread, and read marks."""
 
-from headrace.api.params import AnyBody
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import conversations
 from headrace.core.caller import CHAT_READ
+from headrace.core.errors import InvalidCursor
+from headrace.streams.chat.room_requests import RoomPath, UserPath
 from headrace.streams.chat.routes import (
     ConversationPage,
     ConversationsQuery,
     ReadMark,
-    RoomPath,
-    UserPath,
+    ReadMarkBody,
     list_conversations,
     mark_read,
 )
 
 ROUTES = {
     "GET /users/{userId}/rooms": Route(
-        list_conversations, scopes=(CHAT_READ,), path=UserPath, query=ConversationsQuery, answer=ConversationPage
+        list_conversations,
+        scopes=(CHAT_READ,),
+        path=UserPath,
+        query=ConversationsQuery,
+        answer=ConversationPage,
+        errors=(InvalidCursor,),
     ),
-    "PUT /rooms/{roomId}/read": Route(mark_read, scopes=(CHAT_READ,), path=RoomPath, body=AnyBody, answer=ReadMark),
+    "PUT /rooms/{roomId}/read": Route(
+        mark_read, scopes=(CHAT_READ,), path=RoomPath, body=ReadMarkBody, answer=ReadMark
+    ),
 }
 
 handler = http_api(ROUTES, conversations)

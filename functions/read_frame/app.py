@@ -4,12 +4,24 @@ from headrace.api.router import Route
 from headrace.bootstrap.api import frame_api
 from headrace.bootstrap.chat import subscriptions
 from headrace.core.caller import CHAT_READ
-from headrace.streams.chat.frames import RoomFrame, history, subscribe, unsubscribe
+from headrace.core.errors import InvalidCursor
+from headrace.streams.chat.frames import (
+    FramePage,
+    HistoryPage,
+    RoomFrame,
+    Subscribed,
+    Unsubscribed,
+    history,
+    subscribe,
+    unsubscribe,
+)
 
 ROUTES = {
-    "subscribe": Route(subscribe, scopes=(CHAT_READ,), body=RoomFrame),
-    "unsubscribe": Route(unsubscribe, scopes=(CHAT_READ,), body=RoomFrame),
-    "history": Route(history, scopes=(CHAT_READ,), body=RoomFrame),
+    "subscribe": Route(subscribe, scopes=(CHAT_READ,), body=RoomFrame, answer=Subscribed),
+    "unsubscribe": Route(unsubscribe, scopes=(CHAT_READ,), body=RoomFrame, answer=Unsubscribed),
+    "history": Route(
+        history, scopes=(CHAT_READ,), query=FramePage, body=RoomFrame, answer=HistoryPage, errors=(InvalidCursor,)
+    ),
 }
 
 handler = frame_api(ROUTES, subscriptions)

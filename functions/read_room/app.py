@@ -5,11 +5,19 @@ from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import room_history
 from headrace.core.caller import CHAT_READ
-from headrace.streams.chat.routes import MessagePage, RoomPath, read_room
+from headrace.core.errors import InvalidCursor
+from headrace.streams.chat.room_requests import RoomPath
+from headrace.streams.chat.routes import read_room
+from headrace.streams.chat.stream import MessagePage
 
 ROUTES = {
     "GET /rooms/{roomId}/messages": Route(
-        read_room, scopes=(CHAT_READ,), path=RoomPath, query=PageRequest, answer=MessagePage
+        read_room,
+        scopes=(CHAT_READ,),
+        path=RoomPath,
+        query=PageRequest,
+        answer=MessagePage,
+        errors=(InvalidCursor,),
     )
 }
 

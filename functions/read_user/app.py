@@ -5,11 +5,19 @@ from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import user_history
 from headrace.core.caller import CHAT_READ
-from headrace.streams.chat.routes import MessagePage, UserPath, read_user
+from headrace.core.errors import InvalidCursor
+from headrace.streams.chat.room_requests import UserPath
+from headrace.streams.chat.routes import read_user
+from headrace.streams.chat.stream import MessagePage
 
 ROUTES = {
     "GET /users/{userId}/messages": Route(
-        read_user, scopes=(CHAT_READ,), path=UserPath, query=PageRequest, answer=MessagePage
+        read_user,
+        scopes=(CHAT_READ,),
+        path=UserPath,
+        query=PageRequest,
+        answer=MessagePage,
+        errors=(InvalidCursor,),
     )
 }
 

@@ -4,12 +4,19 @@ from headrace.api.router import Route
 from headrace.bootstrap.api import frame_api
 from headrace.bootstrap.ingest import frame_acceptor
 from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
-from headrace.streams.chat.frames import ping, send_batch, send_message
+from headrace.core.errors import InvalidEvent, RateLimited, RetryLaneUnavailable, TooLarge
+from headrace.streams.chat.frames import BATCH_LIMIT, Ack, Acks, Pong, ping, send_batch, send_message
+from headrace.streams.chat.stream import CHAT
+
+WRITE = (CHAT_WRITE, EVENTS_WRITE)
+ERRORS = (InvalidEvent, RateLimited, RetryLaneUnavailable)
 
 ROUTES = {
-    "sendMessage": Route(send_message, scopes=(CHAT_WRITE, EVENTS_WRITE)),
-    "sendBatch": Route(send_batch, scopes=(CHAT_WRITE, EVENTS_WRITE)),
-    "ping": Route(ping),
+    "sendMessage": Route(send_message, scopes=WRITE, answer=Ack, errors=ERRORS, stream=CHAT),
+    "sendBatch": Route(
+        send_batch, scopes=WRITE, answer=Acks, errors=(*ERRORS, TooLarge), stream=CHAT, batch=BATCH_LIMIT
+    ),
+    "ping": Route(ping, answer=Pong),
 }
 
 handler = frame_api(ROUTES, frame_acceptor)

@@ -2,6 +2,7 @@
 
 from headrace.bootstrap.api import http_api
 from headrace.bootstrap.ingest import http_acceptor
+from headrace.core.errors import NotFound
 from headrace.ingest.http_routes import batch, single
 from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.stream import CHAT
@@ -11,9 +12,9 @@ ROUTES = {
     "POST /rooms/{roomId}/messages": single(CHAT, "roomId"),
     "POST /messages/batch": batch(CHAT),
     "POST /skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}": single(
-        SKI, "resortID", "seasonID", "dayID", "skierID", status=201
+        SKI, "resortID", "seasonID", "dayID", "skierID", status=201, errors=(NotFound,)
     ),
-    "POST /lift-rides/batch": batch(SKI),
+    "POST /lift-rides/batch": batch(SKI, errors=(NotFound,)),
     "POST /ads/{adId}/clicks": single(ADS, "adId"),
     "POST /clicks/batch": batch(ADS),
 }

@@ -30,7 +30,7 @@ CONNECTIONS = 32
 REPEATED, REPEATED_AFTER = 20, 0.25
 """One POST in twenty is sent again after 0.25 s, whether or not it was answered."""
 WARM_AFTER = 5.0
-"""Seconds in which environments start cold; later answers have a latency line of their own."""
+"""Seconds in which environments start cold; later answers have a separate latency line."""
 AIM = 0.050
 """Seconds in which 99 of 100 POSTs should be answered."""
 

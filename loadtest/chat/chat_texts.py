@@ -80,10 +80,10 @@ ODD = (
 )  # fmt: skip
 
 STORY = (
-    "Long version, since {other} asked. When I came {place} there was nobody, only {thing} and a note that said back "
+    "Long version, since {other} asked. When I came {place} there was no one, only {thing} and a note that said back "
     "soon. I waited, then I waited some more, then it began to rain the thin kind of rain. ",
-    "So I had a look at {thing2} instead, which, as you may remember, nobody has touched since the spring, and it went "
+    "So I had a look at {thing2} instead, which, you may remember, was last touched in the spring, and it went "
     "about as well as you would think. ",
-    "By then it was dark, {thing} had started to make the noise again, and I called whoever was on the list. ",
+    "By then it was dark, {thing} had started to make the noise again, and I called the first name on the list. ",
     "Anyway, it works now. If it stops, knock twice on the left side. Ещё раз: слева. もう一度：左側です。 ",
 )

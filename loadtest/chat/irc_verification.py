@@ -147,16 +147,16 @@ class Verification:
             if item["messageType"] in CHANGES:
                 changes.add((item["userId"], item["messageType"], item["timestamp"]))
             elif not _same(visible.get(item["messageId"]), item):
-                return f"reads {item['messageId']} of {item['timestamp']}, which was not said while they were in"
+                return f"reads {item['messageId']} of {item['timestamp']}; that is outside its memberships"
             else:
                 said.add(item["messageId"])
         if missing := (visible.keys() & self.sent) - said:
-            return f"misses {len(missing):,} messages that were said while they were in"
+            return f"misses {len(missing):,} messages of its memberships"
         expected = {change for change in self._changes(channel) if _within(channel.intervals[nick], change[2])}
         if changes - expected:
-            return f"reads of {len(changes - expected):,} joins or leaves that there were not while they were in"
+            return f"reads of {len(changes - expected):,} joins or leaves that did not happen during its memberships"
         if expected - changes:
-            return f"misses {len(expected - changes):,} joins or leaves while they were in"
+            return f"misses {len(expected - changes):,} joins or leaves during its memberships"
         return ""
 
     def _changes(self, channel: Channel) -> frozenset[PresenceKey]:

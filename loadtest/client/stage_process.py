@@ -9,21 +9,25 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
+from types import FrameType, MappingProxyType
 
 from loadtest.client.target import Target
 from localstage.client.errors import ClientError
 from localstage.client.running_stage import ROOT, stage_file
 
-COMMAND = (sys.executable, "-m", "localstage", "up")
 READY_WITHIN = 600.0  # the first start installs packages
 STOPPED_WITHIN = 25.0
 POLL = 0.1
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PR_SET_PDEATHSIG = 1
+
+
+def localstage(folder: Path, *arguments: str) -> tuple[str, ...]:
+    """The command ``localstage`` for the stage whose data is in ``folder``."""
+    return (sys.executable, "-m", "localstage", "--state-dir", str(folder), *arguments)
 
 
 class StageFailed(ClientError):
@@ -33,19 +37,27 @@ class StageFailed(ClientError):
 class StageProcess:
     """``localstage up`` in a separate session, so that Ctrl-C reaches only the parent, which then stops it.
 
-    Its lines go to ``echo``. On Linux it gets SIGTERM when the parent ends for any reason.
+    Its lines go to ``echo``, and to ``log`` if there is one. ``environment`` is added to the parent's variables. On
+    Linux it gets SIGTERM when the parent ends for any reason.
     """
 
     def __init__(
-        self, echo: Callable[[str], object], command: Sequence[str] = COMMAND, file: Path | None = None
+        self,
+        echo: Callable[[str], object],
+        command: Sequence[str] = (),
+        file: Path | None = None,
+        *,
+        environment: Mapping[str, str] = MappingProxyType({}),
+        log: Path | None = None,
     ) -> None:
         self._echo = echo
-        self._command = command
         self._stage_file = file or stage_file()
+        self._command = command or localstage(self._stage_file.parent, "up")
+        self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
         self._last_line = ""
         # A file, because a stage whose parent was killed could not write to a pipe.
-        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        self._output = tempfile.TemporaryFile() if log is None else log.open("a+b")  # noqa: SIM115
         self._offset = 0
         self._rest = b""
 
@@ -67,6 +79,7 @@ class StageProcess:
         self._process = subprocess.Popen(
             self._command,
             cwd=ROOT,
+            env={**os.environ, **self._environment},
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=self._output,
@@ -91,7 +104,7 @@ class StageProcess:
         ended = self._process is not None and self._process.poll() is not None
         self._pass_on()
         if ended:
-            raise StageFailed(self._last_line.removeprefix("headrace: ") or "the stage ended without a word")
+            raise StageFailed(self._last_line.removeprefix("headrace: ") or "the stage ended without a message")
 
     def stop(self) -> None:
         """Stop the stage; kill it after 25 s. Ctrl-C does not interrupt this."""

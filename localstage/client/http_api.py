@@ -98,7 +98,7 @@ class HttpApi:
             if not page["hasMore"]:
                 return
             if not page["next"] or page["next"] == before:
-                raise HttpError(200, "bad_page", "a page says hasMore, but its cursor leads nowhere")
+                raise HttpError(200, "bad_page", "a page says hasMore, but it has no usable cursor")
             before = page["next"]
 
     def _page(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def _window(start: str | None, end: str | None) -> dict[str, str]:
 
 def _object(content: Any) -> dict[str, Any]:
     if not isinstance(content, dict):
-        raise HttpError(200, "bad_answer", "an answer came that is no object")
+        raise HttpError(200, "bad_answer", "the answer is not an object")
     return content
 
 

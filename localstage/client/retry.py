@@ -8,7 +8,7 @@ from collections.abc import Callable
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
 """Bounds of the random part in seconds: twice the first before attempt 2, doubling up to the longest."""
 LONGEST_ADVICE = 30.0
-"""Seconds of ``Retry-After`` that are obeyed."""
+"""The longest ``Retry-After`` that is obeyed, in seconds."""
 
 
 def backoff(

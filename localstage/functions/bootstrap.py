@@ -16,9 +16,9 @@ def main() -> None:
     owner, _function, handler, *path = sys.argv[1:]
     # SIGKILL also ends a process that is stopped, which an idle function's is.
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL)
-    if os.getppid() != int(owner):  # the stage went away before the line above
+    if os.getppid() != int(owner):  # the stage ended before the line above ran
         os._exit(0)
-    if os.environ.get("LC_CTYPE") == "C.UTF-8":  # Python's own doing where Lambda's locale is not installed
+    if os.environ.get("LC_CTYPE") == "C.UTF-8":  # set by Python where Lambda's locale is not installed
         del os.environ["LC_CTYPE"]
     sys.path[:0] = path
     sys.argv = ["bootstrap.py", handler]
@@ -27,8 +27,8 @@ def main() -> None:
     from awslambdaric.__main__ import main as run
     from awslambdaric.lambda_config import LambdaConfigProvider
 
-    # From Python 3.12 on it starts a thread per event to wait in, so that signals are handled meanwhile. Here the
-    # process is frozen while it waits, and an event would cost three times as much.
+    # From Python 3.12 on awslambdaric waits in a new thread per event, so that signals are handled. Here the process
+    # is frozen while it waits, and the threads would make an event several times as expensive.
     LambdaConfigProvider.SUPPORTED_THREADPOLLING_ENVS = set()
     # CloudWatch shows a carriage return and a no-break space as a line and an indent; a terminal does not.
     runtime.ERROR_LOG_LINE_TERMINATE = "\n"

@@ -19,8 +19,8 @@ from localstage.functions.settings import PoolSettings, command, variables
 # After a process has ended, its last bytes may still be in the socket; a child of it may hold the socket open.
 _LAST_WORDS = 1.0
 
-# Stopping a process and waking it again costs two switches to it: not worth it for the few milliseconds to the next
-# event of a busy function.
+# Freezing and resuming a process costs two switches to it, too much for the few milliseconds between two events of a
+# busy function.
 _FREEZE_AFTER = 0.05
 
 
@@ -159,7 +159,7 @@ class Environment:
         self.thaw()
 
     def rest(self) -> None:
-        """Stop the process and its children where they are unless an event comes at once; only when IDLE."""
+        """Freeze the process and its children unless an event arrives at once; only when IDLE."""
         self._timer = self._loop.call_later(_FREEZE_AFTER, self._freeze)
 
     def _freeze(self) -> None:
@@ -168,7 +168,7 @@ class Environment:
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let a frozen process go on."""
+        """Resume a frozen process."""
         if self.frozen:
             self.frozen = False
             self._signal(signal.SIGCONT)
@@ -234,7 +234,7 @@ class Environment:
 
     def fail_init(self, payload: bytes) -> bytes:
         if self.state is State.STARTING:
-            # Not killed yet: it writes its error to the log and ends by itself, unless a thread of it keeps it.
+            # Not killed yet: it writes its error to the log and ends, unless one of its threads is still running.
             self._die()
             self._timer = self._loop.call_later(_LAST_WORDS, self.kill)
             self._owner.init_failed(self, payload)

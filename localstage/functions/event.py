@@ -24,7 +24,7 @@ class Event:
 
     @staticmethod
     def new_id() -> str:
-        """A version 4 UUID, made by hand because uuid.uuid4 takes longer than all else here."""
+        """A version 4 UUID; ``uuid.uuid4`` takes longer than everything else here."""
         digits = os.urandom(16).hex()
         variant = "89ab"[int(digits[16], 16) & 3]
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
@@ -36,11 +36,11 @@ class Event:
         return f"Root=1-{int(time.time()):08x}-{digits[:24]};Parent={digits[16:]};Sampled=0"
 
     def resolve(self, payload: bytes, error: str | None) -> None:
-        """Give the caller its answer, if it still waits."""
+        """Give the caller its answer, if it is still waiting."""
         if not self.future.done():
             self.future.set_result(Invocation(payload, error, self.cold, self.seconds))
 
     def refuse(self, error: Exception) -> None:
-        """Give the caller an exception, if it still waits."""
+        """Give the caller an exception, if it is still waiting."""
         if not self.future.done():
             self.future.set_exception(error)

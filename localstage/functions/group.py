@@ -88,7 +88,7 @@ class Group:
     def close(self, error: Exception | None = None) -> None:
         """End all environments at once. Their events get ``error``; without one, running events may finish."""
         while self.waiting:
-            self.waiting.popleft().refuse(error or StageError(f"{self.function.id} was taken out of the template"))
+            self.waiting.popleft().refuse(error or StageError(f"{self.function.id} was removed from the template"))
         for environment in list(self._alive):
             if error is None and environment.state is State.BUSY:
                 environment.stale = True
@@ -98,7 +98,7 @@ class Group:
             self._end(environment)
 
     def keep_house(self) -> None:
-        """End what is idle for too long, stuck, or over its memory. Called about once a second."""
+        """End environments that are idle for too long, stuck, or over their memory. Called about once a second."""
         now = time.monotonic()
         for environment in list(self.environments):
             rested = now - environment.since
@@ -116,11 +116,11 @@ class Group:
 
     @property
     def frozen(self) -> int:
-        """How many environments are stopped."""
+        """How many environments are frozen."""
         return sum(environment.frozen for environment in self.environments)
 
     def grow(self) -> None:
-        """Start environments for the events that no other is about to take."""
+        """Start environments for the events that no other environment is about to take."""
         coming = sum(each.state in (State.STARTING, State.RETURNING) for each in self.environments)
         while coming < len(self.waiting) and len(self.environments) < self.limit:
             self._spawn(init_limit=self._settings.init_timeout)
@@ -156,7 +156,7 @@ class Group:
             event.resolve(payloads.timed_out(event.request_id, self.function.timeout), "TimedOut")
             self._failed("Sandbox.Timedout")
         elif self.waiting:
-            # As Lambda does: once more, and now the start counts against the function's timeout.
+            # As in Lambda, a second start counts against the function's timeout.
             self._spawn(init_limit=self.function.timeout, second_start=True)
         self.grow()
 

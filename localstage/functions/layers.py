@@ -21,7 +21,7 @@ from localstage.functions.settings import python_command
 _log = logging.getLogger("localstage.functions")
 
 _UV = Path(sys.executable).with_name("uv")
-# Imported once after a build, so that the standard library's part of it is compiled too.
+# Imported once after a build, so that the modules of the standard library are compiled too.
 _WARM = "import sys; sys.path.insert(0, sys.argv[1]); import awslambdaric.bootstrap, http.client, boto3.session"
 
 
@@ -34,9 +34,9 @@ class Built:
 
 
 async def build(layers: Iterable[Layer], state_dir: Path, *, runtime_requirements: Path) -> Built:
-    """Make the layers and the runtime under ``state_dir``; what is there already is kept.
+    """Make the layers and the runtime under ``state_dir``; existing ones are kept.
 
-    A layer without requirements is its own content directory, so that edits of it are seen.
+    A layer without requirements is its own content directory, so that its edits take effect.
 
     Raises:
         MissingProgram: uv is not installed.
@@ -65,7 +65,7 @@ def _fingerprint(requirements: Path) -> str:
 
 
 async def _ensure(target: Path, requirements: Path, state_dir: Path, *, name: str, inside: str) -> Path:
-    """Install ``requirements`` into ``target/inside``; ``target`` appears whole or not at all."""
+    """Install ``requirements`` into ``target/inside``; ``target`` is created atomically."""
     if target.is_dir():  # noqa: ASYNC240  (a local disk, at the start of the stage)
         return target
     log = state_dir / "logs" / f"{name}.log"

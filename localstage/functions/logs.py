@@ -38,10 +38,10 @@ class FunctionLog:
                 _log.warning("%s cannot be written, log lines are lost: %s", self.path, error.strerror)
 
     def rotate(self) -> None:
-        """Move what is there to ``<name>.1`` once the file is over its size.
+        """Move the content to ``<name>.1`` once the file is larger than its limit.
 
-        Copied and cut, not renamed: running processes keep the file open and go on appending to it.
-        A line written between copy and cut is lost.
+        It is copied and truncated, not renamed: running processes keep the file open and continue to append.
+        A line written between the two steps is lost.
         """
         with contextlib.suppress(OSError):  # tried again a second later
             if os.fstat(self.fd).st_size > self._max_bytes:
@@ -70,14 +70,14 @@ class FunctionLog:
 
 
 class PeakMemory:
-    """The most memory that one process ever held, read from /proc at most once a second: reading takes 40 µs."""
+    """The most memory that one process ever held, read from /proc at most once a second, because reading costs CPU."""
 
     def __init__(self) -> None:
         self._read_at = float("-inf")
         self._bytes = 0
 
     def sample(self, pid: int) -> int:
-        """Bytes; what was last seen when the process is gone."""
+        """Bytes; the last known value once the process has ended."""
         now = time.monotonic()
         if now - self._read_at >= _SAMPLE:
             self._read_at = now

@@ -71,7 +71,7 @@ class FunctionPool:
             idle_timeout=idle_timeout,
         )
         self._groups: dict[tuple[str, str | None], Group] = {}
-        self._retired: list[Group] = []  # of functions that are gone; their last events still run
+        self._retired: list[Group] = []  # of removed functions; their last events still run
         self._logs: dict[str, FunctionLog] = {}
         self._failures = FailureLog()
         self._house: asyncio.Task[None] | None = None
@@ -79,7 +79,7 @@ class FunctionPool:
         self._running = False
 
     async def start(self) -> None:
-        """Get ready for events. A process starts with its first event.
+        """Prepare for events. A process starts with its first event.
 
         Raises:
             StageError: the state directory cannot be written.
@@ -111,7 +111,7 @@ class FunctionPool:
     async def invoke(self, function_id: str, event: bytes, *, dedicated_to: str | None = None) -> Invocation:
         """Run one event (JSON, at most 6 MB). A function's failure is a result, not an exception.
 
-        Waits for an environment as long as the caller does; a call that is cancelled before it has one never runs.
+        Waits for an environment as long as the caller does. A call that is cancelled while it waits never runs.
 
         Raises:
             KeyError: no such function.
@@ -129,7 +129,7 @@ class FunctionPool:
     ) -> None:
         """Use an edited template: changed functions get new environments, the others keep theirs.
 
-        A running event ends in its old environment. Events that wait for a removed function get a StageError.
+        A running event finishes in its old environment. Events that wait for a removed function get a StageError.
         """
         old, self._functions = self._functions, dict(functions)
         layers = self._settings.layer_paths if layer_paths is None else layer_paths

@@ -29,8 +29,8 @@ class WorkerProcess:
         output: int,
         exited: Callable[[], None],
     ) -> None:
-        # Blocks for about a millisecond. asyncio's own subprocesses may be forked from another thread, whose end would
-        # be the process's end too (PR_SET_PDEATHSIG).
+        # Blocks for about a millisecond. asyncio may fork from another thread, and the process would end
+        # with that thread (PR_SET_PDEATHSIG).
         self._process = subprocess.Popen(
             command,
             env=variables,
@@ -53,7 +53,7 @@ class WorkerProcess:
         self._loop.add_reader(self._pidfd, self._ended)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send ``number`` to the process and its children, if they are still there."""
+        """Send ``number`` to the process and its children, if they still run."""
         if not self._reaped:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, number)

@@ -71,11 +71,11 @@ class Connection(asyncio.Protocol):
         self._buffer = bytearray()
         self._target: bytes | None = None  # of the request whose body is being read
         self._length = 0
-        self._dropped = 0  # bytes of an oversized body that were read and thrown away
+        self._dropped = 0  # bytes of an oversized body that were read and discarded
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # Not checked: uvloop's transports are none of asyncio's classes.
+        # No isinstance check: uvloop's transports do not derive from asyncio's classes.
         self._transport = cast(asyncio.Transport, transport)
         self._runtime.connected(self)
 
@@ -84,7 +84,7 @@ class Connection(asyncio.Protocol):
         self._runtime.disconnected(self)
 
     def send(self, response: bytes) -> None:
-        """Write a whole response; nothing happens when the process is gone."""
+        """Write a whole response, unless the process has ended."""
         if self._transport is not None:
             self._transport.write(response)
 

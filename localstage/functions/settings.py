@@ -1,4 +1,4 @@
-"""What every environment of one function is started with: interpreter, path, variables."""
+"""The settings that every environment of one function is started with: interpreter, path, variables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PoolSettings:
 
     @property
     def region(self) -> str:
-        """The region the functions believe to be in."""
+        """The region that the functions see."""
         return self.base_environment.get("AWS_REGION", _REGION)
 
 

@@ -22,7 +22,7 @@ _NAMED = 3
 
 
 async def edits(directories: Iterable[Path]) -> AsyncIterator[set[Path]]:
-    """The files that changed, as they change; never those that editors and tools leave behind."""
+    """Yields sets of changed files, without those that editors and tools leave behind."""
     existing = [each for each in directories if each.is_dir()]
     if not existing:
         return
@@ -30,12 +30,12 @@ async def edits(directories: Iterable[Path]) -> AsyncIterator[set[Path]]:
         async for changes in watchfiles.awatch(*existing, step=_STEP, debounce=_SLOWEST, recursive=True):
             yield {Path(path) for _, path in changes}
     except OSError as error:
-        # Most often the number of inotify watches; the stage is of use without.
+        # Usually the limit on inotify watches. The stage is useful without reloading.
         _log.warning("edits are not noticed, restart the stage to see them: %s", error)
 
 
 def sources(functions: Mapping[str, Function], layer_paths: Mapping[str, Path]) -> dict[Path, set[str]]:
-    """Each directory that functions are made of, without what the stage built itself, and whose it is."""
+    """The source directories of functions and layers, with the functions that use each. Built layers are left out."""
     users: dict[Path, set[str]] = {}
     for function in functions.values():
         own = [layer.content for layer in function.layers]
@@ -55,7 +55,7 @@ def touched(changed: Iterable[Path], users: Mapping[Path, set[str]]) -> set[str]
 def forget_bytecode(changed: Iterable[Path], state_dir: Path) -> None:
     """Remove the bytecode of changed sources.
 
-    Python takes bytecode as fresh if second and size agree, which two quick edits do.
+    Python regards bytecode as current if the source's second and size are unchanged, as after two quick edits.
     """
     for path in changed:
         if path.suffix == ".py":

@@ -1,4 +1,4 @@
-"""Request ids, API ids, trace ids and times in the forms that API Gateway writes into its events."""
+"""Request ids, API ids, trace ids and times, as API Gateway writes them into its events."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""API Gateway's limits on WebSocket frames and messages, kept in front of aiohttp's parser.
+"""API Gateway's limits on WebSocket frames and messages, enforced before aiohttp's parser.
 
-aiohttp joins the fragments of a message and then knows nothing of frames, but API Gateway's limits are 32 KB for
-a frame and 128 KB for a message. The guard reads the frame headers in the byte stream (about a microsecond per
+aiohttp joins the fragments of a message and does not expose frames, but API Gateway's limits are 32 KB for a frame and
+128 KB for a message. The guard reads the frame headers in the byte stream (about a microsecond per
 frame) and passes the bytes on untouched. After a frame that breaks a limit it passes on control frames only, so that
-the closing handshake still works and the client is not cut off while it still sends.
+the closing handshake still works and the client is not cut off while it sends.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ class ByteParser(Protocol):
     """What aiohttp feeds with a connection's bytes after an upgrade."""
 
     def feed_data(self, data: bytes) -> tuple[bool, bytes]:
-        """Parse some bytes; returns whether the stream ended, and what was not used."""
+        """Parse some bytes; returns whether the stream ended, and the unused bytes."""
         ...
 
     def feed_eof(self) -> None:
-        """Take note that no more bytes will come."""
+        """Handle the end of the stream."""
         ...
 
 
@@ -38,7 +38,7 @@ class _Header(NamedTuple):
 class FrameGuard:
     """Passes frames to ``parser`` until one is too big; then ``too_big`` is set and data frames are dropped.
 
-    A ping is put in the place of the offending frame, which wakes whoever reads messages.
+    A ping replaces the offending frame and wakes the reader of messages.
     """
 
     def __init__(self, parser: ByteParser, *, max_frame: int = MAX_FRAME, max_message: int = MAX_MESSAGE) -> None:
@@ -52,7 +52,7 @@ class FrameGuard:
         self.too_big = False
 
     def feed_data(self, data: bytes) -> tuple[bool, bytes]:
-        """Pass on what may pass."""
+        """Pass on the frames that are allowed."""
         if self._held:
             data, self._held = self._held + data, b""
         result = (False, b"")

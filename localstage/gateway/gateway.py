@@ -94,11 +94,11 @@ class Gateway:
 
     @property
     def token_url(self) -> str:
-        """Where tokens are given out."""
+        """The URL that issues tokens."""
         return self._issuer.token_url
 
     async def start(self) -> None:
-        """Start the issuer, if it is the gateway's own, and every API.
+        """Start the issuer, unless one was given, and every API.
 
         Raises:
             PortTaken: a port that was asked for by number is in use; nothing is left running.
@@ -129,7 +129,7 @@ class Gateway:
             self._session = None
 
     async def replace(self, model: StageModel) -> None:
-        """Serve another model: routes change in place, APIs that came or went are started or stopped.
+        """Serve another model: routes change in place, new APIs are started and removed ones stopped.
 
         Raises:
             TemplateError: a route or an expression cannot be served.

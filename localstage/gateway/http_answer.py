@@ -1,4 +1,4 @@
-"""What a function's answer becomes on an HTTP API, payload format 2.0."""
+"""Turns a function's answer into an HTTP response, payload format 2.0."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def answer_body(answer: dict[str, Any]) -> bytes:
     """Return the body of an answer, decoded if it is marked as base64; empty if it has none.
 
     Raises:
-        MalformedAnswer: it is not a text, or not the base64 that it is said to be.
+        MalformedAnswer: it is not a text, or is marked as base64 and is not.
     """
     body = answer.get("body")
     if body is None:

@@ -31,7 +31,7 @@ MAX_TIMEOUT = 30.0
 
 
 class Refused(Exception):
-    """The gateway responds without a function, with API Gateway's one-line body."""
+    """The gateway responds without invoking a function, with API Gateway's one-line body."""
 
     def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(message)
@@ -86,7 +86,7 @@ class _Config:
         """Return the route of a decoded path, and its parameters.
 
         Raises:
-            Refused: no route takes it.
+            Refused: no route matches.
         """
         prefix = self.stage_prefix
         if prefix and path != prefix and not path.startswith(f"{prefix}/"):
@@ -97,7 +97,7 @@ class _Config:
         return found
 
     def guards_preflight(self, request: web.BaseRequest) -> bool:
-        """Whether a preflight falls to ``$default`` with an authorizer, which makes AWS refuse it."""
+        """Whether a preflight matches ``$default`` with an authorizer, which AWS refuses."""
         try:
             target, _ = self.match("OPTIONS", split_path(request)[0])
         except Refused:
@@ -147,7 +147,7 @@ class HttpApiServer:
             raise
 
     async def stop(self) -> None:
-        """Stop listening; requests under way get a moment to finish."""
+        """Stop listening; running requests get a moment to finish."""
         await self._listener.stop()
 
     def replace(self, api: HttpApi) -> None:
@@ -208,8 +208,8 @@ class HttpApiServer:
 def split_path(request: web.BaseRequest) -> tuple[str, str]:
     """Return the decoded path and the raw query of a request.
 
-    API Gateway decodes the path before it looks for a route and hands on the decoded one, so ``%2F`` separates
-    segments; and it cuts the path at a decoded ``?``.
+    API Gateway decodes the path before it matches a route, and passes the decoded path on, so ``%2F`` separates
+    segments. It also cuts the path at a decoded ``?``.
 
     Raises:
         Refused: the path is not UTF-8.

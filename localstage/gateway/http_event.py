@@ -1,6 +1,6 @@
 """Builds the event of an HTTP API, payload format 2.0.
 
-The parts that never change are encoded once per route; a request adds its own and joins the text.
+Constant fields are encoded once per route; each request adds its own fields.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ApiFacts:
 
 @dataclass(frozen=True)
 class Call:
-    """One request on its way to a function. ``path`` is decoded, ``query`` is raw."""
+    """One request to a function. ``path`` is decoded, ``query`` is raw."""
 
     request: web.BaseRequest
     method: str
@@ -117,14 +117,14 @@ def _query_parameters(query: str) -> dict[str, str]:
 
 
 def _body(body: bytes, content_type: str) -> str:
-    """Return the event's body; only these few types are text to API Gateway, forms and untyped bodies are not."""
+    """Return the event's body; API Gateway treats only these few types as text, not forms and untyped bodies."""
     if not body:
         return ',"isBase64Encoded":false}'
     if _is_text(content_type):
         try:
             return f',"body":{encode(body.decode("utf-8"))},"isBase64Encoded":false}}'
         except UnicodeDecodeError:
-            pass  # said to be text, but is not; sent as what it is
+            pass  # declared as text, but not UTF-8: sent as base64
     return f',"body":"{base64.b64encode(body).decode("ascii")}","isBase64Encoded":true}}'
 
 

@@ -21,7 +21,7 @@ class IntegrationError(Exception):
 
 
 class IntegrationTimeout(IntegrationError):
-    """The function did not answer within the integration's timeout; it runs on, as on AWS."""
+    """The function did not answer within the integration's timeout; it continues to run, as on AWS."""
 
 
 class IntegrationFailed(IntegrationError):
@@ -80,7 +80,7 @@ class Integrations:
         self._report(function_id, f"gave an answer that API Gateway does not understand: {why}")
 
     async def finish(self, seconds: float) -> None:
-        """Wait at most ``seconds`` for functions that outlived their request, then let them go."""
+        """Wait at most ``seconds`` for functions that outlived their request, then stop waiting."""
         if self._running:
             await asyncio.wait(self._running, timeout=seconds)
         for task in self._running:

@@ -1,7 +1,7 @@
-"""The token issuer: emulates a Cognito user pool on this machine.
+"""The token issuer: emulates a Cognito user pool.
 
 It signs access tokens with an RSA key stored in the stage's folder, publishes the public half, and gives tokens to
-callers on this machine only. Key and port are the same at the next start, so that tokens survive a restart.
+callers on this machine only. Key and port are the same at the next start, so that tokens stay valid after a restart.
 """
 
 from __future__ import annotations
@@ -204,10 +204,10 @@ class Issuer:
 
 
 def _is_local(request: web.BaseRequest) -> bool:
-    """Whether the caller is on this machine and meant this machine.
+    """Whether the request comes from this machine and is addressed to it.
 
-    The Host header counts too: a web page elsewhere can make its own name resolve to 127.0.0.1, and would then
-    be given tokens by the browser of its reader.
+    The Host header is checked against DNS rebinding: a web page whose name resolves to 127.0.0.1 could otherwise
+    get tokens through its reader's browser.
     """
     try:
         peer = ipaddress.ip_address(request.remote or "")

@@ -1,4 +1,4 @@
-"""The issuer's RSA key: made once, kept in a file that only its owner reads."""
+"""The issuer's RSA key: created once, stored in a file that only its owner can read."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class IssuerKey:
         except (ValueError, TypeError):
             key = None
         if not isinstance(key, rsa.RSAPrivateKey):
-            raise ServiceError(f"{self._path} is not an RSA key; remove it and the stage makes a new one.")
+            raise ServiceError(f"{self._path} is not an RSA key; remove it, and the stage creates a new one.")
         return key
 
     def _make(self) -> bytes:
@@ -73,7 +73,7 @@ class IssuerKey:
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        # Written aside and linked into place: two starts at once agree on one key, a full disk leaves none by halves.
+        # Written aside and linked into place: concurrent starts use one key, and a full disk leaves no half one.
         aside = self._path.with_suffix(f".{os.getpid()}")
         aside.unlink(missing_ok=True)
         try:

@@ -19,7 +19,7 @@ ASK_AGAIN = 5.0
 
 
 class KeySetError(Exception):
-    """The issuer's keys cannot be had."""
+    """The issuer's keys cannot be fetched."""
 
 
 class KeySet:
@@ -92,7 +92,7 @@ def _rsa_keys(key_set: dict[str, Any]) -> dict[str, RSAPublicKey]:
         try:
             key = PyJWK.from_dict(entry, algorithm="RS256").key
         except PyJWTError:
-            continue  # one bad key in a set must not take the others away
+            continue  # one bad key must not make the others unusable
         if isinstance(key, RSAPublicKey):
             keys[entry["kid"]] = key
     return keys

@@ -1,8 +1,8 @@
-"""The HTTP API's JWT authorizer, as strict as AWS is.
+"""The HTTP API's JWT authorizer, as strict as on AWS.
 
 RSA signatures only; ``kid`` must be in the issuer's key set; ``iss``, ``aud`` (or ``client_id`` where there is no
-``aud``), ``exp``, ``nbf`` and ``iat`` are checked, with no leeway. Whether a token is an ID token or an access token is
-not looked at, as on AWS: that is what scopes are for.
+``aud``), ``exp``, ``nbf`` and ``iat`` are checked, with no leeway. As on AWS, ID tokens and
+access tokens are treated alike; scopes separate them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Unauthorized(Exception):
 
 @dataclass(frozen=True)
 class VerifiedToken:
-    """A token whose signature and claims hold.
+    """A token whose signature and claims are valid.
 
     ``claims_json`` is the claims as a Lambda function sees them (every value a string), already encoded.
     """
@@ -53,7 +53,7 @@ class JwtVerifier:
         self._verified: dict[bytes, VerifiedToken] = {}
 
     def remembered(self, token: str) -> VerifiedToken | None:
-        """Return what is known of a token that was verified before and has not expired."""
+        """Return the result for a token that was verified before and has not expired."""
         digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
         known = self._verified.get(digest)
         if known is not None and known.expires <= time.time():
@@ -65,7 +65,7 @@ class JwtVerifier:
         """Return the token's claims and scopes.
 
         Raises:
-            Unauthorized: any of the checks failed, or the issuer's keys cannot be had.
+            Unauthorized: any of the checks failed, or the issuer's keys cannot be fetched.
         """
         known = self.remembered(token)
         if known is not None:
@@ -126,7 +126,7 @@ def _claims_json(claims: dict[str, Any]) -> str:
 
 
 def _claim_text(value: Any) -> str:
-    """Return a claim as AWS hands it on: lists as ``[a b]``, objects as JSON, the rest as text."""
+    """Return a claim as AWS passes it on: lists as ``[a b]``, objects as JSON, the rest as text."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):

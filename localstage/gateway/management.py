@@ -1,4 +1,4 @@
-"""@connections: what functions use to push to a client, ask about it, or close its connection."""
+"""@connections: functions use it to push to a client, query it, or close its connection."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Failure(Exception):
 class Management:
     """Answers POST, GET and DELETE on the connections of one API.
 
-    Signatures are not verified, only that there is one: an unsigned call fails on AWS.
+    A signature must be present, since an unsigned call fails on AWS. It is not verified.
     """
 
     def __init__(self, connections: Mapping[str, Connection]) -> None:
@@ -93,7 +93,7 @@ class Management:
         return json_response(200, value)
 
     def _find(self, connection_id: str) -> Connection:
-        # A connection is listed only when its handshake is done, so a push from $connect is a 410, as on AWS.
+        # A connection is listed after its handshake, so a push from $connect is a 410, as on AWS.
         connection = self._connections.get(connection_id)
         if connection is None or not connection.open:
             raise _Failure(410, "GoneException", "Gone")

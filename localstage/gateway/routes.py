@@ -1,4 +1,4 @@
-"""Which route of an HTTP API takes a request.
+"""Selects the route of an HTTP API that matches a request.
 
 API Gateway's order: a full match (fixed segments before ``{parameters}``), then a greedy ``{proxy+}``, then
 ``$default``. On one path the named method comes before ``ANY``.

@@ -21,7 +21,7 @@ log = logging.getLogger("localstage.gateway")
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 PARSER_LIMIT = 32 * 1024
-"""Bytes of one header line that are read at all; API Gateway's own, smaller limits are answered properly."""
+"""The longest header line that is read. API Gateway's limits are smaller, and each has its own response."""
 
 
 class Protocol(web.RequestHandler):
@@ -48,12 +48,12 @@ class Protocol(web.RequestHandler):
     ) -> web.StreamResponse:
         """Respond to invalid HTTP and to internal errors in API Gateway's form, without a traceback."""
         if isinstance(exc, ConnectionError):
-            log.debug("a client went away: %r", exc)
+            log.debug("a client disconnected: %r", exc)
         elif status >= 500:
             log.error("the gateway failed on a request: %r", exc)
             log.debug("details", exc_info=exc)
         if request.writer.output_size > 0:
-            raise ConnectionError("the answer was already on its way")
+            raise ConnectionError("the response had already begun")
         text = "Internal Server Error" if status >= 500 else "Bad Request"
         response = message_response(status, text)
         response.force_close()
@@ -75,7 +75,7 @@ class _Server(web.Server):
             access_log=cast(logging.Logger, None),
             max_line_size=PARSER_LIMIT,
             max_field_size=PARSER_LIMIT,
-            auto_decompress=False,  # API Gateway passes a compressed body on as it came
+            auto_decompress=False,  # API Gateway passes a compressed body on unchanged
             keepalive_timeout=350.0,
         )
 
@@ -120,12 +120,12 @@ class TcpListener:
         self.port = int(self._listening.sockets[0].getsockname()[1])
 
     async def close(self) -> None:
-        """Take no more connections; open ones live until :meth:`stop`."""
+        """Accept no more connections; open ones stay until :meth:`stop`."""
         if self._listening is not None:
             self._listening.close()
 
     async def stop(self, grace: float = 1.0) -> None:
-        """Stop listening, give requests under way ``grace`` seconds, and close every connection."""
+        """Stop listening, give running requests ``grace`` seconds, and close every connection."""
         await self.close()
         if self._server is not None:
             self._server.pre_shutdown()

@@ -1,4 +1,4 @@
-"""What the token endpoint takes, checked field by field."""
+"""Requests for tokens, checked field by field."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_TTL = 7 * 24 * 3600
 
 
 class BadTokenRequest(Exception):
-    """The request is not one for a token; ``answer`` is the body of the 400."""
+    """The request for a token is invalid; ``answer`` is the body of the 400."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}")

@@ -32,7 +32,7 @@ async def authorize(
     events: ConnectionEvents,
     request_id: str,
 ) -> dict[str, Any]:
-    """Return what goes to ``requestContext.authorizer`` of every later event of the connection.
+    """Return the ``requestContext.authorizer`` of every later event of the connection.
 
     Raises:
         HandshakeRefused: 401 without an identity, 403 if the policy does not allow, 500 if the function fails.
@@ -61,7 +61,7 @@ def _broken() -> HandshakeRefused:
 
 
 def _has(handshake: Handshake, source: str) -> bool:
-    """Whether an identity source is there and not empty; sources this stage does not know count as there."""
+    """Whether an identity source is present and not empty; unknown kinds of sources count as present."""
     _, _, place = source.partition("route.request.")
     kind, _, name = place.partition(".")
     if kind == "header":

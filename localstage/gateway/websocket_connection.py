@@ -1,4 +1,4 @@
-"""One client's WebSocket connection: reads frames, runs their routes, writes answers, keeps the time limits."""
+"""One client's WebSocket connection: reads frames, runs their routes, writes answers, enforces the time limits."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def without_subprotocols(request: web.BaseRequest) -> web.BaseRequest:
 
 
 class BufferFull(Exception):
-    """The client reads too slowly: what waits for it has reached the limit."""
+    """The client reads too slowly: its buffer is full."""
 
 
 class Connection:
@@ -101,7 +101,7 @@ class Connection:
 
     @property
     def last_active(self) -> int:
-        """When something last went either way, in epoch milliseconds."""
+        """When the last message was sent or received, in epoch milliseconds."""
         return self._clock_offset + int(self._active * 1000)
 
     async def accept(self, handshake: web.BaseRequest, subprotocol: str | None) -> None:
@@ -111,7 +111,7 @@ class Connection:
             handshake: the request as :func:`without_subprotocols` returns it.
 
         Raises:
-            ConnectionError: the client is gone.
+            ConnectionError: the client has disconnected.
         """
         if subprotocol is not None:
             self._socket.headers["Sec-WebSocket-Protocol"] = subprotocol
@@ -143,10 +143,10 @@ class Connection:
         return self._closing or self._closed_by_client
 
     def close(self, code: int) -> None:
-        """Ask for the connection to be closed from this side.
+        """Close the connection from this side.
 
-        The closing handshake is the reader's: it may be waiting for a message, or for a free slot, and is called away
-        from either by a cancellation of which it knows the reason.
+        The reading task does the closing handshake. It may be waiting for a message or for a free slot, so it is
+        cancelled after the reason is stored.
         """
         if self._reader is not None and self._closing is None:
             self._closing = (code, REASONS[code])
@@ -154,14 +154,14 @@ class Connection:
 
     @property
     def open(self) -> bool:
-        """Whether messages still go either way."""
+        """Whether messages can still be sent and received."""
         return self._reader is not None and self._closing is None
 
     async def push(self, data: bytes) -> None:
         """Send a text frame from outside of any message.
 
         Raises:
-            BufferFull: too much waits for this client already.
+            BufferFull: too many bytes wait for this client already.
             ConnectionError: the connection is closed.
         """
         transport = None if self._protocol is None else self._protocol.transport
@@ -176,7 +176,7 @@ class Connection:
                 await self._socket.send_frame(data, WSMsgType.TEXT)
 
     async def _receive(self) -> bool:
-        """Take one message; ``False`` when there will be no more. Its slot is given back when it is answered."""
+        """Receive one message; ``False`` at the end. Its slot is released when it is answered."""
         await self._slots.acquire()
         message = await self._socket.receive()
         self._touch()

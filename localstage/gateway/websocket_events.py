@@ -1,6 +1,6 @@
 """Builds the events of a WebSocket API: CONNECT, MESSAGE, DISCONNECT, and the authorizer's REQUEST.
 
-What a connection's messages have in common is encoded once, when the connection is made.
+The common fields of a connection's messages are encoded once, when the connection is made.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which route of a WebSocket API takes a message, and what its function's answer becomes."""
+"""Selects the route of a WebSocket message, and reads its function's answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BODY = "$request.body."
 
 @dataclass(frozen=True)
 class MessageRoute:
-    """A route that messages can take, with its key encoded for events, and its own throttle."""
+    """A route for messages, with its key encoded for events, and its throttle."""
 
     route: WebSocketRoute
     key_json: str
@@ -52,7 +52,7 @@ class MessageRoutes:
         self._default = self._routes.get(DEFAULT)
 
     def select(self, text: str) -> MessageRoute | None:
-        """Return the route for a message; ``None`` if no route takes it and there is no ``$default``."""
+        """Return the route for a message; ``None`` if no route matches and there is no ``$default``."""
         try:
             value = json.loads(text)
             for field in self._fields:

@@ -31,7 +31,7 @@ async def log_in(host: str, port: int, username: str, password: str, *, tls: ssl
 
     Raises:
         LoginRefused: the broker refuses the user or the password.
-        OSError, EOFError: nothing listens there, or the server is not (or not yet) a broker.
+        OSError, EOFError: no server listens there, or it is not (or not yet) a broker.
     """
     reader, writer = await asyncio.open_connection(host, port, ssl=tls)
     try:

@@ -19,7 +19,7 @@ loglevel = "WARNING"
 
 
 class Aws(Service):
-    """Holds its queues in memory and writes them to ``folder/state`` when it is asked to end, also by the guardian."""
+    """Holds its queues in memory and writes them to ``folder/state`` on SIGTERM, also from the guardian."""
 
     name = "SQS and Secrets Manager (MiniStack)"
 
@@ -41,10 +41,10 @@ class Aws(Service):
             "STATE_DIR": str(self.folder / "state"),
             "SERVICES": "sqs,secretsmanager",
             "LOG_LEVEL": "WARNING",
-            # These would listen on well-known ports.
+            # Disabled: these would listen on well-known ports.
             "IOT_MTLS_ENABLED": "0",
             "SFTP_ENABLED": "0",
-            # No container engine is looked for.
+            # Do not look for a container engine.
             "DOCKER_HOST": f"unix://{self.folder}/none.sock",
             "TMPDIR": str(self.folder),
             "HOME": str(self.folder),

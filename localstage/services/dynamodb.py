@@ -29,7 +29,7 @@ class DynamoDb(Service):
     async def launch(self) -> str:
         self.port = self.ports.take("dynamodb")
         options = {"host": HOST, "port": str(self.port), "path": str(self.folder / "data")}
-        # AWS takes seconds to create a table; there is no reason to simulate that wait here.
+        # AWS takes seconds to create a table; the stage does not simulate that.
         delays = {f"{action}TableMs": "0" for action in ("create", "update", "delete")}
         arguments = [part for name, value in {**options, **delays}.items() for part in (f"--{name}", value)]
         self.process = await self.guardian.spawn(

@@ -72,7 +72,7 @@ _EXAMPLES = {
 
 
 async def check_rabbitmq(url: str, username: str, password: str) -> BrokerAccess:
-    """Log in to a running broker; credentials in the URL win over those given.
+    """Log in to a running broker; credentials in the URL have priority.
 
     Raises:
         ServiceError: it does not answer, or refuses the user.

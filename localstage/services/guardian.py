@@ -1,4 +1,4 @@
-"""Runs services so that none outlives the stage, however the stage ends."""
+"""Runs services so that all end with the stage, however it ends."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class GuardedProcess:
 class Guardian:
     """Owns the guardian process. Every process started through it dies within about two seconds of its owner.
 
-    ``lock`` is a file that the guardian holds (flock) until the last of its processes is gone, and waits for first.
+    ``lock`` is a file that the guardian holds (flock) until its last process has ended, and waits for at the start.
     """
 
     def __init__(self, lock: Path | None = None) -> None:
@@ -97,8 +97,8 @@ class Guardian:
     ) -> GuardedProcess:
         """Start a program and return once it runs; its output is appended to ``log``.
 
-        ``saves_at_end``: if the stage is killed, the program gets SIGTERM and a moment to save what it holds in
-        memory, instead of SIGKILL.
+        ``saves_at_end``: if the stage is killed, the program gets SIGTERM and time to save its memory, instead of
+        SIGKILL.
 
         Raises:
             ServiceError: the program cannot be started.
@@ -136,7 +136,7 @@ class Guardian:
             ServiceError: the guardian has ended.
         """
         if self.pid is None or self._process is None or self._process.stdin is None:
-            raise ServiceError("The process that guards the services is gone; start the stage again.")
+            raise ServiceError("The guardian process of the services has ended; start the stage again.")
         self._process.stdin.write(json.dumps(command).encode() + b"\n")
 
     async def _read(self) -> None:

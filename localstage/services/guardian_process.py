@@ -1,10 +1,10 @@
 """The process under which services run: started by ``guardian.Guardian``, never imported by the stage.
 
 It reads commands and reports events as JSON lines. When the pipe ends, or its parent has ended,
-it stops everything below it and exits. Standard library only, so that it starts at once.
+it stops all processes below it and exits. Standard library only, so that it starts at once.
 
 A service may fork and leave its parent (Erlang's helpers do); as a *child subreaper* this process inherits such
-orphans instead of process 1, so it finds all of them among its own children. Should this process itself be killed,
+orphans instead of process 1, so all of them are its own children. If this process is killed,
 the kernel sends each service the signal it asked for (PR_SET_PDEATHSIG).
 """
 
@@ -144,14 +144,14 @@ def _signal_group(pid: int, number: int) -> None:
 
 
 def _children() -> list[int]:
-    """Return the processes whose parent is this one, orphans taken over included."""
+    """Return the child processes, including inherited orphans."""
     path = Path(f"/proc/self/task/{os.getpid()}/children")
     return [int(pid) for pid in path.read_text().split()] if path.exists() else []
 
 
 def _hold(path: str, owner: int) -> IO[str]:
-    """Hold ``path`` for this process's life. The guardian of a stage that was killed may hold it for two seconds more:
-    its services still write in the folder that ours are about to use."""
+    """Lock ``path`` until this process ends. The guardian of a killed stage may hold it for two more seconds, while
+    its services still write to the folder that this one's will use."""
     lock = Path(path).open("a+", encoding="utf-8")  # noqa: SIM115 - held for as long as this process lives
     while os.getppid() == owner:
         try:

@@ -23,7 +23,8 @@ log = logging.getLogger("localstage.services")
 
 _HERE = Path(__file__).parent
 _MINISTACK_LOCK = _HERE.parent.parent / "requirements" / "ministack.txt"
-_NODE_FILES = [_HERE / "node" / name for name in ("package.json", "package-lock.json", ".npmrc")]
+_EMULATOR = _HERE / "node"
+_LOCK_FILES = ("package.json", "package-lock.json", ".npmrc")
 # Where Debian and Homebrew put programs that are often not on a user's PATH. RabbitMQ's own folder comes first:
 # the one in sbin is a wrapper that switches to the user "rabbitmq".
 EXTRA_FOLDERS = (
@@ -62,7 +63,7 @@ async def ensure_programs(programs: Sequence[Program], environ: Mapping[str, str
     """Return where the programs are; as root on Debian or Ubuntu missing ones are installed first.
 
     Raises:
-        MissingProgram: one cannot be installed from here; the message ends with the command to run.
+        MissingProgram: one cannot be installed here; the message ends with the command to run.
     """
     missing = [program for program in programs if find_program(program, environ) is None]
     if missing:
@@ -92,7 +93,7 @@ async def _apt_install(missing: Sequence[Program]) -> None:
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
     quiet = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120"]
     with _no_system_services():
-        # An update that fails is no reason to stop: the lists may be good enough.
+        # Continue after a failed update: the lists may be recent enough.
         await _run([*quiet, "update"], environment)
         code, output = await _run([*quiet, "install", "-y", "--no-install-recommends", *packages], environment)
     if code != 0:
@@ -101,9 +102,9 @@ async def _apt_install(missing: Sequence[Program]) -> None:
 
 @contextmanager
 def _no_system_services() -> Iterator[None]:
-    """Keep Debian's maintainer scripts from starting the packages' own services, as policy-rc.d is meant for.
+    """Keep Debian's maintainer scripts from starting the packages' services, by policy-rc.d.
 
-    An existing policy of the machine is left as it is; one that a killed stage left behind is replaced.
+    An existing policy of the machine is left as it is; one left by a killed stage is replaced.
     """
     ours = not _POLICY.exists() or _POLICY.read_text(errors="replace") == _POLICY_TEXT
     if ours:
@@ -128,26 +129,29 @@ def node_program() -> Path:
     return Path(wheel.submodule_search_locations[0]) / "bin" / "node"
 
 
-async def ensure_node_packages(state_dir: Path) -> Path:
-    """Install what ``node/package-lock.json`` pins into ``state_dir/node``; returns its ``node_modules``.
+async def ensure_node_packages(
+    state_dir: Path, source: Path = _EMULATOR, name: str = "node", title: str = "the DynamoDB emulator"
+) -> Path:
+    """Install what ``package-lock.json`` in ``source`` pins into ``state_dir/name``; returns its ``node_modules``.
 
     Raises:
         ServiceError: npm failed; the message has its last line.
     """
-    folder = state_dir / "node"
-    with _once(folder, _NODE_FILES) as needed:
+    folder = state_dir / name
+    files = [source / each for each in _LOCK_FILES]
+    with _once(folder, files) as needed:
         if needed:
-            log.info("Installing the DynamoDB emulator from npm (once)")
-            for file in _NODE_FILES:
+            log.info("Installing %s from npm (once)", title)
+            for file in files:
                 shutil.copy(file, folder)
             node = node_program()
             npm = node.parent.parent / "lib/node_modules/npm/bin/npm-cli.js"
             environment = {**os.environ, "PATH": f"{node.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
-            # --ignore-scripts: leveldb comes prebuilt, nothing has to be compiled.
+            # --ignore-scripts: leveldb is prebuilt, so nothing is compiled.
             options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
             code, output = await _run([str(node), str(npm), "ci", *options], environment, folder)
             if code != 0:
-                raise ServiceError(f"npm could not install the DynamoDB emulator: {_last_line(output)}")
+                raise ServiceError(f"npm could not install {title}: {_last_line(output)}")
     return folder / "node_modules"
 
 
@@ -205,4 +209,4 @@ async def _run(command: Sequence[str], environment: Mapping[str, str], folder: P
 
 def _last_line(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "no output"

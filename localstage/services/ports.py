@@ -1,4 +1,4 @@
-"""Ports of the stage's services: free ones, and the same ones again at the next start."""
+"""Ports of the stage's services: free ones, and the same at the next start."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from localstage.core.errors import PortTaken
 
-# Below Linux's ephemeral range (32768 and up), so that no outgoing connection sits on a remembered port.
+# Below Linux's ephemeral range (32768 and up), so that no outgoing connection uses a remembered port.
 FIRST, LAST = 20000, 32000
 
 
@@ -43,7 +43,7 @@ class Ports:
         """
         if wanted is not None:
             if not self._all_free(wanted, also):
-                raise PortTaken(f"Port {wanted} for {name} is in use; stop what listens there or choose another port.")
+                raise PortTaken(f"Port {wanted} for {name} is in use; stop its server or choose another port.")
             return self._remember(name, wanted, also)
         last = self._load().get(name)
         if last is not None and self._all_free(last, also):

@@ -1,4 +1,4 @@
-"""The stage's own RabbitMQ node: it shares no name, port, cookie, folder or epmd with another node."""
+"""The stage's own RabbitMQ node: its name, port, cookie, folder and epmd are separate from other nodes'."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ listeners.tcp.1 = {host}:{port}
 loopback_users = none
 log.file.level = info
 log.console = false
-# A full disk must stop publishers before it stops the node.
+# Block publishers before a full disk stops the node.
 disk_free_limit.absolute = 50MB
 # Of the quorum queues' log: the default of 512 MB is meant for a server.
 raft.wal_max_size_bytes = 64000000
@@ -67,14 +67,14 @@ class RabbitMq(Service):
             folder=self.folder,
             log=self.folder / "rabbitmq.log",
             environment=environment,
-            # It writes where a quorum queue's log is only half a second after the queue was declared.
+            # RabbitMQ stores the place of a quorum queue's log only half a second after the queue is declared.
             saves_at_end=True,
         )
         try:
             await self.until_it_answers(_START_SECONDS)
         except LoginRefused:
             raise ServiceError(
-                "The broker's data in .local was made with other credentials than the stage now has. "
+                "The broker's data in .local was created with other credentials than the stage has now. "
                 "To start with empty data, run: make reset"
             ) from None
         return (await log_in(HOST, self.port, self._username, self._password)).version

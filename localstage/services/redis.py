@@ -36,7 +36,7 @@ class Redis(Service):
 
     async def launch(self) -> str:
         self.port = self.ports.take("redis", also=(_BUS,))
-        # A node file of an earlier run would only make the node wait for a cluster that is not there.
+        # With a node file of an earlier run, the node would wait for a cluster that does not exist.
         (self.folder / "nodes.conf").unlink(missing_ok=True)
         settings = {
             "port": str(self.port),

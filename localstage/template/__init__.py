@@ -1,6 +1,6 @@
-"""What ``template.yaml`` declares, as the model that a stage runs from; and the resources a stage must make first.
+"""Turns ``template.yaml`` into the model that a stage runs, and creates the resources that must exist first.
 
-``load`` reads, ``localstage.template.provision`` makes tables, queues and secrets, and
+``load`` reads the template, ``localstage.template.provision`` creates tables, queues and secrets, and
 ``localstage.template.custom_resources`` runs custom resources.
 """
 

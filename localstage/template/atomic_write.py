@@ -10,7 +10,7 @@ from localstage.core.errors import StageError
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write ``text`` to ``path``, readable by the owner only (0600). Readers see the old or the new text, whole.
+    """Write ``text`` to ``path``, readable by the owner only (0600). Readers see either the old or the new text.
 
     Raises:
         StageError: it cannot be written, for example because the disk is full.

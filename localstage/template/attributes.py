@@ -1,4 +1,4 @@
-"""What ``Ref`` and ``Fn::GetAtt`` give on a local stage, per resource type. The one place that knows."""
+"""The values of ``Ref`` and ``Fn::GetAtt`` on a local stage, per resource type."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Live:
     """Where the stage's own services listen.
 
     ``amqp_url`` has no credentials (``amqp://127.0.0.1:5672``). An empty ``dynamodb_url``, ``sqs_url`` or
-    ``secrets_manager_url`` means AWS itself, in ``account``. ``http_url`` and ``websocket_url`` are what an API's
-    ``ApiEndpoint`` gives; empty means the address it would have on AWS.
+    ``secrets_manager_url`` means AWS itself, in ``account``. ``http_url`` and ``websocket_url`` are the values of
+    an API's ``ApiEndpoint``; empty means the address that it would have on AWS.
     """
 
     amqp_url: str
@@ -71,7 +71,7 @@ Getter = Callable[[Place, Named], str | list[str]]
 
 @dataclass(frozen=True)
 class Kind:
-    """One resource type: the property that names it, and what it gives."""
+    """One resource type: the property with its name, and the values of its attributes."""
 
     name_property: str
     ref: Getter
@@ -115,8 +115,8 @@ def _pool_id(place: Place, _: Named) -> str:
     return f"{place.region}_local"
 
 
-# A secret's ARN ends in six random characters that only the service knows. The ARN without them is as good
-# for GetSecretValue, and the same at every start.
+# A secret's ARN ends in six random characters that only the service knows. GetSecretValue also
+# accepts the ARN without them, which is the same at every start.
 _SECRET = _arn("secretsmanager", "secret:{name}")
 _BROKER = _arn("mq", "broker:{name}:b-local")
 _CACHE = {
@@ -192,7 +192,7 @@ class Attributes:
         return f"{STACK}-{logical_id}{'.fifo' if fifo else ''}"
 
     def ref(self, type_: str, logical_id: str, property_: Callable[[str], str], region: str) -> str | list[str]:
-        """What ``Ref`` gives; a harmless placeholder for types that the stage does not run."""
+        """The value of ``Ref``; a harmless placeholder for types that the stage does not run."""
         name = self.name(type_, logical_id, property_)
         kind = KINDS.get(type_)
         return kind.ref(Place(self.live, region), Named(logical_id, name, property_)) if kind else name
@@ -200,7 +200,7 @@ class Attributes:
     def get_att(
         self, type_: str, logical_id: str, attribute: str, property_: Callable[[str], str], region: str
     ) -> str | list[str]:
-        """What ``Fn::GetAtt`` gives; a harmless placeholder for types that the stage does not run."""
+        """The value of ``Fn::GetAtt``; a harmless placeholder for types that the stage does not run."""
         name = self.name(type_, logical_id, property_)
         kind = KINDS.get(type_)
         place = Place(self.live, region)
@@ -214,7 +214,7 @@ class Attributes:
         return place.arn("local", name) if attribute.lower().endswith("arn") else f"{name}.{attribute}"
 
     def localize(self, text: str, region: str) -> str:
-        """``text`` with a user pool's issuer, put together by hand as templates often do, as the stage's issuer."""
+        """``text`` with the stage's issuer in place of a user pool's issuer that a template spells out."""
         return text.replace(f"https://cognito-idp.{region}.{URL_SUFFIX}/{region}_local", self.live.issuer_url)
 
     def endpoint(self, variable: str) -> str | None:

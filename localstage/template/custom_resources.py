@@ -1,4 +1,4 @@
-"""Runs custom resources as CloudFormation does: an event to the function, its answer by PUT to an address of ours."""
+"""Runs custom resources as CloudFormation does: an event to the function, which PUTs its answer to the stage."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ log = logging.getLogger("localstage.template")
 
 # CloudFormation refuses a longer answer.
 _MAX_ANSWER = 4096
-# A function that returned without an answer will not send one: nothing runs after the return.
+# A function that has returned without an answer will not send one: nothing runs after the return.
 _GRACE = 1.0
 
 
 async def run_custom_resources(
     model: StageModel, functions: Functions, *, state_dir: Path, patience: float = 120.0
 ) -> None:
-    """Have every custom resource made, one after the other in the template's order, and wait until it is.
+    """Create every custom resource, one after the other in the template's order, and wait for each.
 
     The event says Create, or Update with the properties of the last successful start if they differ. It is sent at
-    every start, since the stage's services may be fresh. A resource's own ``ServiceTimeout`` (seconds) comes before
+    every start, since the stage's services may be new. A resource's ``ServiceTimeout`` (seconds) has priority over
     ``patience`` (seconds).
 
     Raises:
@@ -73,7 +73,7 @@ async def _make(resource: CustomResource, functions: Functions, answers: _Answer
 async def _invoke(
     resource: CustomResource, functions: Functions, event: Mapping[str, Any], answer: asyncio.Future[Any]
 ) -> None:
-    """Invoke the function; raise if it ended and no answer can come any more."""
+    """Invoke the function; raise if it ended without an answer."""
     invocation = await functions.invoke(resource.function_id, json.dumps(event).encode())
     if answer.done():
         return
@@ -108,7 +108,7 @@ def _event(resource: CustomResource, request_id: str, url: str, before: Any) -> 
 
 
 class _Answers:
-    """The address that functions PUT their answers to: a port of its own on loopback, a path per request."""
+    """The address that functions PUT their answers to: a separate port on loopback, a path per request."""
 
     def __init__(self) -> None:
         self._expected: dict[str, asyncio.Future[dict[str, Any]]] = {}
@@ -129,15 +129,15 @@ class _Answers:
             await self._runner.cleanup()
 
     def url(self, request_id: str) -> str:
-        """Where the answer to one request goes."""
+        """The URL for the answer to one request."""
         return f"http://127.0.0.1:{self._port}/{request_id}"
 
     def expect(self, request_id: str) -> asyncio.Future[dict[str, Any]]:
-        """The answer to come."""
+        """The future answer."""
         return self._expected.setdefault(request_id, asyncio.get_running_loop().create_future())
 
     def forget(self, request_id: str) -> None:
-        """No answer is awaited any more."""
+        """Stop waiting for an answer."""
         self._expected.pop(request_id, None)
 
     async def _take(self, request: web.Request) -> web.Response:
@@ -149,7 +149,7 @@ class _Answers:
         except ValueError:
             content = None
         if not isinstance(content, dict):
-            raise web.HTTPBadRequest(text="wanted is a JSON object")
+            raise web.HTTPBadRequest(text="must be a JSON object")
         if not answer.done():
             answer.set_result(content)
         return web.Response()

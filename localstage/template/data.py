@@ -29,7 +29,7 @@ _QUEUE_ATTRIBUTES = (
 
 
 def read_tables(stack: Stack) -> dict[str, Table]:
-    """Every table, reduced to what CreateTable of an emulator understands."""
+    """Every table, reduced to what CreateTable of an emulator accepts."""
     return {one.id: _table(stack, one) for one in stack.all("AWS::DynamoDB::Table")}
 
 
@@ -78,7 +78,7 @@ def _throughput(resource: Resource) -> dict[str, int]:
 
 
 def _check_attributes(resource: Resource, definition: dict[str, Any]) -> None:
-    """DynamoDB wants each key attribute defined, and no attribute that is no key."""
+    """DynamoDB needs a definition of each key attribute, and accepts no other definitions."""
     schemas = [definition["KeySchema"]]
     schemas += [index.get("KeySchema", []) for name in _INDEXES for index in definition.get(name, [])]
     keys = {key["AttributeName"] for schema in schemas for key in schema}
@@ -103,7 +103,7 @@ def _queue(stack: Stack, resource: Resource) -> Queue:
             try:
                 policy = json.loads(policy)
             except ValueError:
-                raise TemplateError(f"{resource.id}.RedrivePolicy: wanted is a mapping") from None
+                raise TemplateError(f"{resource.id}.RedrivePolicy: must be a mapping") from None
         redrive = resource.inner("RedrivePolicy", policy)
         target = redrive.text("deadLetterTargetArn")
         dead_letter_id = stack.by_attribute(resource.type, "Arn", target)
@@ -128,7 +128,7 @@ def read_brokers(stack: Stack) -> dict[str, Broker]:
             continue
         users = resource.items("Users")
         if len(users) != 1:
-            raise TemplateError(f"{resource.id}.Users: got {len(users)}, Amazon MQ for RabbitMQ wants exactly one")
+            raise TemplateError(f"{resource.id}.Users: got {len(users)}, Amazon MQ for RabbitMQ needs exactly one")
         user = resource.inner("Users[0]", users[0])
         arn = stack.attribute(resource.id, "Arn")
         found[resource.id] = Broker(resource.id, arn, user.text("Username"), user.text("Password"))

@@ -27,7 +27,7 @@ def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any
         key = loader.construct_object(key_node)
         # In YAML the last of several equal keys wins silently.
         if isinstance(key, str) and key in seen and key != "<<":
-            raise yaml.constructor.ConstructorError(None, None, f'"{key}" is there twice', key_node.start_mark)
+            raise yaml.constructor.ConstructorError(None, None, f'"{key}" is declared twice', key_node.start_mark)
         seen.add(key if isinstance(key, str) else id(key_node))
     loader.flatten_mapping(node)
     return loader.construct_mapping(node, deep=True)

@@ -19,10 +19,10 @@ _MAX_LAYERS = 5
 
 
 def read_functions(stack: Stack, root: Path, sources: Mapping[str, Source]) -> dict[str, Function]:
-    """Every function of the template, its layers beside it.
+    """Every function of the template, and its layers.
 
     Raises:
-        TemplateError: a folder, a handler's file or a layer is not there, or a setting that Lambda refuses.
+        TemplateError: a folder, a handler's file or a layer is missing, or a setting that Lambda refuses.
     """
     layers = {
         stack.ref(resource.id): _layer(resource, root, sources) for resource in stack.all("AWS::Lambda::LayerVersion")
@@ -90,7 +90,7 @@ def _layer(resource: Resource, root: Path, sources: Mapping[str, Source]) -> Lay
 def _folder(resource: Resource, name: str, sam_name: str, root: Path, sources: Mapping[str, Source]) -> Path:
     source = sources.get(as_text(resource.mapping(name).get("S3Key")))
     if source is None:
-        raise TemplateError(f"{resource.id}.{sam_name}: wanted is a folder of this project")
+        raise TemplateError(f"{resource.id}.{sam_name}: must be a folder of this project")
     folder = (root / source.path).resolve()
     if not folder.is_dir():
         raise TemplateError(f"{resource.id}.{sam_name}: {source.path} is not a folder")
@@ -100,7 +100,7 @@ def _folder(resource: Resource, name: str, sam_name: str, root: Path, sources: M
 def _check_handler(logical_id: str, code: Path, handler: str) -> None:
     module, dot, function = handler.rpartition(".")
     if not dot or not module or not function:
-        raise TemplateError(f'{logical_id}.Handler: got "{handler}", wanted is file.function')
+        raise TemplateError(f'{logical_id}.Handler: got "{handler}", must be file.function')
     path = code / module.replace(".", "/")
     if not path.with_name(f"{path.name}.py").is_file() and not (path / "__init__.py").is_file():
-        raise TemplateError(f'{logical_id}.Handler: "{handler}" wants {module.replace(".", "/")}.py in {code}')
+        raise TemplateError(f'{logical_id}.Handler: "{handler}" needs {module.replace(".", "/")}.py in {code}')

@@ -1,4 +1,4 @@
-"""Reads HTTP APIs: the OpenAPI body that the translator writes from HttpApi events, or that the template brings."""
+"""Reads HTTP APIs: the OpenAPI body that the translator writes from HttpApi events, or that the template contains."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def throttle(settings: Resource) -> Throttle | None:
     try:
         return Throttle(float(settings.properties.get("ThrottlingRateLimit", 10000)), burst)
     except (TypeError, ValueError):
-        raise settings.wrong("ThrottlingRateLimit", "wanted is a number") from None
+        raise settings.wrong("ThrottlingRateLimit", "must be a number") from None
 
 
 def read_http_apis(stack: Stack) -> dict[str, HttpApi]:
     """Every HTTP API with its routes.
 
     Raises:
-        TemplateError: an integration, authorizer or security scheme that the stage cannot play.
+        TemplateError: an integration, authorizer or security scheme that the stage cannot emulate.
     """
     apis = (one for one in stack.all("AWS::ApiGatewayV2::Api") if is_http_api(one))
     return {api.id: _api(stack, api) for api in apis}
@@ -126,7 +126,7 @@ def _authorizers(body: Resource) -> dict[str, JwtAuthorizer]:
     for name, scheme in schemes.items():
         authorizer = body.inner(f"securitySchemes.{name}", (scheme or {}).get("x-amazon-apigateway-authorizer", {}))
         if authorizer.text("type", "") != "jwt":
-            continue  # refused by the first route that wants it
+            continue  # refused by the first route that uses it
         settings = {key.lower(): value for key, value in authorizer.mapping("jwtConfiguration").items()}
         jwt = authorizer.inner("jwtConfiguration", settings)
         found[name] = JwtAuthorizer(
@@ -145,7 +145,7 @@ def _cors(api: Resource, body: Resource) -> Cors | None:
     if raw is True or isinstance(raw, str):
         return Cors(allow_origins=("*",) if raw is True else (raw,))
     if not isinstance(raw, dict):
-        raise TemplateError(f"{api.id}.CorsConfiguration: wanted is a mapping, an origin, or true")
+        raise TemplateError(f"{api.id}.CorsConfiguration: must be a mapping, an origin, or true")
     cors = body.inner("x-amazon-apigateway-cors", {key[:1].lower() + key[1:]: value for key, value in raw.items()})
     return Cors(
         allow_origins=tuple(_listed(cors.properties.get("allowOrigins"))),

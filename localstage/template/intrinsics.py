@@ -21,8 +21,8 @@ _ARN_PARTS = 7
 class Resolver:
     """Turns nodes of one template into plain values.
 
-    ``secrets`` maps a secret's ARN and its name to its string, for ``{{resolve:secretsmanager:…}}``; whoever reads
-    the secrets fills it. ``where`` in every method names the place for people, such as ``EchoFunction.Timeout``.
+    ``secrets`` maps a secret's ARN and its name to its string, for ``{{resolve:secretsmanager:…}}``; the reader
+    of secrets fills it. ``where`` in every method names the place in messages, such as ``EchoFunction.Timeout``.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Resolver:
         """``node`` with every function in it evaluated.
 
         Raises:
-            TemplateError: an unknown name, a function used wrongly, or one that no local stage can answer.
+            TemplateError: an unknown name, a function used wrongly, or one that a local stage cannot evaluate.
         """
         if isinstance(node, str):
             return self._dynamic(node, where)
@@ -74,13 +74,13 @@ class Resolver:
         return {key: item for key, item in pairs if item is not NO_VALUE}
 
     def condition(self, name: str, where: str) -> bool:
-        """Whether the named condition holds."""
+        """Whether the named condition is true."""
         if name not in self._conditions:
             raise TemplateError(f"{where}: the template has no condition {name}")
         return bool(self._guarded(f"Conditions.{name}", lambda here: self._truth(self._conditions[name], here)))
 
     def exists(self, logical_id: str) -> bool:
-        """Whether the resource is there, by its own condition."""
+        """Whether the resource exists, by its condition."""
         condition = self._resources[logical_id].get("Condition")
         return condition is None or self.condition(condition, f"{logical_id}.Condition")
 
@@ -118,7 +118,7 @@ class Resolver:
         if logical_id not in self._resources:
             raise TemplateError(f'{where}: "{logical_id}" is neither a parameter nor a resource of the template')
         if not self.exists(logical_id):
-            raise TemplateError(f"{where}: {logical_id} is not there, its condition is false")
+            raise TemplateError(f"{where}: {logical_id} does not exist, its condition is false")
         return str(self._resources[logical_id]["Type"])
 
     def _ref(self, name: Any, where: str) -> Any:
@@ -132,7 +132,7 @@ class Resolver:
     def _get_att(self, argument: Any, where: str) -> Any:
         parts = argument.split(".", 1) if isinstance(argument, str) else argument
         if not isinstance(parts, list) or len(parts) < 2:
-            raise TemplateError(f"{where}: Fn::GetAtt wants a resource and an attribute")
+            raise TemplateError(f"{where}: Fn::GetAtt needs a resource and an attribute")
         logical_id = parts[0]
         attribute = ".".join(as_text(self.value(part, where)) for part in parts[1:])
         type_ = self._resource(logical_id, where)
@@ -144,10 +144,10 @@ class Resolver:
         text, own = argument, {}
         if isinstance(argument, list):
             if len(argument) != 2 or not isinstance(argument[1], dict):
-                raise TemplateError(f"{where}: Fn::Sub wants a text, or a text and a mapping")
+                raise TemplateError(f"{where}: Fn::Sub needs a text, or a text and a mapping")
             text, own = argument[0], {name: self.value(item, where) for name, item in argument[1].items()}
         if not isinstance(text, str):
-            raise TemplateError(f"{where}: Fn::Sub wants a text")
+            raise TemplateError(f"{where}: Fn::Sub needs a text")
 
         def replace(match: re.Match[str]) -> str:
             name = match[1].strip()
@@ -162,7 +162,7 @@ class Resolver:
     def _join(self, argument: Any, where: str) -> str:
         delimiter, items = self._pair("Fn::Join", argument, where)
         if not isinstance(items, list):
-            raise TemplateError(f"{where}: Fn::Join wants a list")
+            raise TemplateError(f"{where}: Fn::Join needs a list")
         text = as_text(delimiter).join(as_text(item) for item in items)
         return self._dynamic(self.attributes.localize(text, self.region), where)
 
@@ -178,17 +178,17 @@ class Resolver:
     def _split(self, argument: Any, where: str) -> list[str]:
         delimiter, text = self._pair("Fn::Split", argument, where)
         if not delimiter:
-            raise TemplateError(f"{where}: Fn::Split wants a delimiter")
+            raise TemplateError(f"{where}: Fn::Split needs a delimiter")
         return as_text(text).split(delimiter)
 
     def _if(self, argument: Any, where: str) -> Any:
         if not isinstance(argument, list) or len(argument) != 3:
-            raise TemplateError(f"{where}: Fn::If wants a condition and two values")
+            raise TemplateError(f"{where}: Fn::If needs a condition and two values")
         return self.value(argument[1] if self.condition(argument[0], where) else argument[2], where)
 
     def _find_in_map(self, argument: Any, where: str) -> Any:
         if not isinstance(argument, list) or len(argument) < 3:
-            raise TemplateError(f"{where}: Fn::FindInMap wants a mapping and two keys")
+            raise TemplateError(f"{where}: Fn::FindInMap needs a mapping and two keys")
         keys = [as_text(self.value(key, where)) for key in argument[:3]]
         found: Any = self._mappings
         for key in keys:
@@ -222,7 +222,7 @@ class Resolver:
 
     def _import(self, argument: Any, where: str) -> Any:
         name = as_text(self.value(argument, where))
-        raise TemplateError(f"{where}: Fn::ImportValue {name} wants another stack, a local stage has none")
+        raise TemplateError(f"{where}: Fn::ImportValue {name} needs another stack, which a local stage does not have")
 
     def _truth(self, node: Any, where: str) -> bool:
         if isinstance(node, dict) and len(node) == 1:
@@ -242,7 +242,7 @@ class Resolver:
 
     def _pair(self, name: str, argument: Any, where: str) -> tuple[Any, Any]:
         if not isinstance(argument, list) or len(argument) != 2:
-            raise TemplateError(f"{where}: {name} wants two arguments")
+            raise TemplateError(f"{where}: {name} needs two arguments")
         return self.value(argument[0], where), self.value(argument[1], where)
 
 

@@ -42,7 +42,7 @@ _RUN = {
     "AWS::Cognito::UserPoolClient",
     "AWS::CloudFormation::CustomResource",
 }
-# A template that declares one of these does not work here as it does on AWS, so each start warns of them.
+# A template with one of these works differently here than on AWS, so each start warns of them.
 _MISSED = {
     "AWS::ApiGateway::RestApi",
     "AWS::DynamoDB::GlobalTable",
@@ -66,7 +66,7 @@ def load(
     overrides: Mapping[str, str] | None = None,
     state_dir: Path | None = None,
 ) -> StageModel:
-    """Load ``template`` as a stage with the services in ``attributes`` runs it.
+    """Load ``template`` for a stage with the services in ``attributes``.
 
     Parameter values come from the template's defaults, then from ``samconfig.toml`` beside the template
     (``[<config_env>.global.parameters]``, ``[<config_env>.deploy.parameters]``), then from ``overrides``.

@@ -1,4 +1,4 @@
-"""Refuses references to what is not in a template, in every resource: also in those a stage does not run."""
+"""Refuses references to unknown names in every resource, also in those that a stage does not run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def check(node: Any, known: Callable[[str], bool], where: str) -> None:
     """Look at each Ref, GetAtt and Sub in ``node``.
 
     Raises:
-        TemplateError: one that names neither a parameter nor a resource; says where.
+        TemplateError: one that names neither a parameter nor a resource; names the place.
     """
     if isinstance(node, list):
         for index, item in enumerate(node):

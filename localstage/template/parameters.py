@@ -51,7 +51,7 @@ def _pairs(value: Any, where: str) -> dict[str, str]:
         while position < len(text):
             match = _PAIR.match(text, position)
             if match is None:
-                raise TemplateError(f'{where}: parameter_overrides wants Name=value, got "{text[position:][:60]}"')
+                raise TemplateError(f'{where}: parameter_overrides needs Name=value, got "{text[position:][:60]}"')
             result[match[1] or match[3]] = _unquote((match[2] if match[1] else match[4]) or "")
             position = match.end()
     return result
@@ -108,17 +108,17 @@ def _check(name: str, spec: Mapping[str, Any], kind: str, item: str) -> None:
 
     if allowed := [_text(one) for one in spec.get("AllowedValues", [])]:
         if item not in allowed:
-            refuse(f"allowed is {', '.join(allowed)}")
+            refuse(f"must be one of {', '.join(allowed)}")
         return
     if (pattern := spec.get("AllowedPattern")) and not re.fullmatch(str(pattern), item):
-        refuse(f"allowed is what matches {pattern}")
+        refuse(f"must match {pattern}")
     if not int(spec.get("MinLength", 0)) <= len(item) <= int(spec.get("MaxLength", len(item))):
-        refuse(f"its length must be {spec.get('MinLength', 0)} to {spec.get('MaxLength', 'any')}")
+        refuse(f"its length must be from {spec.get('MinLength', 0)} to {spec.get('MaxLength', 'any')}")
     if kind in ("Number", "List<Number>"):
         try:
             number = float(item)
         except ValueError:
-            refuse("wanted is a number")
+            refuse("must be a number")
         else:
             if not float(spec.get("MinValue", number)) <= number <= float(spec.get("MaxValue", number)):
-                refuse(f"allowed is {spec.get('MinValue', 'any')} to {spec.get('MaxValue', 'any')}")
+                refuse(f"must be from {spec.get('MinValue', 'any')} to {spec.get('MaxValue', 'any')}")

@@ -1,6 +1,6 @@
 """Creates the tables, queues and secrets of a model on the stage's services, as a deployment would on AWS.
 
-What exists from an earlier start is compared, not changed.
+Resources of an earlier start are compared, not changed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _UNSUPPORTED = {"UnknownOperationException", "UnknownOperation", "NotImplemented
 
 
 async def provision(model: StageModel, *, live: Live, base_environment: Mapping[str, str] | None = None) -> None:
-    """Create what is missing of ``model`` on the services in ``live``, in parallel; nothing is deleted.
+    """Create the missing resources of ``model`` on the services in ``live``, in parallel; nothing is deleted.
 
     ``base_environment`` has the region and keys that functions get (``AWS_REGION``, ``AWS_ACCESS_KEY_ID``, …); some
     emulators have a separate account per key.
@@ -35,7 +35,7 @@ async def provision(model: StageModel, *, live: Live, base_environment: Mapping[
         TemplateError: a table exists with other keys or indexes, or a service refuses a definition.
         ServiceError: a service does not answer.
     """
-    # botocore takes a third of a second to import: neither at the start of every command, nor on the event loop.
+    # Importing botocore is slow, so it is imported neither by every command nor on the event loop.
     clients = await asyncio.to_thread(_Clients, live, base_environment or {})
     await _run(
         *((one.id, partial(_table, clients, one)) for one in model.tables.values()),
@@ -55,7 +55,7 @@ async def _run(*jobs: tuple[str, Callable[[], None]]) -> None:
 
 
 def _explained(logical_id: str, job: Callable[[], None]) -> None:
-    """Run ``job``; raise its errors as one sentence."""
+    """Run ``job``; raise its errors with a message of one sentence."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
@@ -76,7 +76,7 @@ class _Clients:
         from botocore.config import Config
 
         session = botocore.session.Session()
-        # A proxy from the environment must not come between the stage and its own services.
+        # The environment's proxy must not be used between the stage and its services.
         config = Config(connect_timeout=5, read_timeout=30, retries={"total_max_attempts": 3}, proxies={})
 
         # Emulators take any keys; for AWS itself botocore finds the user's own.
@@ -135,7 +135,7 @@ def _compare(table: Table, existing: Mapping[str, Any]) -> None:
     if different:
         raise TemplateError(
             f"{table.id}: table {table.name} exists with another {', '.join(different)}; "
-            "its data does not fit the template any more, so start again: make reset"
+            "its data does not fit the template any more; delete it: make reset"
         )
 
 

@@ -1,4 +1,4 @@
-"""Resources of a translated template with their properties evaluated, and typed access that names the place."""
+"""Resources of a translated template with evaluated properties, and typed getters whose errors name the place."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Resource:
         """A text property; numbers and booleans as CloudFormation writes them."""
         value = self._get(name, default)
         if isinstance(value, (dict, list)):
-            raise self.wrong(name, "wanted is a text")
+            raise self.wrong(name, "must be a text")
         return as_text(value)
 
     def integer(self, name: str, default: Any = _REQUIRED, *, low: int = 0, high: int | None = None) -> int:
@@ -35,40 +35,40 @@ class Resource:
         try:
             number = int(value)
         except (TypeError, ValueError):
-            raise self.wrong(name, "wanted is a whole number") from None
+            raise self.wrong(name, "must be a whole number") from None
         if number < low or (high is not None and number > high):
-            raise self.wrong(name, f"allowed is {low} to {high if high is not None else 'any'}")
+            raise self.wrong(name, f"must be from {low} to {high if high is not None else 'any'}")
         return number
 
     def flag(self, name: str, default: bool) -> bool:
-        """A boolean, also one that came as text from a parameter."""
+        """A boolean, also as text from a parameter."""
         value = as_text(self._get(name, default)).lower()
         if value not in ("true", "false"):
-            raise self.wrong(name, "wanted is true or false")
+            raise self.wrong(name, "must be true or false")
         return value == "true"
 
     def items(self, name: str) -> list[Any]:
-        """A list; empty if the property is not there."""
+        """A list; empty if the property is missing."""
         value = self._get(name, [])
         if not isinstance(value, list):
-            raise self.wrong(name, "wanted is a list")
+            raise self.wrong(name, "must be a list")
         return value
 
     def mapping(self, name: str) -> dict[str, Any]:
-        """A mapping; empty if the property is not there."""
+        """A mapping; empty if the property is missing."""
         value = self._get(name, {})
         if not isinstance(value, dict):
-            raise self.wrong(name, "wanted is a mapping")
+            raise self.wrong(name, "must be a mapping")
         return value
 
     def has(self, name: str) -> bool:
-        """Whether the property is there."""
+        """Whether the property is set."""
         return self.properties.get(name) is not None
 
     def inner(self, name: str, properties: Any) -> Resource:
         """A mapping inside this resource with the same getters; ``name`` says where."""
         if not isinstance(properties, dict):
-            raise self.wrong(name, "wanted is a mapping")
+            raise self.wrong(name, "must be a mapping")
         return Resource(f"{self.id}.{name}", self.type, properties)
 
     def wrong(self, name: str, want: str) -> TemplateError:
@@ -88,7 +88,7 @@ class Resource:
 
 
 class Stack:
-    """The resources of one translated template that are there by their conditions."""
+    """The resources of one translated template whose conditions are true."""
 
     def __init__(self, document: Mapping[str, Any], resolver: Resolver) -> None:
         self.resolver = resolver
@@ -120,15 +120,15 @@ class Stack:
         return self._evaluated[logical_id]
 
     def ref(self, logical_id: str) -> str:
-        """What Ref gives for a resource of this template."""
+        """The value of Ref for a resource of this template."""
         return as_text(self.resolver.value({"Ref": logical_id}, logical_id))
 
     def attribute(self, logical_id: str, attribute: str) -> str:
-        """What GetAtt gives for a resource of this template."""
+        """The value of GetAtt for a resource of this template."""
         return as_text(self.resolver.value({"Fn::GetAtt": [logical_id, attribute]}, logical_id))
 
     def function_id(self, reference: str) -> str | None:
-        """The logical id of the function that a name, an ARN, an alias' ARN or an invocation URI means."""
+        """The logical id of the function that a name, an ARN, an alias' ARN or an invocation URI refers to."""
         if self._functions is None:
             ids = [one for one, type_ in self.types.items() if type_ == "AWS::Lambda::Function"]
             self._functions = {self.ref(one): one for one in ids}

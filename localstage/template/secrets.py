@@ -18,7 +18,7 @@ _PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
 
 def read_secrets(stack: Stack, state_dir: Path) -> dict[str, Secret]:
-    """Every secret with its value, which the resolver then knows too.
+    """Every secret with its value, which is also added to the resolver.
 
     Generated values are kept in ``state_dir/secrets.json`` (0600) until the template generates them differently.
     """
@@ -60,12 +60,12 @@ def _generate(wanted: Resource) -> str:
         template = json.loads(wanted.text("SecretStringTemplate"))
         template[wanted.text("GenerateStringKey")] = password
     except (ValueError, TypeError):
-        raise TemplateError(f"{wanted.id}.SecretStringTemplate: wanted is a JSON object") from None
+        raise TemplateError(f"{wanted.id}.SecretStringTemplate: must be a JSON object") from None
     return json.dumps(template)
 
 
 def _password(wanted: Resource) -> str:
-    """As GetRandomPassword makes it: each kind of character at least once, unless that is switched off."""
+    """A password as from GetRandomPassword: each kind of character at least once, unless that is disabled."""
     excluded = set(wanted.text("ExcludeCharacters", ""))
     kinds = [
         [character for character in characters if character not in excluded]
@@ -99,5 +99,5 @@ def _kept(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError):
-        raise TemplateError(f"{path} is damaged; delete it with the data it belongs to: make reset") from None
+        raise TemplateError(f"{path} is damaged; delete it and its data: make reset") from None
     return content if isinstance(content, dict) else {}

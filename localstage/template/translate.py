@@ -31,7 +31,7 @@ _SOURCE = {
 
 @dataclass(frozen=True)
 class Source:
-    """Where the code of one function or layer lies, as the template writes it."""
+    """The code folder of one function or layer, as the template writes it."""
 
     path: str
     build: str = ""
@@ -49,7 +49,7 @@ class Translated:
 
 
 def translate(template: Path, overrides: Mapping[str, str], region: str, state_dir: Path) -> Translated:
-    """The template in CloudFormation's own words.
+    """The template as plain CloudFormation.
 
     Raises:
         TemplateError: no such file, not a template, or the translator's own messages.
@@ -121,7 +121,7 @@ def _globals(document: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Session:
-    """The part of a boto3 session that the translator uses; a real one would look for credentials."""
+    """The attributes of a boto3 session that the translator uses; a real session would look for credentials."""
 
     region_name: str
 
@@ -136,7 +136,7 @@ def _run_translator(
     if "AWS::Serverless" in json.dumps(document["Resources"]) and "AWS::Serverless" not in str(
         document.get("Transform")
     ):
-        raise TemplateError(f"{template}: AWS::Serverless types want the line Transform: AWS::Serverless-2016-10-31")
+        raise TemplateError(f"{template}: AWS::Serverless types need the line Transform: AWS::Serverless-2016-10-31")
     translator = Translator({}, Parser(), boto_session=_Session(region))
     try:
         # Managed policies come bundled with the translator; others remain names.

@@ -15,7 +15,7 @@ log = logging.getLogger("localstage.template")
 _WINDOW = "MaximumBatchingWindowInSeconds"
 _MAX_WINDOW = 300
 _MAX_BATCH = 10_000
-# Lambda has these for other sources; on RabbitMQ they are accepted by tools and do nothing.
+# Lambda has these for other sources; for RabbitMQ, tools accept them and they have no effect.
 _NOT_FOR_RABBITMQ = ("FunctionResponseTypes", "DestinationConfig", "ScalingConfig", "MaximumRetryAttempts")
 
 
@@ -57,7 +57,7 @@ def read_mappings(stack: Stack) -> Mappings:
 def _rabbitmq(resource: Resource, function_id: str, broker_id: str) -> RabbitMqMapping:
     queues = resource.items("Queues")
     if len(queues) != 1:
-        raise TemplateError(f"{resource.id}.Queues: got {len(queues)}, Lambda wants exactly one")
+        raise TemplateError(f"{resource.id}.Queues: got {len(queues)}, Lambda needs exactly one")
     for name in _NOT_FOR_RABBITMQ:
         if resource.has(name):
             log.warning("%s.%s does nothing: RabbitMQ mappings do not have it", resource.id, name)
@@ -81,7 +81,7 @@ def _sqs(stack: Stack, resource: Resource, function_id: str, queue_id: str) -> S
     batch_size = resource.integer("BatchSize", 10, low=1, high=_MAX_BATCH)
     window = resource.integer(_WINDOW, 0, high=_MAX_WINDOW)
     if batch_size > 10 and window < 1:
-        raise TemplateError(f"{resource.id}.BatchSize: more than 10 wants {_WINDOW} of at least 1")
+        raise TemplateError(f"{resource.id}.BatchSize: more than 10 needs {_WINDOW} of at least 1")
     visibility = stack.get(queue_id).integer("VisibilityTimeout", 30, high=43_200)
     timeout = stack.get(function_id).integer("Timeout", 3)
     if visibility < timeout:
@@ -127,6 +127,6 @@ def _add(found: dict[str, Schedule], stack: Stack, name: str, target: Resource, 
         log.warning("%s is not run: its target is not a function of this template", name)
         return
     if not expression.startswith(("rate(", "cron(", "at(")) or not expression.endswith(")"):
-        raise TemplateError(f'{name}.ScheduleExpression: got "{expression}", wanted is rate(…), cron(…) or at(…)')
+        raise TemplateError(f'{name}.ScheduleExpression: got "{expression}", must be rate(…), cron(…) or at(…)')
     text = target.text("Input") if target.has("Input") else None
     found[name] = Schedule(name, function_id, expression, text, enabled=state.startswith("ENABLED"))

@@ -19,7 +19,7 @@ def read_websocket_apis(stack: Stack) -> dict[str, WebSocketApi]:
     """Every WebSocket API with its routes.
 
     Raises:
-        TemplateError: an integration or authorizer that the stage cannot play, or a route that leads nowhere.
+        TemplateError: an integration or authorizer that the stage cannot emulate, or a route without a target.
     """
     apis = (one for one in stack.all("AWS::ApiGatewayV2::Api") if not is_http_api(one))
     return {api.id: _api(stack, api) for api in apis}
@@ -76,7 +76,7 @@ def _authorizer(stack: Stack, routes: list[Resource], authorizers: list[Resource
         return None
     authorizer = next((one for one in authorizers if stack.ref(one.id) == connect.text("AuthorizerId", "")), None)
     if kind != "CUSTOM" or authorizer is None or authorizer.text("AuthorizerType") != "REQUEST":
-        raise TemplateError(f"{connect.id}.AuthorizationType: the local stage plays REQUEST authorizers, not {kind}")
+        raise TemplateError(f"{connect.id}.AuthorizationType: the local stage emulates REQUEST authorizers, not {kind}")
     function_id = stack.function_id(authorizer.text("AuthorizerUri"))
     if function_id is None:
         raise TemplateError(f"{authorizer.id}.AuthorizerUri is not a function of this template")

@@ -1,4 +1,4 @@
-"""What invokes functions without a client: RabbitMQ and SQS event source mappings, and schedules."""
+"""Invokes functions without a client: RabbitMQ and SQS event source mappings, and schedules."""
 
 from localstage.triggers.pacing import Status
 from localstage.triggers.rabbitmq import RabbitMqTrigger

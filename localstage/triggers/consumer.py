@@ -29,8 +29,8 @@ class Lost(Exception):
 
 class _Connection(AsyncioConnection):
     def _on_data_available(self, data_in: bytes) -> None:
-        # pika lets an undecodable frame (say, a header with a time beyond the year 9999) escape into the event loop
-        # and then hangs for ever, open but silent. Closing the connection makes the fault visible.
+        # On an undecodable frame (such as a header with a time beyond the year 9999) pika raises into the event loop,
+        # and then hangs, open but silent. Closing the connection makes the fault visible.
         try:
             super()._on_data_available(data_in)  # type: ignore[misc]
         except Exception as error:  # noqa: BLE001 - the connection ends with it, and the trigger logs the reason
@@ -122,7 +122,7 @@ class Consumer:
                 await asyncio.shield(self._closed)
         except TimeoutError:
             if connection.is_closing:
-                # A broker that does not answer the close frees our deliveries when the socket is gone.
+                # A broker that does not answer the close frees the deliveries when the socket is closed.
                 connection._terminate_stream(exceptions.StreamLostError("no answer"))  # type: ignore[attr-defined]
 
     @property
@@ -144,7 +144,7 @@ class Consumer:
 
     def _on_connection(self, connection: Connection) -> None:
         if self.lost is not None:
-            # Given up meanwhile; pika cannot abort a connection that is opening without tripping over itself.
+            # Cancelled meanwhile: pika fails internally when a connection is aborted while it opens.
             connection.close()
             return
         connection.channel(on_open_callback=self._on_channel)
@@ -153,7 +153,7 @@ class Consumer:
         self._channel = channel
         channel.add_on_close_callback(self._on_channel_closed)
         channel.add_on_cancel_callback(lambda _: self._lose(f"queue {self._queue} was deleted"))
-        # Per consumer, not per channel: quorum queues know no global limit.
+        # Per consumer, not per channel: quorum queues support no global limit.
         channel.basic_qos(prefetch_count=self._prefetch, callback=lambda _: self._consume(channel))
 
     def _consume(self, channel: Channel) -> None:
@@ -170,7 +170,7 @@ class Consumer:
     def _on_channel_closed(self, _: Channel, error: Exception) -> None:
         if isinstance(error, exceptions.ChannelClosedByBroker):
             missing = error.reply_code == 404
-            self._lose(f"queue {self._queue} does not exist" if missing else f"the broker says {error.reply_text}")
+            self._lose(f"queue {self._queue} does not exist" if missing else f"the broker answers {error.reply_text}")
         else:
             self._lose(self._describe(error))
 

@@ -20,14 +20,14 @@ class Timetable(Protocol):
     """A schedule that computes its next time."""
 
     def next_after(self, time: datetime) -> datetime | None:
-        """Return the first time after ``time`` (aware, UTC), or ``None`` when there is none any more."""
+        """Return the first time after ``time`` (aware, UTC), or ``None`` after the last one."""
         ...
 
 
 def parse_expression(expression: str) -> Timetable:
     """Return the timetable of ``rate(5 minutes)`` or ``cron(0 12 * * ? *)``.
 
-    Of cron's wildcards ``L``, ``W`` and ``#`` are not known here.
+    Cron's wildcards ``L``, ``W`` and ``#`` are not supported.
 
     Raises:
         ValueError: the expression is invalid; the message names the mistake.
@@ -43,7 +43,7 @@ def _parse_rate(value: int, unit: str, *, plural: bool) -> Rate:
     if value < 1:
         raise ValueError("a rate is at least 1")
     if plural != (value > 1):
-        raise ValueError(f"EventBridge wants rate({value} {unit}{'s' if value > 1 else ''})")
+        raise ValueError(f"EventBridge needs rate({value} {unit}{'s' if value > 1 else ''})")
     return Rate(value * _UNITS[unit])
 
 
@@ -121,6 +121,6 @@ def _parse_part(name: str, part: str, low: int, high: int, names: dict[str, int]
     if (begin == "*" and dash) or stride < 1 or not (low <= first <= high and low <= last <= high):
         raise ValueError(f"{name}: {part} is not within {low}-{high}")
     size = high - low + 1
-    # A range may run over the end of its field, as FRI-MON does.
+    # A range may cross the end of its field, as FRI-MON does.
     end_of_range = last if first <= last else last + size
     return {low + (value - low) % size for value in range(first, end_of_range + 1, stride)}

@@ -24,7 +24,7 @@ class _Waiting(NamedTuple):
 
 
 class Inbox:
-    """Records of one consumer in order of arrival. ``window`` is in seconds; 0 takes what is there at once."""
+    """Records of one consumer in order of arrival. ``window`` is in seconds; 0 takes the waiting records at once."""
 
     def __init__(self, start: bytes, batch_size: int, window: float) -> None:
         self._start = start
@@ -41,7 +41,7 @@ class Inbox:
         """Append a record. It must fit into one event."""
         self._waiting.append(_Waiting(tag, record, self._now()))
         self._bytes += len(record)
-        # Waking the reader once per batch instead of once per record is most of the speed.
+        # Most of the speed results from waking the reader once per batch instead of once per record.
         if not self._any.is_set():
             self._any.set()
         if not self._full.is_set() and self._is_full():

@@ -30,7 +30,7 @@ class RabbitMqTrigger:
 
     ``broker_url`` is an amqp(s) URL without credentials. After an error the whole batch is requeued and the next
     delivery waits 0.1 s, doubling to 5 s until something succeeds. An unavailable broker or queue is retried
-    for ever, at most every 2 s, with one warning in 5 s.
+    without end, at most every 2 s, with one warning in 5 s.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class RabbitMqTrigger:
         inbox = self._inbox = Inbox(self._start, mapping.batch_size, window)
 
         def on_message(tag: int, redelivered: bool, properties: BasicProperties, body: bytes) -> None:
-            # Base64 alone says enough about a huge body; the exact size is known once the record is written.
+            # The base64 size suffices to drop a huge body; the exact size is known once the record is written.
             if len(body) // 3 * 4 <= EVENT_LIMIT:
                 record = build_record(properties, body, redelivered=redelivered)
                 if event_size(self._start, 1, len(record)) <= EVENT_LIMIT:
@@ -136,7 +136,7 @@ class RabbitMqTrigger:
                 self._status.records += batch.records
                 self._status.batches += 1
             else:
-                # Whole, good records too: this source has no partial response.
+                # The whole batch, including good records: this source has no partial response.
                 consumer.give_back(batch.last_tag)
                 await pause(self._stopping, backoff.next())
         if not self._stopping.is_set():
@@ -162,7 +162,7 @@ class RabbitMqTrigger:
             return True
         self._status.failures += 1
         self._reporter.warn(
-            "failed", f"{mapping.id}: {mapping.function_id} failed ({error}); {batch.records} records given back"
+            "failed", f"{mapping.id}: {mapping.function_id} failed ({error}); {batch.records} records requeued"
         )
         return False
 

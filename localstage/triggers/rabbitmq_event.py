@@ -25,13 +25,13 @@ _END = b"]}}"
 
 
 def event_start(queue: str, vhost: str, broker_arn: str) -> bytes:
-    """Return the part of an event before its first record."""
+    """Return the beginning of an event, up to its first record."""
     key = quote(f"{queue}::{vhost}")
     return f'{{"eventSource":"aws:rmq","eventSourceArn":{quote(broker_arn)},"rmqMessagesByQueue":{{{key}:['.encode()
 
 
 def event_size(start: bytes, records: int, record_bytes: int) -> int:
-    """Return the length of an event with so many records of so many bytes in all."""
+    """Return the length of an event with ``records`` records of ``record_bytes`` bytes together."""
     return len(start) + record_bytes + max(records - 1, 0) + len(_END)
 
 
@@ -59,7 +59,7 @@ def build_record(properties: BasicProperties, body: bytes, *, redelivered: bool)
 def human_time(seconds: int) -> str:
     """Return ``Jan 1, 1970, 12:33:41 AM`` for seconds since 1970: UTC, English, twelve hours.
 
-    A value that is no time before the year 10000 (some senders use milliseconds) comes back as its digits.
+    A value that is no time before the year 10000 (some senders use milliseconds) is returned as its digits.
     """
     if not 0 <= seconds < _SECONDS_TO_YEAR_10000:
         return str(seconds)
@@ -72,7 +72,7 @@ def human_time(seconds: int) -> str:
 def _text(value: str | bytes | None) -> str:
     if value is None:
         return "null"
-    # pika hands over the raw bytes of a short string that is not UTF-8.
+    # pika returns the raw bytes of a short string that is not UTF-8.
     return str(quote(value if isinstance(value, str) else value.decode("utf-8", "replace")))
 
 
@@ -90,7 +90,7 @@ def _headers(headers: Mapping[Any, Any] | None) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a header value as JSON can hold it, in the shape that Lambda gives it.
+    """Return a header value as JSON can hold it, in Lambda's form.
 
     Lambda's consumer is Java: a string is an object around an array of bytes, and Java's bytes are signed
     (aws/aws-lambda-dotnet#1476 has the same for Kafka's headers). UNCONFIRMED for RabbitMQ beyond ASCII; code that

@@ -96,7 +96,7 @@ class ScheduleTrigger:
             run = asyncio.create_task(self._fire(due))
             self._runs.add(run)
             run.add_done_callback(self._runs.discard)
-            # Times that passed while the machine slept are not made up for.
+            # Times that passed while the machine was suspended are skipped.
             due = self._timetable.next_after(max(due, self._clock()))
         self._status.state, self._status.trouble = "waiting", "its last time has passed"
 

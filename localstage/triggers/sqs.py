@@ -96,7 +96,7 @@ class SqsTrigger:
             await asyncio.wait(self._batches, return_when=asyncio.FIRST_COMPLETED)
 
     async def _fill_slots(self) -> None:
-        """Receive one batch and hand it to the function; more than one only where 6 MB split it."""
+        """Receive one batch and hand it to the function; several if it exceeds 6 MB."""
         messages: list[Message] = []
         begun = 0
         try:
@@ -113,13 +113,13 @@ class SqsTrigger:
     async def _release(self, messages: Sequence[Message]) -> None:
         if not messages:
             return
-        with suppress(QueueUnavailable, TimeoutError):  # they come back anyway, after their visibility timeout
+        with suppress(QueueUnavailable, TimeoutError):  # they return anyway, after their visibility timeout
             async with asyncio.timeout(RELEASE_SECONDS):
                 await self._queue.release(messages)
 
     async def _collect(self, messages: list[Message]) -> None:
-        """Append what one receive returns, or with a window all that comes until the batch closes."""
-        # The first receive does not wait: that the queue answers is worth knowing before the first record comes.
+        """Append what one receive returns, or with a window everything until the batch closes."""
+        # The first receive does not wait, so that an unavailable queue is noticed before the first record.
         seconds = LONG_POLL if self._status.state == "running" else 0
         messages += await self._queue.receive(self._mapping.batch_size, seconds)
         self._running()
@@ -171,7 +171,7 @@ class SqsTrigger:
         try:
             result = await self._functions.invoke(mapping.function_id, event)
         except (StageError, KeyError) as error:
-            # Not the messages' fault: without a pause the whole queue would use up its receive counts.
+            # The messages are not the cause. Without a pause, the whole queue would use up its receive counts.
             self._refused_pause = self._refused.next()
             reason = str(error) if isinstance(error, StageError) else "there is no such function"
             self._failed(reason, len(ids))
@@ -198,7 +198,7 @@ class SqsTrigger:
             self._trouble(str(error))
         if kept:
             self._reporter.warn(
-                "delete", f"{self._mapping.id}: {kept} records could not be deleted and will come again"
+                "delete", f"{self._mapping.id}: {kept} records could not be deleted and will be received again"
             )
 
     def _running(self) -> None:

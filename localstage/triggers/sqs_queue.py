@@ -59,12 +59,12 @@ class SqsQueue:
     async def receive(self, count: int, wait: int) -> list[Message]:
         """Return up to ``count`` messages (10 at most), waiting ``wait`` seconds for the first.
 
-        When cancelled, a poll that is under way runs out in the background and releases what it still receives.
+        When cancelled, a running poll finishes in the background and releases the messages that it receives.
         """
         return await self._call(lambda: self._receive(min(count, _AT_ONCE), wait), late=self._release)
 
     async def delete(self, messages: Sequence[Message]) -> int:
-        """Delete messages; return how many SQS would not delete (they come back after their visibility timeout)."""
+        """Delete messages; return how many SQS did not delete (they return after their visibility timeout)."""
         return await self._call(lambda: self._delete(messages))
 
     async def release(self, messages: Sequence[Message]) -> None:
@@ -72,13 +72,13 @@ class SqsQueue:
         await self._call(lambda: self._release(messages))
 
     def close(self) -> None:
-        """Close the connections that are idle; one whose poll is still under way closes after it."""
+        """Close the idle connections; a connection with a running poll closes after it."""
         self._closed = True
         if self._client is not None:
             self._client.close()
 
     async def _call(self, call: Callable[[], _T], late: Callable[[_T], object] | None = None) -> _T:
-        # The default executor is joined at exit and shared with the whole stage: a long poll has no place in it.
+        # The default executor is joined at exit and shared with the whole stage: a long poll would delay both.
         loop = asyncio.get_running_loop()
         future: asyncio.Future[_T] = loop.create_future()
 
@@ -133,7 +133,7 @@ class SqsQueue:
 
 
 def _post(loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], settle: Callable[[], None]) -> bool:
-    """Settle the future in its loop and wait until that happened; ``False`` when it was cancelled."""
+    """Settle the future in its loop and wait until it is settled; ``False`` when it was cancelled."""
     done = threading.Event()
     settled = False
 
@@ -148,7 +148,7 @@ def _post(loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], settle: 
         loop.call_soon_threadsafe(run)
     except RuntimeError:
         return False
-    # A loop that is closed before it ran this never will.
+    # A loop that was closed before never runs it.
     while not done.wait(1.0):
         if loop.is_closed():
             return False

@@ -9,9 +9,9 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from tests.contract.emulators import Emulators, function_environment
+from tests.contract.played_store import Played
 from tests.contract.rabbit import Rabbit, declared_broker
 from tests.contract.redis_node import RedisNode
-from tests.contract.storage.played_store import Played
 
 __all__ = ["declared_broker"]
 

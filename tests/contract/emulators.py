@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Emulators:
-    """Both, with data in ``folder``; they run under a guardian, on a thread with an event loop of its own."""
+    """Both, with data in ``folder``; they run under a guardian, on a thread with its own event loop."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

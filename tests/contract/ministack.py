@@ -21,7 +21,7 @@ ACCOUNT = "123456789012"
 
 
 class Ministack:
-    """MiniStack under a guardian of its own, with an empty folder; driven by a loop in a thread."""
+    """MiniStack under its own guardian, with an empty folder; driven by a loop in a thread."""
 
     def __init__(self) -> None:
         self.url = ""

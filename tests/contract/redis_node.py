@@ -28,7 +28,7 @@ class RedisNode:
         if self._process is not None:
             return
         program = asyncio.run(install.ensure_programs([install.REDIS], os.environ))[install.REDIS]
-        # By itself it would listen 10,000 above its port, where there may be none.
+        # The default is 10,000 above its port, which may not exist.
         bus = ["--cluster-port", str(free_port())]
         options = [*bus, "--port", str(self._port), "--bind", "127.0.0.1", "--dir", str(self._folder), "--save", ""]
         (self._folder / "nodes.conf").unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What a client is told about frames, bodies and cursors that are wrong."""
+"""The answers to invalid frames, bodies and cursors."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_p12_whoever_was_removed_sees_the_last_message_of_their_stay(alice: Clie
     item = listed(alice)[room]
 
     assert (item["membership"]["state"], item["lastMessage"]["message"], item["unread"]) == ("left", "for alice", 1)
-    # A room's activity is exact to the second, and what was said after the stay never shows in it.
+    # A room's activity is exact to the second, and messages after the membership never show in it.
     assert item["activityAt"] <= item["membership"]["since"]
 
 

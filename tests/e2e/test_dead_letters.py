@@ -13,7 +13,7 @@ import boto3
 import pika
 import pytest
 
-from faults.poison import Poison, make
+from faults.harness.poison import Poison, make
 from headrace.core.envelope import Envelope
 from localstage.template.attributes import ACCOUNT
 from tests.e2e.clients import Client, now, unique, until
@@ -109,7 +109,7 @@ def test_eight_kinds_of_poison_are_dead_in_seconds_with_their_reasons_and_their_
 
     bodies = [good(room, neighbours[0])]
     for one, neighbour in zip(poison, neighbours[1:], strict=True):
-        # What claims to be base64 and is not can only come by SQS: RabbitMQ's mapping encodes by itself.
+        # Invalid base64 can only arrive through SQS: RabbitMQ's mapping encodes the bodies itself.
         if one.encoding:
             behind.send(behind.retry, one.body.decode(), encoding=one.encoding)
         else:

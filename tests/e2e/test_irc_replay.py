@@ -1,4 +1,4 @@
-"""A log replayed into a whole stage: its nicks read what was said while they were in; a second replay adds nothing."""
+"""A log replayed into a whole stage: its nicks read the messages of their memberships; a second replay adds nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_log_replayed_twice_is_stored_once_with_its_nicks_rights(
     for _ in range(2):
         assert replay.main(["--log", str(log), *urls]) == 0
         memberships, accepted = capsys.readouterr().out.splitlines()[-2:]
-        assert memberships == "memberships: 13 nicks in 1 room read exactly what was said while they were in"
+        assert memberships == "memberships: 13 nicks in 1 room read exactly the messages of their memberships"
         assert accepted.startswith("accepted=14 stored=14 lost=0 unexpected=0 duplicated=0 ")
         kept.append([item for page in stage.reader().walk_room(f"irc-channel-{log.stem}") for item in page])
 

@@ -120,7 +120,7 @@ def test_clients_that_were_killed_hold_up_nobody(platform: RunningStage) -> None
 
 
 def test_a_connection_that_is_gone_without_a_word_is_forgotten_when_it_is_pushed_to(platform: RunningStage) -> None:
-    """Fault 16 of the design: the row that goes is the stale one's."""
+    """Fault 16: the row that goes is the stale one's."""
     alice, room = Listener(platform), unique("room")
     alice.ask("subscribe", room)
     table = connections_table(platform)

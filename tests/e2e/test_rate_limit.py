@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from faults.template import write_template
+from faults.harness.stage_template import write_template
 from headrace_client import Sender, Tempo, over_http, over_websocket
 from tests.e2e.clients import Client, message, unique, until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage

@@ -1,4 +1,4 @@
-"""Rooms and memberships on a whole stage: what was answered is in force, and nobody is where they are not let in."""
+"""Rooms and memberships on a whole stage: every answer is in force, and only admitted members are in a room."""
 
 from __future__ import annotations
 

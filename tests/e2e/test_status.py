@@ -86,7 +86,7 @@ def test_within_a_minute_a_probe_came_through_every_persist_queue(platform: Runn
 def test_without_a_broker_events_are_accepted_and_stored_and_the_status_says_so(
     stage: RunningStage, broker: tuple[Rabbit, TcpProxy]
 ) -> None:
-    """P1, P6: from the first event on the broker is away; the retry lane takes its place."""
+    """P1, P6: the broker is unavailable from the first event on; events take the retry lane."""
     _, proxy = broker
     proxy.to_server = lambda _: None
     proxy.cut()

@@ -14,7 +14,7 @@ from headrace.core.errors import (
     PublishUnconfirmed,
     RetryLaneUnavailable,
 )
-from headrace.core.times import SECOND, Clock, FixedClock
+from headrace.core.times import SECOND, Clock
 from headrace.queues.ports import (
     RECEIVE_LIMIT,
     Outcome,
@@ -24,6 +24,7 @@ from headrace.queues.ports import (
     VisibilityChange,
     to_text,
 )
+from tests.fakes.clock import FixedClock
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class MemoryPublisher:
         if not kept:
             return outcome
         if self.down:
-            return ConnectionLost("the broker is away")
+            return ConnectionLost("the broker is unavailable")
         if message.routing_key not in self.queues:
             return PublishReturned("the broker routed it to no queue")
         self.keep(message)
@@ -205,7 +206,7 @@ class MemoryRetryLane:
             self._refusals -= 1
             return RetryLaneUnavailable("the retry queue refused it")
         if self.down:
-            return RetryLaneUnavailable("the retry queue is away")
+            return RetryLaneUnavailable("the retry queue is unavailable")
         self.queue.send(record)
         return None
 
@@ -239,7 +240,7 @@ class MemoryDeadLane:
 
     def receive(self, hold: int) -> list[ReceivedLetter]:
         if self.queue.away:
-            raise DeadLaneUnavailable("the dead-letter queue is away")
+            raise DeadLaneUnavailable("the dead-letter queue is unavailable")
         held = []
         for message in self.queue.receive(RECEIVE_LIMIT, hold):
             body, attributes = to_text(message.record)
@@ -269,6 +270,6 @@ class MemoryLivePublisher:
 
     def publish(self, messages: Sequence[Outgoing]) -> BrokerUnavailable | None:
         if self.down:
-            return ConnectionLost("the broker is away")
+            return ConnectionLost("the broker is unavailable")
         self.sent.extend(messages)
         return None

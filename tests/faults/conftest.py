@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from faults.harness import Harness
-from faults.template import ROOT
+from faults.harness.harness import Harness
+from faults.harness.stage_template import ROOT
 
 
 @pytest.fixture(scope="session")

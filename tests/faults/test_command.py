@@ -11,11 +11,11 @@ import pytest
 
 import faults.__main__ as command
 from faults.__main__ import expected_seconds, main, summary, total
-from faults.harness import Harness
-from faults.ledger import Row
+from faults.harness.harness import Harness
+from faults.harness.ledger import Row
+from faults.harness.stage_template import ROOT
+from faults.harness.stream_load import TRAFFIC
 from faults.scenarios import SCENARIOS, SECONDS
-from faults.template import ROOT
-from faults.traffic import TRAFFIC
 from localstage.client.errors import ClientError
 from localstage.core.errors import AlreadyRunning
 
@@ -76,7 +76,7 @@ def test_a_second_run_in_the_same_folder_touches_nothing_of_the_first(tmp_path: 
 
 
 def test_every_scenario_is_documented() -> None:
-    page = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "fault-scenarios.md").read_text(encoding="utf-8")
 
     assert [name for name in SCENARIOS if f"`{name}`" not in page] == []
 

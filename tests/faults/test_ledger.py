@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from faults.lanes import DeadLetter, Depths
-from faults.ledger import Row, reconcile
+from faults.harness.lanes import DeadLetter, Depths
+from faults.harness.ledger import QueueContents, Row, reconcile
 from faults.soak import draw
 from loadtest.checker.checker import Checker
 from loadtest.client.chat_events import ChatEvent
@@ -34,8 +34,7 @@ def result(*items: dict[str, Any], dead: tuple[DeadLetter, ...] = (), **given: A
     checker.begin_read()
     for item in items:
         checker.read(item)
-    expected, left = given.get("expected_dead", {}), given.get("left", Depths(0, 0, 0, 0))
-    return reconcile("scenario", 1.0, checker, retried=0, refused=0, dead=dead, expected_dead=expected, left=left)
+    return reconcile("scenario", 1.0, checker, retried=0, refused=0, left=QueueContents(dead, **given))
 
 
 def test_a_scenario_is_good_if_everything_accepted_is_stored() -> None:
@@ -61,8 +60,8 @@ def test_a_scenario_is_good_if_everything_accepted_is_stored() -> None:
             result(ITEM, dead=(DeadLetter(b"poison-1", ""),) * 2, expected_dead={b"poison-1": ""}),
             "2 dead letters of 1",
         ),
-        (result(ITEM, left=Depths(0, 1, 0, 0)), "not drained"),
-        (result(ITEM, left=Depths(0, 0, 1, 0)), "not drained"),
+        (result(ITEM, depths=Depths(0, 1, 0, 0)), "not drained"),
+        (result(ITEM, depths=Depths(0, 0, 1, 0)), "not drained"),
     ],
 )
 def test_a_broken_promise_is_a_problem_of_the_scenario(row: Row, problem: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from aiohttp import web
 
-import faults.harness
-from faults.harness import Harness
+from faults.harness import harness as harness_module
+from faults.harness.harness import Harness
 from faults.proxies.http_proxy import Call, Forward
 from faults.proxies.proxy_faults import JSON
 from faults.scenarios import broker, store
@@ -44,7 +44,7 @@ async def forgets(call: Call, forward: Forward) -> web.Response:
 def test_the_ledger_notices_a_table_that_only_claims_to_store(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(faults.harness, "READ_PATIENCE", 1.0)
+    monkeypatch.setattr(harness_module, "READ_PATIENCE", 1.0)
 
     with harness.scenario("forgotten") as run:
         harness.services.dynamodb.fault = forgets

@@ -31,7 +31,7 @@ several = st.lists(st.integers(0, 7), min_size=1, max_size=4)
 
 
 class Clients(Base):
-    """Users, a trusted importer, and whoever else can reach a lane."""
+    """Users, a trusted importer, and other publishers that can reach a lane."""
 
     @initialize(by=callers, drafts=drafts)
     def begin(self, by: Caller, drafts: list[Draft]) -> None:
@@ -116,7 +116,7 @@ class Clients(Base):
         return set(bodies)
 
     def _foreign_events(self, count: int) -> list[dict[str, Any]]:
-        """New events as another publisher stamps them; whoever puts them into a lane has them accepted."""
+        """New events as another publisher stamps them; they count as accepted once they are in a lane."""
         by = CALLERS[0]
         drafts = [Draft(id=f"foreign-{len(self.ledger.attempted)}-{n}", time=times.iso(self.now)) for n in range(count)]
         for draft in drafts:
@@ -135,7 +135,7 @@ class Clients(Base):
 
     def _note(self, by: Caller, draft: Draft, result: Result) -> None:
         """P2: what is valid is accepted into a lane, or refused with what a retry needs; nothing else is accepted."""
-        assert isinstance(result.error, InvalidEvent) != draft.valid(by, self.now), f"{draft} came to {result}"
+        assert isinstance(result.error, InvalidEvent) != draft.valid(by, self.now), f"{draft} resulted in {result}"
         if isinstance(result.error, InvalidEvent):
             return
         known = draft.sent(result.receipt)

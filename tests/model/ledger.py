@@ -24,7 +24,7 @@ RETENTION = TABLE.retention_days * 24 * 3600
 
 
 class EventKey(NamedTuple):
-    """What makes an event itself, and nobody else's."""
+    """The identity of an event."""
 
     room: str
     time: str
@@ -92,7 +92,7 @@ class Ledger:
         found: set[EventKey] = set()
         for row in rows:
             key = key_of(row)
-            assert key in self.attempted, f"unexpected: nobody sent {key}"
+            assert key in self.attempted, f"unexpected: never sent {key}"
             assert key not in found, f"duplicated: {key} is stored twice"
             found.add(key)
             content = (row["userId"], row["username"], row["message"])
@@ -116,7 +116,7 @@ class Ledger:
             poison |= poison_in(body)
         lost = self.accepted - events - self.discarded
         assert not lost, f"lost: {lost} was accepted and is nowhere"
-        assert events <= self.attempted.keys(), f"unexpected: nobody sent {events - self.attempted.keys()}"
+        assert events <= self.attempted.keys(), f"unexpected: never sent {events - self.attempted.keys()}"
         gone = self.poison.keys() - poison - self.discarded
         assert not gone, f"lost: {[self.poison[marker] for marker in gone]} is nowhere"
 

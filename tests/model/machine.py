@@ -3,7 +3,7 @@
 What must hold is in ``base.py``: P1 accepted means kept; P2 unknown is never "accepted"; P3 stored once in effect;
 P4 everything is accounted for; P5 a poison record delays only itself; P6 an outage shorter than the retry budget leaves
 the dead lane empty; P9 what is stored late comes again until the analytics know of it; P11 redrive may be stopped,
-repeated and raced; P12 nobody changes what is another's.
+repeated and raced; P12 no caller changes another user's data.
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ def the_function_raises_for_a_bad_record(patch: pytest.MonkeyPatch) -> None:
     """One bad record gives the whole batch back, again and again."""
 
     def raise_it(self: Persister, raw: Mapping[str, Any], meter: Any) -> Any:
-        return persister.records.rows_of(persister.records.rabbit_body(raw), self._tables)
+        return persister.records.rows_of(persister.rabbit_body(raw), self._tables)
 
     patch.setattr(Persister, "_read", raise_it)
 
@@ -238,7 +238,7 @@ def the_sender_is_not_in_the_key(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(chat.keys, "sender_tag", lambda _subject: "a" * 12)
 
 
-@found_as(r"came to")
+@found_as(r"resulted in")
 def anyone_may_name_the_user(patch: pytest.MonkeyPatch) -> None:
     """Fault 19: the body says who sent it."""
     choose = chat.choose_user
@@ -274,5 +274,5 @@ def whoever_sends_an_event_again_prolongs_it(patch: pytest.MonkeyPatch) -> None:
 
 @found_as(r"not drain|not stored")
 def the_breaker_never_closes(patch: pytest.MonkeyPatch) -> None:
-    """After one outage the table is away for good."""
+    """After one outage the table stays unavailable."""
     patch.setattr(World, "monotonic", lambda _self: 0.0)

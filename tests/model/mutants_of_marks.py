@@ -15,7 +15,7 @@ from tests.model.mutants import Mutant
 
 
 def late_events_swallow_the_failure(patch: pytest.MonkeyPatch) -> None:
-    """The cache does not take the mark, and nobody is told."""
+    """The cache does not take the mark, and the failure is not reported."""
     stored = late_events.LateEvents.stored
 
     def best_effort(self: late_events.LateEvents, *arguments: Any) -> Sequence[None]:
@@ -25,7 +25,7 @@ def late_events_swallow_the_failure(patch: pytest.MonkeyPatch) -> None:
 
 
 def slots_are_marked_before_the_row_is_stored(patch: pytest.MonkeyPatch) -> None:
-    """Whoever counts between the two keeps what lacks the row."""
+    """A count between the two caches a result that lacks the row."""
     write = RowWriter._write_stream
 
     def mark_first(self: RowWriter, stream: Any, rows: Any) -> Any:

@@ -27,7 +27,7 @@ def _event(marker: str, **fields: Any) -> dict[str, Any]:
 
 
 def envelope(*events: dict[str, Any], **head: Any) -> bytes:
-    """Events as a publisher of our own would send them."""
+    """Events as the platform's publisher would send them."""
     fields = {"v": 1, "stream": "chat", "correlationId": "foreign", "acceptedAt": NOW, "events": events}
     return json.dumps(fields | head).encode()
 

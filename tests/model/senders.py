@@ -36,7 +36,7 @@ class Draft:
         return {"roomId": self.room, "message": self.text, **named}
 
     def valid(self, by: Caller, now: int) -> bool:
-        """Whether the platform may take it from ``by``: nobody else's name, and not too old, unless trusted."""
+        """Whether the platform may take it from ``by``: under their own name and not too old, unless trusted."""
         if by is TRUSTED:
             return True
         return self.user in (None, by.subject) and (self.time is None or times.parse_iso(self.time) >= now - times.DAY)
@@ -48,7 +48,7 @@ class Draft:
         return by.subject, by.username, self.text
 
     def sent(self, receipt: dict[str, str] | Any) -> Draft:
-        """The same event with the id and time that its sender was told, to be sent again."""
+        """The same event with the id and time of its receipt, to be sent again."""
         return Draft(self.room, self.text, receipt["messageId"], receipt["timestamp"], self.user)
 
     def key(self, by: Caller) -> EventKey:

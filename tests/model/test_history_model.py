@@ -108,7 +108,7 @@ class Reading(RuleBasedStateMachine):
     @precondition(lambda self: not self.platform.cache.down)
     @rule(room=rooms, user=users, tick=ticks, id_=st.sampled_from(IDS), seconds=st.sampled_from([0.3, 2.1]))
     def cache_stops_for_a_while(self, room: str, user: str, tick: int, id_: str, seconds: float) -> None:
-        """What it was told to keep reaches it late, after what it was told to forget."""
+        """A write reaches the cache late, after the deletion that followed it."""
         cache, key = self.platform.cache, newest_page(room)
         (value,) = cache.get_many([key])
         self.say(room, user, tick, id_, 10**6, True)
@@ -118,7 +118,7 @@ class Reading(RuleBasedStateMachine):
 
     @rule(looking=st.permutations(USERS), room=rooms, limit=st.integers(1, 3))
     def newest_page_of_a_room(self, looking: list[str], room: str, limit: int) -> None:
-        """P10: as it was at some moment of the last 2 s, by the rights of now; whoever looked at it before."""
+        """P10: as it was at some moment of the last 2 s, by the rights of now, for every order of readers."""
         for user in looking:
             page = self.room_page(user, room, PageRequest(limit=limit))
             if page is not None:
@@ -141,9 +141,7 @@ class Reading(RuleBasedStateMachine):
         room=rooms,
         limit=LIMITS,
         two=bounds,
-        tick=ticks,
-        id_=st.sampled_from(IDS),
-        tag=st.none() | users,
+        place=st.tuples(ticks, st.sampled_from(IDS), st.none() | users),
         which=st.none() | st.integers(0, 40),
         field=st.sampled_from(["before", "after", "around"]),
     )
@@ -153,13 +151,12 @@ class Reading(RuleBasedStateMachine):
         room: str,
         limit: int,
         two: Any,
-        tick: int,
-        id_: str,
-        tag: str | None,
+        place: tuple[int, str, str | None],
         which: int | None,
         field: str,
     ) -> None:
         start, end = self.times_of(two)
+        tick, id_, tag = place
         if which is not None and self.model.said:
             known = self.model.said[which % len(self.model.said)]
             room, tick, id_ = known.room, round((times.micros_of(known.at) - START) / times.SECOND), known.id
@@ -168,14 +165,14 @@ class Reading(RuleBasedStateMachine):
         if page is None:
             return
         within = self.within(self.model.room(user, room, self.now), start, end)
-        place = (time_of(tick), id_ + "#", keys.sender_tag(tag) if tag else "")
+        bound = (time_of(tick), id_ + "#", keys.sender_tag(tag) if tag else "")
         size = 3 if tag else 2
         if field == "around":
-            expected = around(within, limit, is_newer=lambda each: each.place[:2] > place[:2])
+            expected = around(within, limit, is_newer=lambda each: each.place[:2] > bound[:2])
         elif field == "before":
-            expected = one_way(within, limit, newest_first=True, ahead=lambda each: each.place[:size] < place[:size])
+            expected = one_way(within, limit, newest_first=True, ahead=lambda each: each.place[:size] < bound[:size])
         else:
-            expected = one_way(within, limit, newest_first=False, ahead=lambda each: each.place[:size] > place[:size])
+            expected = one_way(within, limit, newest_first=False, ahead=lambda each: each.place[:size] > bound[:size])
         assert self.shown(page) == expected
 
     @rule(caller=users, user=users, limit=LIMITS, two=bounds)
@@ -231,7 +228,7 @@ class Reading(RuleBasedStateMachine):
             assert self.room_page("carol", "club", PageRequest()) is None
 
     def room_page(self, user: str, room: str, request: PageRequest) -> dict[str, Any] | None:
-        """The page; ``None`` if it is forbidden, as it must be to whoever was never in."""
+        """The page; ``None`` if it is forbidden, as it must be for users who were never in."""
         forbidden = ROOMS[room] == "members" and not self.model.was_ever_in(user)
         try:
             page = body(self.platform.history.room(self.platform.caller(user), room, request))

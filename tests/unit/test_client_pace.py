@@ -1,4 +1,4 @@
-"""The Python client's sending, in a time of its own: nothing here waits."""
+"""The Python client's sending, on a simulated clock: nothing here waits."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def read(name: str) -> Any:
 
 
 def stored(body: bytes | str) -> int:
-    """How many rows an envelope comes to."""
+    """The number of rows of an envelope."""
     table = TableSettings(table="table")
     return len([CHAT.item(event, 0, table) for event in decode(body).events])
 

@@ -1,4 +1,4 @@
-"""What may import what: functions stay thin, and the layer's imports run in one direction."""
+"""What may import what: functions stay thin, and imports between folders run in one direction."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import ast
 import re
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,9 @@ TOP_LEVEL = {
     "bench": {"headrace", "headrace_client", "localstage", "loadtest"},
 }
 """What the folders of the repository may import of each other."""
+
+PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "headrace_client"}
+"""Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
 PRODUCTS = {
     "boto3": {"runtime", "storage/dynamodb", "queues/sqs"},
@@ -63,7 +68,7 @@ def test_a_function_fits_on_one_screen_and_knows_no_adapter(path: Path) -> None:
 
 
 def backward_imports(path: Path, source: str) -> list[str]:
-    """The lines of ``source``, the module at ``path``, that import a package to the right of its own."""
+    """The lines of ``source``, the module at ``path``, that import a package to the right of the module's package."""
     own = folder(path).split("/")[0]
     allowed = {"", own} if own == "" else {*PACKAGES[: PACKAGES.index(own) + 1]}
     lines = source.splitlines()
@@ -100,12 +105,52 @@ def test_the_map_of_the_layer_shows_its_packages_in_the_order_of_the_rule() -> N
 
 @pytest.mark.parametrize("name", TOP_LEVEL)
 def test_a_folder_of_the_repository_imports_only_what_it_may(name: str) -> None:
-    place = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "headrace_client"}.get(
-        name, ROOT / name
-    )
-    found = {each.split(".")[0] for path in place.rglob("*.py") for each in imports(path)}
+    found = {each.split(".")[0] for path in PLACES.get(name, ROOT / name).rglob("*.py") for each in imports(path)}
 
-    assert (found & TOP_LEVEL.keys()) - {name} <= TOP_LEVEL[name]
+    assert (found & {*TOP_LEVEL, "tests"}) - {name} <= TOP_LEVEL[name]
+
+
+def folder_imports(places: dict[str, Path]) -> dict[str, dict[str, str]]:
+    """By folder: the folders that its modules import, each with a module that does. Functions count as modules do."""
+    graph: dict[str, dict[str, str]] = {}
+    for name, place in places.items():
+        for path in place.rglob("*.py"):
+            own = Path(name, path.relative_to(place)).parent.as_posix()
+            for module in sorted(imports(path)):
+                top, *inner = module.split(".")
+                while top in places and inner and not places[top].joinpath(*inner).is_dir():
+                    inner.pop()
+                imported = "/".join([top, *inner])
+                if top in places and imported != own:
+                    graph.setdefault(own, {})[imported] = f"{path.relative_to(place.parent)} imports {module}"
+    return graph
+
+
+def cycle_between_folders(places: dict[str, Path]) -> list[str]:
+    """The imports of one cycle between folders; empty if there is none. A folder and its sub-folder are two folders."""
+    graph = folder_imports(places)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        cycle: list[str] = error.args[1]
+        return [graph[folder][imported] for imported, folder in pairwise(cycle)]
+    return []
+
+
+def test_no_folders_of_the_repository_import_each_other_in_a_cycle() -> None:
+    assert cycle_between_folders({name: PLACES.get(name, ROOT / name) for name in [*TOP_LEVEL, "tests"]}) == []
+
+
+def test_a_cycle_between_folders_is_found_and_named(tmp_path: Path) -> None:
+    for name, line in {"": "from stage.gateway import api", "core": "import stage.main", "gateway": ""}.items():
+        (tmp_path / "stage" / name).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "stage" / name / "main.py").write_text(f"def late():\n    {line or 'import stage.core.main'}\n")
+
+    assert sorted(cycle_between_folders({"stage": tmp_path / "stage"})) == [
+        "stage/core/main.py imports stage.main",
+        "stage/gateway/main.py imports stage.core.main",
+        "stage/main.py imports stage.gateway.api",
+    ]
 
 
 def test_only_adapters_know_the_product_behind_a_port() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+from pathlib import Path
 from types import ModuleType
 
 from headrace.api.router import Route
-from tests.unit.template_stack import ROOT
 
+ROOT = Path(__file__).parents[2]
 FUNCTIONS = sorted(path.parent.name for path in (ROOT / "functions").glob("*/app.py"))
 
 

@@ -8,16 +8,15 @@ from typing import Any
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import HttpRouter
 from headrace.core.caller import Caller
-from headrace.core.times import FixedClock
 from headrace.ingest.acceptor import Acceptor
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.gate import CheckedStore, RoomGate
 from headrace.streams.chat.join_messages import JoinMessages
 from headrace.streams.chat.memberships import Membership
-from headrace.streams.chat.room_service import RoomMembers, RoomService
+from headrace.streams.chat.room_service import RoomService
 from headrace.streams.chat.rooms import RememberedRooms
-from headrace.streams.chat.routes import RoomServices
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
+from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.worlds.functions import routes_of
 from tests.worlds.senders import NOW
@@ -52,12 +51,12 @@ class Keepers:
         return RoomGate(RememberedRooms(self.rooms), self.memberships, lambda: self.gate_time)
 
     def environment(self, clock: FixedClock) -> HttpRouter:
-        """manage_rooms in an environment with a clock of its own."""
+        """manage_rooms in an environment with its own clock."""
         rooms = RememberedRooms(self.rooms)
         stories = JoinMessages(self.acceptor, clock)
-        members = RoomMembers(self.access, rooms, self.memberships, CursorSigner(b"k" * 32))
-        services = RoomServices(RoomService(rooms, self.memberships, self.connections, stories, clock), members)
-        return HttpRouter(routes_of("manage_rooms"), lambda: services, clock)
+        cursors = CursorSigner(b"k" * 32)
+        service = RoomService(rooms, self.memberships, self.access, self.connections, stories, cursors, clock)
+        return HttpRouter(routes_of("manage_rooms"), lambda: service, clock)
 
     def ask(
         self,

@@ -13,8 +13,8 @@ from headrace.analytics.scanner import Deadline, Scanner
 from headrace.analytics.windows import Analytics
 from headrace.api.params import read
 from headrace.core import keys, times
-from headrace.core.times import FixedClock
 from headrace.streams.chat.stream import CHAT
+from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryColumns
 from tests.worlds.functions import routes_of
 
@@ -39,7 +39,7 @@ class HookedCache(MemoryCache):
 
 
 class World:
-    """Rows by key with the time when they were stored, and when the cache was told (``None``: not yet)."""
+    """Rows by key with the time when they were stored, and when the cache was marked (``None``: not yet)."""
 
     def __init__(self, shards: int = 3, readers: int = 2, page: int = 2) -> None:
         self.clock = FixedClock(START)

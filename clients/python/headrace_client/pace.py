@@ -1,7 +1,7 @@
 """How fast to send, and how long to wait: decisions about times that are given.
 
 Sending speeds up by a little every second and is cut in half by every refusal (additive increase, multiplicative
-decrease): so clients that share a limit come to a steady rate each, without knowing of it or of each other. Waiting is
+decrease): so clients that share a limit each reach a steady rate, without knowing of it or of each other. Waiting is
 for as long as the other side says, and a random while on top whose bound doubles with every try (full jitter): clients
 that were refused together must not come back together.
 """

@@ -76,7 +76,7 @@ class Room:
         self._held, self._closing = [], True
         try:
             newest = str((await self._connection.request("subscribe", roomId=self.room_id))["newest"] or "")
-            # What was said before is not given, but must be known when a gap is fetched with an overlap.
+            # Earlier messages are not delivered, but must be known when a gap is fetched with an overlap.
             before = await self._fetch(newest) if newest else []
         except BaseException:
             self._held, self._closing = None, False
@@ -106,7 +106,7 @@ class Room:
             Refused, Lost: see :meth:`Connection.request`; the gap is still known then.
         """
         if self._closing:
-            return  # whoever is at it looks again
+            return  # the call under way looks again
         self._held, self._closing = self._held or [], True
         found: list[Message] = []
         try:

@@ -68,7 +68,7 @@ class Transport(Protocol):
 
 
 def stamped(event: Event) -> Event:
-    """A message with an id and a time of its own: without them, sending it again would be another message."""
+    """A message with its own id and time: without them, sending it again would be another message."""
     now = datetime.now(UTC)
     moment = int(now.timestamp() * 1000).to_bytes(6, "big").hex()
     chance = os.urandom(10).hex()

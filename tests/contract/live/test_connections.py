@@ -12,10 +12,10 @@ from headrace.core.caller import Caller
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import from_wire
 from headrace.core.keys import connection_room
-from headrace.core.times import FixedClock
 from headrace.live.connections import CONNECTION_SECONDS, Connections, Subscription
 from headrace.live.connections_dynamodb import DynamoConnections
 from headrace.runtime.aws import client
+from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.worlds.ports import free_port
 
@@ -92,7 +92,7 @@ def test_an_open_connection_is_known_by_its_user_and_outlives_what_api_gateway_a
 def test_closing_takes_a_connection_out_of_all_its_rooms_and_no_other_out_of_any(
     parts: tuple[Connections, Rows, FixedClock],
 ) -> None:
-    """Fault 16 of the design, in spirit: another connection deleted than the one that is gone."""
+    """Fault 16, in spirit: another connection deleted than the one that is gone."""
     connections, rows, _ = parts
     for connection in ("c-1", "c-2"):
         connections.open(connection, ALICE)

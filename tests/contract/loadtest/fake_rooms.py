@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 @dataclass
 class FakeRooms:
-    """``leak``: a nick to whom the whole room is shown. ``deaf``: a nick whose leaves are told and forgotten."""
+    """``leak``: a nick that reads the whole room. ``deaf``: a nick whose leaves are confirmed and then ignored."""
 
     kinds: dict[str, str] = field(default_factory=dict)
     members: dict[tuple[str, str], Membership] = field(default_factory=dict)

@@ -108,7 +108,7 @@ def test_every_nick_of_a_log_reads_what_was_said_while_they_were_in(stage: FakeS
     assert replay.main(["--log", GLOB, *urls(stage)]) == 0
 
     before, last = capsys.readouterr().out.splitlines()[-2:]
-    assert before == "memberships: 16 nicks in 2 rooms read exactly what was said while they were in"
+    assert before == "memberships: 16 nicks in 2 rooms read exactly the messages of their memberships"
     assert LINE.fullmatch(last)
 
 
@@ -130,7 +130,7 @@ def test_a_nick_that_reads_what_was_said_outside_exits_1(
     assert replay.main(["--log", GLOB, *urls(stage)]) == 1
 
     told = capsys.readouterr().out.splitlines()
-    assert told[-2] == "memberships: 1 of 16 nicks in 2 rooms did NOT read exactly what was said while they were in"
+    assert told[-2] == "memberships: 1 of 16 nicks in 2 rooms did NOT read exactly the messages of their memberships"
     assert any(f", {nick}: reads " in line for line in told)
 
 

@@ -12,7 +12,7 @@ from tests.contract.localstage.local_services import MotoServer, RabbitServer
 
 @pytest.fixture(scope="session")
 def rabbitmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a broker that the whole suite shares: use queue names of your own."""
+    """The URL of a broker that the whole suite shares; every test uses its own queue names."""
     server = RabbitServer(tmp_path_factory.mktemp("rabbitmq"))
     server.start()
     yield server.url
@@ -39,7 +39,7 @@ def channel(rabbitmq: str) -> Iterator[pika.adapters.blocking_connection.Blockin
 
 @pytest.fixture(scope="session")
 def sqs_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of an SQS emulator that the whole suite shares: use queue names of your own."""
+    """The URL of an SQS emulator that the whole suite shares; every test uses its own queue names."""
     server = MotoServer(tmp_path_factory.mktemp("moto"))
     server.start()
     yield server.url

@@ -17,8 +17,6 @@ from headrace.queues.names import persist_queue
 from headrace.queues.ports import Outgoing
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.rabbitmq.topology import declare
-from headrace.runtime.breaker import Unwatched
-from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import BreakerSettings, CacheSettings, EnvironmentSettings, TopologySettings
 from headrace.storage import redis
 from headrace.storage.breaker import GuardedStore
@@ -30,6 +28,7 @@ from localstage.services.install import REDIS, ensure_programs
 from localstage.services.ports import Ports
 from localstage.services.redis import Redis
 from tests.contract.rabbit import Rabbit
+from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
 BREAKER = BreakerSettings(breaker_window=10, breaker_probe_seconds=0.5)
@@ -40,7 +39,7 @@ def test_a_stopped_broker_opens_the_breaker_and_a_restarted_one_closes_it() -> N
     broker = Rabbit()
     secrets = MemorySecrets({"arn": json.dumps({"username": "guest", "password": "guest"})})
     settings = TopologySettings(broker_endpoints=(broker.url,), broker_secret_arn="arn")
-    publisher = GuardedPublisher(RabbitPublisher(settings, secrets), BREAKER, Unwatched())
+    publisher = GuardedPublisher(RabbitPublisher(settings, secrets), BREAKER)
     try:
         broker.start()
         declare(settings, secrets, seconds=20)
@@ -68,13 +67,13 @@ def test_a_stopped_broker_opens_the_breaker_and_a_restarted_one_closes_it() -> N
 def test_a_service_that_is_not_there_opens_the_tables_breaker(monkeypatch: pytest.MonkeyPatch, aws: str) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
     store = DynamoStore()
-    guarded = GuardedStore(store, BREAKER, Unwatched())
+    guarded = GuardedStore(store, BREAKER)
     table = Table("Messages", ("roomId", "timestampSk"))
 
     reasons = [guarded.put_many(table, [{"roomId": "r", "timestampSk": "1"}])[0] for _ in range(4)]
 
-    assert [str(reason) for reason in reasons] == ["the table is away: EndpointConnectionError"] * 3 + [
-        "the table was away a moment ago"
+    assert [str(reason) for reason in reasons] == ["the table is unavailable: EndpointConnectionError"] * 3 + [
+        "the table was unavailable a moment ago"
     ]
 
 

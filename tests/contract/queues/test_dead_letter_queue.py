@@ -151,7 +151,7 @@ def test_a_deleted_record_is_gone(lanes: Lanes) -> None:
 
 
 def test_looking_at_many_letters_finds_each_once_and_hides_none_afterwards(lanes: Lanes) -> None:
-    """Fault 4 of the design."""
+    """Fault 4."""
     lanes.die(*(RetryRecord(str(number).encode()) for number in range(137)))
 
     for _ in range(2):

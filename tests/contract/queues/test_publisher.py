@@ -12,9 +12,9 @@ from headrace.core.errors import ConnectionLost, PublishReturned
 from headrace.queues.names import persist_queues
 from headrace.queues.ports import Publisher
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
-from headrace.runtime.secrets import MemorySecrets
 from tests.contract.rabbit import GUEST, QUEUES, Rabbit, drain, kinds, outgoing, settings
 from tests.fakes.queues import MemoryPublisher
+from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
 WRONG = json.dumps({"username": "guest", "password": "wrong"})
@@ -46,7 +46,7 @@ def test_a_confirmed_message_is_in_its_queue(parts: tuple[Publisher, Kept]) -> N
 
 
 def test_a_message_for_no_queue_is_returned_and_hides_none_of_the_others(parts: tuple[Publisher, Kept]) -> None:
-    """Fault 7 of the design: a confirm without mandatory."""
+    """Fault 7: a confirm without mandatory."""
     publisher, kept = parts
 
     outcomes = publisher.publish([outgoing("1"), outgoing("nowhere", queue=99), outgoing("3")])

@@ -13,7 +13,6 @@ from headrace.queues.names import PERSIST_EXCHANGE
 from headrace.queues.ports import Outcome, Outgoing
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.rabbitmq.topology import declare
-from headrace.runtime.secrets import MemorySecrets
 from localstage.tcp_proxy import TcpProxy
 from tests.contract.rabbit import (
     GUEST,
@@ -24,6 +23,7 @@ from tests.contract.rabbit import (
     outgoing,
     settings,
 )
+from tests.fakes.secrets import MemorySecrets
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_a_black_hole_from_the_start_is_a_lost_connection(proxy: TcpProxy, throu
 
 
 def test_a_full_queue_refuses_and_says_so(broker: Rabbit, through: RabbitPublisher) -> None:
-    """Fault 8 of the design: queues that drop when full."""
+    """Fault 8: queues that drop when full."""
     connection = BlockingConnection(URLParameters(broker.url))
     channel = connection.channel()
     arguments = {"x-queue-type": "quorum", "x-max-length": 1, "x-overflow": "reject-publish"}

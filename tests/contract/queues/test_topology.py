@@ -18,9 +18,9 @@ from headrace.operations import topology as declaring
 from headrace.queues.names import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
 from headrace.queues.rabbitmq import topology
 from headrace.queues.rabbitmq.topology import declare
-from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import TopologySettings
 from tests.contract.rabbit import Rabbit
+from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
 SECRETS = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})
@@ -96,7 +96,7 @@ def test_what_stands_in_another_form_is_reported_and_the_rest_is_declared(vhost:
 
     report = declare(settings(vhost), SECRETS)
 
-    assert [difference.split(" stands")[0] for difference in report.differs] == [
+    assert [difference.split(" exists")[0] for difference in report.differs] == [
         "exchange headrace.parked",
         "queue persist.0",
     ]
@@ -123,7 +123,7 @@ def test_a_queue_without_at_least_once_dead_lettering_is_taken_and_reported(
 
 
 def test_what_came_back_too_often_is_parked_and_not_lost(vhost: str, channel: BlockingChannel) -> None:
-    """Fault 8 of the design: queues that drop, with no dead-letter exchange."""
+    """Fault 8: queues that drop, with no dead-letter exchange."""
     declare(settings(vhost, limit=3), SECRETS)
     channel.basic_publish(PERSIST_EXCHANGE, "persist.0", b"poison", BasicProperties(delivery_mode=2))
 
@@ -242,13 +242,13 @@ def test_a_stack_is_told_what_was_made(cloudformation: tuple[str, list[dict[str,
 
 def test_a_failure_is_an_answer_too(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:
     def fail() -> dict[str, str]:
-        raise BrokerUnavailable("the broker is away")
+        raise BrokerUnavailable("the broker is unavailable")
 
     url, answers = cloudformation
     declaring.answer(request("Create", url), fail)
 
     assert answers[0]["Status"] == "FAILED"
-    assert "the broker is away" in answers[0]["Reason"]
+    assert "the broker is unavailable" in answers[0]["Reason"]
 
 
 def test_an_answer_is_never_too_large_for_cloudformation(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:
@@ -264,7 +264,7 @@ def test_an_answer_is_never_too_large_for_cloudformation(cloudformation: tuple[s
 
 
 def test_delete_always_succeeds_and_touches_nothing(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:
-    """Fault 15 of the design, in spirit: nothing that holds data is created or deleted on the side."""
+    """Fault 15, in spirit: nothing that holds data is created or deleted on the side."""
 
     def touch() -> dict[str, str]:
         raise AssertionError

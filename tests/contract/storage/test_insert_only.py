@@ -12,7 +12,7 @@ from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.dynamodb.client import GET_LIMIT
 from headrace.storage.ports import Table
-from tests.contract.storage.played_store import Played
+from tests.contract.played_store import Played
 from tests.contract.tables import TABLE, item, made_table, scan
 from tests.worlds.played_dynamodb import refusal
 

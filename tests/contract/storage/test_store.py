@@ -17,7 +17,7 @@ from headrace.core.items import Item
 from headrace.storage.dynamodb.batch_writer import DynamoStore, chunks
 from headrace.storage.dynamodb.client import WRITE_LIMIT
 from headrace.storage.ports import Store, Table
-from tests.contract.storage.played_store import Played
+from tests.contract.played_store import Played
 from tests.contract.tables import TABLE, item, made_table, scan
 from tests.fakes.storage import MemoryStore
 from tests.worlds.played_dynamodb import refusal
@@ -75,7 +75,7 @@ def test_every_kind_of_value_arrives_as_it_was(parts: tuple[Store, Rows]) -> Non
 
 
 def test_equal_keys_in_one_call_are_one_row_and_the_last_wins(parts: tuple[Store, Rows]) -> None:
-    """Fault 12 of the design: DynamoDB refuses a whole call with two puts of one key."""
+    """Fault 12: DynamoDB refuses a whole call with two puts of one key."""
     store, rows = parts
 
     outcomes = store.put_many(TABLE, [item(1, text="first"), item(2), item(1, text="last")])
@@ -148,7 +148,7 @@ def test_no_call_holds_one_key_twice_or_more_than_25_items(played: Callable[...,
 
 
 def test_unprocessed_items_are_tried_again_until_they_are_taken(played: Callable[..., Played], table: Any) -> None:
-    """Fault 3 of the design."""
+    """Fault 3."""
     refused = 0
 
     def play(call: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:

@@ -133,7 +133,7 @@ class Run:
         assert len(must) <= total <= len(may)
 
     def settle(self) -> None:
-        """Everything is told, and as old as it must be; then every answer is exact, and stays so."""
+        """All marks are written and old enough; then every answer is exact, and stays so."""
         self.world.cache.down = False
         self.world.redeliver()
         self.world.clock.advance(SETTLE + 0.001)

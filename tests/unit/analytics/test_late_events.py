@@ -15,13 +15,13 @@ from headrace.core import keys, times
 from headrace.core.envelope import Envelope
 from headrace.core.errors import FollowUpUnavailable
 from headrace.core.items import Item
-from headrace.core.times import FixedClock
 from headrace.persist.persister import Persister
 from headrace.persist.retry_schedule import RECEIVES
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.registry import STREAMS
+from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache
 from tests.worlds.senders import TABLE, caller, message
 from tests.worlds.write_path import Lanes
@@ -147,7 +147,7 @@ def test_a_late_event_that_could_not_be_marked_is_stored_and_marked_when_it_come
 
 
 def test_a_cache_that_is_away_holds_up_no_other_record_of_the_retry_lane() -> None:
-    """A cache that is away is no table that is away: nobody waits for it."""
+    """Unlike an unavailable table, an unavailable cache delays nothing."""
     lanes = LateLanes()
     lanes.marks.cache.down = True
     now = times.iso(lanes.marks.clock.now())

@@ -57,6 +57,7 @@ def test_what_was_counted_once_is_not_read_again_by_anybody(query: dict[str, str
 
 
 def test_a_new_minute_costs_only_itself() -> None:
+    """Fault 10: a cache key that contains the current time."""
     world = world_with(*(NOW - number * times.MINUTE for number in range(1, 40)))
     total(world)
     world.put(world.row(NOW + 30 * times.SECOND, message_id="new"))

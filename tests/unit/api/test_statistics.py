@@ -33,7 +33,7 @@ class Cache:
 
 
 class Clocked:
-    """Latencies with a clock of their own."""
+    """Latencies with their own clock."""
 
     def __init__(self) -> None:
         self.cache = Cache()

@@ -20,7 +20,7 @@ def test_a_time_survives_its_text(micros: int) -> None:
 
 @given(MICROS, MICROS)
 def test_text_order_is_time_order(one: int, other: int) -> None:
-    """Fault 11 of the design: variable-width times sort wrongly; ours have one width."""
+    """Fault 11: variable-width times sort wrongly; ours have one width."""
     assert (times.iso(one) < times.iso(other)) == (one < other)
     assert len(times.iso(one)) == len(times.iso(other)) == 27
 

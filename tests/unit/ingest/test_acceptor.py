@@ -26,7 +26,7 @@ def accept(lanes: Lanes, *raws: object, meter: Meter | None = None) -> list[Resu
 
 
 def test_an_accepted_event_is_on_the_broker() -> None:
-    """P1, fault 1 of the design: acknowledged when it is only in memory."""
+    """P1, fault 1: acknowledged when it is only in memory."""
     lanes = Lanes()
 
     (result,) = accept(lanes, message())
@@ -41,7 +41,7 @@ def test_an_accepted_event_is_on_the_broker() -> None:
 def test_whatever_way_a_publish_fails_the_event_goes_to_the_retry_lane_under_its_id(
     failure: type[BrokerUnavailable],
 ) -> None:
-    """P2, fault 7 of the design: answering OK without a confirm, or swallowing the error."""
+    """P2, fault 7: answering OK without a confirm, or swallowing the error."""
     lanes = Lanes()
     lanes.broker.fail_next(failure("no"))
 

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from headrace.core.errors import StoreUnavailable
-from headrace.core.times import SECOND, FixedClock
+from headrace.core.times import SECOND
 from headrace.live import frames as live_frames
 from headrace.live.connections import Subscription
 from headrace.live.push.port import Push, PushResult
 from headrace.live.push_service import FIRST_REST, LONGEST_REST, PushService
+from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections, MemoryPusher
 from tests.unit.test_events import read
 from tests.worlds.senders import NOW, caller
@@ -106,7 +107,7 @@ def test_p12_a_member_gets_nothing_from_before_the_join_however_late_it_comes() 
 
 
 def test_a_connection_that_is_gone_is_forgotten_and_no_other() -> None:
-    """Fault 16 of the design."""
+    """Fault 16."""
     push = PushWorld()
     push.listen("c-1", "c-2", "c-3")
     push.listen("c-2", room="hall")

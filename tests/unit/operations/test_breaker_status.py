@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from headrace.core.errors import CacheUnavailable
-from headrace.core.times import FixedClock
 from headrace.operations.breaker_status import (
     FRESH_SECONDS,
     KEPT_SECONDS,
@@ -20,6 +19,7 @@ from headrace.operations.breaker_status import (
     read_breaker_status,
 )
 from headrace.runtime.settings import EnvironmentSettings
+from tests.fakes.clock import FixedClock
 from tests.unit.runtime.test_breaker import Time
 
 NOW = "2025-11-21T10:00:58.722861Z"

@@ -89,7 +89,7 @@ def test_every_kind_of_poison_is_shown_with_its_own_reason_and_its_first_time(de
 
 
 def test_looking_changes_nothing_and_hides_nothing_afterwards(dead: Dead) -> None:
-    """Fault 4 of the design: a dead-letter queue that is drained by looking at it."""
+    """Fault 4: a dead-letter queue that is drained by looking at it."""
     dead.die(*POISON.values())
 
     first = dead.list()

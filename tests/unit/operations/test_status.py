@@ -11,10 +11,11 @@ from pydantic import TypeAdapter
 from headrace.api.router import HttpRouter
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, ConnectionLost, RetryLaneUnavailable, StoreUnavailable
-from headrace.core.times import Clock, FixedClock
+from headrace.core.times import Clock
 from headrace.operations.breaker_status import BreakerRecord
 from headrace.operations.status import ASK_SECONDS, KEPT_SECONDS, PROBE_LATE_SECONDS, Status, StatusProbes
 from headrace.queues.ports import QueueDepth
+from tests.fakes.clock import FixedClock
 from tests.worlds.functions import routes_of
 from tests.worlds.operators import operator_event
 from tests.worlds.senders import CLOCK, NOW
@@ -84,9 +85,9 @@ def test_a_stage_that_is_well_says_so_part_by_part() -> None:
 
 
 def test_a_broker_that_is_away_leaves_the_retry_lane() -> None:
-    found = body(queues=fails(ConnectionLost("the broker is away: ConnectionRefusedError")))
+    found = body(queues=fails(ConnectionLost("the broker is unavailable: ConnectionRefusedError")))
 
-    assert found["lanes"]["main"] == {"state": "away", "reason": "the broker is away: ConnectionRefusedError"}
+    assert found["lanes"]["main"] == {"state": "away", "reason": "the broker is unavailable: ConnectionRefusedError"}
     assert found["lanes"]["parked"]["state"] == "unknown"
     assert found["accepting"] == "retry"
 
@@ -147,7 +148,7 @@ def test_a_probe_that_did_not_come_for_two_minutes_is_missing(newest: str | None
 )
 @pytest.mark.parametrize(
     ("error", "reason"),
-    [(CacheUnavailable("it is away"), "it is away"), (StoreUnavailable("away"), "away"), (KeyError("x"), "KeyError")],
+    [(CacheUnavailable("it is down"), "it is down"), (StoreUnavailable("away"), "away"), (KeyError("x"), "KeyError")],
 )
 def test_what_cannot_be_learned_is_unknown_with_the_reason_and_hides_nothing_else(
     part: str, where: str, error: Exception, reason: str

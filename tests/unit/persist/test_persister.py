@@ -52,7 +52,7 @@ def test_what_was_accepted_is_stored() -> None:
 
 
 def test_redelivery_redrive_and_client_retries_change_no_row() -> None:
-    """P3, faults 2 and 5 of the design."""
+    """P3, faults 2 and 5."""
     lanes = Lanes()
     lanes.persist(envelope())
     before = lanes.rows()
@@ -64,7 +64,7 @@ def test_redelivery_redrive_and_client_retries_change_no_row() -> None:
 
 
 def test_equal_keys_in_one_batch_are_one_row_and_no_trouble() -> None:
-    """Fault 12 of the design: two puts with one key in one BatchWriteItem."""
+    """Fault 12: two puts with one key in one BatchWriteItem."""
     lanes = Lanes()
 
     lanes.persist(envelope(), envelope(event(), event("m-2")))
@@ -119,7 +119,7 @@ def test_poison_in_an_envelope_leaves_its_good_events_stored() -> None:
 
 
 def test_unprocessed_items_go_to_the_retry_lane_and_the_rest_is_stored() -> None:
-    """Fault 3 of the design: UnprocessedItems logged and forgotten."""
+    """Fault 3: UnprocessedItems logged and forgotten."""
     lanes = Lanes()
     lanes.store.throttled = lambda row: row["messageId"] in ("2", "4")
 

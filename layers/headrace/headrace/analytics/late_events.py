@@ -48,7 +48,7 @@ class LateEvents:
         return [None] * len(items)
 
 
-_NOT_MARKED = FollowUpUnavailable("the event is stored, but the cache does not know yet that its minute has changed")
+_NOT_MARKED = FollowUpUnavailable("the event is stored, but its minute could not be marked in the cache")
 
 
 def _slots(minute: str, now: int) -> Iterator[Slot]:

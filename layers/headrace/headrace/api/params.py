@@ -86,13 +86,13 @@ def read(model: type[T] | None, given: Mapping[str, Any] | None) -> T | None:
 
 def refused_unless(is_accepted: Callable[[Any], bool], message: str) -> BeforeValidator:
     """A validator that refuses a value with ``message``, unless ``is_accepted``."""
+    return BeforeValidator(functools.partial(_checked, is_accepted=is_accepted, message=message))
 
-    def validate(value: object) -> object:
-        if not is_accepted(value):
-            raise PydanticCustomError("refused", _literal(message))
-        return value
 
-    return BeforeValidator(validate)
+def _checked(value: object, is_accepted: Callable[[Any], bool], message: str) -> object:
+    if not is_accepted(value):
+        raise PydanticCustomError("refused", _literal(message))
+    return value
 
 
 def query_time(value: object) -> str:
@@ -116,14 +116,15 @@ def whole_number(
 ) -> Callable[[object], int]:
     """A validator of whole numbers from ``least`` to ``most``: a JSON number or, with ``takes_digits``, its digits."""
 
-    def validate(value: object) -> int:
-        if takes_digits and isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
-            value = int(value)
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise PydanticCustomError("out_of_range", _literal(message))
-        return value
+    return functools.partial(_bounded, least=least, most=most, message=message, takes_digits=takes_digits)
 
-    return validate
+
+def _bounded(value: object, *, least: int, most: int, message: str, takes_digits: bool) -> int:
+    if takes_digits and isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise PydanticCustomError("out_of_range", _literal(message))
+    return value
 
 
 def _literal(text: str) -> Any:

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from headrace.api import responses
 from headrace.api.auth import caller_from_frame, caller_from_http
 from headrace.api.bodies import http_body, parse_object
-from headrace.api.params import Params, read
+from headrace.api.params import Params, names_of, read
 from headrace.api.statistics import RequestTimes
 from headrace.core.caller import Caller
 from headrace.core.errors import (
@@ -31,6 +31,7 @@ from headrace.core.errors import (
     mapping_of,
     to_body,
 )
+from headrace.core.stream import Stream
 from headrace.core.times import Clock
 from headrace.runtime.observability import Meter, correlate, report, report_unexpected
 
@@ -38,6 +39,8 @@ Path = TypeVar("Path")
 Query = TypeVar("Query")
 Body = TypeVar("Body")
 
+HEAD_FIELDS = ("action", "requestId")
+"""The fields that a frame of any action has."""
 NO_CALLER = Caller(subject="", username="", scopes=frozenset(), expires_at=0)
 """The caller of a route that needs no token."""
 
@@ -88,7 +91,9 @@ class Route:
     ``function(services, request)`` returns the body: a mapping, JSON text, or a :class:`Reply`; ``answer`` is its
     model, a TypedDict or a pydantic model. The caller needs one of ``scopes``; ``()`` accepts any valid token, ``None``
     needs no token. ``errors`` are those that the function raises beside the common ones (InvalidRequest, Unauthorized,
-    TokenExpired, Forbidden). A frame's model is its ``body``.
+    TokenExpired, Forbidden). A frame's model is its ``body``; ``query`` has those of its fields that ``body`` does not
+    have. A route that takes events has their ``stream``, and ``batch``, the most that one request may hold in
+    ``events``; 0 where the request itself is the event.
     """
 
     function: Callable[[Any, Request[Any, Any, Any]], Any]
@@ -99,6 +104,8 @@ class Route:
     answer: Any = None
     errors: tuple[type[HeadraceError], ...] = ()
     status: int = 200
+    stream: Stream | None = None
+    batch: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,9 +131,9 @@ class HttpRouter:
             content.update(self._frame(event))
             route, caller, now = self._authorized(key, event, content)
             path = read(route.path, event.get("pathParameters"))
-            query = read(route.query, event.get("queryStringParameters"))
             content.update(self._body(route, event))
             body = read(route.body, content)
+            query = read(route.query, self._query(route, event, content))
             request = Request(event, context, caller, now, correlation_id, meter, path, query, body, content)
             return self._success(route, route.function(self.services(), request))
         except HeadraceError as error:
@@ -157,6 +164,10 @@ class HttpRouter:
         if route.body is None or (route.body.is_optional and not event.get("body")):
             return {}
         return http_body(event)
+
+    def _query(self, _route: Route, event: Mapping[str, Any], _content: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        query: Mapping[str, Any] | None = event.get("queryStringParameters")
+        return query
 
     def _key(self, event: Mapping[str, Any]) -> str:
         return str(event.get("routeKey", ""))
@@ -214,6 +225,12 @@ class FrameRouter(ConnectionRouter):
 
     def _body(self, _route: Route, _event: Mapping[str, Any]) -> Mapping[str, Any]:
         return {}
+
+    def _query(self, route: Route, _event: Mapping[str, Any], content: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        if route.query is None:
+            return None
+        others = {*HEAD_FIELDS, *(names_of(route.body)[0] if route.body else ())}
+        return {name: value for name, value in content.items() if name not in others}
 
     def _unknown(self, content: Mapping[str, Any]) -> HeadraceError:
         detail = FieldError("action", "is not an action", echo(content.get("action")), self.actions)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.core import keys
 from headrace.core.errors import FollowUpUnavailable, PoisonRecord, StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.sender import SenderContext
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +84,7 @@ class AnalyticsDimensions:
 class Stream:
     """One kind of event, declared in one module.
 
+    ``incoming`` is the model of an event as clients send it; a stream without one is not for clients.
     ``accept(raw, sender)`` validates what a client sent and stamps it, or raises InvalidEvent.
     ``item(event, accepted_at, table)`` validates a stamped event again (a record may come from anywhere) and makes
     its row, or raises PoisonRecord; ``accepted_at`` is in microseconds.
@@ -99,6 +103,7 @@ class Stream:
     retention_setting: str
     partition_key: str
     sort_key: str
+    incoming: type[BaseModel] | None = None
     indexes: tuple[Index, ...] = ()
     analytics_dimensions: AnalyticsDimensions | None = None
     insert_only: bool = False

@@ -39,10 +39,20 @@ class Results(TypedDict):
     results: list[dict[str, Any]]
 
 
-def single(stream: Stream, *path: str, status: int = 202) -> Route:
-    """A route whose body is one event of ``stream``; the parameters ``path`` are fields of it, by the same names."""
+Errors = tuple[type[HeadraceError], ...]
+
+
+def single(stream: Stream, *path: str, status: int = 202, errors: Errors = ()) -> Route:
+    """A route whose body is one event of ``stream``; the parameters ``path`` are fields of it, by the same names.
+
+    ``errors`` are those of the stream's gate, beside Forbidden.
+    """
 
     def post(acceptor: Acceptor, request: WriteRequest) -> Reply:
+        """Send one event.
+
+        Fields that are in the path may be left out of the body.
+        """
         event = request.content
         given = request.event.get("pathParameters") or {}
         for name in path:
@@ -51,22 +61,23 @@ def single(stream: Stream, *path: str, status: int = 202) -> Route:
                 raise InvalidEvent(f"{name} is not the path's", details=[detail])
         return _reply(_accept(acceptor, stream, [event], request), status)
 
-    return _route(stream, post, status)
+    return _route(stream, post, status, errors)
 
 
-def batch(stream: Stream) -> Route:
+def batch(stream: Stream, errors: Errors = ()) -> Route:
     """A route whose body holds up to 500 ``events`` of ``stream``; each has its own result."""
 
     def post(acceptor: Acceptor, request: WriteRequest) -> Reply:
+        """Send up to 500 events in one request, with one result for each, in the order sent."""
         return _reply(_accept(acceptor, stream, event_list(request.content, BATCH_LIMIT), request), 202)
 
-    return _route(stream, post, 202)
+    return _route(stream, post, 202, errors, BATCH_LIMIT)
 
 
-def _route(stream: Stream, post: Any, status: int) -> Route:
+def _route(stream: Stream, post: Any, status: int, gate_errors: Errors, batch: int = 0) -> Route:
     scopes = tuple(dict.fromkeys((stream.write_scope, EVENTS_WRITE)))
-    errors = (InvalidEvent, TooLarge, RateLimited, RetryLaneUnavailable)
-    return Route(post, scopes=scopes, body=AnyBody, answer=Results, errors=errors, status=status)
+    errors: Errors = (InvalidEvent, TooLarge, RateLimited, RetryLaneUnavailable, *gate_errors)
+    return Route(post, scopes, body=AnyBody, answer=Results, errors=errors, status=status, stream=stream, batch=batch)
 
 
 def _accept(acceptor: Acceptor, stream: Stream, events: Sequence[object], request: WriteRequest) -> list[Result]:

@@ -60,7 +60,7 @@ def _connect() -> Commands:
 
 
 class BreakerStatus:
-    """A :class:`~headrace.runtime.breaker.Watcher` that writes states to the cache."""
+    """Writes states of breakers to the cache: :meth:`seen` is a breaker's ``on_state``."""
 
     def __init__(
         self,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-from collections.abc import Callable, Collection
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -48,12 +47,20 @@ def read_continuation(value: object) -> RedriveState:
     raise PydanticCustomError("continuation", "is not usable")
 
 
-def _is_text_in(accepted: Collection[str]) -> Callable[[object], bool]:
-    return lambda value: isinstance(value, str) and value in accepted
+def _is_reason(value: object) -> bool:
+    return isinstance(value, str) and value in REASONS
+
+
+def _is_stream(value: object) -> bool:
+    return isinstance(value, str) and value in STREAM_NAMES
 
 
 def _is_id(value: object) -> bool:
     return isinstance(value, str) and 0 < len(value) <= ID_CHARACTERS
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
 
 
 def _is_count(value: object) -> bool:
@@ -61,7 +68,7 @@ def _is_count(value: object) -> bool:
 
 
 Rate = Annotated[int, BeforeValidator(whole_number(1, RATE))]
-Flag = Annotated[bool, refused_unless(lambda value: isinstance(value, bool), "is not true or false")]
+Flag = Annotated[bool, refused_unless(_is_flag, "is not true or false")]
 RATE_FORM = f"messages per second, a whole number from 1 to {RATE}"
 
 
@@ -74,10 +81,10 @@ class FilterParams(Params):
     id: Annotated[str, refused_unless(_is_id, "is not usable")] | None = Field(
         default=None, description=f"the id of a dead letter, 1 to {ID_CHARACTERS} characters"
     )
-    reason: Annotated[str, refused_unless(_is_text_in(REASONS), "is not known")] | None = Field(
+    reason: Annotated[str, refused_unless(_is_reason, "is not known")] | None = Field(
         default=None, description=", ".join(sorted(REASONS))
     )
-    stream: Annotated[str, refused_unless(_is_text_in(STREAM_NAMES), "is not known")] | None = Field(
+    stream: Annotated[str, refused_unless(_is_stream, "is not known")] | None = Field(
         default=None, description=", ".join(STREAM_NAMES)
     )
     since: QueryTime | None = Field(default=None, alias="from", description=times.ACCEPTED_FORM)

@@ -20,10 +20,11 @@ RATE = 100
 SLICE_SECONDS = 15.0
 
 
-Lane = Annotated[
-    Literal["main", "retry"],
-    refused_unless(lambda value: value in ("main", "retry"), "is not a lane to return messages to"),
-]
+def _is_lane(value: object) -> bool:
+    return value in ("main", "retry")
+
+
+Lane = Annotated[Literal["main", "retry"], refused_unless(_is_lane, "is not a lane to return messages to")]
 
 
 class RequeueBody(Params):

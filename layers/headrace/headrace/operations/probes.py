@@ -61,8 +61,8 @@ class ProbeReader:
             partition_attribute=PROBE.partition_key,
             partition=keys.probe_room(queue),
             sort_attribute=PROBE.sort_key,
-            lower=None if lower is None else keys.time_bound(lower),
-            upper=None if upper is None else keys.time_bound(upper),
+            lower=lower,
+            upper=upper,
             limit=1,
             consistent=True,
         )

@@ -51,7 +51,7 @@ def client(service: str, *, timeout: float = 2.0, attempts: int = 2, connections
         max_pool_connections=connections,
         parameter_validation=False,
         tcp_keepalive=True,
-        # Otherwise botocore builds one for every call, which costs a tenth of the call's CPU.
+        # Otherwise botocore builds one for every call, which takes a share of its CPU.
         user_agent=f"headrace botocore/{botocore.__version__}",
     )
     try:

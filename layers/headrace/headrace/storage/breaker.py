@@ -13,7 +13,7 @@ from interlock.protocols import Clock
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
-from headrace.runtime.breaker import Breaker, Watcher
+from headrace.runtime.breaker import Breaker, OnState
 from headrace.runtime.settings import BreakerSettings
 from headrace.storage.ports import Failure, Store, Table
 
@@ -23,10 +23,12 @@ TableBreaker = Breaker[list[Failure | None]]
 class GuardedStore:
     """A :class:`~headrace.storage.ports.Store` that fails at once while the table's breaker is open."""
 
-    def __init__(self, store: Store, settings: BreakerSettings, watcher: Watcher, clock: Clock | None = None) -> None:
+    def __init__(
+        self, store: Store, settings: BreakerSettings, on_state: OnState | None = None, clock: Clock | None = None
+    ) -> None:
         self._store = store
         self._settings = settings
-        self._watcher = watcher
+        self._on_state = on_state
         self._clock = clock
         self._breakers: dict[str, TableBreaker] = {}
 
@@ -34,13 +36,15 @@ class GuardedStore:
         if not items:
             return []
         outcomes = self.breaker(table.name).call(lambda: self._store.put_many(table, items))
-        return [StoreUnavailable("the table was away a moment ago")] * len(items) if outcomes is None else outcomes
+        return (
+            [StoreUnavailable("the table was unavailable a moment ago")] * len(items) if outcomes is None else outcomes
+        )
 
     def breaker(self, table: str) -> TableBreaker:
         """The breaker of one table."""
         known = self._breakers.get(table)
         if known is None:
-            made: TableBreaker = Breaker(f"table {table}", self._settings, is_away, self._watcher, self._clock)
+            made: TableBreaker = Breaker(f"table {table}", self._settings, is_away, self._on_state, self._clock)
             known = self._breakers.setdefault(table, made)
         return known
 

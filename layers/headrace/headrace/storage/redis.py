@@ -69,7 +69,7 @@ class RedisCache:
         if not commands:
             return []
         if self._cooldown.is_active:
-            raise CacheUnavailable("the cache is away")
+            raise CacheUnavailable("the cache is unavailable")
         try:
             return self._run(commands)
         except Exception as error:

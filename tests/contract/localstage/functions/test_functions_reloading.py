@@ -30,7 +30,7 @@ async def test_the_event_after_an_edit_runs_the_new_code(stage: Stage, caplog: p
     pool = await stage.run(function)
     assert await ask(pool) == 1
 
-    # Same size, and mostly the same second: bytecode cannot tell these apart by itself.
+    # Same size, and mostly the same second: bytecode caches do not distinguish these.
     for value in (2, 3, 4, 5):
         (function.code / "app.py").write_text(returning(value))
         await reloaded(pool)
@@ -154,6 +154,6 @@ async def test_a_function_taken_out_of_the_template_finishes_what_it_runs(stage:
     await pool.replace({})
 
     assert await running == pid
-    with pytest.raises(StageError, match="taken out"):
+    with pytest.raises(StageError, match="removed from the template"):
         await waiting
     await until(lambda: state_of(pid) is None)

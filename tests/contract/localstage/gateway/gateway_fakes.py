@@ -176,7 +176,7 @@ async def connecting(functions: FakeFunctions, tmp_path: Path) -> AsyncIterator[
 
 
 async def send_in_frames(socket: aiohttp.ClientWebSocketResponse, size: int, frame: int) -> None:
-    """Send one text message in several frames, which aiohttp's client does not do by itself."""
+    """Send one text message in several frames, which aiohttp's client never does."""
     writer = socket._writer
     sent = 0
     while sent < size:

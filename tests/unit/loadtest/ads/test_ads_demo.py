@@ -19,7 +19,7 @@ PAGE = 200
 
 
 class Stage:
-    """Answers as the platform does, from ``clicks``; others click on ads of their own meanwhile."""
+    """Answers as the platform does, from ``clicks``; other users click on other ads meanwhile."""
 
     def __init__(self, clicks: Sequence[Click]) -> None:
         self._campaign = CAMPAIGN.only(clicks)

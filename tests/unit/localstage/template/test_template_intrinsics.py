@@ -139,13 +139,13 @@ def test_a_dynamic_reference_reads_the_stages_own_secret(project):
 @pytest.mark.parametrize(
     ("expression", "complaint"),
     [
-        ("!Ref Nobody", 'Variables.IT: "Nobody" is neither a parameter nor a resource'),
-        ("!GetAtt Nobody.Arn", '"Nobody" is neither'),
-        ("!Sub 'x${Nobody.Arn}'", '"Nobody" is neither'),
+        ("!Ref Missing", 'Variables.IT: "Missing" is neither a parameter nor a resource'),
+        ("!GetAtt Missing.Arn", '"Missing" is neither'),
+        ("!Sub 'x${Missing.Arn}'", '"Missing" is neither'),
         ("!If [Perhaps, a, b]", "no condition Perhaps"),
         ("!FindInMap [Sizes, a, b]", "Mappings has no Sizes.a.b"),
         ("!Select [3, [a]]", "has no item 3"),
-        ("!ImportValue other-stack", "Fn::ImportValue other-stack wants another stack"),
+        ("!ImportValue other-stack", "Fn::ImportValue other-stack needs another stack"),
         ("!Sub '{{resolve:secretsmanager:elsewhere}}'", "elsewhere is not a secret of this template"),
         ("'{{resolve:ssm:/x}}'", "secretsmanager only"),
         ("{'Fn::Transform': {Name: X}}", "cannot evaluate Fn::Transform"),
@@ -159,8 +159,8 @@ def test_what_cannot_be_evaluated_is_refused_with_its_place(project, expression,
 
 
 def test_an_unknown_name_is_refused_also_in_a_resource_that_is_not_run(project):
-    with pytest.raises(TemplateError, match=r'Net\.CidrBlock: "Nobody" is neither'):
-        project.load("Net: {Type: AWS::EC2::VPC, Properties: {CidrBlock: !Ref Nobody}}")
+    with pytest.raises(TemplateError, match=r'Net\.CidrBlock: "Missing" is neither'):
+        project.load("Net: {Type: AWS::EC2::VPC, Properties: {CidrBlock: !Ref Missing}}")
 
 
 def test_names_that_need_each_other_are_refused(project):

@@ -64,9 +64,9 @@ def test_only_the_chosen_environment_counts_and_deploy_comes_before_global(proje
     ("overrides", "complaint"),
     [
         ({"Wrod": "x"}, r"overrides: the template has no parameter Wrod"),
-        ({"Size": "huge"}, r'Parameters.Size: got "huge", allowed is small, big'),
-        ({"Count": "many"}, r"Parameters.Count: .* wanted is a number"),
-        ({"Count": "10"}, r"Parameters.Count: .* allowed is 1 to 9"),
+        ({"Size": "huge"}, r'Parameters.Size: got "huge", must be one of small, big'),
+        ({"Count": "many"}, r"Parameters.Count: .* must be a number"),
+        ({"Count": "10"}, r"Parameters.Count: .* must be from 1 to 9"),
         ({"Lower": "ABC"}, r"Parameters.Lower: .* \[a-z\]\+"),
     ],
 )
@@ -84,7 +84,7 @@ def test_a_parameter_without_any_value_is_refused(project):
     ("content", "complaint"),
     [
         ("not toml", "samconfig.toml"),
-        ('[local.deploy.parameters]\nparameter_overrides = "Word"', "wants Name=value"),
+        ('[local.deploy.parameters]\nparameter_overrides = "Word"', "needs Name=value"),
         (
             '[local.deploy.parameters]\nparameter_overrides = "Wrod=x"',
             r"samconfig.toml \[local\]: .* no parameter Wrod",

@@ -75,7 +75,7 @@ def test_an_sqs_event_names_its_queue_and_how_it_answers(project):
     ("kind", "properties", "complaint"),
     [
         ("SQS", "Queue: !GetAtt Work.Arn, BatchSize: 50", r"EchoIt\.BatchSize: more than 10"),
-        ("SQS", "Queue: !GetAtt Work.Arn, BatchSize: 0", r'EchoIt\.BatchSize: got "0", allowed is 1 to 10000'),
+        ("SQS", "Queue: !GetAtt Work.Arn, BatchSize: 0", r'EchoIt\.BatchSize: got "0", must be from 1 to 10000'),
         ("Schedule", "Schedule: hourly", r'EchoIt\.ScheduleExpression: got "hourly"'),
     ],
 )

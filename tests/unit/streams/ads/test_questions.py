@@ -82,7 +82,7 @@ class Story:
         self.deliver(len(self.waiting) - 1)
 
     def outage(self, value: Any) -> None:
-        """The broker is away: what is sent takes the retry lane."""
+        """The broker is unavailable: events take the retry lane."""
         self.boards.broker.down = True
         self.send(value)
         self.boards.broker.down = False
@@ -111,7 +111,7 @@ class Story:
             self.give(self.delivered[at % len(self.delivered)])
 
     def blackout(self, at: int) -> None:
-        """The table is away: what is delivered takes the retry lane."""
+        """The table is unavailable: delivered events take the retry lane."""
         self.boards.store.down = True
         self.deliver(at)
         self.boards.store.down = False

@@ -1,4 +1,4 @@
-"""The answers of read_ads: their shapes, who may ask, and what is said about a question that cannot be asked."""
+"""The answers of read_ads: their shapes, who may ask, and the errors of invalid queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""P1 and P12 together: everything is accepted while the tables are away, and nobody writes where they are not."""
+"""P1 and P12 together: while the tables are unavailable everything is accepted, but only members write."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_trusted_producer_writes_anywhere(keepers: Keepers) -> None:
 
 
 def test_the_first_message_creates_an_open_room_that_nobody_can_close_any_more(keepers: Keepers) -> None:
-    """P12: what was said in the open is not taken over by who names the room later."""
+    """P12: messages of an open room are not taken over by a user who names the room later."""
     send(keepers, "bob", message(roomId="new"))
 
     assert keepers.rooms.rows["new"] == Room("new", "open", "group", NOW, "bob")
@@ -254,7 +254,7 @@ def test_only_joining_and_leaving_writes_joins_and_leaves_into_a_history(keepers
         ("2025-11-21T09:55:00.000000Z", False),  # before alice came
         ("2025-11-21T10:30:00.000000Z", True),  # an outbox sent late
         ("2025-11-21T11:04:00.000000Z", True),
-        ("2025-11-21T12:00:00.000000Z", False),  # while she was away
+        ("2025-11-21T12:00:00.000000Z", False),  # between her memberships
         ("2025-11-21T13:00:58.000000Z", True),
     ],
 )

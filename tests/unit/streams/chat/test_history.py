@@ -9,7 +9,7 @@ from headrace.api.params import read
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import InvalidCursor, InvalidRequest
-from headrace.streams.chat.routes import RoomPath
+from headrace.streams.chat.room_requests import RoomPath
 from tests.worlds.history_world import ALICE, START, TAG, body, history, ids, row, walk
 
 
@@ -55,6 +55,7 @@ def test_a_room_without_messages_is_an_empty_page_and_no_error() -> None:
 def test_p7_a_walk_in_both_directions_visits_every_message_in_range_once_in_order(
     seconds: list[int], limit: int, start: int | None, end: int | None
 ) -> None:
+    """Fault 13: a limit without a cursor."""
     rows = [row(second, f"m{number:03d}") for number, second in enumerate(seconds)]
     rows += [row(second, "elsewhere", room="other") for second in range(3)]
     if start is not None and end is not None:

@@ -10,13 +10,14 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.request import PageRequest
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden, StoreUnavailable
-from headrace.core.times import SECOND, FixedClock
+from headrace.core.times import SECOND
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.history import ROOMS_PER_PAGE, History
 from headrace.streams.chat.memberships import Change
 from headrace.streams.chat.rooms import Room
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
+from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryReader
 from tests.worlds.history_world import ALICE, START, Rights, at, body, history, ids, interval, row, walk
 
@@ -217,7 +218,7 @@ def test_p12_a_cursor_tells_nothing_of_a_message_that_its_caller_may_not_read() 
 def test_unreadable_rights_are_a_503_and_never_a_page() -> None:
     class Away(Rights):
         def read_scope(self, caller: Caller, room_id: str) -> Any:
-            raise StoreUnavailable("rooms are away")
+            raise StoreUnavailable("rooms are unavailable")
 
     pages = history([row(1, "m1", user="bob")], access=Away())
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.keys import live_marker
-from headrace.core.times import SECOND, FixedClock
+from headrace.core.times import SECOND
 from headrace.live import frames
 from headrace.live.connections import Subscription
 from headrace.live.subscriber_hints import (
@@ -32,6 +32,7 @@ from headrace.runtime.observability import Meter
 from headrace.streams.chat.hook import LiveHook
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
+from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.fakes.queues import MemoryLivePublisher
 from tests.fakes.storage import MemoryCache
@@ -48,7 +49,7 @@ class Live:
         self.connections = CountedConnections(self.clock)
         self.audience = SubscriberHints(self.cache, self.connections, lambda: self.clock.now() / SECOND)
         self.publisher = MemoryLivePublisher()
-        self.listener = LiveHook(self.audience, self.publisher)
+        self.listener = LiveHook(self.audience, lambda: self.publisher)
 
     def subscribe(self, room: str, connection: str = "c-1", since: str | None = None) -> None:
         self.connections.subscribe(room, connection, caller(), self.clock.now() // SECOND, since)
@@ -71,7 +72,7 @@ class Live:
 
 
 class CountedConnections(MemoryConnections):
-    """Counts looks, may be away, and may take its time."""
+    """Counts calls; it can be down or slow."""
 
     def __init__(self, clock: FixedClock) -> None:
         super().__init__(clock)
@@ -150,7 +151,7 @@ def test_whoever_subscribes_is_heard_of_at_once_though_the_room_was_silent_a_mom
 
 
 def test_a_look_from_before_a_subscription_does_not_hide_it() -> None:
-    """The race: persist looks and finds nobody, the row and its mark are written, and only then persist would mark."""
+    """The race: persist finds no subscriber, the row and its mark are written, and only then persist would mark."""
     live = Live()
 
     class Raced(CountedConnections):
@@ -246,7 +247,7 @@ def test_a_broker_that_takes_no_live_copies_is_nobodys_trouble() -> None:
 
 def test_even_an_error_of_ours_sends_no_event_back() -> None:
     live = Live()
-    live.listener = LiveHook(live.audience, None)  # type: ignore[arg-type]
+    live.listener = LiveHook(live.audience, lambda: None)  # type: ignore[arg-type]
     live.subscribe("kitchen")
 
     live.store(row())

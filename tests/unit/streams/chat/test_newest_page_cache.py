@@ -1,4 +1,4 @@
-"""P10: the newest page out of the cache, which may be away, emptied, slow, stopped or full of nonsense at any time."""
+"""P10: the newest page from the cache, which can be down, emptied, slow, stopped or full of invalid data."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from headrace.api.paging.request import PageRequest
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden
 from headrace.core.keys import newest_page
-from headrace.core.times import FixedClock
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.history import History
 from headrace.streams.chat.hook import NewestPageHook
 from headrace.streams.chat.newest_page_cache import NewestPageCache
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
+from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.history_world import ALICE, START, Rights, at, body, ids, interval, row
 

@@ -8,7 +8,8 @@ import pytest
 
 from headrace.core.errors import ConnectionLost
 from headrace.core.intervals import Interval
-from headrace.core.times import FixedClock, iso, parse_iso
+from headrace.core.times import iso, parse_iso
+from tests.fakes.clock import FixedClock
 from tests.worlds.room_world import DIRECT, GROUP, LATER, OLD, OPEN, TRUSTED, Keepers
 from tests.worlds.senders import NOW
 
@@ -102,7 +103,7 @@ def test_joining_or_leaving_twice_changes_nothing_and_its_message_is_the_same_on
         keepers.clock.advance(600)
         before = len(keepers.lanes.published())
         assert keepers.ok("bob", method, "kitchen/members/bob") == first
-        assert len(keepers.lanes.published()) == before, "an old one is told no more"
+        assert len(keepers.lanes.published()) == before, "an old one is not published again"
     assert len(keepers.row("bob").joins) == len(keepers.row("bob").leaves) == 1
 
 

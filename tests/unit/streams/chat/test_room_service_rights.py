@@ -39,7 +39,7 @@ def test_an_owner_makes_owners_whose_rights_end_when_they_leave(keepers: Keepers
     keepers.ok("alice", "PUT", "kitchen", GROUP)
     assert keepers.ok("alice", "PUT", "kitchen/members/bob", {"role": "owner"})["role"] == "owner"
     keepers.ok("bob", "PUT", "kitchen/members/carol")
-    assert keepers.ask("bob", "DELETE", "kitchen/members/alice")[0] == 403, "nobody removes the creator"
+    assert keepers.ask("bob", "DELETE", "kitchen/members/alice")[0] == 403, "the creator cannot be removed"
     keepers.clock.advance(1)
 
     keepers.ok("alice", "DELETE", "kitchen/members/bob")

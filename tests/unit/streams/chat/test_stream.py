@@ -36,7 +36,7 @@ def test_a_message_keeps_the_senders_id_and_time() -> None:
 
 
 def test_a_retry_with_the_same_id_and_time_is_the_same_event() -> None:
-    """Fault 5 of the design: a fresh id per send makes a retry a new row."""
+    """Fault 5: a fresh id per send makes a retry a new row."""
     first = CHAT.accept(message(), sender())
     CLOCK.advance(1)
     again = CHAT.accept(message(), sender())
@@ -47,7 +47,7 @@ def test_a_retry_with_the_same_id_and_time_is_the_same_event() -> None:
 
 
 def test_another_senders_event_with_the_same_id_and_time_is_another_event() -> None:
-    """Fault 19 of the design: someone else's message overwritten (P12)."""
+    """Fault 19: someone else's message overwritten (P12)."""
     assert CHAT.accept(message(), sender("alice")).key != CHAT.accept(message(), sender("mallory")).key
 
 

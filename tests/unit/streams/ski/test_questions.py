@@ -86,6 +86,22 @@ class Story:
                 assert len(decode(packed).events) == len(set(sent))
                 self.waiting.append((packed, sent))
 
+    def store(self, rides: list[Known]) -> None:
+        self.send(rides)
+        self.deliver(-1)
+
+    def outage(self, rides: list[Known]) -> None:
+        """The cache is unavailable while these are stored, and keeps its counts."""
+        was, self.slopes.counts.down = self.slopes.counts.down, True
+        self.store(rides)
+        self.slopes.counts.down = was
+
+    def blackout(self, rides: list[Known]) -> None:
+        """As an outage; the table of resorts is unavailable too."""
+        had, self.has_resorts = self.has_resorts, False
+        self.outage(rides)
+        self.has_resorts = had
+
     def deliver(self, at: int) -> None:
         if self.waiting:
             self._give(*self.waiting.pop(at % len(self.waiting)))
@@ -97,7 +113,9 @@ class Story:
 
     def _give(self, packed: bytes, rides: list[Known]) -> None:
         before = len(self.slopes.retry.records)
-        self.slopes.resorts.failure = None if self.has_resorts else StoreUnavailable("the table of resorts is away")
+        self.slopes.resorts.failure = (
+            None if self.has_resorts else StoreUnavailable("the table of resorts is unavailable")
+        )
         self.slopes.deliver(packed)
         self.slopes.resorts.failure = None
         self.started.update(rides)
@@ -105,7 +123,28 @@ class Story:
         if len(self.slopes.retry.records) == before:
             self._settle(rides)
 
-    def retry(self) -> None:
+    def lose(self, _: None) -> None:
+        self.slopes.counts.clear()
+
+    def cache(self, available: bool) -> None:
+        self.slopes.counts.down = not available
+
+    def resorts(self, available: bool) -> None:
+        self.has_resorts = available
+
+    def lag(self, seconds: float) -> None:
+        self.slopes.reader.lag = seconds
+
+    def wait(self, seconds: float) -> None:
+        self.slopes.clock.advance(seconds)
+
+    def watch(self, _: None) -> None:
+        """Ask twice, with the longest lag of the index between."""
+        self.ask()
+        self.wait(LAG / 1000)
+        self.ask()
+
+    def retry(self, _: None = None) -> None:
         if self.slopes.retry_all():
             self._settle(self.started)
 
@@ -113,7 +152,7 @@ class Story:
         for each in rides:
             self.settled.setdefault(each, self.slopes.clock.now())
 
-    def ask(self) -> None:
+    def ask(self, _: None = None) -> None:
         """An answer misses at most what was stored in the last while, and never tells what was not sent."""
         for day in sorted({(each.resortID, each.seasonID, each.dayID) for each in self.started}):
             self._ask(day)
@@ -218,41 +257,7 @@ def test_p9_every_answer_is_that_of_a_list_whatever_happened(steps: list[tuple[s
     story = Story()
     story.slopes.reader.lag = 1.0
     for name, what in steps:
-        match name:
-            case "send":
-                story.send(what)
-            case "store":
-                story.send(what)
-                story.deliver(-1)
-            case "outage" | "blackout":
-                # The cache is away just while they are stored, and keeps what it had.
-                was, story.slopes.counts.down = story.slopes.counts.down, True
-                had, story.has_resorts = story.has_resorts, name == "outage"
-                story.send(what)
-                story.deliver(-1)
-                story.slopes.counts.down, story.has_resorts = was, had
-            case "deliver":
-                story.deliver(what)
-            case "again":
-                story.again(what)
-            case "lose":
-                story.slopes.counts.clear()
-            case "cache":
-                story.slopes.counts.down = not what
-            case "resorts":
-                story.has_resorts = what
-            case "retry":
-                story.retry()
-            case "lag":
-                story.slopes.reader.lag = what
-            case "wait":
-                story.slopes.clock.advance(what)
-            case "ask":
-                story.ask()
-            case "watch":
-                story.ask()
-                story.slopes.clock.advance(LAG / 1000)
-                story.ask()
+        getattr(story, name)(what)
 
     story.finish()
     story.check_days()

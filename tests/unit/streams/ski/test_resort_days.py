@@ -10,12 +10,12 @@ from headrace.streams.ski.day_counts import FILLED, CountedRide
 from headrace.streams.ski.hook import INVALID_FOR
 from headrace.streams.ski.keys import ResortDay
 from headrace.streams.ski.resort_days import LAG, LIFE, PATIENCE, ResortDays
-from headrace.streams.ski.stream import RESORT_DAY_INDEX
+from headrace.streams.ski.stream import RESORT_DAY_SHARDS
 from tests.worlds.ski_world import RIDES, Slopes, ride
 
 DAY = ResortDay(7, 2025, 45)
 PLACE = {"resortID": 7, "seasonID": 2025, "dayID": 45}
-SHARDS = RESORT_DAY_INDEX.shards.read if RESORT_DAY_INDEX.shards else 0
+SHARDS = RESORT_DAY_SHARDS.read
 
 
 def skiers(slopes: Slopes) -> int:
@@ -61,6 +61,7 @@ def test_a_ride_that_the_index_did_not_show_yet_is_counted_when_it_does() -> Non
 
 
 def test_a_ride_counts_once_however_often_it_is_told() -> None:
+    """Fault 14: counters that are incremented on redelivery."""
     slopes = confirmed()
     slopes.post(ride(skierID=3), ride(skierID=4))
     bodies = slopes.accepted()

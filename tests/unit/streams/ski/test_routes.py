@@ -1,4 +1,4 @@
-"""The answers of read_ski: their shapes, who may ask, and what is said about a question that cannot be asked."""
+"""The answers of read_ski: their shapes, who may ask, and the errors of invalid queries."""
 
 from __future__ import annotations
 
@@ -62,6 +62,7 @@ def test_days_skied_come_with_the_vertical_and_the_lifts_of_each(slopes: Slopes)
 
 
 def test_lifts_of_a_day_are_in_order_with_repeats(slopes: Slopes) -> None:
+    """Fault 14: a set drops repeats that count."""
     status, body = slopes.ask(routes.lifts, seasonID=2025, dayID=45, skierID=1001)
 
     assert (status, body["lifts"], body["vertical"]) == (200, [5, 2, 5], 120)

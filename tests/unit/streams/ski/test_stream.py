@@ -15,7 +15,7 @@ from headrace.core.stream import Shards
 from headrace.core.times import DAY, parse_iso
 from headrace.streams.ski import keys
 from headrace.streams.ski.keys import ResortDay, Ride
-from headrace.streams.ski.stream import RESORT_DAY_INDEX, SKI
+from headrace.streams.ski.stream import RESORT_DAY_SHARDS, SKI
 from tests.worlds.ski_world import BATCH, RIDES, SINGLE, START, Slopes, ride
 
 NOW = parse_iso(START)
@@ -135,8 +135,7 @@ def test_a_replay_lands_on_the_same_shard_and_a_day_is_spread_over_all_of_them()
 
     again = [SKI.item(SKI.accept(ride(skierID=number), GATE).event, NOW + DAY, RIDES) for number in range(1, 400)]
     assert [row["resortDayId"] for row in again] == [row["resortDayId"] for row in rows]
-    assert RESORT_DAY_INDEX.shards is not None
-    shards = keys.resort_day_shards(ResortDay(7, 2025, 45), RESORT_DAY_INDEX.shards.write)
+    shards = keys.resort_day_shards(ResortDay(7, 2025, 45), RESORT_DAY_SHARDS.write)
     assert {row["resortDayId"] for row in rows} == set(shards)
     assert {keys.parse_resort_day(shard) for shard in shards} == {ResortDay(7, 2025, 45)}
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.core.intervals import Interval
-from headrace.core.keys import time_bound
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 
 AT_ONCE = 8
@@ -48,7 +47,7 @@ def spans_of(intervals: Iterable[Interval] | None, start: str | None, end: str |
         upper = min((bound for bound in (left_at, end) if bound is not None), default=None)
         if lower is not None and upper is not None and lower >= upper:
             continue
-        span = Span(time_bound(lower) if lower else None, time_bound(upper) if upper else None)
+        span = Span(lower, upper)
         if spans and spans[-1].upper == span.lower and span.lower is not None:
             spans[-1] = Span(spans[-1].lower, span.upper)
         else:

@@ -1,4 +1,4 @@
-"""Pushes frames with API Gateway's @connections, for a tenth of the CPU of boto3 (``make bench-live`` prints both)."""
+"""Pushes over API Gateway's @connections, for a fraction of the CPU of boto3's call (``make bench-live``)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Signs calls of @connections with Signature Version 4.
+"""Signs calls of @connections (Signature Version 4), for less CPU than botocore's signer.
 
-botocore's signer takes ten times the CPU. Calls of one second differ only in the connection and the body, so
-everything else is computed once per second. The tests compare the signatures with botocore's.
+Calls of one second differ only in the connection and the body, so everything else is computed once per second. The
+tests compare the signatures with botocore's.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ ACCESS_REFUSED = 403
 def broker_error(error: BaseException) -> BrokerUnavailable:
     """What ``error`` means to a publisher, without the broker's own text."""
     mapped = next((mapped for known, mapped in _MAPPING.items() if isinstance(error, known)), ConnectionLost)
-    return mapped(f"the broker is away: {type(root_cause(error)).__name__}")
+    return mapped(f"the broker is unavailable: {type(root_cause(error)).__name__}")
 
 
 def root_cause(error: BaseException) -> BaseException:

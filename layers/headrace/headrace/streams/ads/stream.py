@@ -28,15 +28,13 @@ _TIMES = "microseconds since the epoch, of the years 1970 to 9999"
 _LAST_TIME = times.micros_of("9999-12-31T23:59:59.999999Z")
 _TYPE = re.compile(r"[A-Za-z0-9._-]{1,32}")
 
-AD_INDEX = Index(
-    name="AdIndex", partition_key="adShardId", sort_key="timestampSk", of="adId", shards=Shards(write=4, read=4)
-)
-TIME_INDEX = Index(
-    name="TimeIndex", partition_key="bucketId", sort_key="timestampSk", sharded=True, shards=Shards(write=8, read=8)
-)
-USER_INDEX = Index(name="UserIndex", partition_key="userId", sort_key="timestampSk")
+AD_SHARDS = Shards(write=4, read=4)
+TIME_SHARDS = Shards(write=8, read=8)
 """Each shard takes 1000 clicks a second: of one ad in ``AD_INDEX``, of all together in ``TIME_INDEX``. Grow ``read``
 first, and never shrink it below a ``write`` that stored clicks were written with."""
+AD_INDEX = Index(name="AdIndex", partition_key="adShardId", sort_key="timestampSk", of="adId", shards=AD_SHARDS)
+TIME_INDEX = Index(name="TimeIndex", partition_key="bucketId", sort_key="timestampSk", sharded=True, shards=TIME_SHARDS)
+USER_INDEX = Index(name="UserIndex", partition_key="userId", sort_key="timestampSk")
 
 
 def ad_id(value: str) -> str:
@@ -168,8 +166,8 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
         "adId": click.ad_id,
         "userId": click.user_id,
         "adType": click.ad_type,
-        "adShardId": keys.shard_of(click.ad_id, whole, _write_shards(AD_INDEX)),
-        "bucketId": keys.bucket_id(whole, _write_shards(TIME_INDEX)),
+        "adShardId": keys.shard_of(click.ad_id, whole, AD_SHARDS.write),
+        "bucketId": keys.bucket_id(whole, TIME_SHARDS.write),
     }
     if click.address_hash is not None:
         row["addressHash"] = click.address_hash
@@ -178,14 +176,11 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     return row
 
 
-def _write_shards(index: Index) -> int:
-    return index.shards.write if index.shards is not None else 1
-
-
 ADS = Stream(
     name="ads",
     id_field=ID_FIELD,
     write_scope=CHAT_WRITE,
+    incoming=IncomingClick,
     accept=accept,
     item=item,
     table_setting="AD_CLICKS_TABLE",

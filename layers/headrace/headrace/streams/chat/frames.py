@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NotRequired
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from headrace.api import responses
 from headrace.api.bodies import event_list
 from headrace.api.paging.request import PageRequest
-from headrace.api.params import Params, read
+from headrace.api.params import Params
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, echo, to_body
 from headrace.core.fields import Id
-from headrace.core.keys import ID_FORM, time_bound
+from headrace.core.keys import ID_FORM
 from headrace.ingest.acceptor import Acceptor
 from headrace.live.connections import Connections
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.chat.access import RoomAccess
-from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.stream import CHAT, MessageItem, MessagePage
 
 if TYPE_CHECKING:
     # Of the functions that use this module only read_frame reads history, and loads cryptography for its cursors.
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 BATCH_LIMIT = 100
 PAGE_BYTES = responses.FRAME_BYTES - 8 * 1024
 """Of a page's items in a frame; the rest is for the cursors and the frame's other fields."""
-NOT_OF_A_PAGE = frozenset({"action", "requestId", "roomId"})
 
 FrameRequest = Request[None, None, Any]
 
@@ -91,9 +91,8 @@ class Subscriptions:
 
     def _newest(self, room_id: str, since: str | None) -> str | None:
         # A page of history may be 2 s old: messages in between would be missing without notice.
-        lower = time_bound(since) if since is not None else None
         query = RangeQuery(
-            self._table, "roomId", room_id, "timestampSk", lower=lower, newest_first=True, limit=1, consistent=True
+            self._table, "roomId", room_id, "timestampSk", lower=since, newest_first=True, limit=1, consistent=True
         )
         rows = self._reader.read(query).items
         return str(rows[0]["timestampSk"]) if rows else None
@@ -113,8 +112,69 @@ class FramePage(PageRequest):
     max_bytes: int = Field(default=PAGE_BYTES, exclude=True)
 
 
+class Answer(TypedDict):
+    """An answer; ``requestId`` is the frame's, if it had one."""
+
+    requestId: NotRequired[str]
+
+
+class Ack(Answer):
+    """An accepted message: ``lane`` is ``main`` or ``retry``, and both keep it."""
+
+    type: Literal["ack"]
+    roomId: str
+    messageId: str
+    timestamp: str
+    lane: Literal["main", "retry"]
+
+
+class Acks(Answer):
+    """One result per event, in the order sent; in an answer of over 128 KB, errors have no ``details``."""
+
+    type: Literal["acks"]
+    results: list[dict[str, Any]]
+
+
+class Pong(Answer):
+    """The server's time."""
+
+    type: Literal["pong"]
+    time: str
+
+
+class Subscribed(Answer):
+    """A subscription; ``newest`` is the key of the newest message before it that the caller may read."""
+
+    type: Literal["subscribed"]
+    roomId: str
+    newest: str | None
+
+
+class Unsubscribed(Answer):
+    """The end of a subscription."""
+
+    type: Literal["unsubscribed"]
+    roomId: str
+
+
+class HistoryPage(Answer, MessagePage):
+    """A page of the room, with at most 120 KB of items."""
+
+    type: Literal["history"]
+    roomId: str
+
+
+class Messages(TypedDict):
+    """New messages of a room, pushed after ``subscribe``; ``missed``: earlier ones were not, and history has them."""
+
+    type: Literal["messages"]
+    roomId: str
+    missed: NotRequired[Literal[True]]
+    items: list[MessageItem]
+
+
 def send_message(acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
-    """Accept the one event that the frame itself is."""
+    """Send one message; its fields are those of the frame."""
     (result,) = acceptor.accept(CHAT, request.caller, [request.content], request.correlation_id, request.meter)
     if result.error is not None:
         return responses.frame_error(request.request_id, to_body(result.error), **result.receipt)
@@ -122,7 +182,7 @@ def send_message(acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
 
 
 def send_batch(acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
-    """Accept the frame's events, with one result each."""
+    """Send up to 100 messages in one frame, with one result for each, in the order sent."""
     events = event_list(request.content, BATCH_LIMIT)
     results = acceptor.accept(CHAT, request.caller, events, request.correlation_id, request.meter)
     return responses.acks(request.request_id, [result.to_body() for result in results])
@@ -134,7 +194,10 @@ def ping(_acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
 
 
 def subscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
-    """Send new messages of the room to the connection; the answer has the key of the newest message before that."""
+    """Follow a room: new messages are pushed to the connection.
+
+    The answer has the key of the newest message before that.
+    """
     context, room_id = request.event["requestContext"], request.body.room_id
     connected_at = int(context["connectedAt"]) // 1000
     newest = subscriptions.subscribe(request.caller, room_id, context["connectionId"], connected_at)
@@ -142,15 +205,14 @@ def subscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFra
 
 
 def unsubscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
-    """Send no more messages of the room to the connection."""
+    """Follow a room no longer."""
     room_id = request.body.room_id
     subscriptions.unsubscribe(room_id, request.event["requestContext"]["connectionId"])
     return responses.unsubscribed(request.request_id, room_id)
 
 
-def history(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
-    """A page of the room, as ``GET /rooms/{roomId}/messages`` answers it, cut to what a frame holds."""
+def history(subscriptions: Subscriptions, request: Request[None, FramePage, RoomFrame]) -> dict[str, Any]:
+    """Read a page of a room, as ``GET /rooms/{roomId}/messages`` answers it, cut to what a frame holds."""
     room_id = request.body.room_id
-    wanted = read(FramePage, {name: each for name, each in request.content.items() if name not in NOT_OF_A_PAGE})
-    page = subscriptions.history.room(request.caller, room_id, wanted or FramePage())
+    page = subscriptions.history.room(request.caller, room_id, request.query)
     return responses.history(request.request_id, room_id, page.text())

@@ -52,7 +52,7 @@ class JoinMessages:
         if isinstance(result.error, Unavailable):
             raise result.error
         if result.error is not None:
-            report("UntoldMembership", f"a {kind} is in force, but not in the history: {result.error.message}")
+            report("join messages", f"a {kind} is in force, but not in the history: {result.error.message}")
 
 
 def shown_name(membership: Membership) -> str:

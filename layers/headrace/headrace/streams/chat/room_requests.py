@@ -1,14 +1,16 @@
-"""The bodies of requests about rooms and members; errors name every wrong field."""
+"""Paths, queries, bodies and answers of the routes of rooms and members."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
+from typing_extensions import TypedDict
 
-from headrace.api.params import Params, names_of
+from headrace.api.paging.request import ListRequest
+from headrace.api.params import Params, names_of, whole_number
 from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE
@@ -31,14 +33,34 @@ def _event_id(value: str) -> str:
 EventId = Annotated[str, AfterValidator(_event_id)]
 
 
-class RoomBody(Params):
+class RoomPath(Params):
+    """A room."""
+
+    refusal = "{field} is not a usable id"
+
+    room_id: Id = Field(description=keys.ID_FORM)
+
+
+class UserPath(Params):
+    """A user."""
+
+    refusal = "{field} is not a usable id"
+
+    user_id: Id = Field(description=keys.ID_FORM)
+
+
+class MemberPath(RoomPath, UserPath):
+    """A user in a room."""
+
+
+class _Body(Params):
     """Base of the bodies; unknown fields are ignored."""
 
     refusal = "the body cannot be used as it stands"
     unknown = ""
 
 
-class RoomRequest(RoomBody):
+class RoomRequest(_Body):
     """The body of a PUT of a room."""
 
     kind: RoomKind = Field(description="open or members")
@@ -48,7 +70,7 @@ class RoomRequest(RoomBody):
     username: Id | None = Field(default=None, description=keys.ID_FORM)
 
 
-class JoinRequest(RoomBody):
+class JoinRequest(_Body):
     """The body of a PUT of a member; all of it is optional."""
 
     is_optional = True
@@ -59,7 +81,7 @@ class JoinRequest(RoomBody):
     username: Id | None = Field(default=None, description=keys.ID_FORM)
 
 
-class LeaveRequest(RoomBody):
+class LeaveRequest(_Body):
     """The body of a DELETE of a member; all of it is optional."""
 
     is_optional = True
@@ -68,6 +90,53 @@ class LeaveRequest(RoomBody):
     at: Time | None = Field(default=None, alias="leftAt", description=_TIME)
     id: EventId | None = Field(default=None, description=EVENT_ID_FORM)
     username: Id | None = Field(default=None, description=keys.ID_FORM)
+
+
+class MembersQuery(ListRequest):
+    """A page of the members of a room."""
+
+    limit: Annotated[int, BeforeValidator(whole_number(1, 100))] = Field(
+        default=50, description="a whole number from 1 to 100"
+    )
+    place: str | None = Field(default=None, alias="after", description="a cursor from an earlier page")
+
+
+class RoomBody(TypedDict):
+    """A room."""
+
+    roomId: str
+    kind: RoomKind
+    form: Form
+    createdAt: str
+    createdBy: str
+
+
+class MemberBody(TypedDict):
+    """A membership; ``leftAt`` is null while the user is in the room."""
+
+    roomId: str
+    userId: str
+    username: str
+    role: Role
+    joinedAt: str | None
+    leftAt: str | None
+
+
+class MemberItem(TypedDict):
+    """A user who is in the room now."""
+
+    userId: str
+    username: str
+    role: Role
+    joinedAt: str
+
+
+class MemberPage(TypedDict):
+    """A page of members, in the order of their user ids; ``next`` goes into ``after``."""
+
+    items: list[MemberItem]
+    next: str | None
+    hasMore: bool
 
 
 _TRUSTED = ("createdAt", "createdBy", "joinedAt", "leftAt", "id", "username")
@@ -95,7 +164,7 @@ def check(request: Request[Any, Any, Any]) -> None:
     elif body.id is not None and body.at is None:
         wrong.append(FieldError("id", "needs a time beside it", body.id, "joinedAt or leftAt in the same body"))
     if wrong:
-        raise InvalidRequest(RoomBody.refusal, details=wrong)
+        raise InvalidRequest(_Body.refusal, details=wrong)
 
 
 def _refuse_trusted(model: type[Params], content: Mapping[str, Any]) -> None:

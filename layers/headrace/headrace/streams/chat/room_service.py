@@ -1,7 +1,7 @@
-"""Creates rooms and changes memberships. Every later request sees what a call has answered.
+"""The routes of manage_rooms: create a room, join, leave, list members. Later requests see every answered change.
 
-No value that was read is written back: a read only chooses the time, or avoids a write that would change nothing. Each
-write adds an element to a set (``memberships.py``), so there is no read-modify-write race.
+Each write adds an element to a set (``memberships.py``) and never writes back a value that was read, so there is no
+read-modify-write race. A read only chooses the time, or avoids a write that would change nothing.
 """
 
 from __future__ import annotations
@@ -9,17 +9,25 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner, Query
-from headrace.api.paging.request import ListRequest
+from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, NotFound, StoreThrottled, echo
 from headrace.core.times import Clock
 from headrace.live.connections import Connections
-from headrace.runtime.observability import Meter
 from headrace.streams.chat.access import RoomAccess, not_in_room
 from headrace.streams.chat.join_messages import JoinMessages, shown_name
 from headrace.streams.chat.memberships import MEMBER, OWNER, Change, EventKind, Membership, Memberships, Role
-from headrace.streams.chat.room_requests import JoinRequest, LeaveRequest, RoomRequest
+from headrace.streams.chat.room_requests import (
+    JoinRequest,
+    LeaveRequest,
+    MemberBody,
+    MemberPath,
+    MembersQuery,
+    RoomPath,
+    RoomRequest,
+    check,
+)
 from headrace.streams.chat.rooms import DIRECT, MEMBERS, OPEN, Room, Rooms
 
 READS_PER_PAGE = 4
@@ -27,100 +35,107 @@ READS_PER_PAGE = 4
 
 
 class RoomService:
-    """Creates rooms, joins and leaves. A caller with events:write may do it for all users and with any time."""
+    """The routes of manage_rooms. A caller with events:write may join and remove all users, at any time.
+
+    Every method may raise StoreUnavailable.
+    """
 
     def __init__(
         self,
         rooms: Rooms,
         memberships: Memberships,
+        access: RoomAccess,
         connections: Connections,
         join_messages: JoinMessages,
+        cursors: CursorSigner,
         clock: Clock,
     ) -> None:
         self._rooms = rooms
         self._memberships = memberships
+        self._access = access
         self._connections = connections
         self._join_messages = join_messages
+        self._cursors = cursors
         self._clock = clock
 
-    def create(self, caller: Caller, room_id: str, request: RoomRequest, correlation_id: str, meter: Meter) -> Room:
-        """The room, created or as it was; the creator of a ``members`` room has joined it.
+    def create(self, request: Request[RoomPath, None, RoomRequest]) -> dict[str, Any]:
+        """Create a room. If it exists as asked for, nothing changes.
 
-        The room is written first, then the join of its creator, with the time and id of the room: repeating a
-        request completes an interrupted one.
+        The room is written first, then its creator joins a ``members`` room, with the time and id of the room:
+        repeating a request completes an interrupted one.
 
         Raises:
             Conflict: there is another room of this id.
         """
-        trusted = caller.has(EVENTS_WRITE)
-        creator = request.created_by or caller.subject
-        created_at = request.created_at or times.iso(self._clock.now())
-        room = self._rooms.create(Room(room_id, request.kind, request.form, created_at, creator))
-        same = (room.kind, room.form) == (request.kind, request.form)
+        check(request)
+        caller, room_id, body = request.caller, request.path.room_id, request.body
+        creator = body.created_by or caller.subject
+        created_at = body.created_at or times.iso(self._clock.now())
+        room = self._rooms.create(Room(room_id, body.kind, body.form, created_at, creator))
+        same = (room.kind, room.form) == (body.kind, body.form)
         if room.kind == MEMBERS:
             same = same and room.created_by == creator
-        if not same or request.created_at not in (None, room.created_at):
+        if not same or body.created_at not in (None, room.created_at):
             detail = FieldError("roomId", "is another room's", echo(room_id), "an id of no room, or the room as it is")
             raise Conflict("there is another room of this id", details=[detail])
         if room.kind == MEMBERS:
             self._connections.members_only(room_id)
             if room.form == DIRECT:
                 self._take_seat(room, creator)
-            membership = self._add(
-                room, creator, "join", room.created_at, None, OWNER, self._name(caller, creator, request.username)
-            )
-            self._join_messages.publish(membership, "join", room.created_at, correlation_id, meter, old=trusted)
-        return room
+            name = _name(caller, creator, body.username)
+            membership = self._add(room, creator, "join", room.created_at, None, OWNER, name)
+            self._publish(request, membership, "join", room.created_at)
+        return room.to_body()
 
-    def join(
-        self, caller: Caller, room_id: str, user_id: str, request: JoinRequest, correlation_id: str, meter: Meter
-    ) -> Membership:
-        """The membership, with the user in the room; a user who is in it already stays so.
+    def join(self, request: Request[MemberPath, None, JoinRequest]) -> MemberBody:
+        """Join a room, or add a user to it as its owner. A user who is in it already stays in it.
 
         Raises:
-            NotFound: no such room. Forbidden: not invited, or not an owner.
-            Conflict: a direct room has its two people, or the user has come and gone too often.
+            NotFound: no such room.
+            Forbidden: not invited, or not an owner.
+            Conflict: a direct room has its two people, or the user has joined and left too often.
         """
-        room = self._room(room_id)
-        membership = self._memberships.get(user_id, room_id)
-        trusted = caller.has(EVENTS_WRITE)
-        if not trusted:
-            self._check_join(caller, room, membership, request.role)
-        elif request.role is not None and room.kind == OPEN:
-            raise _no_roles(request.role)
+        check(request)
+        caller, user_id, body = request.caller, request.path.user_id, request.body
+        room = self._room(request.path.room_id)
+        membership = self._memberships.get(user_id, room.room_id)
+        if not caller.has(EVENTS_WRITE):
+            self._check_join(caller, room, membership, body.role)
+        elif body.role is not None and room.kind == OPEN:
+            raise _no_roles(body.role)
         if room.form == DIRECT:
             self._take_seat(room, user_id)
-        name = self._name(caller, user_id, request.username)
-        if request.at is not None:
-            at = request.at
-            membership = self._add(room, user_id, "join", at, request.id, request.role, name)
+        name = _name(caller, user_id, body.username)
+        if body.at is not None:
+            at = body.at
+            membership = self._add(room, user_id, "join", at, body.id, body.role, name)
         elif membership.is_open:
             at = membership.intervals[-1].joined_at
-            if request.role not in (None, membership.role):
-                membership = self._memberships.set_role(user_id, room_id, request.role or MEMBER)
+            if body.role not in (None, membership.role):
+                membership = self._memberships.set_role(user_id, room.room_id, body.role or MEMBER)
         else:
             at = times.iso(membership.next_time(self._clock.now()))
-            membership = self._add(room, user_id, "join", at, None, request.role or MEMBER, name)
+            membership = self._add(room, user_id, "join", at, None, body.role or MEMBER, name)
         if any(each.joined_at == at for each in membership.intervals):
-            self._join_messages.publish(membership, "join", at, correlation_id, meter, old=trusted)
-        return membership
+            self._publish(request, membership, "join", at)
+        return _member(room, membership)
 
-    def leave(
-        self, caller: Caller, room_id: str, user_id: str, request: LeaveRequest, correlation_id: str, meter: Meter
-    ) -> Membership:
-        """The membership, with the user outside the room; a user who is outside already stays so.
+    def leave(self, request: Request[MemberPath, None, LeaveRequest]) -> MemberBody:
+        """Leave a room, or remove a user from it as its owner. A user who has left it already stays outside.
 
         Raises:
-            NotFound: no such room, or the user was never in it. Forbidden: another user, and the caller is no owner.
+            NotFound: no such room, or the user was never in it.
+            Forbidden: another user, and the caller is no owner.
         """
-        room = self._room(room_id)
-        trusted = caller.has(EVENTS_WRITE)
-        if not trusted and user_id != caller.subject:
+        check(request)
+        caller, user_id, body = request.caller, request.path.user_id, request.body
+        room = self._room(request.path.room_id)
+        if not caller.has(EVENTS_WRITE) and user_id != caller.subject:
             self._check_remove(caller, room, user_id)
-        membership = self._memberships.get(user_id, room_id)
-        if request.at is not None:
-            at = request.at
-            membership = self._add(room, user_id, "leave", at, request.id, None, request.username)
+        membership = self._memberships.get(user_id, room.room_id)
+        if body.at is not None:
+            at = body.at
+            membership = self._add(room, user_id, "leave", at, body.id, None, body.username)
         elif not membership.joins:
             raise NotFound("this user was never in this room", details=[FieldError("userId", "was never in this room")])
         elif membership.is_open:
@@ -130,14 +145,44 @@ class RoomService:
             at = membership.intervals[-1].left_at or "" if membership.intervals else ""
         if room.kind == MEMBERS and not membership.is_open:
             # Also when the leave is repeated: an earlier call may have been interrupted here.
-            self._connections.unsubscribe_user(room_id, user_id)
+            self._connections.unsubscribe_user(room.room_id, user_id)
         if any(each.left_at == at for each in membership.intervals):
-            self._join_messages.publish(membership, "leave", at, correlation_id, meter, old=trusted)
-        return membership
+            self._publish(request, membership, "leave", at)
+        return _member(room, membership)
 
-    def role_of(self, room_id: str, membership: Membership) -> Role:
-        """The effective role: the creator is always an owner, others only while they are in the room."""
-        return OWNER if is_owner(self._room(room_id), membership) else MEMBER
+    def members(self, request: Request[RoomPath, MembersQuery, None]) -> dict[str, Any]:
+        """List the members of a room. With ``hasMore`` there may be others behind ``next``.
+
+        Memberships are read consistently, so users who have left are not listed.
+
+        Raises:
+            Forbidden: the caller may not read the room now. InvalidCursor.
+        """
+        caller, room_id, query = request.caller, request.path.room_id, request.query
+        if not self._access.read_scope(caller, room_id).is_open:
+            raise not_in_room(room_id)
+        signed = Query("members", room_id, caller.subject)
+        after = None
+        if query.place is not None:
+            (after,) = self._cursors.verify(query.place, signed, "after", parts=1)
+        room = self._rooms.get(room_id)
+        items: list[dict[str, Any]] = []
+        more = room is not None
+        for _ in range(READS_PER_PAGE):
+            if room is None or not more or len(items) >= query.limit:
+                break
+            users, more = self._memberships.users_of(room_id, after, query.limit - len(items))
+            after = users[-1] if users else after
+            items += [_listed(room, each) for each in self._present(room_id, users)]
+        following = self._cursors.sign(signed, "after", [after]) if more and after is not None else None
+        return {"items": items, "next": following, "hasMore": following is not None}
+
+    def _present(self, room_id: str, users: list[str]) -> list[Membership]:
+        pairs = [(user_id, room_id) for user_id in users]
+        found = self._memberships.get_many(pairs) if pairs else {}
+        if len(found) < len(pairs):
+            raise StoreThrottled("the members cannot all be read right now; try again shortly")
+        return [found[pair] for pair in pairs if found[pair].is_open]
 
     def _check_join(self, caller: Caller, room: Room, membership: Membership, role: Role | None) -> None:
         own = membership.user_id == caller.subject
@@ -163,7 +208,7 @@ class RoomService:
         if not self._owns(caller, room):
             raise _forbidden("only an owner removes others from this room")
         if user_id == room.created_by:
-            raise _forbidden("nobody removes the creator of a room")
+            raise _forbidden("the creator of a room cannot be removed")
 
     def _owns(self, caller: Caller, room: Room) -> bool:
         return room.created_by == caller.subject or is_owner(room, self._memberships.get(caller.subject, room.room_id))
@@ -190,15 +235,19 @@ class RoomService:
         role: Role | None,
         username: str | None,
     ) -> Membership:
-        event_id = event_id or keys.derived_id(kind, user_id, room.room_id, at)
-        event = keys.membership_event(at, event_id)
+        event = keys.membership_event(at, event_id or keys.derived_id(kind, user_id, room.room_id, at))
         return self._memberships.add(
             Change(user_id=user_id, room_id=room.room_id, kind=kind, event=event, role=role, username=username)
         )
 
-    def _name(self, caller: Caller, user_id: str, given: str | None) -> str | None:
-        """The user's name, if the caller can know it."""
-        return given or (caller.username if user_id == caller.subject else None)
+    def _publish(self, request: Request[Any, Any, Any], membership: Membership, kind: EventKind, at: str) -> None:
+        trusted = request.caller.has(EVENTS_WRITE)
+        self._join_messages.publish(membership, kind, at, request.correlation_id, request.meter, old=trusted)
+
+
+def _name(caller: Caller, user_id: str, given: str | None) -> str | None:
+    """The user's name, if the caller can know it."""
+    return given or (caller.username if user_id == caller.subject else None)
 
 
 def is_owner(room: Room, membership: Membership) -> bool:
@@ -215,52 +264,27 @@ def _no_roles(role: Role) -> InvalidRequest:
     return InvalidRequest("an open room has no roles", details=[detail])
 
 
-class RoomMembers:
-    """Lists the members of a room; memberships are read consistently, so users who have left are not listed."""
-
-    def __init__(self, access: RoomAccess, rooms: Rooms, memberships: Memberships, cursors: CursorSigner) -> None:
-        self._access = access
-        self._rooms = rooms
-        self._memberships = memberships
-        self._cursors = cursors
-
-    def page(self, caller: Caller, room_id: str, request: ListRequest) -> dict[str, Any]:
-        """Some members; with ``hasMore`` there may be others behind ``next``.
-
-        Raises:
-            Forbidden: the caller may not read the room now. InvalidCursor.
-        """
-        if not self._access.read_scope(caller, room_id).is_open:
-            raise not_in_room(room_id)
-        query = Query("members", room_id, caller.subject)
-        after = None
-        if request.place is not None:
-            (after,) = self._cursors.verify(request.place, query, "after", parts=1)
-        room = self._rooms.get(room_id)
-        items: list[dict[str, Any]] = []
-        more = room is not None
-        for _ in range(READS_PER_PAGE):
-            if room is None or not more or len(items) >= request.limit:
-                break
-            users, more = self._memberships.users_of(room_id, after, request.limit - len(items))
-            after = users[-1] if users else after
-            items += [_shown(room, each) for each in self._present(room_id, users)]
-        more = more and after is not None
-        following = self._cursors.sign(query, "after", [after]) if more and after is not None else None
-        return {"items": items, "next": following, "hasMore": more}
-
-    def _present(self, room_id: str, users: list[str]) -> list[Membership]:
-        pairs = [(user_id, room_id) for user_id in users]
-        found = self._memberships.get_many(pairs) if pairs else {}
-        if len(found) < len(pairs):
-            raise StoreThrottled("the members cannot all be read right now; try again shortly")
-        return [found[pair] for pair in pairs if found[pair].is_open]
+def _role(room: Room, membership: Membership) -> Role:
+    """The effective role: the creator is always an owner, others only while they are in the room."""
+    return OWNER if is_owner(room, membership) else MEMBER
 
 
-def _shown(room: Room, membership: Membership) -> dict[str, Any]:
+def _member(room: Room, membership: Membership) -> MemberBody:
+    last = membership.intervals[-1] if membership.intervals else None
+    return {
+        "roomId": membership.room_id,
+        "userId": membership.user_id,
+        "username": shown_name(membership),
+        "role": _role(room, membership),
+        "joinedAt": last.joined_at if last else None,
+        "leftAt": last.left_at if last else None,
+    }
+
+
+def _listed(room: Room, membership: Membership) -> dict[str, Any]:
     return {
         "userId": membership.user_id,
         "username": shown_name(membership),
-        "role": OWNER if is_owner(room, membership) else MEMBER,
+        "role": _role(room, membership),
         "joinedAt": membership.intervals[-1].joined_at,
     }

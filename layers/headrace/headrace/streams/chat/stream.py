@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
+from typing_extensions import TypedDict
 
 from headrace.core import keys, times
 from headrace.core.caller import CHAT_WRITE
@@ -115,6 +116,31 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     return row
 
 
+class MessageItem(TypedDict):
+    """A stored message; ``key`` is its place in the room."""
+
+    key: str
+    roomId: str
+    messageId: str
+    timestamp: str
+    userId: str
+    username: str
+    message: str
+    messageType: MessageType
+
+
+class MessagePage(TypedDict):
+    """A page, newest first: ``next`` leads to older messages, ``previous`` to newer ones.
+
+    ``hasMore`` is about the direction of the request, and with ``around`` about both.
+    """
+
+    items: list[MessageItem]
+    next: str | None
+    previous: str | None
+    hasMore: bool
+
+
 ITEM_FIELDS = ("roomId", "messageId", "timestamp", "userId", "username", "message", "messageType")
 
 
@@ -129,6 +155,7 @@ CHAT = Stream(
     name="chat",
     id_field=ID_FIELD,
     write_scope=CHAT_WRITE,
+    incoming=IncomingMessage,
     accept=accept,
     item=item,
     table_setting="CHAT_MESSAGES_TABLE",

@@ -2,6 +2,8 @@
 
 All of it is stored under one key, so that the cache loses all or nothing. Adding a ride again changes nothing. Only
 days that were asked for have counts; rides of other days are ignored.
+
+The stages of counts, as a state diagram: docs/explanation/ski.md.
 """
 
 from __future__ import annotations

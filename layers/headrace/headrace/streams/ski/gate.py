@@ -26,7 +26,7 @@ REMEMBERED = 10_000
 
 
 class SeasonGate:
-    """A :class:`~headrace.ingest.gate.Gate` for rides."""
+    """A :class:`~headrace.ingest.acceptor.Gate` for rides."""
 
     def __init__(self, resorts: Callable[[], Resorts], monotonic: Callable[[], float] = time.monotonic) -> None:
         self._resorts = resorts
@@ -62,6 +62,6 @@ class SeasonGate:
         except StoreUnavailable as error:
             if not isinstance(error, StoreThrottled):
                 self._cooldown.start()
-            report("seasons", f"rides are let in without a look at their season: {error.message}")
+            report("seasons", f"rides are accepted without a check of their season: {error.message}")
         self._known.update(((resort, season), None) for resort, each in found.items() for season in each.seasons)
         return found

@@ -27,7 +27,7 @@ from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.ski.day_counts import CONFIRMED, FILLED, CountedRide, Counts, DayCounts, State, counted
 from headrace.streams.ski.keys import ResortDay, resort_day_shards
 from headrace.streams.ski.resorts import Resorts
-from headrace.streams.ski.stream import RESORT_DAY_INDEX
+from headrace.streams.ski.stream import RESORT_DAY_INDEX, RESORT_DAY_SHARDS
 
 LAG = 5_000
 """How many milliseconds an index lags behind its table at most; clocks of two environments differ by less."""
@@ -136,7 +136,6 @@ class ResortDays:
 
     def _pages(self, day: ResortDay) -> Iterator[tuple[list[CountedRide], int]]:
         """The day's rides in the index, one page of every shard at a time, each with the first expiry time on it."""
-        shards = RESORT_DAY_INDEX.shards.read if RESORT_DAY_INDEX.shards else 0
         queries = [
             RangeQuery(
                 self._table,
@@ -148,7 +147,7 @@ class ResortDays:
                 limit=PAGE,
                 unexpired_at=self._clock.now() // times.SECOND,
             )
-            for shard in resort_day_shards(day, shards)
+            for shard in resort_day_shards(day, RESORT_DAY_SHARDS.read)
         ]
         while queries:
             pages = self._reader.read_many(queries)

@@ -18,11 +18,12 @@ from headrace.streams.ski.keys import ResortDay, Ride, derived_ride_id, event_id
 
 ID_FIELD = "rideID"
 
-RESORT_DAY_INDEX = Index(
-    name="ResortDayIndex", partition_key="resortDayId", sort_key="rideSk", shards=Shards(write=8, read=8)
-)
+RESORT_DAY_SHARDS = Shards(write=8, read=8)
 """Each shard takes 1000 rides a second of one resort's day. Grow ``read`` first, and never shrink it below a ``write``
 that stored rides were written with."""
+RESORT_DAY_INDEX = Index(
+    name="ResortDayIndex", partition_key="resortDayId", sort_key="rideSk", shards=RESORT_DAY_SHARDS
+)
 
 
 class IncomingRide(EventModel):
@@ -80,13 +81,11 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     """
     ride = _stamped(event)
     sk = ride_sk(Ride(ride.season, ride.day, ride.time, ride.resort, ride.lift, ride.ride_id, ride.sender))
-    shards = RESORT_DAY_INDEX.shards.write if RESORT_DAY_INDEX.shards else table.time_write_shards
+    day = ResortDay(ride.resort, ride.season, ride.day)
     row: Item = {
         "skierID": str(ride.skier),
         "rideSk": sk,
-        "resortDayId": resort_day_shard(
-            ResortDay(ride.resort, ride.season, ride.day), event_id(ride.skier, sk), shards
-        ),
+        "resortDayId": resort_day_shard(day, event_id(ride.skier, sk), RESORT_DAY_SHARDS.write),
     }
     if table.retention_days:
         # From the end of the day of acceptance: a ride that is sent again on that day changes nothing.
@@ -98,6 +97,7 @@ SKI = Stream(
     name="ski",
     id_field=ID_FIELD,
     write_scope=EVENTS_WRITE,
+    incoming=IncomingRide,
     accept=accept,
     item=item,
     table_setting="LIFT_RIDES_TABLE",

@@ -1,0 +1,208 @@
+"""The stage under test, its services, and a scenario while it runs."""
+
+from __future__ import annotations
+
+import fcntl
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from faults.harness.chat_load import Load
+from faults.harness.lanes import Lanes
+from faults.harness.ledger import QueueContents, Row, reconcile
+from faults.harness.operator import Operator
+from faults.harness.services import ProxiedServices
+from faults.harness.stage import FaultStage
+from faults.harness.stage_template import ROOT, write_template
+from loadtest.checker.readback import drain_and_read, walk_all
+from loadtest.checker.verdict import Verdict
+from loadtest.client.stage_process import interruptible, uninterrupted
+from loadtest.client.target import Target
+from localstage.client.errors import ClientError
+from localstage.core.errors import AlreadyRunning, StageError
+
+FOLDER = ROOT / ".local" / "faults"
+PATIENCE = 150.0
+"""Seconds that a scenario may take to drain. The retry lane pauses for 2 + 8 + 32 + 128 s before the fifth attempt."""
+READ_PATIENCE = 20.0
+SETTLED = 3.0
+"""Seconds between the declaration of queues and the first fault. RabbitMQ 3.10 writes half a second after a declaration
+where the queue's log is; a kill -9 before that loses the queue's leader."""
+
+
+@dataclass
+class Harness:
+    """A stage behind proxies, as a context manager. Scenarios share it; each has separate rooms."""
+
+    folder: Path = FOLDER
+    services: ProxiedServices = field(init=False)
+    stage: FaultStage = field(init=False)
+    target: Target = field(init=False)
+    lanes: Lanes = field(init=False)
+    operator: Operator = field(init=False)
+
+    def __enter__(self) -> Harness:
+        """Start everything, with empty data.
+
+        Raises:
+            localstage.errors.AlreadyRunning: another run uses this folder.
+            localstage.errors.StageError, localstage.client.errors.ClientError: something did not start.
+        """
+        try:
+            self._start()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stop()
+
+    def _start(self) -> None:
+        self._lock()
+        self.services = ProxiedServices(self.folder / "services")
+        self.services.start()
+        template = write_template(self.folder / "template")
+        self.stage = FaultStage(self.folder / "stage", template, self.services.environment())
+        self.target = self.stage.start()
+        self.lanes = Lanes(self.services, lambda: self.stage.working("PersistEvents"))
+        self.operator = Operator(self.target)
+        time.sleep(SETTLED)
+
+    def _lock(self) -> None:
+        """Lock the folder until this process ends: a start deletes its data."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._held = (self.folder / "run.lock").open("a", encoding="utf-8")
+        try:
+            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise AlreadyRunning(f"fault scenarios or a soak already run in {self.folder}; one at a time") from None
+
+    def _stop(self) -> None:
+        with uninterrupted():
+            if hasattr(self, "stage"):
+                self.stage.close()
+            if hasattr(self, "services"):
+                self.services.stop()
+            if hasattr(self, "_held"):
+                self._held.close()
+
+    def heal(self) -> None:
+        """End every fault of the proxies."""
+        self.services.dynamodb.fault = self.services.sqs.fault = None
+        self.services.broker.pass_all()
+
+    def redrive_all(self, patience: float = PATIENCE) -> int:
+        """Redrive until the dead lane is empty; returns the number of records moved.
+
+        Records that an earlier redrive received and left are hidden from the next one for up to a minute.
+        """
+        moved = 0
+        deadline = time.monotonic() + patience
+        while self.lanes.drain(PATIENCE).dead and time.monotonic() < deadline:
+            moved += self.operator.redrive()
+            time.sleep(2)
+        return moved
+
+    @contextmanager
+    def scenario(self, name: str, **load: Any) -> Iterator[ScenarioRun]:
+        """Run a scenario in the block, which starts the load, breaks things and calls ``finish``."""
+        run = ScenarioRun(self, name, Load(self.target, name, **load))
+        try:
+            yield run
+        finally:
+            self.heal()
+
+
+@dataclass
+class ScenarioRun:
+    """A scenario while it runs."""
+
+    harness: Harness
+    name: str
+    load: Load
+    expected_dead: Mapping[bytes, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self._retried = self.harness.services.retried.events
+
+    def load_through(self, outage: AbstractContextManager[object], seconds: float) -> None:
+        """Start the load, and let it run before, during and after ``outage``, which lasts ``seconds``."""
+        self.load.start()
+        self.wait(3)
+        with outage:
+            self.wait(seconds)
+        self.wait(3)
+
+    def wait(self, seconds: float) -> None:
+        """Wait while the load continues."""
+        time.sleep(seconds)
+
+    def wait_until(self, met: Callable[[], bool], patience: float = PATIENCE) -> None:
+        """Wait until ``met``, at most ``patience`` seconds, while the load continues."""
+        deadline = time.monotonic() + patience
+        while not met() and time.monotonic() < deadline:
+            time.sleep(0.5)
+
+    def expect(self, promise: bool, sentence: str) -> None:
+        """Record a problem unless ``promise`` holds."""
+        if not promise:
+            self.problems.append(sentence)
+
+    @contextmanager
+    def uncounted(self) -> Iterator[None]:
+        """Leave out what the retry lane takes in this block: it belongs to another scenario."""
+        before = self.harness.services.retried.events
+        yield
+        self._retried += self.harness.services.retried.events - before
+
+    def read_back(self) -> Verdict:
+        """Read what is stored now, while the load continues."""
+        walk_all(self.load.checker, self.harness.target.reader())
+        return self.load.checker.verdict()
+
+    def finish(self, note: str | Callable[[], str] = "", *, patience: float = PATIENCE, heal: bool = True) -> Row:
+        """End the faults and the load, drain, read everything back and compare.
+
+        With ``heal=False`` the faults last until the lanes are drained.
+        """
+        if heal:
+            self.harness.heal()
+        self.load.stop()
+        self.problems += self.load.troubles
+        left = self.harness.lanes.drain(patience)
+        self.harness.heal()
+        drain_and_read(self.load.checker, self.harness.target.reader(), patience=READ_PATIENCE)
+        dead = self.harness.lanes.take_dead()
+        return reconcile(
+            self.name,
+            time.monotonic() - self.began,
+            self.load.checker,
+            retried=self.harness.services.retried.events - self._retried,
+            refused=self.load.refusals["unavailable"],
+            left=QueueContents(dead, self.expected_dead, left),
+            note=note if isinstance(note, str) else note(),
+            problems=self.problems,
+        )
+
+
+def exit_code_of(command: Callable[[], int]) -> int:
+    """Run ``command``; print the message of an error or an interruption and return its exit code."""
+    with interruptible():
+        try:
+            return command()
+        except (ClientError, StageError) as error:
+            print(f"headrace: {error}", file=sys.stderr)
+            return 1
+        except KeyboardInterrupt:
+            print("\nheadrace: interrupted", file=sys.stderr)
+            return 130

@@ -1,0 +1,174 @@
+"""Reads the queues behind the proxies without the platform's code: what waits where, and what is dead."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+import pika
+from botocore.config import Config
+from pika.exceptions import AMQPError, ChannelClosedByBroker
+
+from faults.harness.services import ProxiedServices
+from localstage.template.attributes import ACCOUNT
+
+QUEUES = 4
+PARKING_QUEUE = "parked"
+POLL = 0.25
+QUIET = 3
+"""Number of checks in a row that must find everything empty: a record may be between two lanes."""
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    """A record that SQS moved to the dead lane."""
+
+    body: bytes
+    reason: str
+
+
+@dataclass(frozen=True)
+class Depths:
+    """Records in the persist queues, the parking queue, the RetryQueue (in flight included) and the dead lane.
+
+    ``working`` counts batches in persist_events: the broker does not count their records.
+    """
+
+    persist: int
+    parking: int
+    retry: int
+    dead: int
+    working: int = 0
+
+    @property
+    def moving(self) -> int:
+        """Records that are still processed."""
+        return self.persist + self.retry + self.working
+
+
+class Lanes:
+    """The lanes of one stage. Not shared between threads."""
+
+    def __init__(self, services: ProxiedServices, working: Callable[[], int]) -> None:
+        """``working`` returns the number of batches in persist_events."""
+        self._services = services
+        self._working = working
+        config = Config(retries={"total_max_attempts": 2}, read_timeout=10)
+        session = boto3.session.Session(
+            aws_access_key_id=ACCOUNT,
+            aws_secret_access_key="local",  # noqa: S106 - an emulator takes anything
+            region_name="us-east-1",
+        )
+        self._sqs = session.client("sqs", endpoint_url=services.endpoints.sqs_url, config=config)
+        urls: list[str] = self._sqs.list_queues().get("QueueUrls", [])
+        self.retry_url = next(url for url in urls if url.endswith("-retry"))
+        self.dead_url = next(url for url in urls if url != self.retry_url)
+
+    def depths(self) -> Depths:
+        """The current depths.
+
+        Raises:
+            pika.exceptions.AMQPError: the broker is unavailable.
+        """
+        persist, parking = self._broker_depths()
+        return Depths(persist, parking, self._count(self.retry_url), self._count(self.dead_url), self._working())
+
+    def drain(self, patience: float, done: Callable[[Depths], bool] = lambda depths: not depths.moving) -> Depths:
+        """Wait until ``done``, at most ``patience`` seconds; returns the last depths."""
+        deadline = time.monotonic() + patience
+        quiet = 0
+        while True:
+            try:
+                found = self.depths()
+                quiet = quiet + 1 if done(found) else 0
+            except AMQPError:
+                found, quiet = Depths(-1, -1, -1, -1), 0
+            if quiet >= QUIET or time.monotonic() > deadline:
+                return found
+            time.sleep(POLL)
+
+    def take_dead(self) -> list[DeadLetter]:
+        """Receive and delete all dead letters."""
+        found: list[DeadLetter] = []
+        while self._count(self.dead_url):
+            answer: Any = self._sqs.receive_message(
+                QueueUrl=self.dead_url, MaxNumberOfMessages=10, MessageAttributeNames=["All"], WaitTimeSeconds=1
+            )
+            for message in answer.get("Messages", []):
+                found.append(_dead_letter(message))
+                self._sqs.delete_message(QueueUrl=self.dead_url, ReceiptHandle=message["ReceiptHandle"])
+        return found
+
+    def send_to_retry(self, body: str, encoding: str = "") -> None:
+        """Put a record into the retry lane, as a faulty producer could."""
+        attributes: Any = {"encoding": {"DataType": "String", "StringValue": encoding}} if encoding else {}
+        self._sqs.send_message(QueueUrl=self.retry_url, MessageBody=body, MessageAttributes=attributes)
+
+    def publish(self, bodies: list[bytes]) -> None:
+        """Publish records to the persist queues in turn, confirmed, without the platform's checks."""
+        with pika.BlockingConnection(pika.URLParameters(self._services.amqp_url)) as connection:
+            channel = connection.channel()
+            channel.confirm_delivery()
+            for number, body in enumerate(bodies):
+                properties = pika.BasicProperties(delivery_mode=2)
+                channel.basic_publish("headrace.events", f"persist.{number % QUEUES}", body, properties, mandatory=True)
+
+    def delete_queue(self, name: str) -> None:
+        """Delete a queue with its messages."""
+        with pika.BlockingConnection(pika.URLParameters(self._services.amqp_url)) as connection:
+            connection.channel().queue_delete(name)
+
+    def has_queue(self, name: str) -> bool:
+        """Whether the broker has such a queue."""
+        with pika.BlockingConnection(pika.URLParameters(self._services.amqp_url)) as connection:
+            try:
+                connection.channel().queue_declare(name, passive=True)
+            except ChannelClosedByBroker:
+                return False
+            return True
+
+    def seconds_until_dead(self, count: int, patience: float) -> float:
+        """Wait until so many records are dead, at most ``patience`` seconds; returns the seconds it took."""
+        began = time.monotonic()
+        while (passed := time.monotonic() - began) < patience and self._count(self.dead_url) < count:
+            time.sleep(POLL)
+        return passed
+
+    def _count(self, url: str) -> int:
+        names: Any = [
+            "ApproximateNumberOfMessages",
+            "ApproximateNumberOfMessagesNotVisible",
+            "ApproximateNumberOfMessagesDelayed",
+        ]
+        found = self._sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+        return sum(int(value) for value in found.values())
+
+    def _broker_depths(self) -> tuple[int, int]:
+        parameters = pika.URLParameters(self._services.amqp_url)
+        parameters.socket_timeout = parameters.stack_timeout = 3
+        with pika.BlockingConnection(parameters) as connection:
+            persist = sum(_depth(connection, f"persist.{number}") for number in range(QUEUES))
+            return persist, _depth(connection, PARKING_QUEUE)
+
+
+def _depth(connection: Any, queue: str) -> int:
+    channel = connection.channel()
+    try:
+        return int(channel.queue_declare(queue, passive=True).method.message_count)
+    except ChannelClosedByBroker:
+        return 0  # deleted, and not yet declared again
+
+
+def _dead_letter(message: Any) -> DeadLetter:
+    attributes = {name: value.get("StringValue", "") for name, value in message.get("MessageAttributes", {}).items()}
+    body: bytes = message["Body"].encode()
+    if attributes.get("encoding") == "base64":
+        try:
+            body = base64.b64decode(body, validate=True)
+        except ValueError:
+            return DeadLetter(body, attributes.get("reason", "not_base64"))
+    return DeadLetter(body, attributes.get("reason", ""))

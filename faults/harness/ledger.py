@@ -1,0 +1,127 @@
+"""The result of a fault scenario: what was accepted, where it is, and whether anything is missing (P4)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from faults.harness.lanes import DeadLetter, Depths
+from loadtest.checker.checker import Checker
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table. ``refused`` counts 503 results; a scenario without ``problems`` is good."""
+
+    scenario: str
+    seconds: float
+    accepted: int
+    stored: int
+    retried: int
+    dead: int
+    parking: int
+    lost: int
+    unexpected: int
+    duplicated: int
+    refused: int
+    note: str = ""
+    problems: Sequence[str] = field(default=())
+
+    @property
+    def good(self) -> bool:
+        """Whether every promise was kept."""
+        return not self.problems
+
+
+DRAINED = Depths(0, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class QueueContents:
+    """What the queues hold after a scenario, and what it expects in the dead lane.
+
+    ``expected_dead`` maps a text in the body of each expected dead letter to its reason, or to an empty string if no
+    reason is known.
+    """
+
+    dead: Sequence[DeadLetter] = ()
+    expected_dead: Mapping[bytes, str] = field(default_factory=dict)
+    depths: Depths = DRAINED
+
+    def problems(self) -> list[str]:
+        """Dead letters that are not as expected, and queues that are not drained."""
+        found = []
+        surplus = [letter for letter in self.dead if not any(text in letter.body for text in self.expected_dead)]
+        absent = [text for text in self.expected_dead if not any(text in letter.body for letter in self.dead)]
+        for letter in self.dead:
+            expected = next((reason for text, reason in self.expected_dead.items() if text in letter.body), "")
+            if expected and letter.reason and expected != letter.reason:
+                found.append(f"dead for {letter.reason} instead of {expected}")
+        if surplus:
+            found.append(f"{len(surplus)} unexpected dead letters: {surplus[0].reason} {surplus[0].body[:120]!r}")
+        if absent:
+            found.append(f"{len(absent)} poison not dead: {absent[:3]}")
+        if len(self.dead) > len(self.expected_dead) and not surplus:
+            found.append(f"{len(self.dead)} dead letters of {len(self.expected_dead)} poison records")
+        if self.depths.moving or self.depths.parking:
+            found.append(f"not drained: {self.depths}")
+        return found
+
+
+def reconcile(
+    scenario: str,
+    seconds: float,
+    checker: Checker,
+    *,
+    retried: int,
+    refused: int,
+    left: QueueContents,
+    note: str = "",
+    problems: Sequence[str] = (),
+) -> Row:
+    """Compare what was accepted with what was read back; returns the scenario's row.
+
+    An accepted event in the dead lane is not lost, but it must be expected there.
+    """
+    verdict = checker.verdict()
+    missing = {key for events in checker.missing().values() for key in events}
+    lost = missing - _ids(left.dead)
+    found = list(problems)
+    if lost:
+        found.append(f"lost {len(lost)}: {sorted(lost)[:3]}")
+    for kind, count in (
+        ("unexpected", verdict.unexpected),
+        ("duplicated", verdict.duplicated),
+        ("disordered", verdict.disordered),
+    ):
+        if count:
+            found.append(f"{kind} {count}: {verdict.examples.get(kind, verdict.examples.get('altered', ()))}")
+    found += left.problems()
+    if not verdict.accepted:
+        found.append("nothing was accepted")
+    return Row(
+        scenario=scenario,
+        seconds=seconds,
+        accepted=verdict.accepted,
+        stored=verdict.stored,
+        retried=retried,
+        dead=len(left.dead),
+        parking=left.depths.parking,
+        lost=len(lost),
+        unexpected=verdict.unexpected,
+        duplicated=verdict.duplicated,
+        refused=refused,
+        note=note,
+        problems=found,
+    )
+
+
+def _ids(dead: Sequence[DeadLetter]) -> set[str]:
+    ids: set[str] = set()
+    for letter in dead:
+        try:
+            ids.update(str(event["messageId"]) for event in json.loads(letter.body)["events"])
+        except (ValueError, KeyError, TypeError):
+            continue
+    return ids

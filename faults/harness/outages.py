@@ -1,0 +1,101 @@
+"""Faults as context managers: each breaks one thing while its block runs, and repairs it at the end.
+
+An exception in a block ends the whole run, so a killed service is restarted only after a block that succeeded.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from faults.harness.services import ProxiedServices
+from faults.proxies.http_proxy import Fault
+from faults.proxies.proxy_faults import LosesConfirms, down, refuse
+
+LOWEST_WATERMARK, USUAL_WATERMARK = "0.00001", "0.4"
+
+
+@contextmanager
+def killed(services: ProxiedServices, name: str) -> Iterator[None]:
+    """The service is killed (-9), and restarted on its old port and data."""
+    services.kill(name)
+    yield
+    services.restart(name)
+
+
+@contextmanager
+def silent(services: ProxiedServices, name: str) -> Iterator[None]:
+    """The service accepts connections and does not answer."""
+    services.signal(name, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        services.signal(name, signal.SIGCONT)
+
+
+@contextmanager
+def memory_alarm(services: ProxiedServices) -> Iterator[None]:
+    """The broker's memory alarm blocks every publisher."""
+    services.rabbitmqctl("set_vm_memory_high_watermark", LOWEST_WATERMARK)
+    yield
+    services.rabbitmqctl("set_vm_memory_high_watermark", USUAL_WATERMARK)
+
+
+@contextmanager
+def broker_refusing(services: ProxiedServices) -> Iterator[None]:
+    """The broker's connections are reset, and so is every new one."""
+    services.broker.to_server = refuse
+    services.broker.cut()
+    yield
+    services.broker.pass_all()
+
+
+@contextmanager
+def broker_stalled(services: ProxiedServices, *, cut: bool = False) -> Iterator[None]:
+    """Nothing gets through to the broker or back; ``cut`` resets the connections at the end."""
+    services.broker.stall()
+    yield
+    if cut:
+        services.broker.cut()
+    services.broker.pass_all()
+
+
+@contextmanager
+def broker_slow(services: ProxiedServices, seconds: float) -> Iterator[None]:
+    """Everything reaches the broker ``seconds`` late."""
+    services.broker.delay = seconds
+    yield
+    services.broker.pass_all()
+
+
+@contextmanager
+def confirms_lost(services: ProxiedServices, count: int) -> Iterator[LosesConfirms]:
+    """``count`` connections are reset after the broker has the message and before its publisher has the confirm."""
+    services.broker.to_client = confirms = LosesConfirms(count)
+    yield confirms
+    services.broker.pass_all()
+
+
+@contextmanager
+def dynamodb_fault(services: ProxiedServices, fault: Fault) -> Iterator[None]:
+    """Every call of DynamoDB goes to ``fault``."""
+    services.dynamodb.fault = fault
+    yield
+    services.dynamodb.fault = None
+
+
+@contextmanager
+def sqs_down(services: ProxiedServices) -> Iterator[None]:
+    """Every connection to SQS is cut, those under way included."""
+    services.sqs.fault = down
+    services.cut_sqs()
+    yield
+    services.sqs.fault = None
+
+
+@contextmanager
+def both(one: AbstractContextManager[object], other: AbstractContextManager[object]) -> Iterator[None]:
+    """Two outages at once."""
+    with one, other:
+        yield

@@ -1,0 +1,61 @@
+"""What the operators' functions need of the queues: dead letters, the parking queue, probes, the topology."""
+
+from __future__ import annotations
+
+import functools
+
+from headrace.bootstrap.shared import clock, impatient, secrets
+from headrace.operations.dead_letters import DeadLetters
+from headrace.operations.probes import Prober, ProbeReader
+from headrace.queues import names
+from headrace.queues.rabbitmq.parked import ParkingQueue
+from headrace.queues.rabbitmq.publisher import RabbitPublisher
+from headrace.queues.rabbitmq.topology import Report, declare
+from headrace.queues.sqs.dead_letter_queue import SqsDeadLane
+from headrace.queues.sqs.retry_queue import SqsRetryLane
+from headrace.runtime.settings import (
+    BrokerSettings,
+    DeadLaneSettings,
+    RetryLaneSettings,
+    TopologySettings,
+    table_settings,
+)
+from headrace.storage.dynamodb.readers import DynamoReader
+from headrace.streams.probe import PROBE
+from headrace.streams.registry import STREAMS
+
+
+@functools.cache
+def dead_letters() -> DeadLetters:
+    """The dead letters of every stream."""
+    return DeadLetters(
+        SqsDeadLane(DeadLaneSettings.read().dead_letter_queue_url),
+        SqsRetryLane(RetryLaneSettings.read().retry_queue_url),
+        {name: table_settings(stream) for name, stream in STREAMS.items()},
+        clock(),
+    )
+
+
+@functools.cache
+def parking_queue() -> ParkingQueue:
+    """The broker's parking queue."""
+    return ParkingQueue(BrokerSettings.read(), secrets(), SqsRetryLane(RetryLaneSettings.read().retry_queue_url))
+
+
+@functools.cache
+def probe_reader() -> ProbeReader:
+    """Reads the probes that were stored; a read gives up after a second."""
+    return ProbeReader(DynamoReader(impatient("dynamodb")), table_settings(PROBE).table)
+
+
+@functools.cache
+def prober() -> Prober:
+    """Sends and checks probes. Its publisher has no breaker: a probe is sent to a broker that fails, too."""
+    settings = BrokerSettings.read()
+    publisher = RabbitPublisher(settings, secrets())
+    return Prober(publisher, probe_reader(), names.persist_queues(settings.persist_queues), clock())
+
+
+def declare_topology(seconds: float) -> Report:
+    """Declare the broker's exchanges and queues; wait at most ``seconds`` for a broker that is starting."""
+    return declare(TopologySettings.read(), secrets(), seconds=seconds)

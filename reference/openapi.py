@@ -1,0 +1,291 @@
+"""The OpenAPI 3.1 document of the HTTP API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.api.params import names_of
+from headrace.core.errors import HeadraceError, to_body
+from reference.examples import Example, event_of, examples_of, receipt_of
+from reference.routes import Declared, error_kinds, has_pause, http_routes, mapping
+from reference.schemas import REF, Models, Schema, parameter, references
+from reference.texts import text
+
+VERSION = "1.0.0"
+AREAS = ("chat", "analytics", "ski", "ads", "operations")
+TITLES = {
+    "chat": "Rooms and messages",
+    "analytics": "Analytics",
+    "ski": "Lift rides",
+    "ads": "Ad clicks",
+    "operations": "Operations",
+}
+REFUSED = {"$ref": "#/components/schemas/Refused"}
+GATEWAY = {"$ref": "#/components/schemas/GatewayRefusal"}
+COMMON = ("Refused", "GatewayRefusal")
+OWN_BODY = {"GET /health": 503}
+"""Routes with a status other than 200 whose body is their answer, not an error."""
+GATEWAYS = (401, 403, 429, 500, 503)
+"""Statuses with which API Gateway refuses a request itself."""
+REFUSING = (400, 403, 404, 429, 503)
+"""Statuses of a write of which no event was accepted."""
+
+
+def openapi() -> dict[str, Any]:
+    """The document, with every route of every function."""
+    routes = http_routes()
+    models = Models(routes)
+    paths: dict[str, dict[str, Any]] = {}
+    for each in sorted(routes, key=lambda each: AREAS.index(each.area)):
+        paths.setdefault(each.path, {})[each.method] = _operation(each, models)
+    document: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "info": {"title": "Headrace HTTP API", "version": VERSION, "description": text("http")},
+        "servers": [{"url": "http://127.0.0.1:8787", "description": "The local stage"}],
+        "tags": [{"name": TITLES[area], "description": text(area)} for area in AREAS],
+        "paths": paths,
+    }
+    refusals = dict(sorted(_shared(paths).items()))
+    schemas = {**models.used_by(paths), **_error_schemas()}
+    for each in routes:
+        schemas |= write_schemas(each)
+    document["components"] = {
+        "securitySchemes": {
+            "token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": text("token")}
+        },
+        "schemas": dict(sorted(schemas.items())),
+        "responses": refusals,
+    }
+    return document
+
+
+def _shared(paths: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Move the refusals that several routes have to the components, and refer to them."""
+    shared: dict[str, Any] = {}
+    for operation in (each for methods in paths.values() for each in methods.values()):
+        for status, response in operation["responses"].items():
+            content = response["content"]["application/json"]
+            if int(status) < 400 or "examples" not in content:
+                continue
+            of_stream = [name.removesuffix("Refused") for name in references(content) if name not in COMMON]
+            name = "_".join([status, *of_stream, *content["examples"]])
+            if shared.setdefault(name, response) == response:
+                operation["responses"][status] = {"$ref": f"#/components/responses/{name}"}
+    return shared
+
+
+def _operation(route: Declared, models: Models) -> dict[str, Any]:
+    examples = examples_of(route.key)
+    scopes = route.route.scopes
+    operation: dict[str, Any] = {
+        "operationId": "_".join([route.method, *route.path.replace("{", "").replace("}", "").strip("/").split("/")]),
+        "tags": [TITLES[route.area]],
+        "summary": route.summary,
+        "description": route.description,
+        # Without scopes any valid token is accepted; several scopes are alternatives.
+        "security": [] if scopes is None else [{"token": [scope]} for scope in scopes] or [{"token": []}],
+        "parameters": _parameters(route, models, examples),
+        "requestBody": _request(route, models, examples),
+        "responses": _responses(route, models, examples),
+    }
+    return {name: value for name, value in operation.items() if value or name == "security"}
+
+
+def _parameters(route: Declared, models: Models, examples: list[Example]) -> list[dict[str, Any]]:
+    found = []
+    for place, names in (("path", route.path_names), ("query", _names(route, "query"))):
+        kind = "event" if place == "path" and route.route.path is None else place
+        schema = models.resolved(route.key, kind) if names else {}
+        given = examples[0].request[place] if examples else {}
+        for name in names:
+            described = schema["properties"][name]
+            one = {
+                "name": name,
+                "in": place,
+                "required": place == "path" or name in schema.get("required", []),
+                "description": described.get("description", ""),
+                "schema": parameter(described),
+            }
+            if one["schema"].get("type") == "array":
+                one |= {"style": "form", "explode": False}
+                given = {**given, **({name: given[name].split(",")} if name in given else {})}
+            if name in given:
+                value = given[name]
+                one["example"] = int(value) if one["schema"].get("type") == "integer" else value
+                if isinstance(value, list):
+                    one["example"] = [int(each) for each in value]
+            found.append(one)
+    return found
+
+
+def _names(route: Declared, kind: str) -> list[str]:
+    model = getattr(route.route, kind)
+    return [] if model is None else names_of(model)[0]
+
+
+def _request(route: Declared, models: Models, examples: list[Example]) -> dict[str, Any] | None:
+    if (schema := request_schema(route, models)) is None:
+        return None
+    body = route.route.body
+    given = {each.name: {"value": each.request["body"]} for each in examples if each.request.get("body") is not None}
+    content: dict[str, Any] = {"schema": schema} | ({"examples": given} if given else {})
+    is_required = route.route.stream is not None or body is None or not body.is_optional
+    return {"required": is_required, "content": {"application/json": content}}
+
+
+def request_schema(route: Declared, models: Models) -> Schema | None:
+    """The schema of a body: one event, a batch of them, or the route's own model."""
+    if route.route.stream is None:
+        return None if route.route.body is None else models.schema(route.key, "body")
+    if route.route.batch:
+        return batch_schema(route, models)
+    event = models.resolved(route.key, "event")
+    return {**event, "required": [name for name in event["required"] if name not in route.path_names]}
+
+
+def batch_schema(route: Declared, models: Models) -> Schema:
+    """The schema of an object with a list of events."""
+    events = {"type": "array", "items": models.schema(route.key, "event"), "minItems": 1, "maxItems": route.route.batch}
+    return {"type": "object", "properties": {"events": events}, "required": ["events"]}
+
+
+def _responses(route: Declared, models: Models, examples: list[Example]) -> dict[str, Any]:
+    answer = _ref(f"{_title(route)}Results") if route.route.stream else models.schema(route.key, "answer")
+    statuses = [route.route.status, *([OWN_BODY[route.key]] if route.key in OWN_BODY else [])]
+    responses = {
+        str(status): _response(_said(route, status), answer, {}, [each for each in examples if each.status == status])
+        for status in statuses
+    }
+    by_status: dict[int, list[type[HeadraceError]]] = {}
+    for error in route.errors():
+        by_status.setdefault(mapping(error).status, []).append(error)
+    # API Gateway's own refusals, on every route.
+    by_status.setdefault(429, [])
+    by_status.setdefault(503, [])
+    for status, kinds in sorted(by_status.items()):
+        if str(status) not in responses:
+            given = [each for each in examples if each.status == status]
+            responses[str(status)] = _refusal(route, status, kinds, given)
+    return responses
+
+
+def _said(route: Declared, status: int) -> str:
+    if route.route.stream is not None:
+        return "At least one event is accepted; each has its own result."
+    return "The answer." if status < 300 else "The same body, while events or reads are not possible."
+
+
+def _refusal(route: Declared, status: int, kinds: list[type[HeadraceError]], examples: list[Example]) -> dict[str, Any]:
+    named = [f"`{mapping(kind).code}`" for kind in kinds]
+    own: Schema = REFUSED
+    if route.route.stream is not None and status in REFUSING:
+        own = _ref(f"{_title(route)}Refused")
+    schemas = [own] if kinds else []
+    if status in GATEWAYS:
+        named.append("a refusal of API Gateway itself")
+        schemas.append(GATEWAY)
+    schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+    headers = {}
+    if any(has_pause(kind) for kind in kinds):
+        pause = {"schema": {"type": "integer", "minimum": 1}}
+        headers = {"Retry-After": {"description": "Seconds after which the request may succeed.", **pause}}
+    response = _response(" or ".join(named), schema, headers, examples)
+    if not examples:
+        shown: dict[str, Any] = {mapping(kind).code: {"value": {"error": sample(kind)}} for kind in kinds}
+        response["content"]["application/json"]["examples"] = shown or {
+            "gateway": {"value": {"message": "Too Many Requests" if status == 429 else "Service Unavailable"}}
+        }
+    return response
+
+
+def _response(description: str, schema: Schema, headers: dict[str, Any], examples: list[Example]) -> dict[str, Any]:
+    content: dict[str, Any] = {"schema": schema}
+    if examples:
+        content["examples"] = {each.name: {"value": each.answer} for each in examples}
+    return {
+        "description": description,
+        **({"headers": headers} if headers else {}),
+        "content": {"application/json": content},
+    }
+
+
+def write_schemas(route: Declared) -> dict[str, Schema]:
+    """The schemas of the answers of a route that takes events: one result for each, and the refusal of all of them."""
+    stream = route.route.stream
+    if stream is None:
+        return {}
+    title = _title(route)
+    receipt = {name: {"type": "string"} for name in receipt_of(stream, event_of(route.key))}
+    result = {
+        "type": "object",
+        "description": "An accepted event has a `lane`, a refused one an `error`.",
+        "properties": {**receipt, "lane": {"type": "string", "enum": ["main", "retry"]}, "error": own_error()},
+        "oneOf": [{"required": [*receipt, "lane"]}, {"required": ["error"]}],
+    }
+    results = {"type": "array", "items": _ref(f"{title}Result"), "minItems": 1}
+    properties = {"error": own_error(), "results": results}
+    return {
+        f"{title}Result": result,
+        f"{title}Results": {"type": "object", "properties": {"results": results}, "required": ["results"]},
+        f"{title}Refused": {"type": "object", "properties": properties, "required": ["error"]},
+    }
+
+
+def _title(route: Declared) -> str:
+    return route.area.title()
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"{REF}{name}"}
+
+
+def own_error() -> Schema:
+    """A reference to the one error shape."""
+    return _ref("Error")
+
+
+def sample(kind: type[HeadraceError]) -> dict[str, Any]:
+    """An error's body as it is answered."""
+    return to_body(kind("the request cannot be answered"))
+
+
+def error_schema() -> Schema:
+    """The one error shape of both protocols."""
+    codes = [mapping(kind).code for kind in error_kinds()]
+    detail = {
+        "type": "object",
+        "properties": {
+            "field": {"type": "string", "description": "The field that is wrong."},
+            "message": {"type": "string", "description": "What is wrong with it."},
+            "got": {"description": "What came, cut to 64 characters."},
+            "allowed": {"type": "string", "description": "What is accepted."},
+        },
+        "required": ["field", "message"],
+    }
+    return {
+        "type": "object",
+        "description": "Why a request or an event is refused.",
+        "properties": {
+            "code": {"type": "string", "enum": codes},
+            "message": {"type": "string", "description": "One sentence for people; it may change."},
+            "details": {"type": "array", "items": detail},
+            "retryAfter": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "Seconds after which the same request may succeed; only with `rate_limited` and "
+                "`unavailable`.",
+            },
+        },
+        "required": ["code", "message", "details"],
+    }
+
+
+def _error_schemas() -> dict[str, Schema]:
+    refused = {"type": "object", "properties": {"error": own_error()}, "required": ["error"]}
+    gateway = {
+        "type": "object",
+        "description": "A refusal of API Gateway itself, which did not call a function.",
+        "properties": {"message": {"type": ["string", "null"]}},
+        "required": ["message"],
+    }
+    return {"Error": error_schema(), "Refused": refused, "GatewayRefusal": gateway}

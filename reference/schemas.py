@@ -1,0 +1,194 @@
+"""JSON schemas of parameter models, events and answers.
+
+A validator that is a Python function says nothing about what it accepts, so ``ACCEPTED`` says it in JSON schema. A
+validator that is not in the table ends the generator with an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
+
+from headrace.analytics.requests import SERIES_STEPS, TOP_LIMIT
+from headrace.core.keys import ID_LIMIT
+from headrace.operations.dead_letter import REASONS, UNKNOWN_STREAM
+from headrace.operations.dead_letter_routes import CONTINUATION_CHARACTERS, ID_CHARACTERS
+from headrace.streams.chat.memberships import EVENT_ID_LIMIT
+from headrace.streams.chat.stream import TEXT_BYTES
+from headrace.streams.registry import STREAMS
+from headrace.streams.ski.fields import RESORT, Bounds
+from headrace.streams.ski.routes import RESORTS_LIMIT
+from reference.routes import Declared, plain
+
+Schema = dict[str, Any]
+REF = "#/components/schemas/"
+
+ID = {"type": "string", "minLength": 1, "maxLength": ID_LIMIT, "pattern": r"^[^#\u0000-\u001f\u007f-\u009f]+$"}
+TIME = {"type": ["string", "integer"]}
+QUERY_TIME = {"type": "string"}
+DIGITS = r"^[0-9]{1,12}$"
+BOUNDS = {"min_length": "minLength", "max_length": "maxLength"}
+"""Pydantic's own bounds of a field whose type has a validator."""
+UNCHANGED: Schema = {}
+"""The validator adds nothing that a schema can say: the field's description says it."""
+
+ACCEPTED: dict[str, Schema] = {
+    "core.fields._id": ID,
+    "core.fields._unicode": UNCHANGED,
+    "core.fields._time": TIME,
+    "streams.chat.stream._bounded": {"maxLength": TEXT_BYTES},
+    "streams.chat.room_requests._event_id": {"minLength": 1, "maxLength": EVENT_ID_LIMIT, "pattern": r"^[ !\"$-~]+$"},
+    "streams.ads.stream._ad_id": ID | {"pattern": r"^[^#\s\u0000-\u001f\u007f-\u009f]+$"},
+    "streams.ads.stream._ad_type": {"pattern": r"^[A-Za-z0-9._-]{1,32}$"},
+    "streams.ads.stream._address": UNCHANGED,
+    "streams.ski.routes._split": {"minItems": 1, "maxItems": RESORTS_LIMIT},
+    "streams.ski.routes._resort": {"type": "integer", "minimum": RESORT.low, "maximum": RESORT.high},
+    "analytics.requests._micros": QUERY_TIME,
+    "analytics.requests._top": {"type": "integer", "minimum": 1, "maximum": TOP_LIMIT},
+    "analytics.requests._step": {"type": "integer", "enum": list(SERIES_STEPS)},
+    "analytics.requests._filter": ID,
+    "analytics.requests.WindowQuery._makes_a_window": UNCHANGED,
+    "api.paging.request._text": {"type": "string"},
+    "api.params.query_time": TIME,
+    "api.paging.request.PageRequest._is_alone": UNCHANGED,
+    "api.paging.request.PageRequest._follows_its_start": UNCHANGED,
+    "operations.dead_letter_routes._is_id": {"minLength": 1, "maxLength": ID_CHARACTERS},
+    "operations.dead_letter_routes._is_reason": {"enum": sorted(REASONS)},
+    "operations.dead_letter_routes._is_stream": {"enum": sorted([*STREAMS, UNKNOWN_STREAM])},
+    "operations.dead_letter_routes._is_flag": {"type": "boolean"},
+    "operations.dead_letter_routes._is_count": {"type": "integer", "minimum": 0},
+    "operations.dead_letter_routes.read_continuation": {"type": "string", "maxLength": CONTINUATION_CHARACTERS},
+    "operations.dead_letter_routes.RedriveBody._is_alone": UNCHANGED,
+    "operations.parked_routes._is_lane": UNCHANGED,
+}
+
+
+class Generator(GenerateJsonSchema):
+    """Pydantic's generator, which asks ``ACCEPTED`` what a validator accepts."""
+
+    def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> Schema:
+        """A schema with a validator that runs before its own."""
+        return {**super().function_before_schema(schema), **_accepted(schema["function"]["function"])}
+
+    def function_after_schema(self, schema: core_schema.AfterValidatorFunctionSchema) -> Schema:
+        """A schema with a validator that runs after its own."""
+        return {**super().function_after_schema(schema), **_accepted(schema["function"]["function"])}
+
+    def function_plain_schema(self, schema: core_schema.PlainValidatorFunctionSchema) -> Schema:
+        """A validator without a schema."""
+        return {**super().function_plain_schema(schema), **_accepted(schema["function"]["function"])}
+
+
+def _accepted(function: Callable[..., Any]) -> Schema:
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, Bounds):
+        return _number(owner.low, owner.high, digits=True)
+    if isinstance(function, partial) and {"least", "most"} <= function.keywords.keys():
+        given = function.keywords
+        return _number(given["least"], given["most"], digits=given["takes_digits"])
+    if isinstance(function, partial) and function.func.__module__.startswith("pydantic."):
+        return {BOUNDS[name]: value for name, value in function.keywords.items() if name in BOUNDS}
+    if isinstance(function, partial) and "is_accepted" in function.keywords:
+        function = function.keywords["is_accepted"]
+    name = f"{function.__module__}.{function.__qualname__}".removeprefix("headrace.")
+    if name not in ACCEPTED:
+        raise LookupError(f"say in ACCEPTED of reference/schemas.py what the validator {name} accepts")
+    return ACCEPTED[name]
+
+
+def _number(least: int, most: int, *, digits: bool) -> Schema:
+    bounds: Schema = {"type": "integer", "minimum": least, "maximum": most}
+    return {**bounds, "type": ["integer", "string"], "pattern": DIGITS} if digits else bounds
+
+
+class Models:
+    """The schemas of all models of ``routes``: answers and events by reference, parameters as properties."""
+
+    def __init__(self, routes: Iterable[Declared]) -> None:
+        inputs: list[Any] = []
+        for each in routes:
+            for kind in ("path", "query", "body", "answer"):
+                if (model := getattr(each.route, kind)) is not None:
+                    mode = "serialization" if kind == "answer" else "validation"
+                    inputs.append(((each.key, kind), mode, TypeAdapter(model)))
+            if each.route.stream is not None and each.route.stream.incoming is not None:
+                inputs.append(((each.key, "event"), "validation", TypeAdapter(each.route.stream.incoming)))
+        found, document = TypeAdapter.json_schemas(inputs, ref_template=f"{REF}{{model}}", schema_generator=Generator)
+        self._found = {key: schema for (key, _mode), schema in found.items()}
+        self._all: dict[str, Schema] = {name: _tidy(each) for name, each in document.get("$defs", {}).items()}
+
+    def schema(self, key: str, kind: str) -> Schema:
+        """The schema of a route's model: a reference, except for plain types."""
+        schema: Schema = _tidy(self._found[key, kind])
+        return schema
+
+    def resolved(self, key: str, kind: str) -> Schema:
+        """The schema of a route's model itself; empty if the route has none."""
+        schema = self._found.get((key, kind), {})
+        if "$ref" in schema:
+            return self._all[schema["$ref"].removeprefix(REF)]
+        tidy: Schema = _tidy(schema)
+        return tidy
+
+    def used_by(self, document: object) -> dict[str, Schema]:
+        """The schemas that ``document`` refers to, with those that these refer to."""
+        used: dict[str, Schema] = {}
+        waiting = list(references(document))
+        while waiting:
+            name = waiting.pop()
+            if name not in used and name in self._all:
+                used[name] = self._all[name]
+                waiting += references(used[name])
+        return dict(sorted(used.items()))
+
+
+def references(node: object) -> Iterable[str]:
+    """The names of the schemas that ``node`` refers to."""
+    if isinstance(node, Mapping):
+        if isinstance(target := node.get("$ref"), str):
+            yield target.removeprefix(REF)
+        for each in node.values():
+            yield from references(each)
+    elif isinstance(node, list):
+        for each in node:
+            yield from references(each)
+
+
+def parameter(schema: Schema) -> Schema:
+    """The schema of a field as a parameter of a path or a query, where every value is text."""
+    kept = {name: value for name, value in schema.items() if name != "description"}
+    if kept.get("type") == ["integer", "string"]:
+        return {name: value for name, value in kept.items() if name != "pattern"} | {"type": "integer"}
+    return kept | QUERY_TIME if kept.get("type") == TIME["type"] else kept
+
+
+def _tidy(node: Any) -> Any:
+    """``node`` without the titles that repeat a field's name, and without ``null`` where it only means "not given"."""
+    if isinstance(node, list):
+        return [_tidy(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    kept = {name: _tidy(value) for name, value in node.items() if name != "title" or isinstance(value, dict)}
+    if isinstance(text := kept.get("description"), str):
+        kept["description"] = plain(text)
+    if "default" in kept and kept["default"] is None:
+        del kept["default"]
+        given = [each for each in kept.get("anyOf", []) if each != {"type": "null"}]
+        if len(given) == 1:
+            del kept["anyOf"]
+            kept = {**given[0], **kept}
+    return kept
+
+
+def schema_of(answer: type[Any]) -> tuple[dict[str, Schema], Schema]:
+    """The schemas that an answer's schema refers to, and the schema itself."""
+    schema = TypeAdapter(answer).json_schema(
+        mode="serialization", ref_template=f"{REF}{{model}}", schema_generator=Generator
+    )
+    definitions = {name: _tidy(each) for name, each in schema.pop("$defs", {}).items()}
+    return definitions, _tidy(schema)

@@ -1,0 +1,24 @@
+"""The texts that no docstring holds: ``texts.md`` has a section for each area, and for each status."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def _sections() -> dict[str, str]:
+    text = (Path(__file__).parent / "texts.md").read_text()
+    found = re.split(r"^# (.+)\n", text, flags=re.M)
+    return {title: " ".join(body.split("\0")).strip() for title, body in zip(found[1::2], found[2::2], strict=True)}
+
+
+def text(title: str) -> str:
+    """The section of that title, as Markdown."""
+    return _sections()[title]
+
+
+def first_line(title: str) -> str:
+    """The first paragraph of a section, in one line."""
+    return " ".join(text(title).split("\n\n")[0].split())

@@ -1,0 +1,184 @@
+"""The API's contract: up to date, accepted by the official validators, and the same as the template and the code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft7Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from headrace.api.router import HttpRouter
+from headrace.core import caller
+from headrace.core.errors import ERROR_MAPPINGS
+from headrace.core.times import SystemClock
+from headrace.live.frames import frames
+from reference.__main__ import generated
+from reference.examples import Example, examples
+from reference.routes import Declared, actions, declared, error_kinds, http_routes, mapping
+from reference.scopes import SCOPES
+from tests.unit.template_stack import ROOT, TemplateStack
+from tests.worlds.reference import HTTP, WEBSOCKET, answer_violations, is_error, operation_of, violations
+from tests.worlds.requests import Context
+
+# `schemas/3.0.0-without-$id.json` of the npm package @asyncapi/specs 6.11.1 (Apache-2.0), one definition a line.
+ASYNCAPI_SCHEMA = json.loads((Path(__file__).parent / "asyncapi-3.0.0.json").read_text())
+NOT_ANSWERED = {"poison"}
+"""Codes of dead letters, which no client gets."""
+
+
+def named(routes: list[Declared]) -> Any:
+    return pytest.mark.parametrize("declared", routes, ids=lambda each: each.key)
+
+
+@pytest.mark.parametrize("path", generated(), ids=lambda path: path.name)
+def test_the_reference_is_up_to_date(path: Path) -> None:
+    assert path.exists(), "run: make reference"
+    assert path.read_text() == generated()[path], "run: make reference"
+
+
+def test_the_validator_of_openapi_accepts_the_document() -> None:
+    assert list(map(str, OpenAPIV31SpecValidator(HTTP).iter_errors())) == []
+
+
+def test_the_schema_of_asyncapi_accepts_the_document() -> None:
+    assert [each.message for each in Draft7Validator(ASYNCAPI_SCHEMA).iter_errors(WEBSOCKET)] == []
+
+
+def test_the_document_has_the_http_routes_of_the_template_with_their_scopes(template_stack: TemplateStack) -> None:
+    api = template_stack.resources["HttpApi"]["Properties"]["Body"]
+    template = {
+        (method, path): [
+            sorted(_scope(each) for each in scopes) for one in operation["security"] for scopes in one.values()
+        ]
+        if operation.get("security") and "NONE" not in operation["security"][0]
+        else []
+        for path, methods in api["paths"].items()
+        for method, operation in methods.items()
+        if method != "options"
+    }
+    document = {
+        (method, path): operation["security"]
+        for path, methods in HTTP["paths"].items()
+        for method, operation in methods.items()
+    }
+
+    assert document.keys() == template.keys()
+    for route, security in document.items():
+        scopes = sorted(scope for each in security for scope in each["token"])
+        assert [scopes] * bool(scopes) == template[route], route
+
+
+def _scope(written: Any) -> str:
+    return str(written["Fn::Sub"] if isinstance(written, dict) else written).removeprefix("${ScopePrefix}")
+
+
+def test_the_document_has_the_actions_of_the_template(template_stack: TemplateStack) -> None:
+    keys = {one["RouteKey"] for one in template_stack.of_type("AWS::ApiGatewayV2::Route").values()}
+    received = {name for name, one in WEBSOCKET["operations"].items() if one["action"] == "receive"}
+
+    assert received == {key for key in keys if not key.startswith("$")}
+
+
+def test_the_functions_declare_every_route_once() -> None:
+    keys = [each.key for each in declared()]
+
+    assert len(keys) == len(set(keys))
+
+
+def test_both_documents_have_every_error_code() -> None:
+    codes = {each.code for each in ERROR_MAPPINGS.values()} - NOT_ANSWERED
+
+    for document in (HTTP, WEBSOCKET):
+        assert set(document["components"]["schemas"]["Error"]["properties"]["code"]["enum"]) == codes
+    answered = {mapping(kind).code for each in declared() for kind in each.errors()}
+    assert answered == codes == {mapping(kind).code for kind in error_kinds()}
+
+
+def test_every_scope_is_described_and_used() -> None:
+    scopes = {value for name, value in vars(caller).items() if name.isupper() and isinstance(value, str)}
+    used = {scope for each in declared() for scope in each.route.scopes or ()}
+
+    assert set(SCOPES) == scopes == used
+
+
+def test_every_example_in_the_document_has_the_form_of_its_answer() -> None:
+    operations = [each for methods in HTTP["paths"].values() for each in methods.values()]
+    responses = [each for one in operations for each in one["responses"].values() if "$ref" not in each]
+    checked = 0
+
+    for response in [*responses, *HTTP["components"]["responses"].values()]:
+        content = response["content"]["application/json"]
+        for example in content.get("examples", {}).values():
+            assert not violations(HTTP, content["schema"], example["value"])
+            checked += 1
+    assert checked > len(HTTP["paths"])
+
+
+@named(http_routes() + actions())
+def test_every_route_and_action_has_an_example_that_succeeds(declared: Declared) -> None:
+    assert [each for each in examples() if each.key == declared.key and each.status < 300 and not is_error(each)]
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda each: f"{each.key}-{each.name}")
+def test_every_recorded_answer_has_the_form_that_the_document_says(example: Example) -> None:
+    assert not answer_violations(example)
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda each: f"{each.key}-{each.name}")
+def test_every_recorded_request_has_the_form_that_the_document_says(example: Example) -> None:
+    """Those that were refused as invalid do not, if the schema can say it."""
+    if example.name.startswith("invalid") or not example.request:
+        return
+    body = example.request["body"]
+    if " " not in example.key:
+        assert not violations(WEBSOCKET, WEBSOCKET["components"]["messages"][example.key]["payload"], body)
+        return
+    operation = operation_of(example)
+    parameters = {(each["in"], each["name"]): each["schema"] for each in operation.get("parameters", [])}
+    for place in ("path", "query"):
+        for name, text in example.request[place].items():
+            schema = parameters[place, name]
+            kind = schema.get("type")
+            value: Any = int(text) if kind == "integer" else text
+            value = list(map(int, text.split(","))) if kind == "array" else value
+            assert not violations(HTTP, schema, value), name
+    if body is not None and "not_found" not in example.name:
+        schema = operation["requestBody"]["content"]["application/json"]["schema"]
+        items = [each for each in body.get("events", []) if "#" in str(each.get("roomId"))]
+        assert bool(violations(HTTP, schema, body)) == bool(items)
+
+
+def test_the_frames_that_are_pushed_have_the_form_that_the_document_says() -> None:
+    (pushed,) = [each.answer for each in examples() if each.key == "messages"]
+
+    for missed in (False, True):
+        for frame in frames(pushed["roomId"], pushed["items"], missed=missed):
+            assert not violations(
+                WEBSOCKET, WEBSOCKET["components"]["messages"]["messages"]["payload"], json.loads(frame)
+            )
+
+
+@named([each for each in http_routes() if each.route.batch])
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_batch_may_have_as_many_events_as_the_document_says(declared: Declared, more: int) -> None:
+    body = HTTP["paths"][declared.path]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    events: list[dict[str, Any]] = [{}] * (body["properties"]["events"]["maxItems"] + more)
+    claims = {"sub": "p", "scope": "events:write", "exp": "4102444800"}
+    event = {
+        "routeKey": declared.key,
+        "requestContext": {"requestId": "r", "authorizer": {"jwt": {"claims": claims}}},
+        "body": json.dumps({"events": events}),
+    }
+
+    answer = HttpRouter({declared.key: declared.route}, lambda: None, SystemClock())(event, Context())
+
+    assert (json.loads(answer["body"])["error"]["code"] == "too_large") == bool(more)
+
+
+def test_no_function_and_no_layer_imports_the_generator() -> None:
+    code = [*(ROOT / "layers" / "headrace").rglob("*.py"), *(ROOT / "functions").rglob("*.py")]
+
+    assert not [path for path in code if "from reference" in path.read_text() or "import reference" in path.read_text()]
