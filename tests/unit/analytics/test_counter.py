@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from headrace.analytics.aggregate import Aggregate
 from headrace.analytics.codec import LAYOUT, UnknownLayout, check, decode, encode
-from headrace.analytics.counter import IdCounter
-from headrace.analytics.hyperloglog import STANDARD_ERROR, HyperLogLog
+from headrace.analytics.counter import STANDARD_ERROR, HyperLogLog, IdCounter
 
 IDS = st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="#"), min_size=1, max_size=8)
 COUNTS = st.dictionaries(IDS, st.integers(1, 2**40), max_size=30)

@@ -46,7 +46,7 @@ class HookWorld:
         return self.late.stored(CHAT, items)
 
     def changed(self, *slots: Slot) -> list[bool]:
-        found = self.cache.get_many([generations.slot_generation("chat", slot.step, slot.start) for slot in slots])
+        found = self.cache.get_many([generations.slot_generation("chat", slot) for slot in slots])
         return [value == CHANGED for value in found]
 
 

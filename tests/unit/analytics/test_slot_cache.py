@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -238,8 +239,7 @@ def test_two_who_ask_at_the_same_time_do_not_both_read() -> None:
     waits: list[float] = []
 
     def other() -> None:
-        reader = world.reader()
-        reader._sleep = waits.append
+        reader = replace(world.reader(), sleep=waits.append)
         second.append(total(world, reader=reader))
 
     world.actions = [lambda: None] * 12 + [other]
@@ -256,8 +256,7 @@ def test_p10_after_a_bounded_wait_for_another_builder_rows_are_read() -> None:
     hour = (NOW - times.HOUR) // times.SECOND
     world.cache.set(generations.slot_builder("chat", hour - hour % HOUR), b"1", 10)
     waits: list[float] = []
-    reader = world.reader()
-    reader._sleep = waits.append
+    reader = replace(world.reader(), sleep=waits.append)
 
     assert total(world, reader=reader) == 1
     assert sum(waits) == pytest.approx(builder.WAIT_SECONDS)
