@@ -76,7 +76,7 @@ def batch(stream: Stream, errors: Errors = ()) -> Route:
 
 def _route(stream: Stream, post: Any, status: int, gate_errors: Errors, batch: int = 0) -> Route:
     scopes = tuple(dict.fromkeys((stream.write_scope, EVENTS_WRITE)))
-    errors = (InvalidEvent, TooLarge, RateLimited, RetryLaneUnavailable, *gate_errors)
+    errors: Errors = (InvalidEvent, TooLarge, RateLimited, RetryLaneUnavailable, *gate_errors)
     return Route(post, scopes, body=AnyBody, answer=Results, errors=errors, status=status, stream=stream, batch=batch)
 
 
