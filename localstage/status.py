@@ -14,6 +14,7 @@ from aiohttp import web
 
 from localstage.core.errors import NotRunning, ServiceError
 from localstage.gateway.serving import TcpListener, json_response, message_response
+from localstage.reference.pages import ReferencePages
 from localstage.statefile import Running
 
 WIDTH = 150
@@ -29,13 +30,16 @@ class _Services(_Statuses, Protocol):
 
 
 class StatusServer:
-    """Answers ``GET /`` with the state of services, functions and triggers, as JSON, and kills services.
+    """Answers ``GET /`` with the state of services, functions and triggers as JSON, and serves the API reference.
 
-    ``POST /kill`` takes ``{"service": "RabbitMQ", "seconds": 20}``.
+    ``POST /kill`` kills a service and takes ``{"service": "RabbitMQ", "seconds": 20}``.
     """
 
-    def __init__(self, services: _Services | None, functions: _Statuses, triggers: _Statuses) -> None:
+    def __init__(
+        self, services: _Services | None, functions: _Statuses, triggers: _Statuses, reference: ReferencePages
+    ) -> None:
         self._services = services
+        self._reference = reference
         self._parts = {"services": services, "functions": functions, "triggers": triggers}
         self._listener = TcpListener(self._answer, "127.0.0.1")
 
@@ -60,7 +64,7 @@ class StatusServer:
             except ServiceError as error:
                 return message_response(404, str(error))
         if request.path != "/":
-            return message_response(404, "Not Found")
+            return await self._reference.answer(request) or message_response(404, "Not Found")
         status = {}
         for name, part in self._parts.items():
             found = part.status() if part is not None else []
@@ -97,6 +101,7 @@ def print_status(running: Running) -> None:
     console.print(f"up for {_age(time.time() - running.started_at)}, pid {running.pid}")
     console.print(f"HTTP API       {running.http_url}")
     console.print(f"WebSocket API  {running.websocket_url}")
+    console.print(f"API reference  {running.status_url}docs")
     for title, rows in status.items():
         table = Table(title=f"\n{title}", title_justify="left", title_style="bold", box=None, pad_edge=False)
         listed = [{"name": name, **row} for name, row in rows.items()] if isinstance(rows, dict) else rows
