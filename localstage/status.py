@@ -30,9 +30,10 @@ class _Services(_Statuses, Protocol):
 
 
 class StatusServer:
-    """Answers ``GET /`` with the state of services, functions and triggers as JSON, and serves the API reference.
+    """Answers ``GET /`` with the state of services, functions and triggers, as JSON.
 
-    ``POST /kill`` kills a service and takes ``{"service": "RabbitMQ", "seconds": 20}``.
+    It also kills services, with ``POST /kill`` of ``{"service": "RabbitMQ", "seconds": 20}``, and serves the API
+    reference.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, echo, to_body
 from headrace.core.fields import Id
-from headrace.core.keys import ID_FORM, time_bound
+from headrace.core.keys import ID_FORM
 from headrace.ingest.acceptor import Acceptor
 from headrace.live.connections import Connections
 from headrace.live.subscriber_hints import SubscriberHints
@@ -91,9 +91,8 @@ class Subscriptions:
 
     def _newest(self, room_id: str, since: str | None) -> str | None:
         # A page of history may be 2 s old: messages in between would be missing without notice.
-        lower = time_bound(since) if since is not None else None
         query = RangeQuery(
-            self._table, "roomId", room_id, "timestampSk", lower=lower, newest_first=True, limit=1, consistent=True
+            self._table, "roomId", room_id, "timestampSk", lower=since, newest_first=True, limit=1, consistent=True
         )
         rows = self._reader.read(query).items
         return str(rows[0]["timestampSk"]) if rows else None
