@@ -10,7 +10,7 @@ from headrace.bootstrap.shared import clock, impatient
 from headrace.operations.breaker_status import read_breaker_status
 from headrace.operations.status import Status, StatusProbes
 from headrace.queues import names
-from headrace.queues.rabbitmq.depths import queue_depths
+from headrace.queues.rabbitmq.topology import queue_depths
 from headrace.queues.sqs.retry_queue import queue_counts
 from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import BrokerSettings, DeadLaneSettings, RetryLaneSettings
