@@ -1,6 +1,6 @@
-"""Settings: one frozen model per handler, read from the environment once per cold start.
+"""Reads settings from environment variables, as frozen models that the builders read once per cold start.
 
-The only module that reads ``os.environ``. A field ``broker_endpoints`` is the variable ``BROKER_ENDPOINTS``; its
+Only this module reads ``os.environ``. A field ``broker_endpoints`` is the variable ``BROKER_ENDPOINTS``; its
 description is the accepted form that a :class:`~headrace.core.errors.ConfigurationError` quotes.
 """
 
@@ -78,7 +78,7 @@ class BrokerSettings(Settings):
 class AuthSettings(Settings):
     """How tokens are read."""
 
-    scope_prefix: str = Field(default="", description="what stands before every scope in a token, or nothing")
+    scope_prefix: str = Field(default="", description="the text before every scope in a token, or nothing")
 
 
 class AuthorizerSettings(AuthSettings):
@@ -111,7 +111,7 @@ class BreakerSettings(Settings):
 
 
 class RateSettings(Settings):
-    """How many events/s one sender may send: a user, or a trusted producer. 0: any number."""
+    """How many events/s one sender may send: a user, or a trusted producer. 0: no limit."""
 
     event_rate: int = Field(default=0, ge=0, le=100_000, description="a whole number from 0 to 100000")
     trusted_event_rate: int = Field(default=0, ge=0, le=100_000, description="a whole number from 0 to 100000")
@@ -119,7 +119,7 @@ class RateSettings(Settings):
 
 
 class EnvironmentSettings(Settings):
-    """What Lambda says about this environment."""
+    """The variables by which Lambda describes this environment."""
 
     aws_lambda_function_name: str = Field(default="", description="a name")
     aws_lambda_log_stream_name: str = Field(default="", description="a name")
@@ -154,7 +154,7 @@ class CacheSettings(Settings):
 
 
 class HealthSettings(RetryLaneSettings, CacheSettings):
-    """For check_health, which sends each part one cheap request."""
+    """For check_health, which sends each dependency one cheap request."""
 
     broker_endpoints: AmqpUrls = Field(min_length=1, description=AMQP_FORM)
     chat_messages_table: Name = Field(description="the name of the ChatMessages table")
@@ -174,18 +174,18 @@ class PushSettings(ConnectionSettings):
 
     @property
     def connections_url(self) -> str:
-        """Where connections are pushed to: as for AWS's own clients, an endpoint of a stage goes first."""
+        """The URL to push to: as for AWS's own clients, an endpoint from the environment has precedence."""
         return self.aws_endpoint_url_apigatewaymanagementapi or self.management_url
 
 
 class CursorSettings(Settings):
-    """What the cursors of pages are encrypted with."""
+    """The key material for the cursors of pages."""
 
     cursor_secret_arn: Name = Field(description="the ARN of a secret whose string is key material")
 
 
 class AddressSettings(Settings):
-    """For receive_http: what clients' addresses are hashed with."""
+    """For receive_http: the key for hashes of clients' addresses."""
 
     address_secret_arn: Name = Field(description="the ARN of a secret whose string is key material")
 
@@ -209,7 +209,7 @@ class AnalyticsSettings(SettleSettings):
 
 
 class ObserveSettings(Settings):
-    """What logs and metrics are filed under."""
+    """The service and namespace of logs and metrics."""
 
     powertools_service_name: str = Field(default="headrace", description="a name")
     powertools_metrics_namespace: str = Field(default="Headrace", description="a CloudWatch namespace")
@@ -219,8 +219,8 @@ class _TableVariables(Settings):
     """The variables of one stream's table, under names that do not depend on the stream."""
 
     table: Name = Field(description="the name of a table")
-    retention_days: int = Field(default=0, ge=0, le=36500, description="whole days, 0 to keep for ever")
-    # Reading may cover more shards than writing fills.
+    retention_days: int = Field(default=0, ge=0, le=36500, description="whole days, 0 to keep forever")
+    # Reads may cover more shards than writes fill, while the number of shards is lowered.
     time_write_shards: int = Field(default=8, ge=1, le=1000, description="a whole number from 1 to 1000")
     time_read_shards: int = Field(
         default=8, ge=1, le=1000, description="a whole number from 1 to 1000, not below TIME_WRITE_SHARDS"
@@ -228,7 +228,7 @@ class _TableVariables(Settings):
 
     @field_validator("time_read_shards")
     @classmethod
-    def _covers_what_is_written(cls, value: int, info: ValidationInfo) -> int:
+    def _reads_all_written(cls, value: int, info: ValidationInfo) -> int:
         if value < info.data.get("time_write_shards", 0):
             raise ValueError("events in the shards beyond would be missing from every answer")
         return value
