@@ -1,7 +1,7 @@
 """Operations on dead letters: list them, move them back to the retry lane, discard them.
 
-SQS has no position in a queue, so every operation receives letters for a bounded time. Those that stay become visible
-again at its end; if the process crashes, a few seconds later.
+SQS cannot read a queue from a position, so every operation receives letters for a bounded time. Letters that stay in
+the queue become visible again when the operation ends or, if the process crashes, after their visibility timeout.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headrace.runtime.observability import Meter, report
 SCAN_SECONDS = 4.0
 SCAN_HOLD = 6
 SCAN_LIMIT = 2000
-"""A scan: its duration, the visibility timeout of its letters, and how many letters it finds at most."""
+"""The duration of a scan, the visibility timeout of its letters, and how many letters it finds at most."""
 SLICE_SECONDS = 15.0
 SLICE_HOLD = 60
 IDLE_SLICES = 2
@@ -31,7 +31,7 @@ DISCARD_SECONDS = 10
 
 @dataclass(slots=True)
 class ScanResult:
-    """The letters that match, how many were ``scanned``, and whether those were all (``complete``)."""
+    """The letters that match, how many were ``scanned``, and whether the whole queue was (``complete``)."""
 
     letters: list[DeadLetter] = field(default_factory=list)
     scanned: int = 0
@@ -39,15 +39,15 @@ class ScanResult:
 
     @property
     def reasons(self) -> dict[str, int]:
-        """How many letters there are of each reason, most first."""
+        """The number of letters by reason, largest first."""
         return dict(Counter(letter.reason for letter in self.letters).most_common())
 
 
 @dataclass(frozen=True, slots=True)
 class RedriveState:
-    """How far a redrive is: ``started_at`` marks its letters, so that one that fails again is not moved again.
+    """The progress of a redrive. Its letters are marked with ``started_at``: one that fails again is not moved again.
 
-    ``idle`` counts the last slices that found none of its letters, only newer ones.
+    ``idle`` counts the last slices in a row that found only newer letters.
     """
 
     started_at: str
@@ -59,24 +59,16 @@ class RedriveState:
     done: bool = False
 
 
+@dataclass(frozen=True)
 class DeadLetters:
     """The dead lane of one stage; ``tables`` are by stream name."""
 
-    def __init__(
-        self,
-        lane: DeadLane,
-        retry_lane: RetryLane,
-        tables: Mapping[str, TableSettings],
-        clock: Clock,
-        monotonic: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._lane = lane
-        self._retry_lane = retry_lane
-        self._tables = tables
-        self._clock = clock
-        self._monotonic = monotonic
-        self._sleep = sleep
+    lane: DeadLane
+    retry_lane: RetryLane
+    tables: Mapping[str, TableSettings]
+    clock: Clock
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
 
     def find(self, wanted: Filter, limit: int = SCAN_LIMIT) -> ScanResult:
         """The letters that match. Nothing is changed, and all are visible again when this returns.
@@ -85,22 +77,22 @@ class DeadLetters:
             DeadLaneUnavailable: the queue is unavailable.
         """
         found, scan = self._find(wanted, SCAN_HOLD, limit)
-        self._lane.release(scan.held)
+        self.lane.release(scan.held)
         return found
 
     def start(self, wanted: Filter, rate: int) -> RedriveState:
         """A redrive of the letters that match, at most ``rate`` a second."""
-        return RedriveState(times.iso(self._clock.now()), wanted, rate)
+        return RedriveState(times.iso(self.clock.now()), wanted, rate)
 
     def redrive(self, state: RedriveState, meter: Meter) -> RedriveState:
         """Move letters to the retry lane for one slice of time; ``done`` when none is left.
 
-        Each is sent, then deleted: an interruption in between leaves two copies, and the event is stored once.
+        Each is sent, then deleted. An interruption in between leaves two copies, and the event is stored once.
 
         Raises:
             DeadLaneUnavailable: the queue is unavailable, and nothing was moved yet.
         """
-        began = self._monotonic()
+        began = self.monotonic()
         scan = self._scan(SLICE_HOLD, began + SLICE_SECONDS)
         moved = failed = 0
         for letters in scan:
@@ -112,40 +104,40 @@ class DeadLetters:
             if meant and not gone:
                 break
             self._pace(began, moved, state.rate, began + SLICE_SECONDS)
-        # A slice that found none of its letters keeps the others invisible, so that the next one receives the rest.
-        # While new ones arrive faster than they are read, no slice reaches the end of the queue: two are then enough.
+        # A slice that found only newer letters keeps them invisible, so that the next slice receives the others. While
+        # letters arrive faster than they are read, no slice reaches the end of the queue: two idle slices then end it.
         idle = 0 if moved or failed else state.idle + 1
         done = scan.complete or idle >= IDLE_SLICES
         if moved or failed or done:
-            self._lane.release(scan.held)
+            self.lane.release(scan.held)
         return replace(state, moved=state.moved + moved, failed=failed, idle=idle, done=done)
 
     def discard(self, wanted: Filter, rate: int, confirm: int | None, meter: Meter) -> tuple[ScanResult, int]:
-        """Delete the letters that match, if ``confirm`` is their number; what was found, and how many were deleted.
+        """Delete the letters that match, if ``confirm`` is their number; returns them and how many were deleted.
 
         At most :func:`discard_limit` letters are found, and exactly those are deleted.
 
         Raises:
-            InvalidRequest: their number is another one; the message names it.
+            InvalidRequest: ``confirm`` is another number; the message names theirs.
             DeadLaneUnavailable: the queue is unavailable.
         """
         found, scan = self._find(wanted, SLICE_HOLD, discard_limit(rate))
         count = len(found.letters)
         if confirm != count:
-            self._lane.release(scan.held)
+            self.lane.release(scan.held)
             raise InvalidRequest(f"{count} letters would be discarded; confirm must be {count}")
-        began = self._monotonic()
+        began = self.monotonic()
         gone: set[str] = set()
         for start in range(0, count, RECEIVE_LIMIT):
             part = found.letters[start : start + RECEIVE_LIMIT]
             gone |= self._delete(part, "Discarded", meter)
             self._pace(began, start + len(part), rate, began + DISCARD_SECONDS)
         scan.forget(gone)
-        self._lane.release(scan.held)
+        self.lane.release(scan.held)
         return found, len(gone)
 
     def _find(self, wanted: Filter, hold: int, limit: int) -> tuple[ScanResult, _Scan]:
-        scan = self._scan(hold, self._monotonic() + SCAN_SECONDS)
+        scan = self._scan(hold, self.monotonic() + SCAN_SECONDS)
         found = ScanResult()
         for letters in scan:
             found.scanned += len(letters)
@@ -157,30 +149,30 @@ class DeadLetters:
         return found, scan
 
     def _scan(self, hold: int, deadline: float) -> _Scan:
-        return _Scan(self._lane, hold, lambda: self._monotonic() < deadline, self._tables)
+        return _Scan(self.lane, self.tables, hold, lambda: self.monotonic() < deadline)
 
     def _move(self, letters: Sequence[DeadLetter], redriven_at: str, meter: Meter) -> set[str]:
         if not letters:
             return set()
-        outcomes = self._retry_lane.send([letter.retry_record(redriven_at) for letter in letters])
+        outcomes = self.retry_lane.send([letter.retry_record(redriven_at) for letter in letters])
         sent = [letter for letter, outcome in zip(letters, outcomes, strict=True) if outcome is None]
         for outcome in outcomes:
             if outcome is not None:
-                report("RetryLaneUnavailable", f"dead letters stay where they are: {outcome.message}")
+                report("RetryLaneUnavailable", f"dead letters were not moved: {outcome.message}")
         return self._delete(sent, "Redriven", meter)
 
     def _delete(self, letters: Sequence[DeadLetter], counted_as: str, meter: Meter) -> set[str]:
         gone = set()
-        for letter, deleted in zip(letters, self._lane.delete([each.held for each in letters]), strict=True):
+        for letter, deleted in zip(letters, self.lane.delete([each.held for each in letters]), strict=True):
             if deleted:
                 gone.add(letter.held.id)
                 meter.count(counted_as, letter.events, stream=letter.stream)
         return gone
 
     def _pace(self, began: float, count: int, rate: int, deadline: float) -> None:
-        pause = min(began + count / rate, deadline) - self._monotonic()
+        pause = min(began + count / rate, deadline) - self.monotonic()
         if pause > 0:
-            self._sleep(pause)
+            self.sleep(pause)
 
 
 def _is_meant(letter: DeadLetter, state: RedriveState) -> bool:
@@ -190,22 +182,20 @@ def _is_meant(letter: DeadLetter, state: RedriveState) -> bool:
     return sent_before and moved_before and state.wanted.matches(letter)
 
 
+@dataclass
 class _Scan:
     """Receives letters, each once, until the queue is read or the time is over.
 
-    ``held`` are those received and not forgotten; ``complete`` is whether the whole queue was received. When the queue
-    fails in between, those held are released.
+    ``held`` are those that were received and not deleted; ``complete`` says whether the whole queue was received. If
+    the queue fails after the first letters, the held ones are released and the scan ends.
     """
 
-    def __init__(
-        self, lane: DeadLane, hold: int, in_time: Callable[[], bool], tables: Mapping[str, TableSettings]
-    ) -> None:
-        self._lane = lane
-        self._hold = hold
-        self._in_time = in_time
-        self._tables = tables
-        self._held: dict[str, ReceivedLetter] = {}
-        self.complete = False
+    lane: DeadLane
+    tables: Mapping[str, TableSettings]
+    hold: int
+    in_time: Callable[[], bool]
+    complete: bool = False
+    _held: dict[str, ReceivedLetter] = field(default_factory=dict)
 
     @property
     def held(self) -> list[ReceivedLetter]:
@@ -217,11 +207,11 @@ class _Scan:
 
     def __iter__(self) -> Iterator[list[DeadLetter]]:
         seen: set[str] = set()
-        while self._in_time():
+        while self.in_time():
             try:
-                received = self._lane.receive(self._hold)
+                received = self.lane.receive(self.hold)
             except DeadLaneUnavailable as error:
-                self._lane.release(self.held)
+                self.lane.release(self.held)
                 if not seen:
                     raise
                 report("DeadLaneUnavailable", error.message)
@@ -232,7 +222,7 @@ class _Scan:
                 return
             seen.update(new)
             self._held.update(new)
-            yield [examine(each, self._tables) for each in new.values()]
+            yield [examine(each, self.tables) for each in new.values()]
 
 
 def discard_limit(rate: int) -> int:

@@ -1,10 +1,11 @@
-"""Health: whether events can be accepted and history can be read, with the state of each part, within a second.
+"""``GET /health``: whether events are accepted and history can be read, and the state of each part, within a second.
 
-Accepting needs the broker or the retry lane; reading needs the table. Without the cache, reading is slower.
+Accepting events needs the broker or the retry lane. Reading needs the table; without the cache it is slower.
 """
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -17,9 +18,7 @@ from headrace.api.router import Reply, Request
 
 CHECK_SECONDS = 1.0
 KEPT_SECONDS = 5.0
-"""An answer is repeated for this long: the route needs no token, and must not load the parts."""
-
-Check = Callable[[], object]
+"""How long an answer is repeated: the route needs no token, and must not load the parts."""
 
 
 class HealthBody(TypedDict):
@@ -32,12 +31,14 @@ class HealthBody(TypedDict):
 
 
 class Health:
-    """Checks every part at once; a part that raises, or takes longer than ``CHECK_SECONDS``, is ``unreachable``.
+    """Checks all parts in parallel; one that raises, or takes longer than ``CHECK_SECONDS``, is ``unreachable``.
 
-    ``checks`` has the parts ``broker``, ``retryLane``, ``table`` and ``cache``.
+    ``checks`` are those of the parts ``broker``, ``retryLane``, ``table`` and ``cache``.
     """
 
-    def __init__(self, checks: Mapping[str, Check], monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, checks: Mapping[str, Callable[[], object]], monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         self._checks = checks
         self._monotonic = monotonic
         self._pool = ThreadPoolExecutor(max_workers=len(checks), thread_name_prefix="health")
@@ -47,15 +48,15 @@ class Health:
         """HTTP status and body: 200 while events are accepted and history can be read, else 503."""
         now = self._monotonic()
         if self._kept is None or now - self._kept[0] > KEPT_SECONDS:
-            self._kept = (now, self._ask())
+            self._kept = (now, self._check())
         body = self._kept[1]
         return (200 if body["accepting"] and body["reading"] else 503), body
 
-    def _ask(self) -> HealthBody:
-        asked = {name: self._pool.submit(check) for name, check in self._checks.items()}
+    def _check(self) -> HealthBody:
+        pending = {name: self._pool.submit(check) for name, check in self._checks.items()}
         deadline = self._monotonic() + CHECK_SECONDS
         parts: dict[str, str] = {}
-        for name, future in asked.items():
+        for name, future in pending.items():
             try:
                 future.result(timeout=max(0.0, deadline - self._monotonic()))
                 parts[name] = "ok"
@@ -63,8 +64,8 @@ class Health:
                 parts[name] = "unreachable"
         accepting = "ok" in (parts["broker"], parts["retryLane"])
         reading = parts["table"] == "ok"
-        is_whole = all(state == "ok" for state in parts.values())
-        status = "ok" if is_whole else "degraded" if accepting and reading else "down"
+        well = "ok" if set(parts.values()) == {"ok"} else "degraded"
+        status = well if accepting and reading else "down"
         return {"status": status, "accepting": accepting, "reading": reading, "parts": parts}
 
 
@@ -74,14 +75,15 @@ def check_health(health: Health, _request: Request[None, None, None]) -> Reply:
 
 
 def any_port_open(urls: tuple[str, ...], seconds: float = CHECK_SECONDS / 2) -> None:
-    """Check that one of the broker's listeners takes a connection; raises OSError if none does."""
-    for number, url in enumerate(urls):
+    """Check that one of the broker's ``urls`` accepts a TCP connection.
+
+    Raises:
+        OSError: none does within ``seconds``.
+    """
+    for url in urls:
         parts = urlsplit(url)
         port = parts.port or (5671 if parts.scheme == "amqps" else 5672)
-        try:
+        with contextlib.suppress(OSError):
             socket.create_connection((str(parts.hostname), port), timeout=seconds / len(urls)).close()
-        except OSError:
-            if number + 1 == len(urls):
-                raise
-        else:
             return
+    raise OSError("no broker accepts a connection")
