@@ -40,7 +40,11 @@ def _step(value: int) -> int:
     return value
 
 
-Micros = Annotated[int, BeforeValidator(lambda value: times.micros_of(query_time(value)))]
+def _micros(value: object) -> int:
+    return times.micros_of(query_time(value))
+
+
+Micros = Annotated[int, BeforeValidator(_micros)]
 Step = Annotated[int, BeforeValidator(whole_number(MINUTE, DAY, message="is not offered")), AfterValidator(_step)]
 
 
