@@ -58,7 +58,7 @@ class Environment:
         from headrace.api.router import HttpRouter, Route
         from headrace.core.times import SystemClock
         from headrace.runtime.settings import CacheSettings
-        from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
+        from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
         from headrace.storage.redis import RedisCache, connect
         from headrace.streams.chat.stream import CHAT
 

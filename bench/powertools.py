@@ -28,7 +28,7 @@ from headrace.api.paging.request import PageRequest
 from headrace.api.params import Params, read
 from headrace.core.times import SystemClock
 from headrace.persist.records import sqs_body
-from headrace.queues.rabbitmq.event import rabbit_body
+from headrace.queues.ports import rabbit_body
 from headrace.runtime.breaker import Breaker
 from headrace.runtime.observability import Meter
 from headrace.runtime.secrets import Secrets

@@ -55,7 +55,7 @@ def prepare(endpoints: Endpoints) -> Handler:
         ROOMS_TABLE=_table("Rooms", "roomId"),
         MEMBERSHIPS_TABLE=_table("Memberships", "userId", "roomId"),
     )
-    from headrace.bootstrap.broker import declare_topology
+    from headrace.bootstrap.queues import declare_topology
 
     declare_topology(0.0)
     where = ROOT / "functions" / "receive_frame" / "app.py"

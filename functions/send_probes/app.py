@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.bootstrap import broker
+from headrace.bootstrap import queues
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Return what was sent, what was readable and how soon, and what is missing."""
-    return broker.prober().run_for(event, context.aws_request_id)
+    return queues.prober().run_for(event, context.aws_request_id)

@@ -20,8 +20,7 @@ from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.batch_writer import DynamoStore
-from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
-from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader, columns_client
 from headrace.storage.ports import Table
 from headrace.storage.redis import RedisCache, connect
 from headrace.streams.ads.counts import stats_body, top_body

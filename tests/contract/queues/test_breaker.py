@@ -22,6 +22,7 @@ from headrace.storage import redis
 from headrace.storage.breaker import GuardedStore
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.ports import Table
+from headrace.storage.redis import RedisCache
 from localstage.services.guardian import Guardian
 from localstage.services.install import REDIS, ensure_programs
 from localstage.services.ports import Ports
@@ -97,14 +98,14 @@ async def test_what_is_written_on_the_board_can_be_read_and_does_not_stay_for_ev
     cache_settings: CacheSettings,
 ) -> None:
     board = BreakerStatus(
-        EnvironmentSettings(aws_lambda_function_name="receive_frame"), lambda: redis.connect(cache_settings, 1)
+        EnvironmentSettings(aws_lambda_function_name="receive_frame"), lambda: RedisCache.of(cache_settings)
     )
 
     board.seen("broker", "open")
     board.seen("table Messages", "closed")
 
     deadline = time.monotonic() + 20
-    while len(records := read_breaker_status(lambda: redis.connect(cache_settings, 1))) < 2:
+    while len(records := read_breaker_status(lambda: RedisCache.of(cache_settings))) < 2:
         assert time.monotonic() < deadline
     assert [(record.breaker, record.state) for record in records] == [("broker", "open"), ("table Messages", "closed")]
     client = redis.connect(cache_settings, 1)
@@ -116,4 +117,4 @@ def test_a_board_that_cannot_be_reached_says_so() -> None:
     nowhere = CacheSettings(cache_endpoint=f"127.0.0.1:{free_port()}", cache_tls=False)
 
     with pytest.raises(CacheUnavailable):
-        read_breaker_status(lambda: redis.connect(nowhere, 1))
+        read_breaker_status(lambda: RedisCache.of(nowhere))

@@ -12,8 +12,7 @@ from pika import BasicProperties, BlockingConnection, URLParameters
 from headrace.core.errors import BrokerUnavailable
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
 from headrace.queues.ports import QueueDepth
-from headrace.queues.rabbitmq.depths import queue_depths
-from headrace.queues.rabbitmq.topology import declare
+from headrace.queues.rabbitmq.topology import declare, queue_depths
 from headrace.runtime.settings import TopologySettings
 from localstage.tcp_proxy import TcpProxy
 from tests.contract.rabbit import Rabbit

@@ -13,7 +13,7 @@ from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.batch_writer import DynamoStore
-from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.ports import Table
 from headrace.storage.redis import RedisCache, connect
 from headrace.streams.ski.day_counts_redis import RedisDayCounts

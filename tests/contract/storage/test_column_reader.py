@@ -11,7 +11,7 @@ import pytest
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import to_wire
 from headrace.runtime.aws import client
-from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
+from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
 from headrace.storage.ports import ColumnReader, Query
 from tests.fakes.storage import MemoryColumns
 from tests.worlds.ports import free_port

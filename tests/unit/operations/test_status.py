@@ -182,8 +182,8 @@ def test_a_part_that_hangs_is_unknown_and_is_not_asked_again_until_it_answers() 
 
     assert states == [
         {"state": "unknown", "reason": "no answer within 0.5 s"},
-        {"state": "unknown", "reason": "an earlier question is not answered yet"},
-        {"state": "unknown", "reason": "an earlier question is not answered yet"},
+        {"state": "unknown", "reason": "an earlier request is not answered yet"},
+        {"state": "unknown", "reason": "an earlier request is not answered yet"},
     ]
     assert len(asked) == 1
     assert hanging.body()["accepting"] == "main"

@@ -40,7 +40,7 @@ def test_the_command_prints_the_budget_of_any_parameter() -> None:
     assert "1530 s (25.5 minutes)" in printed
 
 
-@pytest.mark.parametrize("page", ["docs/operations.md"])
+@pytest.mark.parametrize("page", ["docs/how-to/operate.md"])
 def test_the_docs_state_the_computed_budget(page: str) -> None:
     text = Path(ROOT / page).read_text()
 

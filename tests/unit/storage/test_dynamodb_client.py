@@ -15,8 +15,7 @@ from headrace.live.connections_dynamodb import DynamoConnections
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
-from headrace.storage.dynamodb.column_reader import DynamoColumns
-from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader
 from headrace.storage.ports import Query, RangeQuery, Table
 from headrace.streams.chat.activity import DynamoRoomActivity
 from headrace.streams.chat.memberships_dynamodb import DynamoMemberships

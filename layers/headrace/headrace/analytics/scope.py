@@ -48,8 +48,8 @@ class Scope:
                 partition,
                 self.dimensions.time,
                 index=index,
-                lower=keys.time_bound(times.iso(span.start)),
-                upper=keys.time_bound(times.iso(span.end)),
+                lower=times.iso(span.start),
+                upper=times.iso(span.end),
                 attributes=self.attributes,
             )
 

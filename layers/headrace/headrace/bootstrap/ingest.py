@@ -13,7 +13,15 @@ from headrace.operations.breaker_status import BreakerStatus
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.sqs.retry_queue import SqsRetryLane
-from headrace.runtime.settings import EnvironmentSettings, RateSettings, ResortSettings, RoomSettings, WriteSettings
+from headrace.runtime.settings import (
+    BreakerSettings,
+    BrokerSettings,
+    EnvironmentSettings,
+    RateSettings,
+    ResortSettings,
+    RetryLaneSettings,
+    RoomSettings,
+)
 from headrace.streams.chat.gate import RoomGate
 from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
 from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms
@@ -56,8 +64,8 @@ def rate_limiter() -> RateLimiter | None:
 
 def acceptor(gates: Mapping[str, Gate], rate_limiter: RateLimiter | None = None) -> Acceptor:
     """Accepts events; ``gates`` by stream name refuse what its sender may not write."""
-    settings = WriteSettings.read()
+    settings = BrokerSettings.read()
     on_state = BreakerStatus(EnvironmentSettings.read()).seen
-    publisher = GuardedPublisher(RabbitPublisher(settings, secrets()), settings, on_state)
-    retry_queue = SqsRetryLane(settings.retry_queue_url)
+    publisher = GuardedPublisher(RabbitPublisher(settings, secrets()), BreakerSettings.read(), on_state)
+    retry_queue = SqsRetryLane(RetryLaneSettings.read().retry_queue_url)
     return Acceptor(publisher, retry_queue, settings.persist_queues, clock(), gates, rate_limiter)

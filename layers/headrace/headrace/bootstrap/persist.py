@@ -14,8 +14,9 @@ from headrace.queues.ports import LivePublisher
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.aws import client
 from headrace.runtime.settings import (
+    BrokerSettings,
+    ConnectionSettings,
     EnvironmentSettings,
-    LiveSettings,
     PersistSettings,
     ResortSettings,
     RoomSettings,
@@ -68,9 +69,8 @@ def persister() -> Persister:
 
 def live_hook() -> LiveHook:
     """Publishes live copies of stored messages."""
-    settings = LiveSettings.read()
     impatient = client("dynamodb", timeout=LOOK_SECONDS, attempts=1)
-    hints = SubscriberHints(cache(), DynamoConnections(impatient, settings.connections_table))
+    hints = SubscriberHints(cache(), DynamoConnections(impatient, ConnectionSettings.read().connections_table))
     return LiveHook(hints, live_publisher)
 
 
@@ -80,7 +80,7 @@ def live_publisher() -> LivePublisher:
     # Imported here: pika costs a cold start several ms, and only environments that publish live copies need it.
     from headrace.queues.rabbitmq.live_publisher import RabbitLivePublisher
 
-    return RabbitLivePublisher(LiveSettings.read(), secrets())
+    return RabbitLivePublisher(BrokerSettings.read(), secrets())
 
 
 def ride_hook() -> RideHook:

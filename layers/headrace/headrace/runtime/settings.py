@@ -81,6 +81,13 @@ class RetryLaneSettings(Settings):
     """Queue of the retry lane."""
 
 
+class DeadLaneSettings(Settings):
+    """Where the dead lane is."""
+
+    dead_letter_queue_url: Name = Field(description="the URL of the DeadLetterQueue")
+    """Queue of the dead lane."""
+
+
 class BreakerSettings(Settings):
     """When the breakers around the broker and around tables open, and when they try again."""
 
@@ -110,10 +117,6 @@ class EnvironmentSettings(Settings):
     """Name of the function. Lambda sets it."""
     aws_lambda_log_stream_name: str = Field(default="", description="a name")
     """Log stream of the environment, which identifies it. Lambda sets it."""
-
-
-class WriteSettings(BrokerSettings, RetryLaneSettings, AuthSettings, BreakerSettings):
-    """For receive_frame and receive_http."""
 
 
 class PersistSettings(RetryLaneSettings, BreakerSettings):
@@ -160,32 +163,11 @@ class HealthSettings(RetryLaneSettings, CacheSettings):
     """Table of the stream ``chat``."""
 
 
-class StatusSettings(BrokerSettings, RetryLaneSettings, CacheSettings, AuthSettings):
-    """For read_status; the table of the probes is named by :func:`table_settings`."""
-
-    dead_letter_queue_url: Name = Field(description="the URL of the DeadLetterQueue")
-    """Queue of the dead lane."""
-
-
-class DeadLetterSettings(RetryLaneSettings, AuthSettings):
-    """For manage_dead_letters; tables are named per stream by :func:`table_settings`."""
-
-    dead_letter_queue_url: Name = Field(description="the URL of the DeadLetterQueue")
-
-
-class ParkedSettings(BrokerSettings, RetryLaneSettings, AuthSettings):
-    """For return_parked."""
-
-
 class ConnectionSettings(Settings):
     """For open_connection and close_connection."""
 
     connections_table: Name = Field(description="the name of the Connections table")
     """Table of WebSocket connections and subscriptions."""
-
-
-class LiveSettings(BrokerSettings, CacheSettings, ConnectionSettings):
-    """For persist_events, which publishes live copies of what it stored."""
 
 
 class PushSettings(ConnectionSettings):
@@ -202,8 +184,8 @@ class PushSettings(ConnectionSettings):
         return self.aws_endpoint_url_apigatewaymanagementapi or self.management_url
 
 
-class ReadSettings(AuthSettings):
-    """For read_room and read_user; tables are named per stream by :func:`table_settings`."""
+class CursorSettings(Settings):
+    """What the cursors of pages are encrypted with."""
 
     cursor_secret_arn: Name = Field(description="the ARN of a secret whose string is key material")
     """Secret that the cursors of pages are encrypted with."""

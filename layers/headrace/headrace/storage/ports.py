@@ -54,7 +54,7 @@ def one_of_each(table: Table, items: Sequence[Item]) -> tuple[dict[Key, Item], l
 class Query:
     """Rows of one partition of a table, or of its ``index``, in the order of ``sort_attribute``.
 
-    ``lower`` is inclusive, ``upper`` exclusive: no sort key equals an upper bound (``keys.time_bound``).
+    ``lower`` is inclusive, ``upper`` exclusive: no sort key equals an upper bound (see :mod:`headrace.core.keys`).
     ``start`` is the key after which to continue: all key attributes of table and index. It lies within the bounds, but
     need not be the key of a row. A row comes with its ``attributes`` only, unless none are named.
     """

@@ -1,13 +1,14 @@
-"""Declares the exchanges and queues that Headrace needs on the broker. Declaring them again changes nothing.
+"""Declares the exchanges and queues that Headrace needs on the broker, and reads the depths of queues.
 
 Queue type, delivery limit, overflow and dead-lettering are all written out, because RabbitMQ 3.x and 4.x have
-different defaults. An exchange or queue that exists with other properties is reported, and never deleted or changed.
+different defaults. Declaring them again changes nothing. An exchange or queue that exists with other
+properties is reported, and never deleted or changed.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,22 +17,20 @@ from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import ChannelClosedByBroker
 
 from headrace.core.errors import BrokerUnavailable, SecretsUnavailable
-from headrace.queues.names import (
-    LIVE_EXCHANGE,
-    PARKED_EXCHANGE,
-    PARKED_QUEUE,
-    PERSIST_EXCHANGE,
-    live_queues,
-    persist_queues,
-)
+from headrace.queues import names
+from headrace.queues.names import PARKED_EXCHANGE, PARKED_QUEUE
+from headrace.queues.ports import QueueDepth
 from headrace.queues.rabbitmq.endpoints import blocking_connection
 from headrace.runtime.secrets import Secrets
-from headrace.runtime.settings import TopologySettings
+from headrace.runtime.settings import BrokerSettings, TopologySettings
 
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 1.0
 HEARTBEAT_SECONDS = 15
 """Short, so that a call to a silent broker ends after about half a minute."""
+DEPTHS_HEARTBEAT_SECONDS = 1
+"""It ends a call to a silent broker after about 12 s."""
+NOT_FOUND = 404
 NEVER_DROPPED = 1_000_000
 """A delivery limit that is never reached. ``-1`` would drop at once on 3.10, and means no limit on 4.x."""
 LIVE_SECONDS = 5
@@ -94,10 +93,10 @@ def plan(queues: int, delivery_limit: int) -> list[Exchange | Queue]:
     return [
         Exchange(PARKED_EXCHANGE, "fanout"),
         Queue(PARKED_QUEUE, PARKED_EXCHANGE, "", parked),
-        Exchange(PERSIST_EXCHANGE, "direct"),
-        *(Queue(name, PERSIST_EXCHANGE, name, persist) for name in persist_queues(queues)),
-        Exchange(LIVE_EXCHANGE, "direct"),
-        *(Queue(name, LIVE_EXCHANGE, name, live) for name in live_queues()),
+        Exchange(names.PERSIST_EXCHANGE, "direct"),
+        *(Queue(name, names.PERSIST_EXCHANGE, name, persist) for name in names.persist_queues(queues)),
+        Exchange(names.LIVE_EXCHANGE, "direct"),
+        *(Queue(name, names.LIVE_EXCHANGE, name, live) for name in names.live_queues()),
     ]
 
 
@@ -117,6 +116,30 @@ def declare(settings: TopologySettings, secrets: Secrets, *, seconds: float = 0.
             if time.monotonic() >= deadline:
                 raise
         time.sleep(RETRY_SECONDS)
+
+
+def queue_depths(
+    settings: BrokerSettings, secrets: Secrets, queues: Iterable[str], seconds: float
+) -> dict[str, QueueDepth | str]:
+    """The depth of each queue, or in a few words why it has none; at most ``seconds`` to connect.
+
+    Raises:
+        BrokerUnavailable: the broker could not be reached, or the connection was lost.
+        SecretsUnavailable: the credentials could not be read.
+    """
+    timeout = seconds / len(settings.broker_endpoints)
+    with blocking_connection(settings, secrets, timeout, DEPTHS_HEARTBEAT_SECONDS) as connection:
+        return {name: _depth(connection, name) for name in queues}
+
+
+def _depth(connection: BlockingConnection, name: str) -> QueueDepth | str:
+    channel = connection.channel()
+    try:
+        found = channel.queue_declare(name, passive=True).method
+    except ChannelClosedByBroker as error:
+        return "there is no such queue" if error.reply_code == NOT_FOUND else f"the broker says {error.reply_code}"
+    channel.close()
+    return QueueDepth(found.message_count, found.consumer_count)
 
 
 def _declare_all(connection: BlockingConnection, settings: TopologySettings) -> Report:

@@ -59,7 +59,7 @@ class RoomService:
         self._clock = clock
 
     def create(self, request: Request[RoomPath, None, RoomRequest]) -> dict[str, Any]:
-        """Create the room in the path. If it exists as asked for, nothing changes.
+        """Create a room. If it exists as asked for, nothing changes.
 
         The room is written first, then its creator joins a ``members`` room, with the time and id of the room:
         repeating a request completes an interrupted one.
@@ -88,7 +88,7 @@ class RoomService:
         return room.to_body()
 
     def join(self, request: Request[MemberPath, None, JoinRequest]) -> MemberBody:
-        """Add the user in the path to the room. A user who is in it already stays in it.
+        """Join a room, or add a user to it as its owner. A user who is in it already stays in it.
 
         Raises:
             NotFound: no such room.
@@ -121,7 +121,7 @@ class RoomService:
         return _member(room, membership)
 
     def leave(self, request: Request[MemberPath, None, LeaveRequest]) -> MemberBody:
-        """Remove the user in the path from the room. A user who has left it already stays outside.
+        """Leave a room, or remove a user from it as its owner. A user who has left it already stays outside.
 
         Raises:
             NotFound: no such room, or the user was never in it.
@@ -151,7 +151,7 @@ class RoomService:
         return _member(room, membership)
 
     def members(self, request: Request[RoomPath, MembersQuery, None]) -> dict[str, Any]:
-        """A page of the room's members; with ``hasMore`` there may be others behind ``next``.
+        """List the members of a room. With ``hasMore`` there may be others behind ``next``.
 
         Memberships are read consistently, so users who have left are not listed.
 
