@@ -52,7 +52,7 @@ parked: setup ## print the size of the parking queue, or return its messages to 
 retry-budget: setup ## print the longest outage that leaves the dead lane empty   [STAGE_ENV=prod] [FIRST_PAUSE=30]
 	@$(OPS) budget $(if $(FIRST_PAUSE),--first-pause $(FIRST_PAUSE)) $(if $(STAGE_ENV),--config-env $(STAGE_ENV))
 
-kill: setup ## kill a service of the stage (-9), and start it again later   [SERVICE=RabbitMQ] [SECONDS=20]
+kill: setup ## kill a service of the stage, and start it again later   [SERVICE=RabbitMQ] [SECONDS=20]
 	@$(STAGE) kill $(or $(SERVICE),RabbitMQ) --seconds $(or $(SECONDS),20)
 
 reset: setup ## delete the stage's data (tables, queues, broker), after a question   [YES=1]
