@@ -137,8 +137,24 @@ READ_ARROWS = [
     Arrow("user", "rights"),
 ]
 
+RESORT_DAY = {
+    "filling": Box(0, 0, "store", "filling"),
+    "filled": Box(1, 0, "store", "filled"),
+    "confirmed": Box(2, 0, "store", "confirmed"),
+    "none": Box(1, 1, "edge", "no counts"),
+}
+RESORT_DAY_ARROWS = [
+    Arrow("filling", "filled", "index read"),
+    Arrow("filled", "confirmed", "read again"),
+    Arrow("none", "filling", "first question", ("left", "bottom"), (10, -30), (0, 20)),
+    Arrow("filling", "none", "lost", ("bottom", "left"), (30, -10)),
+    Arrow("filled", "none", "lost", ("bottom", "top"), (0, 0), (16, 8)),
+    Arrow("confirmed", "none", "lost", ("bottom", "right")),
+]
+
 DIAGRAMS = {
     "architecture": ("The write path of Headrace with its three lanes", WRITE_PATH, WRITE_ARROWS),
+    "resort-day": ("The states of the counts of a resort's day", RESORT_DAY, RESORT_DAY_ARROWS),
     "read-path": ("The read path of Headrace: functions, caches and tables", READ_PATH, READ_ARROWS),
 }
 
