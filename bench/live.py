@@ -1,4 +1,4 @@
-"""Many listeners in one room of a whole stage: ``python -m bench.live --seconds 60``.
+"""Many subscribers of one room of a whole stage: ``python -m bench.live --seconds 60``.
 
 Starts its own stage. 100 subscribers follow a room with the Python client, five senders say 50 messages a second,
 and halfway a tenth of the subscribers are cut off. At the end every subscriber must have every message, pushed or
@@ -22,7 +22,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -31,18 +30,20 @@ import psutil
 import urllib3
 from boto3.dynamodb.conditions import Key
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "layers" / "headrace"), str(ROOT / "clients" / "python")]
-
-from headrace_client import Lost, Rooms  # noqa: E402 - the path to it is set just above
-from loadtest.client.stage_process import StageProcess, interruptible, localstage  # noqa: E402
-from loadtest.client.target import Target  # noqa: E402
-from localstage.template.attributes import ACCOUNT  # noqa: E402
+from bench import ROOT
+from headrace_client import Lost, Rooms
+from loadtest.client.stage_process import StageProcess, interruptible, localstage
+from loadtest.client.target import Target
+from localstage.template.attributes import ACCOUNT
 
 STATE = ROOT / ".local" / "bench-live"
 SENDERS = 5
 POSTS = 2000
-CREDENTIALS = {"aws_access_key_id": ACCOUNT, "aws_secret_access_key": "local", "region_name": "us-east-1"}
+CREDENTIALS: dict[str, Any] = {
+    "aws_access_key_id": ACCOUNT,
+    "aws_secret_access_key": "local",
+    "region_name": "us-east-1",
+}
 
 
 @dataclass
@@ -64,7 +65,7 @@ class Run:
     def __init__(self, target: Target, subscribers: int) -> None:
         self.target = target
         self.room = f"bench-{uuid.uuid4().hex[:8]}"
-        self.subscribers = [Subscriber(self.client(f"listener-{number}")) for number in range(subscribers)]
+        self.subscribers = [Subscriber(self.client(f"subscriber-{number}")) for number in range(subscribers)]
         self.said: dict[str, float] = {}
         self.accepted: set[str] = set()
 
@@ -142,7 +143,7 @@ def workers(stage: int, function: str) -> list[psutil.Process]:
 
 
 def cpu_of(processes: list[psutil.Process]) -> float:
-    return sum(times.user + times.system for times in (each.cpu_times() for each in processes))
+    return sum(float(times.user + times.system) for times in (each.cpu_times() for each in processes))
 
 
 def posts(websocket_url: str, connections: list[str], frame: bytes) -> list[float]:
@@ -201,7 +202,7 @@ def listening(stage: dict[str, Any], room: str) -> list[str]:
         services = {row["name"].split()[0]: row["url"] for row in json.load(answer)["services"]}
     dynamodb = boto3.resource("dynamodb", endpoint_url=services["DynamoDB"], **CREDENTIALS)
     table = next(each for each in dynamodb.tables.all() if each.name.endswith("ConnectionsTable"))
-    return [row["connectionId"] for row in table.query(KeyConditionExpression=Key("roomId").eq(room))["Items"]]
+    return [str(row["connectionId"]) for row in table.query(KeyConditionExpression=Key("roomId").eq(room))["Items"]]
 
 
 async def measure(target: Target, stage: dict[str, Any], options: argparse.Namespace) -> bool:
@@ -209,7 +210,7 @@ async def measure(target: Target, stage: dict[str, Any], options: argparse.Names
     for each in run.subscribers:
         await each.rooms.__aenter__()
     await asyncio.gather(*(each.rooms.follow(run.room) for each in run.subscribers))
-    listeners = [asyncio.create_task(each.listen()) for each in run.subscribers]
+    tasks = [asyncio.create_task(each.listen()) for each in run.subscribers]
     await run.talk(5, 2)  # cold starts are not what is asked here
     await run.settle(60)
     warm = set(run.said)
@@ -229,7 +230,7 @@ async def measure(target: Target, stage: dict[str, Any], options: argparse.Names
     frame = json.dumps({"type": "bench", "text": "x" * 300}).encode()
     per_post = await asyncio.to_thread(posts, target.websocket_url, connections, frame)
     report(run, len(warm), took, pushed, frames, cpu, per_post)
-    for task in listeners:
+    for task in tasks:
         task.cancel()
     for each in run.subscribers:
         await each.rooms.__aexit__(None, None, None)
@@ -240,11 +241,11 @@ def report(run: Run, warm: int, took: float, pushed: int, frames: int, cpu: floa
     usual, plain, ours = per_post
     latencies = run.latencies()
     p50, p99 = (latencies[int(len(latencies) * part)] * 1000 if latencies else 0.0 for part in (0.5, 0.99))
-    listeners, messages = len(run.subscribers), len(run.accepted) - warm
-    print(f"{listeners} subscribers, {messages} messages in {took:.0f} s; a tenth of the subscribers cut off halfway\n")
+    subscribers, messages = len(run.subscribers), len(run.accepted) - warm
+    print(f"{subscribers} subscribers, {messages} messages in {took:.0f} s; a tenth of them cut off halfway\n")
     print("| | | aim |")
     print("| --- | --- | --- |")
-    print(f"| messages that a subscriber does not have | {run.missing()} of {listeners * messages:,} | 0 |")
+    print(f"| messages that a subscriber does not have | {run.missing()} of {subscribers * messages:,} | 0 |")
     fetched, repeated = run.counted("fetched"), run.counted("repeated")
     print(f"| items pushed · fetched for gaps · left out as repeated | {pushed:,} · {fetched:,} · {repeated:,} | – |")
     print(f"| send to subscriber, p50 | {p50:.0f} ms | ≤ 300 ms |")

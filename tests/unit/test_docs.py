@@ -80,7 +80,7 @@ def test_every_link_leads_to_a_page_and_its_heading(page: Path) -> None:
 
 
 def test_the_table_of_functions_leads_from_each_name_to_its_handler() -> None:
-    page = (ROOT / "docs" / "functions.md").read_text()
+    page = (ROOT / "docs" / "reference" / "functions.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| ([\w, ]+) \| `([\w/.]+)` (.+?) \|", page, re.M)
     assert [row[0] for row in rows] == sorted(path.parent.name for path in (ROOT / "functions").glob("*/app.py"))
     for function, word, path, handlers in rows:
