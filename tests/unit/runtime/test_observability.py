@@ -61,7 +61,7 @@ def test_log_lines_have_the_id_that_travels_with_the_event(protocol: str) -> Non
 def test_what_is_not_stored_is_logged_with_the_id_it_was_accepted_under(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(observability, "_quiet", LogThrottle())
+    monkeypatch.setattr(observability, "_throttle", LogThrottle())
     write_path = WritePath()
     write_path.frame("sendMessage", frame_event({"roomId": "kitchen", "message": "hello"}))
     write_path.store.down = True

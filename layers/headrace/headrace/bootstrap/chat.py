@@ -1,4 +1,4 @@
-"""Rooms, memberships, history and conversations."""
+"""Builds rooms, memberships, history and conversations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from headrace.streams.chat.stream import CHAT
 
 @functools.cache
 def rooms() -> RememberedRooms:
-    """The rooms, remembered."""
+    """The rooms, with those that were read before kept in memory."""
     return RememberedRooms(DynamoRooms(dynamodb(), RoomSettings.read().rooms_table))
 
 
@@ -34,7 +34,7 @@ def memberships() -> DynamoMemberships:
 
 @functools.cache
 def access() -> RoomAccess:
-    """Who may read and write."""
+    """Decides who may read and write."""
     return RoomAccess(rooms(), memberships())
 
 

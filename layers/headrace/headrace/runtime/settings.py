@@ -1,6 +1,6 @@
-"""Settings: one frozen model per handler, read from the environment once per cold start.
+"""Reads settings from environment variables, as frozen models that the builders read once per cold start.
 
-The only module that reads ``os.environ``. A field ``broker_endpoints`` is the variable ``BROKER_ENDPOINTS``; its
+Only this module reads ``os.environ``. A field ``broker_endpoints`` is the variable ``BROKER_ENDPOINTS``; its
 description is the accepted form that a :class:`~headrace.core.errors.ConfigurationError` quotes. `make reference`
 writes the docstring after each field to docs/reference/settings.md.
 """
@@ -59,7 +59,7 @@ class BrokerSettings(Settings):
 class AuthSettings(Settings):
     """How tokens are read."""
 
-    scope_prefix: str = Field(default="", description="what stands before every scope in a token, or nothing")
+    scope_prefix: str = Field(default="", description="the text before every scope in a token, or nothing")
     """Prefix of every scope in a token, such as ``headrace/``."""
 
 
@@ -100,7 +100,7 @@ class BreakerSettings(Settings):
 
 
 class RateSettings(Settings):
-    """How many events/s one sender may send: a user, or a trusted producer. 0: any number."""
+    """How many events/s one sender may send: a user, or a trusted producer. 0: no limit."""
 
     event_rate: int = Field(default=0, ge=0, le=100_000, description="a whole number from 0 to 100000")
     """Events per second that one user may send; 0 for no limit."""
@@ -111,7 +111,7 @@ class RateSettings(Settings):
 
 
 class EnvironmentSettings(Settings):
-    """What Lambda says about this environment."""
+    """The variables by which Lambda describes this environment."""
 
     aws_lambda_function_name: str = Field(default="", description="a name")
     """Name of the function. Lambda sets it."""
@@ -156,7 +156,7 @@ class CacheSettings(Settings):
 
 
 class HealthSettings(RetryLaneSettings, CacheSettings):
-    """For check_health, which sends each part one cheap request."""
+    """For check_health, which sends each dependency one cheap request."""
 
     broker_endpoints: AmqpUrls = Field(min_length=1, description=AMQP_FORM)
     chat_messages_table: Name = Field(description="the name of the ChatMessages table")
@@ -180,19 +180,19 @@ class PushSettings(ConnectionSettings):
 
     @property
     def connections_url(self) -> str:
-        """Where connections are pushed to: as for AWS's own clients, an endpoint of a stage goes first."""
+        """The URL to push to: as for AWS's own clients, an endpoint from the environment has precedence."""
         return self.aws_endpoint_url_apigatewaymanagementapi or self.management_url
 
 
 class CursorSettings(Settings):
-    """What the cursors of pages are encrypted with."""
+    """The key material for the cursors of pages."""
 
     cursor_secret_arn: Name = Field(description="the ARN of a secret whose string is key material")
     """Secret that the cursors of pages are encrypted with."""
 
 
 class AddressSettings(Settings):
-    """For receive_http: what clients' addresses are hashed with."""
+    """For receive_http: the key for hashes of clients' addresses."""
 
     address_secret_arn: Name = Field(description="the ARN of a secret whose string is key material")
     """Secret that clients' addresses are hashed with."""
@@ -220,7 +220,7 @@ class AnalyticsSettings(SettleSettings):
 
 
 class ObserveSettings(Settings):
-    """What logs and metrics are filed under."""
+    """The service and namespace of logs and metrics."""
 
     powertools_service_name: str = Field(default="headrace", description="a name")
     """Service name in logs, and the dimension ``service`` of every metric."""
@@ -233,9 +233,9 @@ class _TableVariables(Settings):
 
     table: Name = Field(description="the name of a table")
     """Table of the stream ``{stream}``."""
-    retention_days: int = Field(default=0, ge=0, le=36500, description="whole days, 0 to keep for ever")
+    retention_days: int = Field(default=0, ge=0, le=36500, description="whole days, 0 to keep forever")
     """Days that events of the stream ``{stream}`` are kept."""
-    # Reading may cover more shards than writing fills.
+    # Reads may cover more shards than writes fill, while the number of shards is lowered.
     time_write_shards: int = Field(default=8, ge=1, le=1000, description="a whole number from 1 to 1000")
     """Shards of each time index that writes fill."""
     time_read_shards: int = Field(
@@ -245,7 +245,7 @@ class _TableVariables(Settings):
 
     @field_validator("time_read_shards")
     @classmethod
-    def _covers_what_is_written(cls, value: int, info: ValidationInfo) -> int:
+    def _reads_all_written(cls, value: int, info: ValidationInfo) -> int:
         if value < info.data.get("time_write_shards", 0):
             raise ValueError("events in the shards beyond would be missing from every answer")
         return value
