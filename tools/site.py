@@ -17,11 +17,11 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 SITE = ROOT / ".local" / "site"
 PAGES = SITE / "pages"
-COPIED = (".md", ".svg", ".png", ".json")
+COPIED = (".md", ".svg", ".png", ".json", ".css")
 AT_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml", ".json": "json", ".sh": "sh"}
 LINK = re.compile(r"\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
-SECTIONS = {"How-to": "how-to", "Reference": "reference", "Explanation": "explanation", "Decisions": "adr"}
+SECTIONS = {"How-to": "how-to", "Reference": "reference", "Explanation": "explanation"}
 FIRST = ("architecture.md", "promises.md", "fault-scenarios.md")
 """The order of explanations; other pages follow by name."""
 CONFIG: dict[str, Any] = {
@@ -30,6 +30,7 @@ CONFIG: dict[str, Any] = {
     "docs_dir": "pages",
     "site_dir": "html",
     "use_directory_urls": False,
+    "extra_css": ["site.css"],
     "theme": {
         "font": False,  # nothing is loaded from other hosts
         "features": ["navigation.sections", "navigation.top", "content.code.copy", "search.highlight", "toc.follow"],
@@ -66,9 +67,9 @@ def copy_page(path: Path) -> None:
 
     def link(found: re.Match[str]) -> str:
         target = (path.parent / found[2]).resolve()
-        page = place(target) if target.exists() else PAGES / "missing" / found[2]
-        if page is None:
-            return found[1]
+        page = place(target)
+        if page is None or not target.exists():
+            return found[0] if page else found[1]  # a broken link stays, so that the build reports it
         if "source" in page.relative_to(PAGES).parts:
             show_code(target, page)
         return f"[{found[1]}]({os.path.relpath(page, at.parent)}{found[3] or ''})"
@@ -94,7 +95,7 @@ def navigation() -> list[Any]:
     for title, folder in SECTIONS.items():
         pages = sorted((DOCS / folder).glob("*.md"), key=order)
         menu.append({title: [str(page.relative_to(DOCS)) for page in pages]})
-    menu += ["benchmarks.md", "contributing.md", "changelog.md"]
+    menu += ["adr/README.md", "benchmarks.md", "contributing.md", "changelog.md"]
     return [each for each in menu if isinstance(each, dict) or (PAGES / each).exists()]
 
 

@@ -10,7 +10,7 @@ from tests.unit.template_stack import ROOT
 
 PACKAGE = ROOT / "layers" / "headrace" / "headrace"
 BASES = (ROOT, PACKAGE.parent, PACKAGE, ROOT / "tests" / "unit")
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 COMMENTED = [ROOT / name for name in ("Makefile", "template.yaml", "templates/monitoring.yaml", "samconfig.toml")]
 FOLDERS = ("layers", "functions", "localstage", "loadtest", "faults", "bench", "ops", "clients", "tests", "templates")
 ELSEWHERE = {"process_partial_response", "WarmThroughput", "stateDiagram", "json.tool", "grant_type"}

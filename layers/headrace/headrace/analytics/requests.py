@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, create_model, field_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, create_model, field_validator
 from pydantic_core import PydanticCustomError
 
 from headrace.analytics.scope import Scope
@@ -34,14 +34,21 @@ class WindowRequest:
     step: int = MINUTE
 
 
-def _step(value: int) -> int:
-    if value not in SERIES_STEPS:
+def _micros(value: object) -> int:
+    return times.micros_of(query_time(value))
+
+
+_seconds = whole_number(MINUTE, DAY, message="is not offered")
+
+
+def _step(value: object) -> int:
+    step = _seconds(value)
+    if step not in SERIES_STEPS:
         raise PydanticCustomError("step", "is not offered")
-    return value
+    return step
 
 
-Micros = Annotated[int, BeforeValidator(lambda value: times.micros_of(query_time(value)))]
-Step = Annotated[int, BeforeValidator(whole_number(MINUTE, DAY, message="is not offered")), AfterValidator(_step)]
+Micros = Annotated[int, BeforeValidator(_micros)]
 
 
 class WindowQuery(Params):
@@ -82,7 +89,7 @@ class TopQuery(WindowQuery):
 class StepQuery(WindowQuery):
     """A window, and the seconds of each of its steps."""
 
-    step: Step = Field(default=MINUTE, description=_STEP_FORM)
+    step: Annotated[int, BeforeValidator(_step)] = Field(default=MINUTE, description=_STEP_FORM)
 
 
 Q = TypeVar("Q", bound=WindowQuery)
