@@ -1,4 +1,4 @@
 """The only place that builds objects, each once per environment.
 
-One module for what each kind of function needs, so that a function loads only what it uses.
+Each module builds what some functions need, so that a function loads only what it uses.
 """
