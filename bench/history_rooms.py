@@ -72,8 +72,7 @@ class Rights:
         from headrace.core import keys
         from headrace.runtime.aws import client as lean
         from headrace.streams.chat.access import RoomAccess
-        from headrace.streams.chat.memberships import Change
-        from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
+        from headrace.streams.chat.memberships import Change, DynamoMemberships
         from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms, Room
 
         dynamodb = lean("dynamodb")

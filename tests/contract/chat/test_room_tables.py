@@ -13,18 +13,25 @@ from headrace.core.intervals import Interval
 from headrace.core.keys import membership_event
 from headrace.core.times import iso
 from headrace.runtime.aws import client
-from headrace.streams.chat.activity import ActiveRoom, DynamoRoomActivity, RoomActivity
 from headrace.streams.chat.memberships import (
     EVENT_ID_LIMIT,
     JOINS_LIMIT,
     LEAVES_LIMIT,
     Change,
+    DynamoMemberships,
     EventKind,
     Membership,
     Memberships,
 )
-from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
-from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms, Room, Rooms
+from headrace.streams.chat.rooms import (
+    ActiveRoom,
+    DynamoRoomActivity,
+    DynamoRooms,
+    RememberedRooms,
+    Room,
+    RoomActivity,
+    Rooms,
+)
 from tests.fakes.chat import MemoryMemberships, MemoryRoomActivity, MemoryRooms
 from tests.worlds.ports import free_port
 

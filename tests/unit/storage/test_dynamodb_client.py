@@ -19,9 +19,8 @@ from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
 from headrace.storage.dynamodb.column_reader import DynamoColumns
 from headrace.storage.dynamodb.range_reader import DynamoReader
 from headrace.storage.ports import ColumnQuery, RangeQuery, Table
-from headrace.streams.chat.activity import DynamoRoomActivity
-from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
-from headrace.streams.chat.rooms import DynamoRooms
+from headrace.streams.chat.memberships import DynamoMemberships
+from headrace.streams.chat.rooms import DynamoRoomActivity, DynamoRooms
 from headrace.streams.ski.resorts_dynamodb import DynamoResorts
 from tests.worlds.played_dynamodb import Play, play_responses, refusal
 

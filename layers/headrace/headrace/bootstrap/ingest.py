@@ -16,7 +16,7 @@ from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.settings import EnvironmentSettings, RateSettings, ResortSettings, RoomSettings, WriteSettings
 from headrace.streams.chat.gate import RoomGate
-from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
+from headrace.streams.chat.memberships import DynamoMemberships
 from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms
 from headrace.streams.ski.gate import SeasonGate
 from headrace.streams.ski.resorts_dynamodb import DynamoResorts

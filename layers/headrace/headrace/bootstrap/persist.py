@@ -24,11 +24,10 @@ from headrace.runtime.settings import (
 )
 from headrace.storage.breaker import GuardedStore
 from headrace.storage.dynamodb.batch_writer import DynamoStore
-from headrace.streams.chat.activity import DynamoRoomActivity
 from headrace.streams.chat.gate import CheckedStore
 from headrace.streams.chat.hook import UPDATES_AT_ONCE, ActivityHook, LiveHook, NewestPageHook
-from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
-from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms
+from headrace.streams.chat.memberships import DynamoMemberships
+from headrace.streams.chat.rooms import DynamoRoomActivity, DynamoRooms, RememberedRooms
 from headrace.streams.registry import STREAMS, StreamHooks
 from headrace.streams.ski.day_counts_redis import RedisDayCounts
 from headrace.streams.ski.hook import RideHook

@@ -23,9 +23,8 @@ from headrace.core.sender import AHEAD_LIMIT
 from headrace.runtime.parallel import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.chat.access import not_in_room
-from headrace.streams.chat.activity import ActiveRoom, RoomActivity
 from headrace.streams.chat.memberships import Membership, Memberships
-from headrace.streams.chat.rooms import OPEN
+from headrace.streams.chat.rooms import OPEN, ActiveRoom, RoomActivity
 from headrace.streams.chat.stream import TEXT, item_of
 
 ROOMS_LIMIT = 2000

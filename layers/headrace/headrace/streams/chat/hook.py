@@ -24,8 +24,7 @@ from headrace.runtime.observability import report, report_unexpected
 from headrace.runtime.parallel import Parallel
 from headrace.storage.cache import Cache
 from headrace.storage.ports import Failure
-from headrace.streams.chat.activity import RoomActivity
-from headrace.streams.chat.rooms import GROUP, OPEN, Room, Rooms
+from headrace.streams.chat.rooms import GROUP, OPEN, Room, RoomActivity, Rooms
 from headrace.streams.chat.stream import CHAT, item_of
 
 UPDATES_AT_ONCE = 8

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from headrace.core.errors import StoreUnavailable
+from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.runtime.bounded import BoundedDict
-from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
+from headrace.runtime.parallel import Parallel
+from headrace.storage.dynamodb.client import GET_LIMIT, ConditionFailed, DynamoTable
 
 RoomKind = Literal["open", "members"]
 Form = Literal["direct", "group"]
@@ -24,6 +25,10 @@ GROUP: Form = "group"
 DIRECT_SEATS = 2
 REMEMBERED = 10_000
 """Rooms that one environment remembers: some megabytes."""
+ACTIVITY_AT_ONCE = 8
+"""BatchGetItem calls in parallel when the activity of many rooms is read."""
+ACTIVITY_TRIES = 2
+"""Calls that each chunk of rooms gets; DynamoDB may leave keys of the first one unprocessed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,3 +145,49 @@ class RememberedRooms:
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
         return self._rooms.take_seat(room_id, user_id)
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveRoom:
+    """A room, and the sort key of its newest known message."""
+
+    room: Room
+    last_key: str | None
+
+
+class RoomActivity(Protocol):
+    """Stores the last activity of rooms. Every method may raise StoreUnavailable."""
+
+    def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
+        """The rooms among ``room_ids`` that exist; the reads are consistent."""
+        ...
+
+    def raise_to(self, room_id: str, key: str) -> bool:
+        """Make this sort key the room's newest. ``False``: a newer one is stored, or the room does not exist."""
+        ...
+
+
+class DynamoRoomActivity:
+    """:class:`RoomActivity` in the Rooms table."""
+
+    def __init__(self, client: Any, table: str) -> None:
+        self._table = DynamoTable(client, table, "rooms")
+        self._parallel = Parallel(ACTIVITY_AT_ONCE, "rooms")
+
+    def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
+        keys = [{"roomId": room_id} for room_id in dict.fromkeys(room_ids)]
+        chunks = [keys[at : at + GET_LIMIT] for at in range(0, len(keys), GET_LIMIT)]
+        return {each.room.room_id: each for chunk in self._parallel.map(self._chunk, chunks) for each in chunk}
+
+    def _chunk(self, keys: Sequence[Item]) -> list[ActiveRoom]:
+        found: list[ActiveRoom] = []
+        for _ in range(ACTIVITY_TRIES):
+            rows, keys = self._table.get_many(keys)
+            found += [ActiveRoom(room_of(row), row.get("lastKey")) for row in rows]
+            if not keys:
+                return found
+        raise StoreThrottled("the rooms cannot all be read right now; try again shortly")
+
+    def raise_to(self, room_id: str, key: str) -> bool:
+        condition = "attribute_exists(roomId) AND (attribute_not_exists(lastKey) OR lastKey < :key)"
+        return self._table.update_if(condition, {"roomId": room_id}, "SET lastKey = :key", {":key": key})
