@@ -24,8 +24,8 @@ from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_clien
 from headrace.storage.dynamodb.range_reader import DynamoReader
 from headrace.storage.ports import Table
 from headrace.storage.redis import RedisCache, connect
-from headrace.streams.ads.counts import stats_body, top_body
 from headrace.streams.ads.history import ClickHistory
+from headrace.streams.ads.routes import stats_body, top_body
 from headrace.streams.ads.stream import ADS
 from tests.contract.redis_node import RedisNode
 

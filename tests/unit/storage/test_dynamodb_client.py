@@ -21,7 +21,7 @@ from headrace.storage.dynamodb.range_reader import DynamoReader
 from headrace.storage.ports import ColumnQuery, RangeQuery, Table
 from headrace.streams.chat.memberships import DynamoMemberships
 from headrace.streams.chat.rooms import DynamoRoomActivity, DynamoRooms
-from headrace.streams.ski.resorts_dynamodb import DynamoResorts
+from headrace.streams.ski.resorts import DynamoResorts
 from tests.worlds.played_dynamodb import Play, play_responses, refusal
 
 THROTTLED = refusal("ProvisionedThroughputExceededException")

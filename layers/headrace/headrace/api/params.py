@@ -14,11 +14,13 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from headrace.core.errors import FieldError, InvalidRequest, echo
+from headrace.core.fields import Id
+from headrace.core.keys import ID_FORM
 from headrace.core.validation import field_errors
 
 T = TypeVar("T", bound="Params")
@@ -44,6 +46,14 @@ class AnyBody(Params):
     """A JSON object that the route's function reads: it is in ``request.content``."""
 
     unknown = ""
+
+
+class UserPath(Params):
+    """A user."""
+
+    refusal = "{field} is not a usable id"
+
+    user_id: Id = Field(description=ID_FORM)
 
 
 @functools.cache

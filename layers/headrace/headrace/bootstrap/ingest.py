@@ -19,7 +19,7 @@ from headrace.streams.chat.gate import RoomGate
 from headrace.streams.chat.memberships import DynamoMemberships
 from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms
 from headrace.streams.ski.gate import SeasonGate
-from headrace.streams.ski.resorts_dynamodb import DynamoResorts
+from headrace.streams.ski.resorts import DynamoResorts
 
 
 @functools.cache

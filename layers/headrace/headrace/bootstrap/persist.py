@@ -31,7 +31,7 @@ from headrace.streams.chat.rooms import DynamoRoomActivity, DynamoRooms, Remembe
 from headrace.streams.registry import STREAMS, StreamHooks
 from headrace.streams.ski.day_counts_redis import RedisDayCounts
 from headrace.streams.ski.hook import RideHook
-from headrace.streams.ski.resorts_dynamodb import DynamoResorts
+from headrace.streams.ski.resorts import DynamoResorts
 
 LOOK_SECONDS = 0.5
 """For one lookup of subscribers: the records are acknowledged only after it."""

@@ -16,20 +16,30 @@ from headrace.api.paging.range_walk import ReadBudget, spans_of
 from headrace.api.paging.request import PageRequest
 from headrace.core import times
 from headrace.core.caller import ANALYTICS_READ, Caller
+from headrace.core.keys import SEPARATOR, parse_timestamp_sk
 from headrace.core.stream import Index
 from headrace.storage.merged_reader import MergedReader
 from headrace.storage.ports import RangeQuery, RangeReader
-from headrace.streams.ads.keys import shown_key, start_key
 from headrace.streams.ads.stream import AD_INDEX, USER_INDEX
 
 ITEM_FIELDS = ("adId", "userId", "adType")
+NO_PART = "-"
+"""The id or sender of a position between clicks, because no key attribute may be empty."""
 BUDGET = ReadBudget(reads=64, rows=1000)
 """Reads that a page may spend on expired rows which are not deleted yet; ``has_more`` is exact unless it needs more."""
 
 
 def item_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """The item that clients see of a row; the hash of the address is in no item."""
-    return {**shown_key(row), **{name: row[name] for name in ITEM_FIELDS}}
+    key = parse_timestamp_sk(row["timestampSk"])
+    item = {"key": row["timestampSk"], "clickId": key.message_id, "clickedAt": key.timestamp}
+    return item | {name: row[name] for name in ITEM_FIELDS}
+
+
+def start_key(position: str) -> Mapping[str, str]:
+    """The key attributes of a click at ``position``, a ``timestampSk`` or a place between two of them."""
+    _, click_id, sender = [*position.split(SEPARATOR), "", ""][:3]
+    return {"timestampSk": position, "clickId": click_id or NO_PART, "sender": sender or NO_PART}
 
 
 class ClickHistory:

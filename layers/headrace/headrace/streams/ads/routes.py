@@ -8,18 +8,25 @@ from typing import Any
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from headrace.analytics.requests import StepQuery, TopQuery
+from headrace.analytics import responses
+from headrace.analytics.aggregate import Aggregate
+from headrace.analytics.requests import StepQuery, TopQuery, WindowRequest
 from headrace.analytics.responses import Accuracy, Answer
 from headrace.analytics.routes import deadline
+from headrace.analytics.scanner import Deadline
 from headrace.analytics.windows import Analytics
 from headrace.api.paging.request import PageRequest
-from headrace.api.params import Params
+from headrace.api.params import Params, UserPath
 from headrace.api.router import Request
-from headrace.core.fields import Id
-from headrace.core.keys import ID_FORM
-from headrace.streams.ads.counts import stats_body, top_body
+from headrace.core import times
+from headrace.core.errors import FieldError, InvalidRequest
 from headrace.streams.ads.history import ClickHistory
 from headrace.streams.ads.stream import AD_ID_FORM, ADS, AdId
+
+POINTS_LIMIT = 1500
+"""Steps in one answer: 25 hours of minutes, 31 days of hours."""
+TYPES_LIMIT = 50
+"""Types of one step; beyond, those with the fewest clicks are left out."""
 
 
 class AdPath(Params):
@@ -28,14 +35,6 @@ class AdPath(Params):
     refusal = "{field} is not a usable id"
 
     ad_id: AdId = Field(description=AD_ID_FORM)
-
-
-class UserPath(Params):
-    """A user."""
-
-    refusal = "{field} is not a usable id"
-
-    user_id: Id = Field(description=ID_FORM)
 
 
 class Click(TypedDict):
@@ -116,3 +115,38 @@ def stats(services: AdsServices, request: Request[AdPath, StepQuery, None]) -> d
 def top(services: AdsServices, request: Request[None, TopQuery, None]) -> dict[str, Any]:
     """The ads with the most clicks of a window."""
     return top_body(services.analytics, request.query.of(ADS), deadline(request))
+
+
+def stats_body(analytics: Analytics, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
+    """Clicks by type and unique users of the window, and of each step of it.
+
+    Raises:
+        InvalidRequest: too many steps.
+        StoreUnavailable: the table does not answer, or not before the deadline.
+    """
+    step = request.step * times.SECOND
+    if -(-request.window.end // step) - request.window.start // step > POINTS_LIMIT:
+        allowed = f"a step that makes at most {POINTS_LIMIT} of the window"
+        detail = FieldError("step", "makes too many steps", request.step, allowed)
+        raise InvalidRequest("step makes too many steps of the window", details=[detail])
+    frame, whole, points = analytics.steps(request, deadline, _totals)
+    listed = [{"from": times.iso(start), **counts} for start, counts in points]
+    accuracy = responses.accuracy(request, whole)
+    return {**frame, "step": request.step, **_totals(whole), "points": listed, "accuracy": accuracy}
+
+
+def top_body(analytics: Analytics, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
+    """The ads with the most clicks of the window, equal ones by id, and the totals of all ads.
+
+    Raises:
+        StoreUnavailable: the table does not answer, or not before the deadline.
+    """
+    frame, found = analytics.whole(request, deadline)
+    ads = found.tallies[request.scope.attributes.index("adId")].top(request.top)
+    top = [{"adId": ad_id, "clicks": clicks} for ad_id, clicks in ads]
+    return {**frame, **_totals(found), "topAds": top, "accuracy": responses.accuracy(request, found)}
+
+
+def _totals(found: Aggregate) -> dict[str, Any]:
+    users, types, _ = found.tallies
+    return {"clicks": found.total, "uniqueUsers": users.unique(), "types": dict(types.top(TYPES_LIMIT))}

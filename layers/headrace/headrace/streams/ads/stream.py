@@ -1,4 +1,8 @@
-"""The stream ``ads``: clicks on ads."""
+"""The stream ``ads``: clicks on ads.
+
+The key of a row is the id and the sender of its click. So a click that is sent again with another time, ad or user is
+the same click, and the row that was stored first stays.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +20,10 @@ from headrace.core.items import Item
 from headrace.core.sender import SenderContext, choose_time, choose_user, expires_at
 from headrace.core.stream import AnalyticsDimensions, Index, Shards, Stream, TableSettings, ValidatedEvent
 from headrace.core.validation import incoming, stamped
-from headrace.streams.ads.keys import derived_click_id, event_id
 
 ID_FIELD = "clickId"
+DERIVED_ID_LENGTH = 20
+"""Characters of the id of a click that came without one: 100 bits."""
 ONCE_DAYS = 7
 """A click's id counts once for at least so long: its row is kept for that even with a shorter retention."""
 AD_ID_FORM = f"{keys.ID_FORM}, without spaces"
@@ -112,7 +117,8 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     click = _incoming(raw)
     clicked_at = choose_time(sender, ID_FIELD, click.click_id, click.clicked_at, "clickedAt")
     user_id = _user_id(click, sender)
-    click_id = click.click_id or derived_click_id(click.ad_id, user_id, click.ad_type, clicked_at)
+    derived = keys.derived_id("click", click.ad_id, user_id, click.ad_type, clicked_at)
+    click_id = click.click_id or derived[:DERIVED_ID_LENGTH]
     tag = keys.sender_tag(sender.subject)
     event: dict[str, Any] = {
         "a": click.ad_id,
@@ -126,7 +132,12 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
         event["h"] = hashed
     receipt = {"adId": click.ad_id, ID_FIELD: click_id, "clickedAt": clicked_at}
     key = (click.ad_id, keys.timestamp_sk(clicked_at, click_id, tag))
-    return ValidatedEvent(event, event_id(click_id, tag), key, receipt)
+    return ValidatedEvent(event, _event_id(click_id, tag), key, receipt)
+
+
+def _event_id(click_id: str, sender_tag: str) -> str:
+    """The whole key of a click as one text, which chooses its queue and its shards."""
+    return f"{click_id}#{sender_tag}"
 
 
 def _user_id(click: IncomingClick, sender: SenderContext) -> str:
@@ -158,7 +169,7 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     """
     click = _stamped(event)
     clicked_at = times.iso(click.clicked_at)
-    whole = event_id(click.click_id, click.sender)
+    whole = _event_id(click.click_id, click.sender)
     row: Item = {
         "clickId": click.click_id,
         "sender": click.sender,

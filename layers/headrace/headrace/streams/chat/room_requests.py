@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from headrace.api.paging.request import ListRequest
-from headrace.api.params import Params, names_of, whole_number
+from headrace.api.params import Params, UserPath, names_of, whole_number
 from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE
@@ -39,14 +39,6 @@ class RoomPath(Params):
     refusal = "{field} is not a usable id"
 
     room_id: Id = Field(description=keys.ID_FORM)
-
-
-class UserPath(Params):
-    """A user."""
-
-    refusal = "{field} is not a usable id"
-
-    user_id: Id = Field(description=keys.ID_FORM)
 
 
 class MemberPath(RoomPath, UserPath):

@@ -8,11 +8,11 @@ from pydantic import BeforeValidator, Field
 from typing_extensions import TypedDict
 
 from headrace.api.paging.request import ListRequest, PageRequest
-from headrace.api.params import AnyBody, whole_number
+from headrace.api.params import AnyBody, UserPath, whole_number
 from headrace.api.router import Request
 from headrace.streams.chat.conversations import MARK_FORM, Conversations
 from headrace.streams.chat.history import History
-from headrace.streams.chat.room_requests import RoomPath, UserPath
+from headrace.streams.chat.room_requests import RoomPath
 from headrace.streams.chat.rooms import Form, RoomKind
 from headrace.streams.chat.stream import MessageItem
 

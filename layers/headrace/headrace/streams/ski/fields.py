@@ -29,24 +29,18 @@ class Bounds:
         """``value`` as a number within the bounds.
 
         Raises:
-            ValueError: one phrase that says what is wrong.
+            PydanticCustomError: a phrase that says what is wrong.
         """
         number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
         if not isinstance(number, int) or isinstance(number, bool):
-            raise ValueError("is not a whole number")
+            raise PydanticCustomError("number", "is not a whole number")
         if not self.low <= number <= self.high:
-            raise ValueError("is out of range")
+            raise PydanticCustomError("number", "is out of range")
         return number
 
     def validator(self) -> BeforeValidator:
         """The check, for a field of a model."""
-        return BeforeValidator(self._validate)
-
-    def _validate(self, value: object) -> int:
-        try:
-            return self.check(value)
-        except ValueError as error:
-            raise PydanticCustomError("number", str(error)) from None
+        return BeforeValidator(self.check)
 
 
 RESORT = Bounds(1, 999_999_999)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import NamedTuple
 
-from headrace.core.keys import SEPARATOR, derived_id, is_sender_tag, shard_of, shards_of
+from headrace.core.keys import SEPARATOR, derived_id, is_sender_tag
 
 
 class Ride(NamedTuple):
@@ -29,6 +29,11 @@ class ResortDay(NamedTuple):
     resort: int
     season: int
     day: int
+
+    @property
+    def id(self) -> str:
+        """The day as one text; the partitions of the index are its shards."""
+        return f"{self.resort}#{self.season:04d}#{self.day:03d}"
 
 
 def ride_sk(ride: Ride) -> str:
@@ -67,28 +72,14 @@ def day_bounds(season: int, day: int) -> tuple[str, str]:
     return f"{season:04d}#{day:03d}#", f"{season:04d}#{day:03d}$"
 
 
-def event_id(skier: int, sk: str) -> str:
+def event_id(skier: int | str, sk: str) -> str:
     """The whole key of a ride as one text, which chooses its queue and its shard."""
     return f"{skier}#{sk}"
 
 
 def ride_mark(skier: str, sk: str) -> bytes:
     """A ride in 12 bytes: among a million of them, two are equal with a chance of 1 in 10^17."""
-    return blake2b(f"{skier}#{sk}".encode(), digest_size=12, person=b"rideMark").digest()
-
-
-def resort_day_shard(day: ResortDay, of: str, shards: int) -> str:
-    """The partition of a resort's day in the index that a ride with the event id ``of`` lies in."""
-    return shard_of(_named(day), of, shards)
-
-
-def resort_day_shards(day: ResortDay, shards: int) -> list[str]:
-    """All partitions of a resort's day."""
-    return shards_of(_named(day), shards)
-
-
-def _named(day: ResortDay) -> str:
-    return f"{day.resort}#{day.season:04d}#{day.day:03d}"
+    return blake2b(event_id(skier, sk).encode(), digest_size=12, person=b"rideMark").digest()
 
 
 def parse_resort_day(shard: str) -> ResortDay:
@@ -105,4 +96,4 @@ def parse_resort_day(shard: str) -> ResortDay:
 
 def day_counts(day: ResortDay) -> str:
     """The cache key of the counts of a resort's day."""
-    return f"ski:day:{_named(day)}"
+    return f"ski:day:{day.id}"

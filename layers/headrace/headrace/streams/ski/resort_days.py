@@ -25,9 +25,9 @@ from headrace.core.times import Clock
 from headrace.runtime.observability import report
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.ski.day_counts import CONFIRMED, FILLED, CountedRide, Counts, DayCounts, State, counted
-from headrace.streams.ski.keys import ResortDay, resort_day_shards
+from headrace.streams.ski.keys import ResortDay
 from headrace.streams.ski.resorts import Resorts
-from headrace.streams.ski.stream import RESORT_DAY_INDEX, RESORT_DAY_SHARDS
+from headrace.streams.ski.stream import RESORT_DAY_INDEX
 
 LAG = 5_000
 """How many milliseconds an index lags behind its table at most; clocks of two environments differ by less."""
@@ -147,7 +147,7 @@ class ResortDays:
                 limit=PAGE,
                 unexpired_at=self._clock.now() // times.SECOND,
             )
-            for shard in resort_day_shards(day, RESORT_DAY_SHARDS.read)
+            for shard in RESORT_DAY_INDEX.partitions(day.id)
         ]
         while queries:
             pages = self._reader.read_many(queries)

@@ -14,7 +14,7 @@ from headrace.core.sender import SenderContext
 from headrace.core.stream import Index, Shards, Stream, TableSettings, ValidatedEvent
 from headrace.core.validation import incoming, stamped
 from headrace.streams.ski.fields import DayID, LiftID, Minute, ResortID, SeasonID, SkierID
-from headrace.streams.ski.keys import ResortDay, Ride, derived_ride_id, event_id, resort_day_shard, ride_sk
+from headrace.streams.ski.keys import ResortDay, Ride, derived_ride_id, event_id, ride_sk
 
 ID_FIELD = "rideID"
 
@@ -85,7 +85,7 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     row: Item = {
         "skierID": str(ride.skier),
         "rideSk": sk,
-        "resortDayId": resort_day_shard(day, event_id(ride.skier, sk), RESORT_DAY_SHARDS.write),
+        "resortDayId": keys.shard_of(day.id, event_id(ride.skier, sk), RESORT_DAY_SHARDS.write),
     }
     if table.retention_days:
         # From the end of the day of acceptance: a ride that is sent again on that day changes nothing.
