@@ -1,4 +1,4 @@
-"""Questions about ad clicks: of an ad, of a user, per step of a window, and which ads have the most."""
+"""GET routes of ad clicks: the clicks of an ad and of a user, an ad's counts by step, and the top ads."""
 
 from __future__ import annotations
 

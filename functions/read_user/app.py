@@ -1,4 +1,4 @@
-"""GET /users/{userId}/messages: a page of what one user said."""
+"""GET /users/{userId}/messages: a page of one user's messages."""
 
 from headrace.api.paging.request import PageRequest
 from headrace.api.params import UserPath

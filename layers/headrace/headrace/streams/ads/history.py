@@ -1,7 +1,7 @@
-"""History of clicks: pages of an ad's, and of a user's, newest first, in (time, id) order.
+"""History of clicks: pages of an ad's or a user's clicks, by time and then by id, newest first.
 
-The same pages as those of chat, with the same cursors and parameters. They are read from indexes, which may lag behind
-the table by some milliseconds.
+Pages have the cursors and parameters of chat's history. They are read from indexes, which may lag behind the table by
+milliseconds.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ BUDGET = ReadBudget(reads=64, rows=1000)
 
 
 def item_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The item that clients see of a row; the hash of the address is in no item."""
+    """The item that clients see of a row; it has no hash of an address."""
     key = parse_timestamp_sk(row["timestampSk"])
     item = {"key": row["timestampSk"], "clickId": key.message_id, "clickedAt": key.timestamp}
     return item | {name: row[name] for name in ITEM_FIELDS}
 
 
 def start_key(position: str) -> Mapping[str, str]:
-    """The key attributes of a click at ``position``, a ``timestampSk`` or a place between two of them."""
+    """The key attributes of a click at ``position``, a ``timestampSk`` or a position between two of them."""
     _, click_id, sender = [*position.split(SEPARATOR), "", ""][:3]
     return {"timestampSk": position, "clickId": click_id or NO_PART, "sender": sender or NO_PART}
 
 
 class ClickHistory:
-    """Answers pages of clicks for one caller at a time; clicks whose ``expiresAt`` has passed are never shown."""
+    """Reads pages of clicks. Clicks whose ``expiresAt`` has passed are never shown."""
 
     def __init__(self, reader: RangeReader, cursors: CursorSigner, table: str, clock: times.Clock) -> None:
         self._reader = reader
@@ -55,15 +55,16 @@ class ClickHistory:
         """A page of the clicks on one ad; ``has_more`` is exact.
 
         Raises:
-            InvalidRequest: a cursor or a key that leads nowhere; StoreUnavailable.
+            InvalidRequest: a cursor or a key that is not one of this query. StoreUnavailable.
         """
         return self._page(caller, AD_INDEX, ad_id, request)
 
     def user(self, caller: Caller, user_id: str, request: PageRequest) -> Page:
-        """A page of one user's clicks: another user's need ``analytics:read``.
+        """A page of one user's clicks. Clicks of another user need ``analytics:read``.
 
         Raises:
-            Forbidden: another user's; InvalidRequest: a cursor or a key that leads nowhere; StoreUnavailable.
+            Forbidden: ``user_id`` is another user, and the scope is missing.
+            InvalidRequest: a cursor or a key that is not one of this query. StoreUnavailable.
         """
         if user_id != caller.subject:
             caller.require(ANALYTICS_READ, now=self._clock.now())

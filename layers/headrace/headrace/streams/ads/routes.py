@@ -1,4 +1,4 @@
-"""The routes of ad clicks: of an ad, of a user, per step of a window, and the ads with the most."""
+"""The routes of ad clicks: the clicks of an ad and of a user, an ad's counts by step, and the top ads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from headrace.streams.ads.stream import AD_ID_FORM, ADS, AdId
 POINTS_LIMIT = 1500
 """Steps in one answer: 25 hours of minutes, 31 days of hours."""
 TYPES_LIMIT = 50
-"""Types of one step; beyond, those with the fewest clicks are left out."""
+"""Types that one step lists. If there are more, those with the fewest clicks are left out."""
 
 
 class AdPath(Params):
@@ -61,7 +61,7 @@ StatsPoint = TypedDict("StatsPoint", {"from": str, "clicks": int, "uniqueUsers":
 
 
 class StatsAnswer(Answer, TypedDict):
-    """Clicks of an ad by type, and unique users: of the window, and of each step of it."""
+    """An ad's clicks by type and its unique users, of the window and of each step of it."""
 
     step: int
     clicks: int
@@ -79,7 +79,7 @@ class TopAd(TypedDict):
 
 
 class TopAnswer(Answer, TypedDict):
-    """The ads with the most clicks of a window, and the totals of all ads."""
+    """The ads with the most clicks in a window, and the totals of all ads."""
 
     clicks: int
     uniqueUsers: int
@@ -90,30 +90,30 @@ class TopAnswer(Answer, TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class AdsServices:
-    """The services of the routes: pages come from ``history``, counts from ``analytics``."""
+    """The services of the routes: ``history`` for pages, ``analytics`` for counts."""
 
     history: ClickHistory
     analytics: Analytics
 
 
 def ad_clicks(services: AdsServices, request: Request[AdPath, PageRequest, None]) -> str:
-    """A page of the clicks on an ad."""
+    """Get a page of the clicks on an ad."""
     return services.history.ad(request.caller, request.path.ad_id, request.query).text()
 
 
 def user_clicks(services: AdsServices, request: Request[UserPath, PageRequest, None]) -> str:
-    """A page of the clicks of a user; the clicks of others need ``analytics:read``."""
+    """Get a page of a user's clicks. Those of other users need ``analytics:read``."""
     return services.history.user(request.caller, request.path.user_id, request.query).text()
 
 
 def stats(services: AdsServices, request: Request[AdPath, StepQuery, None]) -> dict[str, Any]:
-    """Clicks of an ad by type, and unique users, per step of a window."""
+    """Get an ad's clicks by type and its unique users, for a window and for each step of it."""
     asked = request.query.of(ADS, ("adId", request.path.ad_id))
     return stats_body(services.analytics, asked, deadline(request))
 
 
 def top(services: AdsServices, request: Request[None, TopQuery, None]) -> dict[str, Any]:
-    """The ads with the most clicks of a window."""
+    """Get the ads with the most clicks in a window, and the totals of all ads."""
     return top_body(services.analytics, request.query.of(ADS), deadline(request))
 
 
@@ -122,7 +122,7 @@ def stats_body(analytics: Analytics, request: WindowRequest, deadline: Deadline)
 
     Raises:
         InvalidRequest: too many steps.
-        StoreUnavailable: the table does not answer, or not before the deadline.
+        StoreUnavailable: the table did not answer before the deadline.
     """
     step = request.step * times.SECOND
     if -(-request.window.end // step) - request.window.start // step > POINTS_LIMIT:
@@ -136,10 +136,10 @@ def stats_body(analytics: Analytics, request: WindowRequest, deadline: Deadline)
 
 
 def top_body(analytics: Analytics, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
-    """The ads with the most clicks of the window, equal ones by id, and the totals of all ads.
+    """The ads with the most clicks in the window, those with equal numbers by id, and the totals of all ads.
 
     Raises:
-        StoreUnavailable: the table does not answer, or not before the deadline.
+        StoreUnavailable: the table did not answer before the deadline.
     """
     frame, found = analytics.whole(request, deadline)
     ads = found.tallies[request.scope.attributes.index("adId")].top(request.top)

@@ -25,7 +25,7 @@ ID_FIELD = "clickId"
 DERIVED_ID_LENGTH = 20
 """Characters of the id of a click that came without one: 100 bits."""
 ONCE_DAYS = 7
-"""A click's id counts once for at least so long: its row is kept for that even with a shorter retention."""
+"""Days for which a click's id counts only once. Rows are kept at least this long, even with a shorter retention."""
 AD_ID_FORM = f"{keys.ID_FORM}, without spaces"
 AD_TYPE_FORM = "1 to 32 letters, digits, '.', '_' or '-'"
 ADDRESS_FORM = "an IPv4 or IPv6 address; only with the scope events:write"
@@ -68,7 +68,7 @@ def _ad_type(value: str) -> str:
 
 
 def _address(value: str) -> str:
-    # Not at the top: only what receives clicks hashes addresses.
+    # Imported here because only the function that receives clicks hashes addresses.
     from headrace.streams.ads.addresses import canonical
 
     try:
@@ -93,7 +93,7 @@ class IncomingClick(EventModel):
 
 
 class StampedClick(EventModel):
-    """A click as it travels in an envelope; names of one letter, since there are many of them."""
+    """A click in an envelope. Its field names have one letter, to keep messages small."""
 
     ad_id: AdId = Field(alias="a", description=AD_ID_FORM)
     user_id: Id = Field(alias="u", description=keys.ID_FORM)
@@ -109,11 +109,7 @@ _stamped = stamped(StampedClick)
 
 
 def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
-    """A client's click, validated and stamped; of its address there is only the hash.
-
-    Raises:
-        InvalidEvent: names each field, what came and what is allowed.
-    """
+    """A client's click, validated and stamped. It has the hash of the address instead of the address."""
     click = _incoming(raw)
     clicked_at = choose_time(sender, ID_FIELD, click.click_id, click.clicked_at, "clickedAt")
     user_id = _user_id(click, sender)
@@ -136,12 +132,12 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
 
 
 def _event_id(click_id: str, sender_tag: str) -> str:
-    """The whole key of a click as one text, which chooses its queue and its shards."""
+    """The key of a click's row as one text. It chooses the queue and the shards of the click."""
     return f"{click_id}#{sender_tag}"
 
 
 def _user_id(click: IncomingClick, sender: SenderContext) -> str:
-    """Who clicked: a trusted producer names the user, every other sender is the user."""
+    """The user who clicked: a trusted producer names the user, every other sender is the user."""
     if sender.trusted and click.user_id is None:
         detail = FieldError("userId", "is missing", None, f"{keys.ID_FORM}: who clicked")
         raise InvalidEvent("userId is missing", details=[detail])
@@ -151,8 +147,8 @@ def _user_id(click: IncomingClick, sender: SenderContext) -> str:
 def _address_hash(click: IncomingClick, sender: SenderContext) -> str | None:
     """The hash of the client's address: the connection's, or from a trusted producer the one in the event."""
     if click.address is not None and not sender.trusted:
-        detail = FieldError("address", "is not the client's to say", None, ADDRESS_FORM)
-        raise InvalidEvent("address is not the client's to say", details=[detail])
+        detail = FieldError("address", "needs the scope events:write", None, ADDRESS_FORM)
+        raise InvalidEvent("address needs the scope events:write", details=[detail])
     address = click.address if sender.trusted else sender.address
     if not address:
         return None
@@ -162,11 +158,7 @@ def _address_hash(click: IncomingClick, sender: SenderContext) -> str | None:
 
 
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
-    """The row of a stamped click; it is kept for ``table.retention_days``, if that is not 0, and at least 7 days.
-
-    Raises:
-        PoisonRecord: missing_field, empty_key, invalid_key or invalid_event.
-    """
+    """The row of a stamped click. It is kept for ``table.retention_days``, at least 7; without limit if that is 0."""
     click = _stamped(event)
     clicked_at = times.iso(click.clicked_at)
     whole = _event_id(click.click_id, click.sender)

@@ -29,14 +29,14 @@ MEMBER: Role = "member"
 EVENT_ID_LIMIT = 64
 JOINS_LIMIT = 1000
 LEAVES_LIMIT = 2000
-"""Members of one set. With 27 characters of time and at most 64 of id, both sets full have 276,000 bytes, of the 400 KB
-that an item may have. There is room for more leaves than joins, so that a user who could join can also leave."""
+"""Entries that each set may have. An entry has 27 characters of time and up to 64 of id, so two full sets have 276,000
+bytes of the 400 KB that an item may have. More leaves than joins fit, so that a user who could join can also leave."""
 
 
 def fold(joins: Iterable[str], leaves: Iterable[str]) -> tuple[Interval, ...]:
     """The intervals that result from events of the form ``time#eventId``, oldest first; they never overlap.
 
-    Events count in the order of their times. A join while in the room adds nothing, nor does a leave while outside.
+    Events count in the order of their times. A join inside the room and a leave outside it change nothing.
     At the same microsecond joins count before leaves, so that a leave is never lost; empty intervals are left out.
     """
     events = sorted(
@@ -59,7 +59,7 @@ def fold(joins: Iterable[str], leaves: Iterable[str]) -> tuple[Interval, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """The events of one user in one room; without any the user was never there.
+    """The joins and leaves of one user in one room. Without any, the user was never in the room.
 
     ``read_to`` is the position up to which the user has read, as :func:`headrace.core.keys.parse_read_mark` gives it.
     """
@@ -121,11 +121,11 @@ class Memberships(Protocol):
         ...
 
     def add(self, change: Change) -> Membership:
-        """Add a join or leave, once; the membership with it. Raises Conflict if the set is full (``JOINS_LIMIT``)."""
+        """Add a join or leave once. Returns the new membership. Raises Conflict if its set is full."""
         ...
 
     def set_role(self, user_id: str, room_id: str, role: Role) -> Membership:
-        """Give a role; the membership with it."""
+        """Set the role. Returns the new membership."""
         ...
 
     def users_of(self, room_id: str, after: str | None, limit: int) -> tuple[list[str], bool]:
@@ -137,13 +137,13 @@ class Memberships(Protocol):
         ...
 
     def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
-        """Move the read mark of an existing membership forward to ``position``; whether it moved."""
+        """Move the read mark of an existing membership forward to ``position``. Returns whether it moved."""
         ...
 
 
 def full(change: Change) -> Conflict:
-    """The refusal of another join or leave."""
-    detail = FieldError("userId", "has come and gone too often", change.user_id, f"{JOINS_LIMIT} joins of one room")
+    """The error for a join or leave when the set is full."""
+    detail = FieldError("userId", "has joined or left too often", change.user_id, f"{JOINS_LIMIT} joins of one room")
     return Conflict("this user has joined or left this room too often", details=[detail])
 
 
@@ -211,7 +211,7 @@ class DynamoMemberships:
         return found[:limit], len(found) > limit
 
     def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
-        # No other attribute is named, so that a policy can allow just this.
+        # It names no other attribute, so that an IAM policy can allow only this update.
         condition = "attribute_exists(userId) AND (attribute_not_exists(readTo) OR readTo < :position)"
         key = _key(user_id, room_id)
         return self._table.update_if(condition, key, "SET readTo = :position", {":position": position})

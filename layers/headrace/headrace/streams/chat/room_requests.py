@@ -1,4 +1,4 @@
-"""Paths, queries, bodies and answers of the routes of rooms and members."""
+"""Models of the routes of rooms and members: paths, queries, bodies and answers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Body(Params):
 
 
 class RoomRequest(_Body):
-    """The body of a PUT of a room."""
+    """A room to create."""
 
     kind: RoomKind = Field(description="open or members")
     form: Form = Field(default=GROUP, description="direct or group")
@@ -63,7 +63,7 @@ class RoomRequest(_Body):
 
 
 class JoinRequest(_Body):
-    """The body of a PUT of a member; all of it is optional."""
+    """How a user joins; every field is optional."""
 
     is_optional = True
 
@@ -74,7 +74,7 @@ class JoinRequest(_Body):
 
 
 class LeaveRequest(_Body):
-    """The body of a DELETE of a member; all of it is optional."""
+    """How a user leaves; every field is optional."""
 
     is_optional = True
 
@@ -132,11 +132,11 @@ class MemberPage(TypedDict):
 
 
 _TRUSTED = ("createdAt", "createdBy", "joinedAt", "leftAt", "id", "username")
-"""Fields that only a trusted producer may give: who does what is in the token, and when is the server's clock."""
+"""Fields that need events:write. For other callers, the user is the token's and the time is the server's."""
 
 
 def check(request: Request[Any, Any, Any]) -> None:
-    """Check what a body asks for beyond its model.
+    """Check the rules of a body that its model does not express.
 
     Raises:
         InvalidRequest: names every field that is wrong, what came and what is allowed.

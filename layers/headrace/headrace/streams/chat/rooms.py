@@ -1,6 +1,7 @@
-"""Rooms and their kinds. The kind, form, creator and time of a room never change, so it may be cached for ever.
+"""Rooms, and the newest activity in each.
 
-A PUT creates a room, or its first message does as an open one. A conditional put decides between two creators.
+A PUT creates a room, and the first message to an unknown room creates an open one. A conditional put decides between
+two creators. Kind, form, creator and creation time never change, so a room is cached without expiry.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ DIRECT: Form = "direct"
 GROUP: Form = "group"
 DIRECT_SEATS = 2
 REMEMBERED = 10_000
-"""Rooms that one environment remembers: some megabytes."""
+"""Rooms that one environment caches: a few megabytes."""
 ACTIVITY_AT_ONCE = 8
 """BatchGetItem calls in parallel when the activity of many rooms is read."""
 ACTIVITY_TRIES = 2
@@ -64,11 +65,11 @@ class Rooms(Protocol):
         ...
 
     def create(self, room: Room) -> Room:
-        """Create ``room``, unless one with its id exists; the room that exists then."""
+        """Create ``room``, unless a room with its id exists. Returns the room that exists afterwards."""
         ...
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
-        """Take one of the two seats of a direct room; whether ``user_id`` has one now."""
+        """Take one of the two seats of a direct room. Returns whether ``user_id`` has one now."""
         ...
 
 
@@ -112,14 +113,14 @@ def room_of(row: Item) -> Room:
 
 
 class RememberedRooms:
-    """:class:`Rooms` that remember up to ``limit`` existing rooms; a missing room is looked up every time."""
+    """A cache of up to ``limit`` existing rooms in front of :class:`Rooms`. A missing room is looked up every time."""
 
     def __init__(self, rooms: Rooms, limit: int = REMEMBERED) -> None:
         self._rooms = rooms
         self._known: BoundedDict[str, Room] = BoundedDict(limit)
 
     def known(self, room_id: str) -> Room | None:
-        """The room, if it is remembered; without a read."""
+        """The room if it is cached. Does not read the table."""
         return self._known.get(room_id)
 
     def get(self, room_id: str) -> Room | None:
@@ -163,7 +164,7 @@ class RoomActivity(Protocol):
         ...
 
     def raise_to(self, room_id: str, key: str) -> bool:
-        """Make this sort key the room's newest. ``False``: a newer one is stored, or the room does not exist."""
+        """Make this sort key the room's newest. Returns ``False`` if a newer one is stored, or there is no room."""
         ...
 
 

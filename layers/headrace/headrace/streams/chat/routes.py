@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from headrace.api.paging.request import ListRequest, PageRequest
 from headrace.api.params import AnyBody, UserPath, whole_number
 from headrace.api.router import Request
-from headrace.streams.chat.conversations import MARK_FORM, Conversations
+from headrace.streams.chat.conversations import DEFAULT_LIMIT, LIMIT, MARK_FORM, Conversations
 from headrace.streams.chat.history import History
 from headrace.streams.chat.room_requests import RoomPath
 from headrace.streams.chat.rooms import Form, RoomKind
@@ -20,8 +20,8 @@ from headrace.streams.chat.stream import MessageItem
 class ConversationsQuery(ListRequest):
     """A page of a user's rooms."""
 
-    limit: Annotated[int, BeforeValidator(whole_number(1, 50))] = Field(
-        default=20, description="a whole number from 1 to 50"
+    limit: Annotated[int, BeforeValidator(whole_number(1, LIMIT))] = Field(
+        default=DEFAULT_LIMIT, description=f"a whole number from 1 to {LIMIT}"
     )
     place: str | None = Field(default=None, alias="before", description="a cursor from an earlier page")
 
@@ -65,35 +65,35 @@ class ConversationPage(TypedDict):
 
 
 class ReadMarkBody(AnyBody):
-    """A read mark: all messages up to ``upTo``, and the message itself, are read."""
+    """A read mark: the messages up to and including ``upTo`` are read."""
 
     up_to: Any = Field(default=None, description=MARK_FORM)
 
 
 class ReadMark(TypedDict):
-    """Up to where a user has read a room."""
+    """The position up to which the user has read the room."""
 
     roomId: str
     readTo: str
 
 
 def read_room(history: History, request: Request[RoomPath, PageRequest, None]) -> str:
-    """A page of one room's messages."""
+    """Get a page of a room's messages."""
     return history.room(request.caller, request.path.room_id, request.query).text()
 
 
 def read_user(history: History, request: Request[UserPath, PageRequest, None]) -> str:
-    """A page of one user's messages."""
+    """Get a page of one user's messages."""
     return history.user(request.caller, request.path.user_id, request.query).text()
 
 
 def list_conversations(
     conversations: Conversations, request: Request[UserPath, ConversationsQuery, None]
 ) -> dict[str, Any]:
-    """A page of the user's rooms."""
+    """List the rooms of the token's user, newest activity first."""
     return conversations.page(request.caller, request.path.user_id, request.query)
 
 
 def mark_read(conversations: Conversations, request: Request[RoomPath, None, ReadMarkBody]) -> dict[str, Any]:
-    """Move the caller's read mark in the room."""
+    """Move your read mark in a room forward."""
     return conversations.mark_read(request.caller, request.path.room_id, request.body.up_to)

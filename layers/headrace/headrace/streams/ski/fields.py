@@ -1,4 +1,4 @@
-"""The numbers of a ride and of a path: their bounds, and the types of model fields."""
+"""Field types for the numbers of a ride and of a path, with their bounds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DIGITS = re.compile(r"-?[0-9]{1,12}")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Whole numbers from ``low`` to ``high``; texts of digits stand for their number, as they do in a path."""
+    """Whole numbers from ``low`` to ``high``, as numbers or as texts of digits, such as in a path."""
 
     low: int
     high: int

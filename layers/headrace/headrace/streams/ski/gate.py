@@ -18,11 +18,11 @@ from headrace.runtime.observability import report
 from headrace.streams.ski.resorts import Resort, Resorts, unknown_season
 
 COOLDOWN_SECONDS = 5.0
-"""How long the table is not read after it did not answer."""
+"""Seconds without reads after the table was unavailable."""
 CHECK_SECONDS = 0.5
-"""After so many seconds a request reads no further resorts."""
+"""Seconds after which a request reads no further resorts."""
 REMEMBERED = 10_000
-"""Seasons that an environment remembers."""
+"""Seasons that an environment caches."""
 
 
 class SeasonGate:

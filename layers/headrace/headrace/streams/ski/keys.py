@@ -73,12 +73,12 @@ def day_bounds(season: int, day: int) -> tuple[str, str]:
 
 
 def event_id(skier: int | str, sk: str) -> str:
-    """The whole key of a ride as one text, which chooses its queue and its shard."""
+    """The key of a ride's row as one text. It chooses the queue and the shard of the ride."""
     return f"{skier}#{sk}"
 
 
 def ride_mark(skier: str, sk: str) -> bytes:
-    """A ride in 12 bytes: among a million of them, two are equal with a chance of 1 in 10^17."""
+    """A hash of a ride, in 12 bytes. The chance that two of a million rides are equal is 1 in 10^17."""
     return blake2b(event_id(skier, sk).encode(), digest_size=12, person=b"rideMark").digest()
 
 

@@ -41,7 +41,7 @@ PAGE = 2_500
 ADDED_AT_ONCE = 2_000
 """Rides that are added in one round trip: few enough for the cache to answer in time."""
 WAITS, WAIT_SECONDS = 60, 0.05
-"""How often a request checks whether another one has filled the counts, and how long it waits before each check."""
+"""How often a request checks whether another request has filled the counts, and the wait before each check."""
 FOR_EVER = 10**13
 
 
@@ -86,7 +86,7 @@ class ResortDays:
         if found is not None:
             generation, stage = found.generation, CONFIRMED
         elif self._now() <= invalid_until:
-            return self._from_table(day)  # counts that are started now would be invalid too
+            return self._from_table(day)  # counts that were started now would also be invalid
         else:
             generation, stage, now = uuid.uuid4().hex, FILLED, self._now()
             if not self._counts.begin(day, generation, now, invalid_until, PATIENCE, now + LIFE):
@@ -108,7 +108,7 @@ class ResortDays:
         return counts if state.stage in (FILLED, CONFIRMED) else None
 
     def _awaited(self, day: ResortDay, lifts: Sequence[int], invalid_until: int) -> Counts:
-        """The counts that another request fills, if they are ready soon: concurrent requests read the table once."""
+        """The counts that another request fills, if they are ready soon. So concurrent requests read the table once."""
         for _ in range(WAITS):
             self._sleep(WAIT_SECONDS)
             found = self._usable(day, lifts, invalid_until)

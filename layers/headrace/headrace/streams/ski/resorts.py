@@ -41,11 +41,11 @@ class Resorts(Protocol):
         ...
 
     def add_season(self, resort_id: int, season: int, name: str | None = None) -> bool:
-        """Add a season, and the resort if there is none; ``name`` replaces its name. Whether the season is new."""
+        """Add a season, and an unknown resort. ``name`` replaces its name. Returns whether the season is new."""
         ...
 
     def invalidate_counts(self, resort_ids: Iterable[int], until: int) -> None:
-        """Invalidate counts of these resorts that were begun before ``until`` (epoch milliseconds)."""
+        """Invalidate counts of these resorts that were started before ``until`` (epoch milliseconds)."""
         ...
 
 
