@@ -73,13 +73,13 @@ class Rights:
         from headrace.runtime.aws import client as lean
         from headrace.streams.chat.access import RoomAccess
         from headrace.streams.chat.memberships import Change, DynamoMemberships
-        from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms, Room
+        from headrace.streams.chat.rooms import CachedRooms, DynamoRooms, Room
 
         dynamodb = lean("dynamodb")
         memberships = DynamoMemberships(dynamodb, MEMBERSHIPS)
         self.of: dict[str, RoomAccess] = {}
         for kind in ("open", "members"):
-            rooms = RememberedRooms(DynamoRooms(dynamodb, ROOMS))
+            rooms = CachedRooms(DynamoRooms(dynamodb, ROOMS))
             for size in sizes:
                 rooms._known[f"room-{size}"] = Room(f"room-{size}", kind, "group", moment(0), "alice")
             self.of[kind] = RoomAccess(rooms, memberships)

@@ -25,9 +25,9 @@ from headrace.streams.chat.memberships import (
 )
 from headrace.streams.chat.rooms import (
     ActiveRoom,
+    CachedRooms,
     DynamoRoomActivity,
     DynamoRooms,
-    RememberedRooms,
     Room,
     RoomActivity,
     Rooms,
@@ -285,7 +285,7 @@ def test_a_table_that_is_away_is_said_to_be(dynalite: str, monkeypatch: pytest.M
 
 def test_a_room_is_asked_for_once_and_a_missing_one_every_time() -> None:
     rooms = MemoryRooms()
-    remembered = RememberedRooms(rooms, limit=2)
+    remembered = CachedRooms(rooms, limit=2)
 
     assert [remembered.get("kitchen"), remembered.get("kitchen")] == [None, None]
     assert rooms.reads == 2
@@ -296,9 +296,9 @@ def test_a_room_is_asked_for_once_and_a_missing_one_every_time() -> None:
 
 
 def test_what_is_remembered_of_rooms_is_bounded() -> None:
-    remembered = RememberedRooms(MemoryRooms(), limit=3)
+    remembered = CachedRooms(MemoryRooms(), limit=3)
 
     for number in range(10):
         remembered.create(Room(f"room-{number}", "open", "group", T[0], "alice"))
 
-    assert [number for number in range(10) if remembered.known(f"room-{number}")] == [7, 8, 9]
+    assert [number for number in range(10) if remembered.cached(f"room-{number}")] == [7, 8, 9]

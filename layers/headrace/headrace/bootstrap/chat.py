@@ -15,14 +15,14 @@ from headrace.streams.chat.frames import Subscriptions
 from headrace.streams.chat.history import History
 from headrace.streams.chat.memberships import DynamoMemberships
 from headrace.streams.chat.newest_page_cache import NewestPageCache
-from headrace.streams.chat.rooms import DynamoRoomActivity, DynamoRooms, RememberedRooms
+from headrace.streams.chat.rooms import CachedRooms, DynamoRoomActivity, DynamoRooms
 from headrace.streams.chat.stream import CHAT
 
 
 @functools.cache
-def rooms() -> RememberedRooms:
-    """The rooms, remembered."""
-    return RememberedRooms(DynamoRooms(dynamodb(), RoomSettings.read().rooms_table))
+def rooms() -> CachedRooms:
+    """The rooms, with a cache."""
+    return CachedRooms(DynamoRooms(dynamodb(), RoomSettings.read().rooms_table))
 
 
 @functools.cache

@@ -17,7 +17,7 @@ from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.settings import EnvironmentSettings, RateSettings, ResortSettings, RoomSettings, WriteSettings
 from headrace.streams.chat.gate import RoomGate
 from headrace.streams.chat.memberships import DynamoMemberships
-from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms
+from headrace.streams.chat.rooms import CachedRooms, DynamoRooms
 from headrace.streams.ski.gate import SeasonGate
 from headrace.streams.ski.resorts import DynamoResorts
 
@@ -37,7 +37,7 @@ def http_acceptor() -> Acceptor:
 def room_gate() -> RoomGate:
     """Who may write in a room. What cannot be checked at once is checked before it is stored."""
     settings, dynamodb = RoomSettings.read(), impatient("dynamodb")
-    rooms = RememberedRooms(DynamoRooms(dynamodb, settings.rooms_table))
+    rooms = CachedRooms(DynamoRooms(dynamodb, settings.rooms_table))
     return RoomGate(rooms, DynamoMemberships(dynamodb, settings.memberships_table))
 
 

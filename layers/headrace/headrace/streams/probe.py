@@ -21,7 +21,7 @@ from headrace.core.stream import Stream, TableSettings, ValidatedEvent
 from headrace.core.validation import stamped
 from headrace.streams.chat.stream import CHAT
 
-KEPT = times.DAY
+RETENTION = times.DAY
 EVENT_ID = "probe"
 _SENDER_TAG = keys.sender_tag(EVENT_ID)
 
@@ -59,7 +59,7 @@ def item(event: dict[str, Any], accepted_at: int, _table: TableSettings) -> Item
         "roomId": keys.probe_room(found.queue),
         "timestampSk": keys.timestamp_sk(found.minute, EVENT_ID, _SENDER_TAG),
         "timestamp": found.minute,
-        "expiresAt": (accepted_at + KEPT) // times.SECOND,
+        "expiresAt": (accepted_at + RETENTION) // times.SECOND,
     }
 
 

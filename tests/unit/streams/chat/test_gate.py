@@ -14,7 +14,7 @@ from headrace.runtime.observability import Meter
 from headrace.storage.ports import Table
 from headrace.streams.chat.gate import CheckedStore
 from headrace.streams.chat.memberships import Change
-from headrace.streams.chat.rooms import RememberedRooms, Room
+from headrace.streams.chat.rooms import CachedRooms, Room
 from headrace.streams.chat.stream import CHAT, UNCHECKED, item
 from tests.fakes.chat import MemoryRooms
 from tests.worlds.room_world import GROUP, OPEN, Keepers, caller
@@ -185,7 +185,7 @@ def test_slow_tables_hold_a_request_no_longer_than_its_time_for_checks(keepers: 
             return super().create(room)
 
     rooms = Slow()
-    keepers.gate = type(keepers.gate)(RememberedRooms(rooms), keepers.memberships, lambda: keepers.gate_time)
+    keepers.gate = type(keepers.gate)(CachedRooms(rooms), keepers.memberships, lambda: keepers.gate_time)
 
     sent = send(keepers, "bob", *[message(roomId=f"new-{number}", messageId=f"m-{number}") for number in range(10)])
 

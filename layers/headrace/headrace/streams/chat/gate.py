@@ -18,7 +18,7 @@ from headrace.runtime.observability import report
 from headrace.storage.ports import Failure, Store, Table
 from headrace.streams.chat.access import is_outside, not_in_room
 from headrace.streams.chat.memberships import Memberships, Pair
-from headrace.streams.chat.rooms import GROUP, MEMBERS, OPEN, RememberedRooms, Room, Rooms
+from headrace.streams.chat.rooms import GROUP, MEMBERS, OPEN, CachedRooms, Room, Rooms
 from headrace.streams.chat.stream import UNCHECKED
 
 COOLDOWN_SECONDS = 5.0
@@ -38,11 +38,11 @@ ALWAYS: Intervals = (Interval("", None),)
 class RoomGate:
     """Lets every user write to open rooms, and members to ``members`` rooms. The first message creates an open room.
 
-    A room remembered as open costs a dict lookup; any other room one consistent read per request.
+    An open room in the cache costs a dict lookup. Any other room costs one consistent read per request.
     """
 
     def __init__(
-        self, rooms: RememberedRooms, memberships: Memberships, monotonic: Callable[[], float] = time.monotonic
+        self, rooms: CachedRooms, memberships: Memberships, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._rooms = rooms
         self._memberships = memberships
@@ -52,7 +52,8 @@ class RoomGate:
     def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[Forbidden | None]:
         """Why each event is refused, or ``None``, in order. Unchecked events are marked with UNCHECKED."""
         trusted = caller.has(EVENTS_WRITE)
-        asked = [each for each in dict.fromkeys(event.event["roomId"] for event in events) if self._asks(each, trusted)]
+        room_ids = dict.fromkeys(each.event["roomId"] for each in events)
+        asked = [room_id for room_id in room_ids if self._needs_check(room_id, trusted)]
         if not asked:
             return [None] * len(events)
         at = times.iso(now)
@@ -66,8 +67,8 @@ class RoomGate:
             outcomes.append(None if intervals is None or intervals is ALWAYS else refusal(intervals, each.event))
         return outcomes
 
-    def _asks(self, room_id: str, trusted: bool) -> bool:
-        room = self._rooms.known(room_id)
+    def _needs_check(self, room_id: str, trusted: bool) -> bool:
+        room = self._rooms.cached(room_id)
         return room is None or (room.kind == MEMBERS and not trusted)
 
     def _rights(self, caller: Caller, room_ids: Sequence[str], trusted: bool, at: str) -> dict[str, Intervals | None]:

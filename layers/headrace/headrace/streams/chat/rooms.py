@@ -24,8 +24,6 @@ MEMBERS: RoomKind = "members"
 DIRECT: Form = "direct"
 GROUP: Form = "group"
 DIRECT_SEATS = 2
-REMEMBERED = 10_000
-"""Rooms that one environment caches: a few megabytes."""
 ACTIVITY_AT_ONCE = 8
 """BatchGetItem calls in parallel when the activity of many rooms is read."""
 ACTIVITY_TRIES = 2
@@ -112,36 +110,39 @@ def room_of(row: Item) -> Room:
     return Room(row["roomId"], row["kind"], row["form"], row["createdAt"], row["createdBy"])
 
 
-class RememberedRooms:
-    """A cache of up to ``limit`` existing rooms in front of :class:`Rooms`. A missing room is looked up every time."""
+class CachedRooms:
+    """A cache of up to ``limit`` existing rooms in front of :class:`Rooms`. A missing room is looked up every time.
 
-    def __init__(self, rooms: Rooms, limit: int = REMEMBERED) -> None:
+    The default takes a few megabytes.
+    """
+
+    def __init__(self, rooms: Rooms, limit: int = 10_000) -> None:
         self._rooms = rooms
-        self._known: BoundedDict[str, Room] = BoundedDict(limit)
+        self._cached: BoundedDict[str, Room] = BoundedDict(limit)
 
-    def known(self, room_id: str) -> Room | None:
+    def cached(self, room_id: str) -> Room | None:
         """The room if it is cached. Does not read the table."""
-        return self._known.get(room_id)
+        return self._cached.get(room_id)
 
     def get(self, room_id: str) -> Room | None:
-        known = self._known.get(room_id)
-        if known is None and (known := self._rooms.get(room_id)) is not None:
-            self._known[room_id] = known
-        return known
+        room = self._cached.get(room_id)
+        if room is None and (room := self._rooms.get(room_id)) is not None:
+            self._cached[room_id] = room
+        return room
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
-        found: dict[str, Room | None] = {each: self._known[each] for each in room_ids if each in self._known}
+        found: dict[str, Room | None] = {each: self._cached[each] for each in room_ids if each in self._cached}
         unknown = [each for each in room_ids if each not in found]
         if unknown:
-            asked = self._rooms.get_many(unknown)
-            for room in asked.values():
+            read = self._rooms.get_many(unknown)
+            for room in read.values():
                 if room is not None:
-                    self._known[room.room_id] = room
-            found |= asked
+                    self._cached[room.room_id] = room
+            found |= read
         return found
 
     def create(self, room: Room) -> Room:
-        self._known[room.room_id] = existing = self._rooms.create(room)
+        self._cached[room.room_id] = existing = self._rooms.create(room)
         return existing
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
