@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs reset test lint format validate unit reference reference-examples model contract e2e load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-powertools bench-emulators invoke diagrams lock clean
+.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples model contract e2e load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-powertools bench-emulators invoke diagrams lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -51,6 +51,9 @@ parked: setup ## how much is in the parking queue; return it to a lane  [RETURN=
 
 retry-budget: setup ## the outage that leaves the dead lane empty            [STAGE_ENV=prod] [FIRST_PAUSE=30]
 	@$(OPS) budget $(if $(FIRST_PAUSE),--first-pause $(FIRST_PAUSE)) $(if $(STAGE_ENV),--config-env $(STAGE_ENV))
+
+kill: setup ## kill a service of the stage (-9), start it again later  [SERVICE=RabbitMQ] [SECONDS=20]
+	@$(STAGE) kill $(or $(SERVICE),RabbitMQ) --seconds $(or $(SECONDS),20)
 
 reset: setup ## throw away the stage's data (tables, queues, broker); asks first  [YES=1]
 	@$(STAGE) reset $(if $(YES),--yes)

@@ -59,7 +59,7 @@ class Pages:
         from headrace.core.times import SystemClock
         from headrace.runtime.aws import client as lean
         from headrace.runtime.settings import CacheSettings
-        from headrace.storage.dynamodb.range_reader import DynamoReader
+        from headrace.storage.dynamodb.readers import DynamoReader
         from headrace.storage.redis import RedisCache, connect
         from headrace.streams.chat.history import History
         from headrace.streams.chat.newest_page_cache import NewestPageCache

@@ -53,14 +53,13 @@ def batch_writer(url: str) -> Write:
 
 def store(url: str, parallel: int) -> Write:
     """The store of persist_events, behind its breaker."""
-    from headrace.runtime.breaker import Unwatched
     from headrace.runtime.settings import BreakerSettings
     from headrace.storage.breaker import GuardedStore
     from headrace.storage.dynamodb.batch_writer import DynamoStore
     from headrace.storage.ports import Table
 
     os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = url
-    guarded = GuardedStore(DynamoStore(parallel), BreakerSettings(), Unwatched())
+    guarded = GuardedStore(DynamoStore(parallel), BreakerSettings())
     table = Table(TABLE, ("roomId", "timestampSk"))
 
     def write(items: list[Item]) -> None:

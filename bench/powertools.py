@@ -28,10 +28,10 @@ from headrace.api.paging.request import PageRequest
 from headrace.api.params import Params, read
 from headrace.core.times import SystemClock
 from headrace.persist.records import sqs_body
-from headrace.queues.rabbitmq.event import rabbit_body
-from headrace.runtime.breaker import Breaker, Unwatched
+from headrace.queues.ports import rabbit_body
+from headrace.runtime.breaker import Breaker
 from headrace.runtime.observability import Meter
-from headrace.runtime.secrets import ManagedSecrets
+from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import BreakerSettings
 class RoomPath(Params): room_id: str
 class Body(Params): unknown = ""; message: str
@@ -46,8 +46,8 @@ sqs, rabbit, frame = event("persist_events.sqs"), event("persist_events.rabbitmq
 get, post, batch = event("read_room"), event("receive_http.single"), {"Records": sqs["Records"] * 10}
 done = lambda **_: {"SecretString": "x"}
 client = SimpleNamespace(get_secret_value=done, get_item=done, put_item=done, update_item=done)
-secrets, meter, names = ManagedSecrets(lambda: client), Meter(), ("Accepted", "Refused", "Duplicate")
-breaker = Breaker("table", BreakerSettings(), lambda answer: False, Unwatched())
+secrets, meter, names = Secrets(lambda: client), Meter(), ("Accepted", "Refused", "Duplicate")
+breaker = Breaker("table", BreakerSettings(), lambda answer: False)
 route = headrace.api.router.Route(page, scopes=("chat:read",), path=RoomPath, query=PageRequest)
 router = headrace.api.router.HttpRouter({get["routeKey"]: route}, dict, SystemClock())
 """

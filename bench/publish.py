@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from bench.services import running
@@ -54,7 +55,7 @@ def prepare(endpoints: Endpoints) -> Handler:
         ROOMS_TABLE=_table("Rooms", "roomId"),
         MEMBERSHIPS_TABLE=_table("Memberships", "userId", "roomId"),
     )
-    from headrace.bootstrap.broker import declare_topology
+    from headrace.bootstrap.queues import declare_topology
 
     declare_topology(0.0)
     where = ROOT / "functions" / "receive_frame" / "app.py"
@@ -171,13 +172,12 @@ def refused(calls: int) -> float:
     from headrace.queues.breaker import GuardedPublisher
     from headrace.queues.ports import Outgoing
     from headrace.queues.rabbitmq.publisher import RabbitPublisher
-    from headrace.runtime.breaker import Unwatched
-    from headrace.runtime.secrets import MemorySecrets
+    from headrace.runtime.secrets import Secrets
     from headrace.runtime.settings import BreakerSettings, BrokerSettings
 
     settings = BrokerSettings(broker_endpoints=("amqp://127.0.0.1:1",), broker_secret_arn="arn")
-    secrets = MemorySecrets({"arn": '{"username": "u", "password": "p"}'})
-    publisher = GuardedPublisher(RabbitPublisher(settings, secrets), BreakerSettings(), Unwatched())
+    manager = SimpleNamespace(get_secret_value=lambda **_: {"SecretString": '{"username": "u", "password": "p"}'})
+    publisher = GuardedPublisher(RabbitPublisher(settings, Secrets(lambda: manager)), BreakerSettings())
     message = [Outgoing("persist.0", b"{}", "c-1")]
     while publisher.breaker.state == "closed":
         publisher.publish(message)

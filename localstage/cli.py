@@ -1,4 +1,4 @@
-"""The stage's command line: ``python -m localstage up | token | logs | status | reset``."""
+"""The stage's command line: ``python -m localstage up | token | logs | status | kill | reset``."""
 
 from __future__ import annotations
 
@@ -134,6 +134,19 @@ def status(state_dir: Path) -> None:
 
     with _sentences_not_tracebacks(), _quiet_when_the_reader_is_gone():
         print_status(StateFile(state_dir).read())
+
+
+@cli.command()
+@click.argument("service")
+@click.option("--seconds", type=click.FloatRange(0, 3600), default=20, show_default=True, help="Until it starts again.")
+@click.pass_obj
+def kill(state_dir: Path, service: str, seconds: float) -> None:
+    """Kill SERVICE (-9), such as RabbitMQ, and start it again on the same data after a while."""
+    from localstage import status
+
+    with _sentences_not_tracebacks():
+        name = status.kill(StateFile(state_dir).read(), service, seconds)
+        click.echo(f"{name} is killed; it starts again in {seconds:g} s")
 
 
 @cli.command()

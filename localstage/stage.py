@@ -18,6 +18,7 @@ from localstage.functions import Built, FunctionPool, build
 from localstage.gateway import Gateway
 from localstage.gateway.issuer import Issuer
 from localstage.gateway.serving import pick_port
+from localstage.reference.pages import ReferencePages
 from localstage.services import Endpoints, Services
 from localstage.services.ports import is_free
 from localstage.statefile import Running, StateFile
@@ -117,7 +118,8 @@ class Stage:
             websocket_port=self._websocket_port,
         )
         await self._begin("gateway", gateway.start, gateway.stop)
-        status = StatusServer(self.services, pool, triggers)
+        reference = ReferencePages(self._options.template, self._state_dir, gateway.http_url, gateway.websocket_url)
+        status = StatusServer(self.services, pool, triggers, reference)
         await self._begin("status", status.start, status.stop)
         running = Running(
             pid=os.getpid(),
@@ -290,6 +292,7 @@ async def run(options: Options) -> None:
 def _log_addresses(running: Running) -> None:
     log.info("HTTP API       %s", running.http_url)
     log.info("WebSocket API  %s", running.websocket_url)
+    log.info("API reference  %sdocs", running.status_url)
     log.info("a token        make token USER_ID=alice")
     log.info("a log          make logs FUNCTION=ReceiveFrame")
     log.info("Ctrl-C stops the stage; its data stays in %s", ".local")

@@ -12,8 +12,9 @@ from typing import Any, Protocol
 
 from aiohttp import web
 
-from localstage.core.errors import NotRunning
+from localstage.core.errors import NotRunning, ServiceError
 from localstage.gateway.serving import TcpListener, json_response, message_response
+from localstage.reference.pages import ReferencePages
 from localstage.statefile import Running
 
 WIDTH = 150
@@ -24,10 +25,22 @@ class _Statuses(Protocol):
     def status(self) -> Any: ...
 
 
-class StatusServer:
-    """Answers ``GET /`` with the state of services, functions and triggers, as JSON."""
+class _Services(_Statuses, Protocol):
+    def kill(self, name: str, seconds: float) -> str: ...
 
-    def __init__(self, services: _Statuses | None, functions: _Statuses, triggers: _Statuses) -> None:
+
+class StatusServer:
+    """Answers ``GET /`` with the state of services, functions and triggers, as JSON.
+
+    It also kills services, with ``POST /kill`` of ``{"service": "RabbitMQ", "seconds": 20}``, and serves the API
+    reference.
+    """
+
+    def __init__(
+        self, services: _Services | None, functions: _Statuses, triggers: _Statuses, reference: ReferencePages
+    ) -> None:
+        self._services = services
+        self._reference = reference
         self._parts = {"services": services, "functions": functions, "triggers": triggers}
         self._listener = TcpListener(self._answer, "127.0.0.1")
 
@@ -45,8 +58,14 @@ class StatusServer:
         await self._listener.stop()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        if (request.method, request.path) == ("POST", "/kill") and self._services is not None:
+            wanted = await request.json()
+            try:
+                return message_response(200, self._services.kill(wanted["service"], wanted["seconds"]))
+            except ServiceError as error:
+                return message_response(404, str(error))
         if request.path != "/":
-            return message_response(404, "Not Found")
+            return await self._reference.answer(request) or message_response(404, "Not Found")
         status = {}
         for name, part in self._parts.items():
             found = part.status() if part is not None else []
@@ -83,6 +102,7 @@ def print_status(running: Running) -> None:
     console.print(f"up for {_age(time.time() - running.started_at)}, pid {running.pid}")
     console.print(f"HTTP API       {running.http_url}")
     console.print(f"WebSocket API  {running.websocket_url}")
+    console.print(f"API reference  {running.status_url}docs")
     for title, rows in status.items():
         table = Table(title=f"\n{title}", title_justify="left", title_style="bold", box=None, pad_edge=False)
         listed = [{"name": name, **row} for name, row in rows.items()] if isinstance(rows, dict) else rows
@@ -91,6 +111,24 @@ def print_status(running: Running) -> None:
         for row in listed:
             table.add_row(*(_cell(value) for value in row.values()))
         console.print(table)
+
+
+def kill(running: Running, service: str, seconds: float) -> str:
+    """Ask the running stage to kill a service (-9) and to start it again after ``seconds``; returns its whole name.
+
+    Raises:
+        ServiceError: it started no such service.
+        NotRunning: it does not answer.
+    """
+    body = json.dumps({"service": service, "seconds": seconds}).encode()
+    request = urllib.request.Request(f"{running.status_url}kill", body)  # noqa: S310  (our own loopback URL)
+    try:
+        with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310  (as above)
+            return str(json.load(answer)["message"])
+    except urllib.error.HTTPError as error:
+        raise ServiceError(json.load(error)["message"]) from None
+    except (urllib.error.URLError, OSError, ValueError) as error:
+        raise NotRunning(f"the stage (pid {running.pid}) does not answer: {error}") from None
 
 
 def _cell(value: object) -> str:

@@ -18,6 +18,8 @@ from localstage.client.http_api import HttpApi
 from ops.target import find
 
 TRIES = 5
+WIDTH = 140
+"""Columns that the table of dead letters needs."""
 Command = Callable[..., Any]
 
 
@@ -69,6 +71,7 @@ def dead_letters(http_url: str | None, /, limit: int, bodies: bool, **wanted: st
         api = find(http_url)
         answer = api.get("/dead-letters", {**_filter(**wanted), "limit": str(limit)})
     console = Console()
+    console.width = max(console.width, WIDTH)  # an id that is folded cannot be copied
     table = Table(box=None, pad_edge=False)
     for column in ("id", "first failed", "reason", "stream", "events", "tries", "message"):
         table.add_column(column, overflow="fold")

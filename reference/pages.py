@@ -89,9 +89,7 @@ def _codes() -> Iterator[str]:
 
 def _route(document: Document, key: str, operation: Document) -> Iterator[str]:
     yield f"### `{key}`"
-    yield operation["summary"] + "."
-    if operation.get("description"):
-        yield operation["description"]
+    yield f"{operation['summary']}. {operation.get('description', '')}".strip()
     yield _needs(_scopes(operation)) if operation["security"] else "Needs no token."
     if operation.get("parameters"):
         yield "\n".join(_item(document, each["name"], each, each["in"]) for each in operation["parameters"])
@@ -103,8 +101,10 @@ def _route(document: Document, key: str, operation: Document) -> Iterator[str]:
     for status, response in operation["responses"].items():
         whole = _resolve(document, response)
         if int(status) < 400:
-            yield f"Answers {status}:"
-            yield "\n".join(_fields(document, whole["content"]["application/json"]["schema"]))
+            schema = whole["content"]["application/json"]["schema"]
+            said = _resolve(document, schema).get("description", "")
+            yield f"Answers {status}: {_lower(said)}" if said else f"Answers {status}:"
+            yield "\n".join(_fields(document, schema))
         else:
             refused.append(f"{status} ({whole['description'].replace(' or a refusal of API Gateway itself', '')})")
     yield f"Errors: {', '.join(refused)}."
@@ -173,7 +173,8 @@ def _place(name: str, schema: Document) -> str:
 
 def _item(document: Document, name: str, field: Document, place: str) -> str:
     schema = field["schema"]
-    said = field.get("description") or _resolve(document, schema).get("description", "")
+    described = schema["items"] if schema.get("type") == "array" else schema
+    said = field.get("description") or _resolve(document, described).get("description", "")
     default = schema.get("default")
     notes = [_type(document, schema), place] + ([f"default {default}"] if default not in (None, "") else [])
     if place == "query" and not field.get("required"):

@@ -224,8 +224,8 @@ def _clicks(to: Recorder) -> None:
     to.ask("producer", "POST /clicks/batch", body={"events": events})
     to.ask("analyst", "GET /ads/{adId}/clicks", ad, {"limit": "2"}, until=lambda page: len(page["items"]) == 2)
     to.ask("alice", "GET /users/{userId}/clicks", {"userId": "alice"}, until=_has("items"))
-    window = {"from": second(-2), "to": second(1)}
-    to.ask("analyst", "GET /ads/{adId}/stats", ad, {**window, "step": "60"}, until=_has("clicks"))
+    window = {"from": second(-60), "to": second(5)}
+    to.ask("analyst", "GET /ads/{adId}/stats", ad, {**window, "step": "3600"}, until=_has("clicks"))
     to.ask("analyst", "GET /ads/top", query={**window, "top": "3"}, until=_has("clicks"))
 
 

@@ -65,13 +65,23 @@ class Declared:
 
     @property
     def summary(self) -> str:
-        """The first line of its function's docstring."""
-        return self._paragraphs()[0].rstrip(".")
+        """The first sentence of its function's docstring, as plain text; of the stream's events if it takes any."""
+        text = self._sentences()[0].rstrip(".").replace("`", "")
+        noun = re.match(r"An? (\w+)", getattr(self._incoming, "__doc__", None) or "")
+        return re.sub(r"\bevent", noun[1], text) if noun is not None else text
 
     @property
     def description(self) -> str:
         """The rest of that docstring."""
-        return "\n\n".join(each for each in self._paragraphs()[1:] if not each.startswith("Raises:"))
+        first = " ".join(self._sentences()[1:])
+        return "\n\n".join(each for each in [first, *self._paragraphs()[1:]] if each and not each.startswith("Raises:"))
+
+    @property
+    def _incoming(self) -> object:
+        return None if self.route.stream is None else self.route.stream.incoming
+
+    def _sentences(self) -> list[str]:
+        return self._paragraphs()[0].split(". ", 1)
 
     def _paragraphs(self) -> list[str]:
         text = inspect.getdoc(self.route.function)

@@ -54,18 +54,17 @@ ACCEPTED: dict[str, Schema] = {
     "analytics.requests._filter": ID,
     "analytics.requests.WindowQuery._makes_a_window": UNCHANGED,
     "api.paging.request._text": {"type": "string"},
-    "api.paging.request._time": TIME,
+    "api.params.query_time": TIME,
     "api.paging.request.PageRequest._is_alone": UNCHANGED,
     "api.paging.request.PageRequest._follows_its_start": UNCHANGED,
-    "operations.dead_letter_routes._id": {"minLength": 1, "maxLength": ID_CHARACTERS},
-    "operations.dead_letter_routes._reason": {"enum": sorted(REASONS)},
-    "operations.dead_letter_routes._stream": {"enum": sorted([*STREAMS, UNKNOWN_STREAM])},
-    "operations.dead_letter_routes._time": TIME,
-    "operations.dead_letter_routes._flag": {"type": "boolean"},
-    "operations.dead_letter_routes._count": {"type": "integer", "minimum": 0},
-    "operations.dead_letter_routes._state": {"type": "string", "maxLength": CONTINUATION_CHARACTERS},
+    "operations.dead_letter_routes._is_id": {"minLength": 1, "maxLength": ID_CHARACTERS},
+    "operations.dead_letter_routes._is_reason": {"enum": sorted(REASONS)},
+    "operations.dead_letter_routes._is_stream": {"enum": sorted([*STREAMS, UNKNOWN_STREAM])},
+    "operations.dead_letter_routes._is_flag": {"type": "boolean"},
+    "operations.dead_letter_routes._is_count": {"type": "integer", "minimum": 0},
+    "operations.dead_letter_routes.read_continuation": {"type": "string", "maxLength": CONTINUATION_CHARACTERS},
     "operations.dead_letter_routes.RedriveBody._is_alone": UNCHANGED,
-    "operations.parked_routes._lane": UNCHANGED,
+    "operations.parked_routes._is_lane": UNCHANGED,
 }
 
 
@@ -94,6 +93,8 @@ def _accepted(function: Callable[..., Any]) -> Schema:
         return _number(given["least"], given["most"], digits=given["takes_digits"])
     if isinstance(function, partial) and function.func.__module__.startswith("pydantic."):
         return {BOUNDS[name]: value for name, value in function.keywords.items() if name in BOUNDS}
+    if isinstance(function, partial) and "is_accepted" in function.keywords:
+        function = function.keywords["is_accepted"]
     name = f"{function.__module__}.{function.__qualname__}".removeprefix("headrace.")
     if name not in ACCEPTED:
         raise LookupError(f"say in ACCEPTED of reference/schemas.py what the validator {name} accepts")

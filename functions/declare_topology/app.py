@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.bootstrap import broker
+from headrace.bootstrap import queues
 from headrace.operations.topology import declare_for
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Declare what is missing, and report exchanges and queues that exist with other properties."""
-    return declare_for(event, broker.declare_topology)
+    return declare_for(event, queues.declare_topology)

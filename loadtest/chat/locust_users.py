@@ -43,6 +43,8 @@ class Connection(User):
         self._name = f"load-{self._number:03d}"
         self._room = self._run.room(self._number)
         self._made = 0
+        # One token for all users is that of a trusted producer, who names them.
+        self._username = self._name if self._run.target.token else None
         self._ids = f"{random.getrandbits(32):08x}"
         self._websocket = self._run.target.websocket(self._name, "chat:write", timeout=20.0)
 
@@ -95,6 +97,7 @@ class Connection(User):
                 f"{prefix}.{micros + index:06d}Z",
                 self._name,
                 REPLIES[(start + index) % len(REPLIES)],
+                self._username,
             )
             for index in range(count)
         ]

@@ -70,8 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def make_plan(arguments: argparse.Namespace) -> Plan:
-    """The plan that ``arguments`` ask for.
+def make_plan(arguments: argparse.Namespace, *, one_token: bool = False) -> Plan:
+    """The plan that ``arguments`` ask for; ``one_token`` if all users have the token of a trusted producer.
 
     Raises:
         loadtest.chat.irc_log.IrcLogError: there is no such log, or it is not an IRC log.
@@ -79,7 +79,8 @@ def make_plan(arguments: argparse.Namespace) -> Plan:
     if not arguments.log:
         run = arguments.run or chat_generator.run_name(datetime.now(UTC))
         try:
-            return plan_conversation(chat_generator.generate(run, arguments.messages or chat_generator.MESSAGES))
+            talk = chat_generator.generate(run, arguments.messages or chat_generator.MESSAGES)
+            return plan_conversation(talk, one_token=one_token)
         except ValueError:
             raise ClientError(f"{run} is not the name of a run; it looks like 20251121-100000") from None
     paths = [Path(name) for name in glob.glob(arguments.log)]  # noqa: PTH207 - Path.glob takes no absolute pattern
@@ -183,7 +184,7 @@ def _positive(text: str) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m loadtest.replay", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m loadtest.chat.replay", description=__doc__.splitlines()[0])
     add_arguments(parser)
     parser.add_argument("--http-url")
     parser.add_argument("--websocket-url")
@@ -192,7 +193,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def run() -> int:
         stage = Target.find(parsed.http_url, parsed.websocket_url, parsed.token_url)
-        result = replay(make_plan(parsed), stage, Console(highlight=False))
+        result = replay(make_plan(parsed, one_token=bool(stage.token)), stage, Console(highlight=False))
         print(f"\n{result.lines()}")
         return result.exit_code
 

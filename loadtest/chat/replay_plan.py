@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loadtest.chat.chat_generator import Conversation
 from loadtest.chat.irc_log import Log
@@ -48,11 +48,14 @@ class Plan:
         return sum(len(stream.events) for stream in self.streams)
 
 
-def plan_conversation(talk: Conversation) -> Plan:
-    """A connection and a token for each user, a frame for each message."""
+def plan_conversation(talk: Conversation, *, one_token: bool = False) -> Plan:
+    """A connection and a token for each user, a frame for each message.
+
+    With ``one_token`` all connections have that of a trusted producer, which names the users.
+    """
     said: dict[str, list[ChatEvent]] = {user: [] for user in talk.users}
     for event in talk.events:
-        said[event.user_id].append(event)
+        said[event.user_id].append(replace(event, username=event.user_id) if one_token else event)
     streams = tuple(ReplayStream(user, ("chat:write",), events, single=True) for user, events in said.items() if events)
     return Plan(f"conversation {talk.run}", streams, max(1, len(streams)), len(streams))
 

@@ -23,7 +23,8 @@ log = logging.getLogger("localstage.services")
 
 _HERE = Path(__file__).parent
 _MINISTACK_LOCK = _HERE.parent.parent / "requirements" / "ministack.txt"
-_NODE_FILES = [_HERE / "node" / name for name in ("package.json", "package-lock.json", ".npmrc")]
+_EMULATOR = _HERE / "node"
+_LOCK_FILES = ("package.json", "package-lock.json", ".npmrc")
 # Where Debian and Homebrew put programs that are often not on a user's PATH. RabbitMQ's own folder comes first:
 # the one in sbin is a wrapper that switches to the user "rabbitmq".
 EXTRA_FOLDERS = (
@@ -128,17 +129,20 @@ def node_program() -> Path:
     return Path(wheel.submodule_search_locations[0]) / "bin" / "node"
 
 
-async def ensure_node_packages(state_dir: Path) -> Path:
-    """Install what ``node/package-lock.json`` pins into ``state_dir/node``; returns its ``node_modules``.
+async def ensure_node_packages(
+    state_dir: Path, source: Path = _EMULATOR, name: str = "node", title: str = "the DynamoDB emulator"
+) -> Path:
+    """Install what ``package-lock.json`` in ``source`` pins into ``state_dir/name``; returns its ``node_modules``.
 
     Raises:
         ServiceError: npm failed; the message has its last line.
     """
-    folder = state_dir / "node"
-    with _once(folder, _NODE_FILES) as needed:
+    folder = state_dir / name
+    files = [source / each for each in _LOCK_FILES]
+    with _once(folder, files) as needed:
         if needed:
-            log.info("Installing the DynamoDB emulator from npm (once)")
-            for file in _NODE_FILES:
+            log.info("Installing %s from npm (once)", title)
+            for file in files:
                 shutil.copy(file, folder)
             node = node_program()
             npm = node.parent.parent / "lib/node_modules/npm/bin/npm-cli.js"
@@ -147,7 +151,7 @@ async def ensure_node_packages(state_dir: Path) -> Path:
             options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
             code, output = await _run([str(node), str(npm), "ci", *options], environment, folder)
             if code != 0:
-                raise ServiceError(f"npm could not install the DynamoDB emulator: {_last_line(output)}")
+                raise ServiceError(f"npm could not install {title}: {_last_line(output)}")
     return folder / "node_modules"
 
 

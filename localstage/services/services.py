@@ -77,6 +77,7 @@ class Services:
         self._started: list[Service] = []
         self._named: list[tuple[ServiceStatus, external_services.Check]] = []
         self._stopping = False
+        self._outages: dict[str, asyncio.Task[None]] = {}
 
     async def start(self) -> Endpoints:
         """Start every service that is not named by URL, in parallel, and return when all answer.
@@ -120,6 +121,9 @@ class Services:
     async def stop(self) -> None:
         """Stop all started services gracefully, in parallel. May be called after a partial start, and again."""
         self._stopping = True
+        for outage in self._outages.values():
+            outage.cancel()
+        await asyncio.gather(*self._outages.values(), return_exceptions=True)
         await asyncio.gather(*(service.stop() for service in self._started))
         await self._guardian.stop()
 
@@ -146,6 +150,30 @@ class Services:
                 return service
         raise KeyError(name)
 
+    def kill(self, name: str, seconds: float) -> str:
+        """Kill a started service (-9), start it again on the same data after ``seconds``, and return its whole name.
+
+        Raises:
+            ServiceError: the stage started no service of that name, or it is killed already.
+        """
+        try:
+            service = self.started(name)
+        except KeyError:
+            known = ", ".join(service.name for service in self._started) or "none"
+            raise ServiceError(f"there is no service {name!r} to kill; the stage started: {known}") from None
+        if service.name in self._outages:
+            raise ServiceError(f"{service.name} is killed already")
+        self._outages[service.name] = asyncio.create_task(self._outage(service, seconds))
+        return service.name
+
+    async def _outage(self, service: Service, seconds: float) -> None:
+        log.warning("%s is killed and starts again in %g s", service.name, seconds)
+        if service.process is not None:
+            service.process.send_signal(signal.SIGKILL)
+            await service.process.wait()
+        await asyncio.sleep(seconds)
+        await service.start_again()
+
     async def watch(self) -> None:
         """Wait until a started service ends unexpectedly; returns when the stage stops.
 
@@ -154,21 +182,26 @@ class Services:
         Raises:
             ServiceError: a service ended; names it, how it ended, and its log file.
         """
-        waiting = {
-            asyncio.create_task(service.process.wait()): service.process for service in self._started if service.process
-        }
+        watching = [asyncio.create_task(self._watch(service)) for service in self._started]
         try:
-            if not waiting:
+            if not watching:
                 await asyncio.Event().wait()
-            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(watching, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in waiting:
+            for task in watching:
                 task.cancel()
         if not self._stopping:
-            gone = waiting[done.pop()]
-            code = await gone.wait()
-            how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-            raise ServiceError(f"{gone.name} ended unexpectedly ({how}); see {gone.log}.")
+            done.pop().result()
+
+    async def _watch(self, service: Service) -> None:
+        while (process := service.process) is not None:
+            code = await process.wait()
+            outage = self._outages.get(service.name)
+            if outage is None or self._stopping:
+                how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+                raise ServiceError(f"{process.name} ended unexpectedly ({how}); see {process.log}.")
+            await outage
+            del self._outages[service.name]
 
     async def _programs(self) -> Mapping[install.Program, Path]:
         needed = []

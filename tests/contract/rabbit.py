@@ -19,8 +19,8 @@ from pika import BlockingConnection, URLParameters
 from headrace.queues.names import persist_queue, persist_queues
 from headrace.queues.ports import Outcome, Outgoing
 from headrace.queues.rabbitmq.topology import declare
-from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import TopologySettings
+from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
 SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server"

@@ -14,7 +14,7 @@ from headrace.core.errors import (
     PublishUnconfirmed,
     RetryLaneUnavailable,
 )
-from headrace.core.times import SECOND, Clock, FixedClock
+from headrace.core.times import SECOND, Clock
 from headrace.queues.ports import (
     RECEIVE_LIMIT,
     Outcome,
@@ -24,6 +24,7 @@ from headrace.queues.ports import (
     VisibilityChange,
     to_text,
 )
+from tests.fakes.clock import FixedClock
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from headrace.core.errors import CacheUnavailable, PoisonRecord, StoreThrottled,
 from headrace.core.items import Item, check
 from headrace.core.times import Clock, SystemClock
 from headrace.storage.cache import milliseconds
-from headrace.storage.ports import EXPIRES, ColumnQuery, Columns, Failure, Key, RangeQuery, Rows, Table, one_of_each
+from headrace.storage.ports import EXPIRES, Columns, Failure, Key, Query, RangeQuery, Rows, Table, one_of_each
 
 
 class MemoryStore:
@@ -100,7 +100,7 @@ class MemoryColumns:
         self.reads = 0
         self.failing: Exception | None = None
 
-    def read(self, query: ColumnQuery) -> Columns:
+    def read(self, query: Query) -> Columns:
         if self.failing is not None:
             raise self.failing
         self.reads += 1
@@ -109,7 +109,8 @@ class MemoryColumns:
             ((row[query.sort_attribute], row[query.partition_attribute], str(sorted(row.items()))), row)
             for row in self._rows(query.table, query.index)
             if row.get(query.partition_attribute) == query.partition
-            and query.lower <= row[query.sort_attribute] < query.upper
+            and (query.lower or "") <= row[query.sort_attribute]
+            and (query.upper is None or row[query.sort_attribute] < query.upper)
         )
         found = [(order, row) for order, row in found if order > after]
         page = [row for _, row in found[: self._page]]

@@ -170,7 +170,7 @@ def the_function_raises_for_a_bad_record(patch: pytest.MonkeyPatch) -> None:
     """One bad record gives the whole batch back, again and again."""
 
     def raise_it(self: Persister, raw: Mapping[str, Any], meter: Any) -> Any:
-        return persister.records.rows_of(persister.records.rabbit_body(raw), self._tables)
+        return persister.records.rows_of(persister.rabbit_body(raw), self._tables)
 
     patch.setattr(Persister, "_read", raise_it)
 

@@ -9,7 +9,6 @@ from typing import Any
 from headrace.api.paging.cursors import CursorSigner
 from headrace.core import keys, times
 from headrace.core.caller import Caller
-from headrace.core.times import FixedClock
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.history import History
 from headrace.streams.chat.hook import NewestPageHook
@@ -18,6 +17,7 @@ from headrace.streams.chat.newest_page_cache import AGE_SECONDS, NewestPageCache
 from headrace.streams.chat.rooms import CachedRooms, Room
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
+from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryReader
 
 START = times.parse_iso("2025-11-21T10:00:00Z")

@@ -11,7 +11,7 @@ from typing import Any
 from headrace.analytics.late_events import LateEvents
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.items import Item
-from headrace.core.times import SECOND, FixedClock
+from headrace.core.times import SECOND
 from headrace.ingest.acceptor import Acceptor
 from headrace.operations.dead_letter import Filter
 from headrace.operations.dead_letters import DeadLetters
@@ -19,10 +19,10 @@ from headrace.persist.persister import Persister
 from headrace.queues import names
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.ports import Outgoing, RetryRecord, to_text
-from headrace.runtime.breaker import Unwatched
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import BreakerSettings
 from headrace.storage.breaker import GuardedStore
+from tests.fakes.clock import FixedClock
 from tests.fakes.queues import Kept, MemoryDeadLane, MemoryPublisher, MemoryRetryLane, Message
 from tests.model.ledger import EventKey, key_of
 from tests.model.marks import SETTLE, ChangingStore, MarkedCache
@@ -72,8 +72,8 @@ class World:
     def start(self) -> None:
         """New processes: what the old ones had in memory is gone."""
         lane = self.mortal(self.lane)
-        publisher = GuardedPublisher(self.mortal(self.broker), BREAKERS, Unwatched(), self)
-        self.writer = GuardedStore(self.mortal(self.store), BREAKERS, Unwatched(), self)
+        publisher = GuardedPublisher(self.mortal(self.broker), BREAKERS, None, self)
+        self.writer = GuardedStore(self.mortal(self.store), BREAKERS, None, self)
         self.acceptor = Acceptor(publisher, lane, QUEUES, self.clock)
         late = LateEvents(self.mortal(self.cache), self.clock, SETTLE)
         self.persister = Persister(

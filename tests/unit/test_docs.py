@@ -13,7 +13,8 @@ BASES = (ROOT, PACKAGE.parent, PACKAGE, ROOT / "tests" / "unit")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMENTED = [ROOT / name for name in ("Makefile", "template.yaml", "templates/monitoring.yaml", "samconfig.toml")]
 FOLDERS = ("layers", "functions", "localstage", "loadtest", "faults", "bench", "ops", "clients", "tests", "templates")
-ELSEWHERE = {"process_partial_response", "WarmThroughput", "stateDiagram"}  # of Powertools, CloudFormation and Mermaid
+ELSEWHERE = {"process_partial_response", "WarmThroughput", "stateDiagram", "json.tool", "grant_type"}
+"""Names of Powertools, CloudFormation, Mermaid, Python and OAuth."""
 
 PATH = re.compile(
     r"(?<![\w/.:*$>-])(?!\.local)((?:[\w.*-]+/)*[\w.*-]+\.(?:py|md|json|yaml|toml|sh)\b|(?:[\w.-]+/)+(?![\w:{*]))"
@@ -26,8 +27,9 @@ RULES = dict(re.findall(r"^([\w-]+):((?:.*\n)(?:\t.*\n)*)", (ROOT / "Makefile").
 
 
 def code(page: Path) -> str:
-    """The code of a Markdown page, and all of another file."""
-    spans = re.findall(r"```\w*\n(.*?)```|`([^`\n]+)`", page.read_text(), re.S)
+    """The code of a Markdown page, and all of another file. Changes and modules that a page adds have new names."""
+    text = re.sub(r"^```(?:diff|python)\n.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    spans = re.findall(r"```\w*\n(.*?)```|`([^`\n]+)`", text, re.S)
     return "\n".join(map("".join, spans)) if page.suffix == ".md" else page.read_text()
 
 
@@ -48,7 +50,8 @@ def is_known(name: str) -> bool:
     """Whether the module that it begins with has its last part, or else the code has all of its parts."""
     *module, last = name.split(".")
     in_module = words("/".join(module) + ".py", "layers", "clients") if module else set()
-    return last in in_module or (not in_module and {*module, last} <= ELSEWHERE | words("*.*", *FOLDERS))
+    known = {*module, last} <= ELSEWHERE | words("*.*", *FOLDERS)
+    return name in ELSEWHERE or last in in_module or (not in_module and known)
 
 
 @pytest.mark.parametrize("page", [*PAGES, *COMMENTED], ids=lambda page: page.name)
@@ -59,7 +62,7 @@ def test_every_path_name_and_command_in_it_exists(page: Path) -> None:
     for target, given in COMMAND.findall(text):
         wrong += [name for name in re.findall(r"([A-Z_]+)=", given) if name not in RULES.get(target, "")]
         wrong += [] if target in RULES else [f"make {target}"]
-    for module in re.findall(r"(?:PY\)|python) -m (?!pytest)([\w.]+)", text):
+    for module in re.findall(r"(?:PY\)|python) -m (?!pytest|locust)([\w.]+)", text):
         files = (module.replace(".", "/") + end for end in (".py", "/__main__.py"))
         wrong += [] if any((ROOT / file).exists() for file in files) else [module]
     if page.suffix == ".md":

@@ -17,18 +17,18 @@ from headrace.core import times
 from headrace.core.envelope import decode
 from headrace.core.items import Item
 from headrace.core.stream import TableSettings
-from headrace.core.times import FixedClock
 from headrace.ingest.acceptor import Acceptor
 from headrace.persist.persister import Persister
 from headrace.queues import names
-from headrace.runtime.secrets import MemorySecrets
 from headrace.storage.ports import Failure, Table
 from headrace.streams.ads import addresses
 from headrace.streams.ads.addresses import AddressHasher
 from headrace.streams.ads.history import ClickHistory
 from headrace.streams.ads.routes import AdsServices
 from headrace.streams.ads.stream import ADS
+from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
+from tests.fakes.secrets import MemorySecrets
 from tests.fakes.storage import MemoryCache, MemoryColumns, MemoryReader, MemoryStore
 from tests.worlds.functions import routes_of
 from tests.worlds.requests import Context, key_of

@@ -8,7 +8,6 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.request import ListRequest
 from headrace.core import keys
 from headrace.core.caller import Caller
-from headrace.core.times import FixedClock
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.conversations import DEFAULT_LIMIT, Conversations
 from headrace.streams.chat.hook import ActivityHook
@@ -16,6 +15,7 @@ from headrace.streams.chat.memberships import Change, EventKind
 from headrace.streams.chat.rooms import Room, RoomKind
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryMemberships, MemoryRoomActivity, MemoryRooms
+from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryReader
 from tests.worlds.history_world import START, at, row
 from tests.worlds.senders import caller

@@ -16,6 +16,7 @@ from headrace.core.intervals import Interval
 from headrace.streams.chat.access import ReadScope, RoomAccess, not_in_room
 from headrace.streams.chat.history import History
 from headrace.streams.chat.newest_page_cache import NewestPageCache
+from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryReader
 
 START = times.parse_iso("2025-11-21T10:00:00Z")
@@ -73,7 +74,7 @@ def history(
     access: RoomAccess | None = None,
     newest: NewestPageCache | None = None,
 ) -> History:
-    reader, clock = MemoryReader(lambda _: rows), clock or times.FixedClock(START)
+    reader, clock = MemoryReader(lambda _: rows), clock or FixedClock(START)
     return History(reader, CursorSigner(b"k" * 32), "messages", clock, access or Rights(), newest)
 
 

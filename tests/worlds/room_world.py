@@ -8,7 +8,6 @@ from typing import Any
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import HttpRouter
 from headrace.core.caller import Caller
-from headrace.core.times import FixedClock
 from headrace.ingest.acceptor import Acceptor
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.gate import CheckedStore, RoomGate
@@ -17,6 +16,7 @@ from headrace.streams.chat.memberships import Membership
 from headrace.streams.chat.room_service import RoomService
 from headrace.streams.chat.rooms import CachedRooms
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
+from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.worlds.functions import routes_of
 from tests.worlds.senders import NOW

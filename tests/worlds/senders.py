@@ -7,7 +7,7 @@ from typing import Any
 from headrace.core.caller import Caller
 from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
-from headrace.core.times import FixedClock
+from tests.fakes.clock import FixedClock
 
 NOW = "2025-11-21T10:00:58.722861Z"
 CLOCK = FixedClock(NOW)

@@ -12,7 +12,6 @@ from headrace.core import times
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import Stream, TableSettings
-from headrace.core.times import FixedClock
 from headrace.ingest.acceptor import Acceptor
 from headrace.persist.persister import Persister
 from headrace.queues import names
@@ -23,6 +22,7 @@ from headrace.streams.ski.resort_days import ResortDays
 from headrace.streams.ski.routes import SkiServices
 from headrace.streams.ski.skiers import Skiers
 from headrace.streams.ski.stream import SKI
+from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
 from tests.fakes.ski import MemoryDayCounts, MemoryResorts
 from tests.fakes.storage import MemoryReader, MemoryStore

@@ -13,8 +13,8 @@ from headrace.analytics.scanner import Deadline, Scanner
 from headrace.analytics.windows import Analytics
 from headrace.api.params import read
 from headrace.core import keys, times
-from headrace.core.times import FixedClock
 from headrace.streams.chat.stream import CHAT
+from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryColumns
 from tests.worlds.functions import routes_of
 

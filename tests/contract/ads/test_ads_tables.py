@@ -17,17 +17,17 @@ from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
-from headrace.core.times import FixedClock, SystemClock
+from headrace.core.times import SystemClock
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.batch_writer import DynamoStore
-from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
-from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader, columns_client
 from headrace.storage.ports import Table
 from headrace.storage.redis import RedisCache, connect
 from headrace.streams.ads.history import ClickHistory
 from headrace.streams.ads.routes import stats_body, top_body
 from headrace.streams.ads.stream import ADS
 from tests.contract.redis_node import RedisNode
+from tests.fakes.clock import FixedClock
 
 CLICKS = TableSettings(table="AdClicks", retention_days=30)
 ANALYST = Caller("analyst", "analyst", frozenset({"analytics:read"}), 10**12)

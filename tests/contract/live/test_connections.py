@@ -12,10 +12,10 @@ from headrace.core.caller import Caller
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import from_wire
 from headrace.core.keys import connection_room
-from headrace.core.times import FixedClock
 from headrace.live.connections import CONNECTION_SECONDS, Connections, Subscription
 from headrace.live.connections_dynamodb import DynamoConnections
 from headrace.runtime.aws import client
+from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.worlds.ports import free_port
 

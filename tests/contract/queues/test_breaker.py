@@ -17,18 +17,18 @@ from headrace.queues.names import persist_queue
 from headrace.queues.ports import Outgoing
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.rabbitmq.topology import declare
-from headrace.runtime.breaker import Unwatched
-from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import BreakerSettings, CacheSettings, EnvironmentSettings, TopologySettings
 from headrace.storage import redis
 from headrace.storage.breaker import GuardedStore
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.ports import Table
+from headrace.storage.redis import RedisCache
 from localstage.services.guardian import Guardian
 from localstage.services.install import REDIS, ensure_programs
 from localstage.services.ports import Ports
 from localstage.services.redis import Redis
 from tests.contract.rabbit import Rabbit
+from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
 BREAKER = BreakerSettings(breaker_window=10, breaker_probe_seconds=0.5)
@@ -39,7 +39,7 @@ def test_a_stopped_broker_opens_the_breaker_and_a_restarted_one_closes_it() -> N
     broker = Rabbit()
     secrets = MemorySecrets({"arn": json.dumps({"username": "guest", "password": "guest"})})
     settings = TopologySettings(broker_endpoints=(broker.url,), broker_secret_arn="arn")
-    publisher = GuardedPublisher(RabbitPublisher(settings, secrets), BREAKER, Unwatched())
+    publisher = GuardedPublisher(RabbitPublisher(settings, secrets), BREAKER)
     try:
         broker.start()
         declare(settings, secrets, seconds=20)
@@ -67,7 +67,7 @@ def test_a_stopped_broker_opens_the_breaker_and_a_restarted_one_closes_it() -> N
 def test_a_service_that_is_not_there_opens_the_tables_breaker(monkeypatch: pytest.MonkeyPatch, aws: str) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
     store = DynamoStore()
-    guarded = GuardedStore(store, BREAKER, Unwatched())
+    guarded = GuardedStore(store, BREAKER)
     table = Table("Messages", ("roomId", "timestampSk"))
 
     reasons = [guarded.put_many(table, [{"roomId": "r", "timestampSk": "1"}])[0] for _ in range(4)]
@@ -98,14 +98,14 @@ async def test_what_is_written_on_the_board_can_be_read_and_does_not_stay_for_ev
     cache_settings: CacheSettings,
 ) -> None:
     board = BreakerStatus(
-        EnvironmentSettings(aws_lambda_function_name="receive_frame"), lambda: redis.connect(cache_settings, 1)
+        EnvironmentSettings(aws_lambda_function_name="receive_frame"), lambda: RedisCache.of(cache_settings)
     )
 
     board.seen("broker", "open")
     board.seen("table Messages", "closed")
 
     deadline = time.monotonic() + 20
-    while len(records := read_breaker_status(lambda: redis.connect(cache_settings, 1))) < 2:
+    while len(records := read_breaker_status(lambda: RedisCache.of(cache_settings))) < 2:
         assert time.monotonic() < deadline
     assert [(record.breaker, record.state) for record in records] == [("broker", "open"), ("table Messages", "closed")]
     client = redis.connect(cache_settings, 1)
@@ -117,4 +117,4 @@ def test_a_board_that_cannot_be_reached_says_so() -> None:
     nowhere = CacheSettings(cache_endpoint=f"127.0.0.1:{free_port()}", cache_tls=False)
 
     with pytest.raises(CacheUnavailable):
-        read_breaker_status(lambda: redis.connect(nowhere, 1))
+        read_breaker_status(lambda: RedisCache.of(nowhere))

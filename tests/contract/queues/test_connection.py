@@ -14,8 +14,8 @@ from headrace.queues import rabbitmq
 from headrace.queues.rabbitmq.confirm_channel import ConfirmChannel
 from headrace.queues.rabbitmq.connection import BlockingSocketConnection, open_socket
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
-from headrace.runtime.secrets import MemorySecrets
 from tests.contract.rabbit import GUEST, outgoing, settings
+from tests.fakes.secrets import MemorySecrets
 
 NO_FAMILY = 12_345
 
@@ -87,9 +87,9 @@ def test_a_link_in_which_pika_fails_is_not_used_again() -> None:
             self.dropped = True
 
     publisher = RabbitPublisher(settings("amqp://127.0.0.1:1"), MemorySecrets({"arn": GUEST}))
-    broken = publisher._link = Broken()
+    broken = publisher._keeper.channel = Broken()
 
     with pytest.raises(AssertionError):
         publisher.publish([outgoing()])
 
-    assert (broken.dropped, publisher._link) == (True, None)
+    assert (broken.dropped, publisher._keeper.channel) == (True, None)

@@ -12,12 +12,11 @@ from pika import BasicProperties, BlockingConnection, URLParameters
 from headrace.core.errors import BrokerUnavailable
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
 from headrace.queues.ports import QueueDepth
-from headrace.queues.rabbitmq.depths import queue_depths
-from headrace.queues.rabbitmq.topology import declare
-from headrace.runtime.secrets import MemorySecrets
+from headrace.queues.rabbitmq.topology import declare, queue_depths
 from headrace.runtime.settings import TopologySettings
 from localstage.tcp_proxy import TcpProxy
 from tests.contract.rabbit import Rabbit
+from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
 GUEST = json.dumps({"username": "guest", "password": "guest"})

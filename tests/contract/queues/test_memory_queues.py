@@ -9,17 +9,17 @@ from typing import Any, Protocol
 import pytest
 from pika import BlockingConnection, URLParameters
 
-from headrace.core.times import FixedClock
 from headrace.persist.retry_schedule import RECEIVES
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
 from headrace.queues.ports import Outgoing, RetryRecord, VisibilityChange
 from headrace.queues.rabbitmq.topology import declare
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.aws import client
-from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import TopologySettings
 from tests.contract.rabbit import Rabbit
+from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
+from tests.fakes.secrets import MemorySecrets
 
 LONG = 600
 Seen = list[tuple[str, int, str]]

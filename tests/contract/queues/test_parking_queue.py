@@ -14,10 +14,10 @@ from headrace.core.errors import BrokerUnavailable
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE
 from headrace.queues.rabbitmq.parked import ParkingQueue, origin_queue
 from headrace.queues.rabbitmq.topology import declare
-from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import TopologySettings
 from tests.contract.rabbit import Rabbit
 from tests.fakes.queues import MemoryRetryLane
+from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
 SECRETS = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})
@@ -128,7 +128,7 @@ def test_what_cannot_be_routed_stays_parked(vhost: str, channel: BlockingChannel
 
     came = parking_queue.requeue("main", 100, FAST, 10)
 
-    assert (came.returned, came.failure) == (0, "nothing takes messages for persist.1")
+    assert (came.returned, came.failure) == (0, "no queue is bound for persist.1")
     assert parking_queue.depth() == 2
 
 

@@ -12,9 +12,9 @@ from headrace.core.errors import ConnectionLost, PublishReturned
 from headrace.queues.names import persist_queues
 from headrace.queues.ports import Publisher
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
-from headrace.runtime.secrets import MemorySecrets
 from tests.contract.rabbit import GUEST, QUEUES, Rabbit, drain, kinds, outgoing, settings
 from tests.fakes.queues import MemoryPublisher
+from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
 WRONG = json.dumps({"username": "guest", "password": "wrong"})

@@ -13,7 +13,6 @@ from headrace.queues.names import PERSIST_EXCHANGE
 from headrace.queues.ports import Outcome, Outgoing
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.rabbitmq.topology import declare
-from headrace.runtime.secrets import MemorySecrets
 from localstage.tcp_proxy import TcpProxy
 from tests.contract.rabbit import (
     GUEST,
@@ -24,6 +23,7 @@ from tests.contract.rabbit import (
     outgoing,
     settings,
 )
+from tests.fakes.secrets import MemorySecrets
 
 
 @pytest.fixture

@@ -102,7 +102,7 @@ def test_nothing_to_send_or_postpone_is_no_trouble(parts: tuple[RetryLane, Taken
 
 @given(st.lists(st.integers(min_value=0, max_value=400_000), max_size=40))
 def test_a_call_has_at_most_ten_entries_and_a_mebibyte(sizes: list[int]) -> None:
-    groups = list(batches([RetryRecord(b"x" * size, {"reason": "why"}) for size in sizes]))
+    groups = batches([RetryRecord(b"x" * size, {"reason": "why"}) for size in sizes])
 
     assert [int(entry["Id"]) for group in groups for entry in group] == list(range(len(sizes)))
     assert all(len(group) <= 10 for group in groups)

@@ -14,13 +14,13 @@ from pika import BasicProperties, BlockingConnection, URLParameters
 from pika.adapters.blocking_connection import BlockingChannel
 
 from headrace.core.errors import BrokerUnavailable, SecretsUnavailable
-from headrace.operations import custom_resource
+from headrace.operations import topology as declaring
 from headrace.queues.names import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
 from headrace.queues.rabbitmq import topology
 from headrace.queues.rabbitmq.topology import declare
-from headrace.runtime.secrets import MemorySecrets
 from headrace.runtime.settings import TopologySettings
 from tests.contract.rabbit import Rabbit
+from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
 SECRETS = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})
@@ -96,7 +96,7 @@ def test_what_stands_in_another_form_is_reported_and_the_rest_is_declared(vhost:
 
     report = declare(settings(vhost), SECRETS)
 
-    assert [difference.split(" stands")[0] for difference in report.differs] == [
+    assert [difference.split(" exists")[0] for difference in report.differs] == [
         "exchange headrace.parked",
         "queue persist.0",
     ]
@@ -225,13 +225,13 @@ def request(kind: str, url: str, **more: Any) -> dict[str, Any]:
 def test_a_stack_is_told_what_was_made(cloudformation: tuple[str, list[dict[str, Any]]], kind: str) -> None:
     url, answers = cloudformation
 
-    custom_resource.answer(request(kind, url), "topology", lambda: {"declared": "all"})
+    declaring.answer(request(kind, url), lambda: {"declared": "all"})
 
     assert answers == [
         {
             "Status": "SUCCESS",
             "Reason": "done",
-            "PhysicalResourceId": "topology",
+            "PhysicalResourceId": "headrace-topology",
             "StackId": "stack",
             "RequestId": "request",
             "LogicalResourceId": "Topology",
@@ -245,7 +245,7 @@ def test_a_failure_is_an_answer_too(cloudformation: tuple[str, list[dict[str, An
         raise BrokerUnavailable("the broker is unavailable")
 
     url, answers = cloudformation
-    custom_resource.answer(request("Create", url), "topology", fail)
+    declaring.answer(request("Create", url), fail)
 
     assert answers[0]["Status"] == "FAILED"
     assert "the broker is unavailable" in answers[0]["Reason"]
@@ -256,8 +256,8 @@ def test_an_answer_is_never_too_large_for_cloudformation(cloudformation: tuple[s
         raise BrokerUnavailable("世" * 5000)
 
     url, answers = cloudformation
-    custom_resource.answer(request("Create", url), "topology", lambda: {"declared": "x" * 5000, "differs": "世" * 5000})
-    custom_resource.answer(request("Create", url), "topology", fail)
+    declaring.answer(request("Create", url), lambda: {"declared": "x" * 5000, "differs": "世" * 5000})
+    declaring.answer(request("Create", url), fail)
 
     assert [len(json.dumps(answer, ensure_ascii=False).encode()) < 4096 for answer in answers] == [True, True]
     assert [answer["Status"] for answer in answers] == ["SUCCESS", "FAILED"]
@@ -270,7 +270,7 @@ def test_delete_always_succeeds_and_touches_nothing(cloudformation: tuple[str, l
         raise AssertionError
 
     url, answers = cloudformation
-    custom_resource.answer(request("Delete", url, PhysicalResourceId="old"), "topology", touch)
+    declaring.answer(request("Delete", url, PhysicalResourceId="old"), touch)
 
     assert (answers[0]["Status"], answers[0]["PhysicalResourceId"]) == ("SUCCESS", "old")
 
@@ -278,4 +278,4 @@ def test_delete_always_succeeds_and_touches_nothing(cloudformation: tuple[str, l
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "http://example.com/", "ftp://127.0.0.1/"])
 def test_an_answer_goes_to_https_or_this_machine_only(url: str) -> None:
     with pytest.raises(ValueError, match="ResponseURL"):
-        custom_resource.answer(request("Delete", url), "topology", dict)
+        declaring.answer(request("Delete", url), dict)

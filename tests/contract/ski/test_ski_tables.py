@@ -10,10 +10,10 @@ import pytest
 from headrace.core.errors import StoreUnavailable
 from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
-from headrace.core.times import FixedClock, SystemClock
+from headrace.core.times import SystemClock
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.batch_writer import DynamoStore
-from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.ports import Table
 from headrace.storage.redis import RedisCache, connect
 from headrace.streams.ski.day_counts_redis import RedisDayCounts
@@ -24,6 +24,7 @@ from headrace.streams.ski.resorts import DynamoResorts, Resort, Resorts
 from headrace.streams.ski.skiers import Skiers
 from headrace.streams.ski.stream import RESORT_DAY_INDEX, SKI
 from tests.contract.redis_node import RedisNode
+from tests.fakes.clock import FixedClock
 from tests.fakes.ski import MemoryResorts
 from tests.worlds.ports import free_port
 

@@ -11,8 +11,8 @@ import pytest
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import to_wire
 from headrace.runtime.aws import client
-from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
-from headrace.storage.ports import ColumnQuery, ColumnReader
+from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
+from headrace.storage.ports import ColumnReader, Query
 from tests.fakes.storage import MemoryColumns
 from tests.worlds.ports import free_port
 
@@ -29,7 +29,16 @@ ROWS: list[dict[str, Any]] = [
     for number in range(2600)
 ]
 FIRST, LAST = "2025-11-21T10:00:00.000000Z", "2025-11-21T11:00:00.000000Z"
-QUERY = ColumnQuery(TABLE, "TimeIndex", "bucketId", "001", "timestampSk", FIRST, LAST, ("userId", "roomId"))
+QUERY = Query(
+    TABLE,
+    "bucketId",
+    "001",
+    "timestampSk",
+    index="TimeIndex",
+    lower=FIRST,
+    upper=LAST,
+    attributes=("userId", "roomId"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +87,7 @@ def reader(request: pytest.FixtureRequest) -> ColumnReader:
     return DynamoColumns(columns_client(2))
 
 
-def walk(reader: ColumnReader, query: ColumnQuery) -> list[tuple[str, str, str, int]]:
+def walk(reader: ColumnReader, query: Query) -> list[tuple[str, str, str, int]]:
     found: list[tuple[str, str, str, int]] = []
     while True:
         page = reader.read(query)

@@ -12,7 +12,7 @@ import pytest
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import to_wire
 from headrace.runtime.aws import client
-from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.ports import RangeQuery, RangeReader
 from tests.contract.emulators import Emulators, function_environment
 from tests.fakes.storage import MemoryReader

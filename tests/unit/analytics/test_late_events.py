@@ -15,13 +15,13 @@ from headrace.core import keys, times
 from headrace.core.envelope import Envelope
 from headrace.core.errors import FollowUpUnavailable
 from headrace.core.items import Item
-from headrace.core.times import FixedClock
 from headrace.persist.persister import Persister
 from headrace.persist.retry_schedule import RECEIVES
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.registry import STREAMS
+from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache
 from tests.worlds.senders import TABLE, caller, message
 from tests.worlds.write_path import Lanes

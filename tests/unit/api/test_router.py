@@ -13,8 +13,8 @@ from headrace.api.params import AnyBody, Params
 from headrace.api.router import ConnectionRouter, FrameRouter, HttpRouter, Reply, Request, Route
 from headrace.api.statistics import RequestTimes
 from headrace.core.errors import ConfigurationError, NotFound, StoreUnavailable
-from headrace.core.times import FixedClock
 from headrace.runtime.observability import LogThrottle, logger
+from tests.fakes.clock import FixedClock
 from tests.worlds.functions import FUNCTIONS, app
 from tests.worlds.senders import NOW
 

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt import PyJWK, PyJWKClientConnectionError, PyJWKSetError
 from jwt.algorithms import RSAAlgorithm
 
-from headrace.api.tokens import REFETCH_SECONDS, TokenVerifier, token_from_subprotocols
+from headrace.api.authorizer import REFETCH_SECONDS, TokenVerifier, token_from_subprotocols
 from headrace.core.errors import TokenExpired, Unauthorized, Unavailable
 
 ISSUER = "https://issuer.example"

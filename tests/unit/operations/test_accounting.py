@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 
 import pytest
@@ -13,7 +12,6 @@ from headrace.persist.retry_schedule import RECEIVES
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import CHAT
-from tests.unit.template_stack import ROOT
 from tests.worlds.senders import NOW, caller, message, sender
 from tests.worlds.write_path import Lanes
 
@@ -132,12 +130,3 @@ def test_nothing_is_missing_from_the_books_whatever_became_of_an_event(books: Bo
 
     redriven = 2
     assert books.of("Accepted") == books.of("Stored") + books.of("Dead") - redriven
-
-
-def test_the_page_about_operations_explains_every_metric() -> None:
-    code = "".join(path.read_text() for path in (ROOT / "layers" / "headrace").rglob("*.py"))
-    page = (ROOT / "docs" / "operations.md").read_text()
-
-    names = set(re.findall(r'meter\.(?:count|measure)\(\s*"(\w+)"', code))
-    assert {"Accepted", "Stored", "Dead", "ProbeMissing"} <= names
-    assert [name for name in sorted(names) if f"`{name}`" not in page] == []

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from headrace.core.errors import CacheUnavailable
-from headrace.core.times import FixedClock
 from headrace.operations.breaker_status import (
     FRESH_SECONDS,
     KEPT_SECONDS,
@@ -18,47 +19,38 @@ from headrace.operations.breaker_status import (
     read_breaker_status,
 )
 from headrace.runtime.settings import EnvironmentSettings
+from tests.fakes.clock import FixedClock
 from tests.unit.runtime.test_breaker import Time
 
 NOW = "2025-11-21T10:00:58.722861Z"
 
 
 class Hash:
-    """The one hash of a cache, and the pipeline onto it; ``down``: it raises."""
+    """The commands of a cache on one hash; ``down``: the cache is unavailable."""
 
     def __init__(self) -> None:
-        self.fields: dict[str, str] = {}
+        self.fields: dict[bytes, bytes] = {}
         self.expires: list[int] = []
         self.writes = 0
         self.down = False
 
-    def pipeline(self, transaction: bool) -> Hash:
-        assert not transaction
-        return self
+    def run(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+        if self.down:
+            raise CacheUnavailable("the cache is unavailable")
+        return [self._run(*command) for command in commands]
 
-    def hset(self, key: str, field: str, value: str) -> None:
+    def _run(self, name: str, key: str, *arguments: Any) -> Any:
         assert key == KEY
-        self.writes += 1
-        self.fields[field] = value
-
-    def expire(self, key: str, seconds: int) -> None:
-        self.expires.append(seconds)
-
-    def execute(self) -> None:
-        if self.down:
-            raise OSError("away")
-
-    def hgetall(self, key: str) -> dict[bytes, bytes]:
-        if self.down:
-            raise OSError("away")
-        return {field.encode(): value.encode() for field, value in self.fields.items()}
-
-    def hdel(self, key: str, *fields: bytes) -> None:
-        for field in fields:
-            del self.fields[field.decode()]
-
-    def close(self) -> None:
-        pass
+        if name == "HSET":
+            field, value = arguments
+            self.writes += 1
+            self.fields[field.encode()] = value.encode()
+        elif name == "EXPIRE":
+            self.expires.append(arguments[0])
+        elif name == "HDEL":
+            for field in arguments:
+                del self.fields[field]
+        return dict(self.fields)
 
 
 ENVIRONMENT = EnvironmentSettings(

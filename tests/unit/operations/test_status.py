@@ -11,10 +11,11 @@ from pydantic import TypeAdapter
 from headrace.api.router import HttpRouter
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, ConnectionLost, RetryLaneUnavailable, StoreUnavailable
-from headrace.core.times import Clock, FixedClock
+from headrace.core.times import Clock
 from headrace.operations.breaker_status import BreakerRecord
 from headrace.operations.status import ASK_SECONDS, KEPT_SECONDS, PROBE_LATE_SECONDS, Status, StatusProbes
 from headrace.queues.ports import QueueDepth
+from tests.fakes.clock import FixedClock
 from tests.worlds.functions import routes_of
 from tests.worlds.operators import operator_event
 from tests.worlds.senders import CLOCK, NOW
@@ -181,8 +182,8 @@ def test_a_part_that_hangs_is_unknown_and_is_not_asked_again_until_it_answers() 
 
     assert states == [
         {"state": "unknown", "reason": "no answer within 0.5 s"},
-        {"state": "unknown", "reason": "an earlier question is not answered yet"},
-        {"state": "unknown", "reason": "an earlier question is not answered yet"},
+        {"state": "unknown", "reason": "an earlier request is not answered yet"},
+        {"state": "unknown", "reason": "an earlier request is not answered yet"},
     ]
     assert len(asked) == 1
     assert hanging.body()["accepting"] == "main"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.core.errors import ConfigurationError
-from headrace.operations import custom_resource
+from headrace.operations import topology
 from headrace.operations.topology import STARTING_SECONDS, declare_for
 from headrace.queues.rabbitmq.topology import Report
 
@@ -38,7 +38,7 @@ def test_a_queue_that_is_missing_is_an_error() -> None:
 
 def test_a_deployment_waits_for_the_broker_and_gets_every_error_as_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     put: list[dict[str, Any]] = []
-    monkeypatch.setattr(custom_resource, "_put", lambda _url, body: put.append(json.loads(body)))
+    monkeypatch.setattr(topology, "_put", lambda _url, body: put.append(json.loads(body)))
     waited: list[float] = []
 
     def declare(seconds: float) -> Report:

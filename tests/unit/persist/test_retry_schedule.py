@@ -8,17 +8,17 @@ import pytest
 from click.testing import CliRunner
 
 from headrace.core.envelope import Envelope
-from headrace.core.times import SECOND, FixedClock
+from headrace.core.times import SECOND
 from headrace.persist import retry_schedule
 from headrace.persist.persister import Persister
 from headrace.queues.ports import RetryRecord
-from headrace.runtime.breaker import Unwatched
 from headrace.runtime.settings import BreakerSettings
 from headrace.storage.breaker import GuardedStore
 from headrace.storage.ports import Table
 from headrace.streams.chat.stream import CHAT
 from ops.__main__ import cli
 from ops.budget import Budget
+from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryRetryLane
 from tests.unit.template_stack import ROOT, TemplateStack
 from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender
@@ -40,7 +40,7 @@ def test_the_command_prints_the_budget_of_any_parameter() -> None:
     assert "1530 s (25.5 minutes)" in printed
 
 
-@pytest.mark.parametrize("page", ["docs/operations.md"])
+@pytest.mark.parametrize("page", ["docs/how-to/operate.md"])
 def test_the_docs_state_the_computed_budget(page: str) -> None:
     text = Path(ROOT / page).read_text()
 
@@ -70,7 +70,7 @@ def test_the_stated_outage_is_the_longest_that_leaves_the_dead_lane_empty(longer
     lanes, breaking = Lanes(), BreakerSettings()
     clock = FixedClock(CLOCK.now())
     lane = MemoryRetryLane(clock)
-    store = GuardedStore(lanes.store, breaking, Unwatched(), Seconds(clock))
+    store = GuardedStore(lanes.store, breaking, None, Seconds(clock))
     persister = Persister(store, lane, {"chat": TABLE}, clock)
     event = CHAT.accept(message(), sender()).event
     lane.send([RetryRecord(Envelope("chat", "c", NOW, [event]).encode())])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft7Validator, Draft202012Validator
+from jsonschema import Draft7Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from headrace.api.router import HttpRouter
@@ -16,25 +16,17 @@ from headrace.core.errors import ERROR_MAPPINGS
 from headrace.core.times import SystemClock
 from headrace.live.frames import frames
 from reference.__main__ import generated
-from reference.asyncapi import asyncapi
 from reference.examples import Example, examples
-from reference.openapi import openapi
 from reference.routes import Declared, actions, declared, error_kinds, http_routes, mapping
 from reference.scopes import SCOPES
 from tests.unit.template_stack import ROOT, TemplateStack
+from tests.worlds.reference import HTTP, WEBSOCKET, answer_violations, is_error, operation_of, violations
 from tests.worlds.requests import Context
 
-HTTP, WEBSOCKET = openapi(), asyncapi()
 # `schemas/3.0.0-without-$id.json` of the npm package @asyncapi/specs 6.11.1 (Apache-2.0), one definition a line.
 ASYNCAPI_SCHEMA = json.loads((Path(__file__).parent / "asyncapi-3.0.0.json").read_text())
 NOT_ANSWERED = {"poison"}
 """Codes of dead letters, which no client gets."""
-
-
-def violations(document: dict[str, Any], schema: Any, value: Any) -> list[str]:
-    """What is wrong with ``value`` by a schema of ``document``."""
-    whole = {"allOf": [schema], "components": document["components"]}
-    return [f"{list(each.absolute_path)}: {each.message}" for each in Draft202012Validator(whole).iter_errors(value)]
 
 
 def named(routes: list[Declared]) -> Any:
@@ -112,6 +104,19 @@ def test_every_scope_is_described_and_used() -> None:
     assert set(SCOPES) == scopes == used
 
 
+def test_every_example_in_the_document_has_the_form_of_its_answer() -> None:
+    operations = [each for methods in HTTP["paths"].values() for each in methods.values()]
+    responses = [each for one in operations for each in one["responses"].values() if "$ref" not in each]
+    checked = 0
+
+    for response in [*responses, *HTTP["components"]["responses"].values()]:
+        content = response["content"]["application/json"]
+        for example in content.get("examples", {}).values():
+            assert not violations(HTTP, content["schema"], example["value"])
+            checked += 1
+    assert checked > len(HTTP["paths"])
+
+
 @named(http_routes() + actions())
 def test_every_route_and_action_has_an_example_that_succeeds(declared: Declared) -> None:
     assert [each for each in examples() if each.key == declared.key and each.status < 300 and not is_error(each)]
@@ -119,14 +124,7 @@ def test_every_route_and_action_has_an_example_that_succeeds(declared: Declared)
 
 @pytest.mark.parametrize("example", examples(), ids=lambda each: f"{each.key}-{each.name}")
 def test_every_recorded_answer_has_the_form_that_the_document_says(example: Example) -> None:
-    if " " not in example.key:
-        assert not violations(WEBSOCKET, answer_of(example), example.answer)
-        return
-    operation = operation_of(example)
-    response = operation["responses"][str(example.status)]
-    if "$ref" in response:
-        response = HTTP["components"]["responses"][response["$ref"].rpartition("/")[2]]
-    assert not violations(HTTP, response["content"]["application/json"]["schema"], example.answer)
+    assert not answer_violations(example)
 
 
 @pytest.mark.parametrize("example", examples(), ids=lambda each: f"{each.key}-{each.name}")
@@ -151,24 +149,6 @@ def test_every_recorded_request_has_the_form_that_the_document_says(example: Exa
         schema = operation["requestBody"]["content"]["application/json"]["schema"]
         items = [each for each in body.get("events", []) if "#" in str(each.get("roomId"))]
         assert bool(violations(HTTP, schema, body)) == bool(items)
-
-
-def is_error(example: Example) -> bool:
-    return isinstance(example.answer, dict) and example.answer.get("type") == "error"
-
-
-def operation_of(example: Example) -> dict[str, Any]:
-    method, path = example.key.split()
-    operation: dict[str, Any] = HTTP["paths"][path][method.lower()]
-    return operation
-
-
-def answer_of(example: Example) -> Any:
-    messages = WEBSOCKET["components"]["messages"]
-    if is_error(example) or example.key == "messages":
-        return messages["error" if is_error(example) else "messages"]["payload"]
-    replies = WEBSOCKET["operations"][example.key]["reply"]["messages"]
-    return messages[replies[0]["$ref"].rpartition("/")[2]]["payload"]
 
 
 def test_the_frames_that_are_pushed_have_the_form_that_the_document_says() -> None:

@@ -32,6 +32,16 @@ def test_a_task_runs_at_most_once_per_period() -> None:
     assert runs == [0.0, 1.0, 2.0]
 
 
+def test_the_first_task_starts_after_the_delay() -> None:
+    clock, runs = Clock(), list[float]()
+    background = Background("test", 1.0, LONG, clock, delay=0.5)
+
+    for clock.now in (0.0, 0.4, 0.5, 1.4, 1.5):
+        background.run(lambda: runs.append(clock.now))
+
+    assert runs == [0.5, 1.5]
+
+
 def test_a_task_runs_in_another_thread() -> None:
     threads: list[threading.Thread] = []
 

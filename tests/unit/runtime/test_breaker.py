@@ -17,7 +17,7 @@ from headrace.core.errors import (
 )
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.ports import Outcome, Outgoing
-from headrace.runtime.breaker import Breaker, State, Unwatched
+from headrace.runtime.breaker import Breaker, State
 from headrace.runtime.settings import BreakerSettings
 from tests.fakes.queues import MemoryPublisher
 
@@ -35,13 +35,13 @@ class Time:
         return self.seconds
 
 
-class Seen:
-    """Remembers every report to a watcher."""
+class States:
+    """Remembers the states that a breaker reports."""
 
     def __init__(self) -> None:
         self.states: list[tuple[str, State]] = []
 
-    def seen(self, breaker: str, state: State) -> None:
+    def __call__(self, breaker: str, state: State) -> None:
         self.states.append((breaker, state))
 
 
@@ -50,10 +50,10 @@ class Broker:
 
     def __init__(self, settings: BreakerSettings = SETTINGS) -> None:
         self.time = Time()
-        self.watcher = Seen()
+        self.seen = States()
         self.memory = MemoryPublisher(["persist.0"])
         self.calls = 0
-        self.guarded = GuardedPublisher(self, settings, self.watcher, self.time)
+        self.guarded = GuardedPublisher(self, settings, self.seen, self.time)
 
     def publish(self, messages: Any) -> list[Outcome]:
         self.calls += 1
@@ -125,7 +125,7 @@ def test_a_probe_that_fails_opens_for_as_long_again() -> None:
 
 def test_half_open_lets_exactly_one_through_while_others_are_refused_at_once() -> None:
     time, probing, answer, calls = Time(), threading.Event(), threading.Event(), []
-    breaker: Breaker[bool] = Breaker("b", SETTINGS, lambda ok: not ok, Unwatched(), time)
+    breaker: Breaker[bool] = Breaker("b", SETTINGS, lambda ok: not ok, None, time)
     while breaker.state == "closed":
         breaker.call(lambda: False)
     time.seconds += 10
@@ -213,7 +213,7 @@ def test_nothing_to_publish_says_nothing_about_the_broker() -> None:
 
 
 def test_an_exception_is_a_failure_and_passes_through() -> None:
-    breaker: Breaker[bool] = Breaker("b", SETTINGS, lambda ok: not ok, Unwatched())
+    breaker: Breaker[bool] = Breaker("b", SETTINGS, lambda ok: not ok)
 
     def broken() -> bool:
         raise KeyError
@@ -229,7 +229,7 @@ def test_an_exception_is_a_failure_and_passes_through() -> None:
 @pytest.mark.parametrize("window", [1, 2, 7, 100])
 def test_it_opens_above_its_percentage_and_not_at_it(percent: int, window: int) -> None:
     settings = BreakerSettings(breaker_failure_percent=percent, breaker_window=window)
-    breaker: Breaker[bool] = Breaker("b", settings, lambda ok: not ok, Unwatched())
+    breaker: Breaker[bool] = Breaker("b", settings, lambda ok: not ok)
     failures = window * percent // 100
 
     for number in range(window):
@@ -241,10 +241,10 @@ def test_it_opens_above_its_percentage_and_not_at_it(percent: int, window: int) 
     assert breaker.state == "open"
 
 
-def test_a_watcher_hears_of_everything_but_a_quiet_closed_breaker() -> None:
+def test_a_breaker_reports_every_state_but_a_lasting_closed_one() -> None:
     broker = Broker()
     broker.send()
-    assert broker.watcher.states == []
+    assert broker.seen.states == []
 
     for _ in range(8):
         broker.memory.down = True
@@ -254,6 +254,6 @@ def test_a_watcher_hears_of_everything_but_a_quiet_closed_breaker() -> None:
     broker.send()
     broker.send()
 
-    assert broker.watcher.states[0] == ("broker", "open")
-    assert broker.watcher.states[-1] == ("broker", "closed")
-    assert broker.watcher.states.count(("broker", "closed")) == 1
+    assert broker.seen.states[0] == ("broker", "open")
+    assert broker.seen.states[-1] == ("broker", "closed")
+    assert broker.seen.states.count(("broker", "closed")) == 1

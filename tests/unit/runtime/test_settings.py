@@ -7,10 +7,12 @@ import pytest
 
 from headrace.core.errors import ConfigurationError
 from headrace.runtime.settings import (
+    AuthSettings,
+    BrokerSettings,
     CacheSettings,
     PersistSettings,
+    RetryLaneSettings,
     TopologySettings,
-    WriteSettings,
     table_settings,
 )
 from headrace.streams.chat.stream import CHAT
@@ -21,6 +23,10 @@ WRITE = {
     "RETRY_QUEUE_URL": "https://sqs/queue",
     "PERSIST_QUEUES": "8",
 }
+
+
+class WriteSettings(BrokerSettings, RetryLaneSettings, AuthSettings):
+    """Several settings in one."""
 
 
 STREAM = replace(CHAT, table_setting="CHAT_TABLE", retention_setting="CHAT_DAYS")

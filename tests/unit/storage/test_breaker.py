@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
-from headrace.runtime.breaker import Unwatched
 from headrace.storage.breaker import GuardedStore
 from headrace.storage.ports import Table
 from tests.fakes.storage import MemoryStore
@@ -28,7 +27,7 @@ def item(number: int, room: str = "kitchen") -> dict[str, Any]:
 
 def test_a_table_that_is_away_is_left_alone_until_a_probe_finds_it_back() -> None:
     time, memory = Time(), CountingStore()
-    store = GuardedStore(memory, SETTINGS, Unwatched(), time)
+    store = GuardedStore(memory, SETTINGS, None, time)
     memory.down = True
     for _ in range(50):
         assert [type(each) for each in store.put_many(TABLE, [item(1), item(2)])] == [StoreUnavailable] * 2
@@ -44,7 +43,7 @@ def test_a_table_that_is_away_is_left_alone_until_a_probe_finds_it_back() -> Non
 
 def test_one_tables_breaker_takes_nothing_from_another_table() -> None:
     memory = MemoryStore()
-    store = GuardedStore(memory, SETTINGS, Unwatched())
+    store = GuardedStore(memory, SETTINGS)
     memory.down = True
     for _ in range(10):
         store.put_many(TABLE, [item(1)])
@@ -56,7 +55,7 @@ def test_one_tables_breaker_takes_nothing_from_another_table() -> None:
 
 def test_throttling_and_poison_open_nothing() -> None:
     memory = MemoryStore()
-    store = GuardedStore(memory, SETTINGS, Unwatched())
+    store = GuardedStore(memory, SETTINGS)
     memory.throttled = lambda row: row["roomId"] == "hot"
 
     for _ in range(30):

@@ -10,25 +10,24 @@ import pytest
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import to_wire
-from headrace.core.times import FixedClock
 from headrace.live.connections import Connections
 from headrace.live.connections_dynamodb import DynamoConnections
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
-from headrace.storage.dynamodb.column_reader import DynamoColumns
-from headrace.storage.dynamodb.range_reader import DynamoReader
-from headrace.storage.ports import ColumnQuery, RangeQuery, Table
+from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader
+from headrace.storage.ports import Query, RangeQuery, Table
 from headrace.streams.chat.memberships import DynamoMemberships
 from headrace.streams.chat.rooms import DynamoRoomActivity, DynamoRooms
 from headrace.streams.ski.resorts import DynamoResorts
+from tests.fakes.clock import FixedClock
 from tests.worlds.played_dynamodb import Play, play_responses, refusal
 
 THROTTLED = refusal("ProvisionedThroughputExceededException")
 KEY = {"roomId": "kitchen"}
 ALICE = Caller("alice", "Alice", frozenset({"chat:read"}), 2_000_000_000)
 RANGE = RangeQuery("Messages", "roomId", "kitchen", "timestampSk")
-COLUMNS = ColumnQuery("Messages", "TimeIndex", "bucketId", "001", "timestampSk", "a", "b", ("userId",))
+COLUMNS = Query("Messages", "bucketId", "001", "timestampSk", "TimeIndex", "a", "b", attributes=("userId",))
 
 ADAPTERS: dict[str, Callable[[Any], object]] = {
     "ranges": lambda dynamodb: DynamoReader(dynamodb).read(RANGE),

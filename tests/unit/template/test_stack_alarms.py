@@ -50,6 +50,6 @@ def test_every_alarm_notifies_the_topic_when_it_starts_and_ends(template_stack: 
 
 
 def test_the_page_about_operations_explains_every_alarm(template_stack: TemplateStack) -> None:
-    page = (ROOT / "docs" / "operations.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "operate.md").read_text()
 
     assert [name for name in template_stack.alarms if f"`{name}`" not in page] == []

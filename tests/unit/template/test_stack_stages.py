@@ -50,25 +50,6 @@ def test_a_stage_opens_no_more_connections_than_one_broker_node_takes(
     assert publishers + mappings + persisting + own <= limit
 
 
-def test_the_page_about_the_template_has_every_parameter_with_its_default(template_stack: TemplateStack) -> None:
-    page = (ROOT / "docs" / "template.md").read_text()
-
-    missing = []
-    for name, one in template_stack.parameters.items():
-        default = f"`{one['Default']}`" if str(one["Default"]) else "empty"
-        if f"| `{name}` | {default} |" not in page:
-            missing.append(name)
-    assert missing == []
-
-
-def test_the_page_about_the_template_has_every_shared_constant(template_stack: TemplateStack) -> None:
-    page = (ROOT / "docs" / "template.md").read_text()
-
-    constants = {name: value for name, value in template_stack.shared_variables.items() if isinstance(value, int)}
-    assert len(constants) == 7
-    assert [name for name, value in constants.items() if f"| `{name}` | `{value}` |" not in page] == []
-
-
 def test_every_parameter_is_set_by_a_stage_or_belongs_to_an_account(template_stack: TemplateStack) -> None:
     """A value that no stage sets is a constant. The retry queue's pauses are set by the stages of ``faults/``."""
     sections = tomllib.loads((ROOT / "samconfig.toml").read_text())

@@ -14,7 +14,7 @@ from headrace.analytics.time_slots import Span
 from headrace.core import times
 from headrace.core.errors import StoreThrottled
 from headrace.core.times import Clock
-from headrace.storage.ports import ColumnQuery, ColumnReader
+from headrace.storage.ports import ColumnReader, Query
 
 Found = dict[int, Aggregate]
 """Aggregates by the start of the minute (epoch seconds)."""
@@ -53,7 +53,7 @@ class Scanner:
         stop = threading.Event()
         lock = threading.Lock()
 
-        def read(minutes: MinuteCounter, query: ColumnQuery) -> None:
+        def read(minutes: MinuteCounter, query: Query) -> None:
             while not stop.is_set():
                 deadline.check()
                 page = self._reader.read(query)

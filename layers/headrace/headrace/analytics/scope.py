@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from headrace.analytics.time_slots import Span
 from headrace.core import keys, times
 from headrace.core.stream import AnalyticsDimensions, Stream
-from headrace.storage.ports import ColumnQuery
+from headrace.storage.ports import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +38,19 @@ class Scope:
         """How many partitions its rows are spread over."""
         return len(self._source(read_shards)[2])
 
-    def queries(self, table: str, read_shards: int, span: Span) -> Iterator[ColumnQuery]:
+    def queries(self, table: str, read_shards: int, span: Span) -> Iterator[Query]:
         """One query for every partition that has rows of ``span``."""
         index, attribute, partitions = self._source(read_shards)
         for partition in partitions:
-            yield ColumnQuery(
+            yield Query(
                 table,
-                index,
                 attribute,
                 partition,
                 self.dimensions.time,
-                keys.time_bound(times.iso(span.start)),
-                keys.time_bound(times.iso(span.end)),
-                self.attributes,
+                index=index,
+                lower=times.iso(span.start),
+                upper=times.iso(span.end),
+                attributes=self.attributes,
             )
 
     def _source(self, read_shards: int) -> tuple[str | None, str, list[str]]:

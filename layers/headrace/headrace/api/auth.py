@@ -1,7 +1,7 @@
-"""Who calls, and what their token lets them do.
+"""Finds the caller of an event: the subject of their token and its scopes.
 
-API Gateway has checked the token's signature before a function runs (HTTP: JWT authorizer; WebSocket: the Lambda
-authorizer on ``$connect``). A connection outlives its token, so the expiry is checked again on every frame.
+API Gateway has checked the token before a function runs (HTTP: JWT authorizer; WebSocket: the Lambda authorizer on
+``$connect``). A connection may outlive its token, so the router checks the expiry again for every frame.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headrace.core.keys import normalize_id
 
 
 def caller_from_claims(claims: Mapping[str, Any], prefix: str = "") -> Caller:
-    """The caller that a verified access token's claims name; values may be texts, as API Gateway passes them.
+    """The caller in the claims of a verified token; API Gateway passes their values as texts.
 
     Scopes without ``prefix`` belong to other applications and are left out.
 

@@ -1,4 +1,4 @@
-"""Reads request bodies: JSON objects, and lists of events in them."""
+"""Parses request bodies: JSON objects, and the lists of events in them."""
 
 from __future__ import annotations
 
@@ -56,5 +56,5 @@ def event_list(content: Mapping[str, Any], limit: int) -> list[object]:
         raise InvalidRequest(f"events {message}", details=[FieldError("events", message, echo(events), allowed)])
     if len(events) > limit:
         detail = FieldError("events", "has too many events", len(events), allowed)
-        raise TooLarge(f"at most {limit} events are taken at once", details=[detail])
+        raise TooLarge(f"at most {limit} events are accepted at once", details=[detail])
     return events

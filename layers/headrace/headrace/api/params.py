@@ -4,20 +4,21 @@
         refusal = "{field} is not a usable id"
         room_id: Id = Field(description=ID_FORM)
 
-Clients write ``roomId``. A field's ``description`` is its accepted form; the answer to a wrong value quotes it, with
-what came.
+Clients write ``roomId``. A field's ``description`` is its accepted form. The answer to a wrong value quotes it, beside
+the value that was sent.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from headrace.core import times
 from headrace.core.errors import FieldError, InvalidRequest, echo
 from headrace.core.fields import Id
 from headrace.core.keys import ID_FORM
@@ -29,9 +30,9 @@ T = TypeVar("T", bound="Params")
 class Params(BaseModel):
     """Base of parameter models; strict types, and unknown fields are refused.
 
-    ``refusal`` is the message of the answer to a wrong request; ``{field}`` and ``{message}`` are the first wrong
-    field's. ``unknown`` is what a field that the model does not have is answered with; an empty one ignores such
-    fields. A body may be left out where ``is_optional``. ``null`` counts as not given, unless ``keeps_null``.
+    ``refusal`` is the message of the answer to a wrong request, where ``{field}`` and ``{message}`` are those of the
+    first wrong field. ``unknown`` is the message for a field that the model does not have; if it is empty, such fields
+    are ignored. With ``is_optional``, the body may be left out. ``null`` counts as not given, unless ``keeps_null``.
     """
 
     model_config = ConfigDict(strict=True, frozen=True, populate_by_name=True, alias_generator=to_camel)
@@ -43,9 +44,7 @@ class Params(BaseModel):
 
 
 class AnyBody(Params):
-    """A JSON object that the route's function reads: it is in ``request.content``."""
-
-    unknown = ""
+    """Any JSON object: the route's function reads it from ``request.content``, and ``request.body`` is ``None``."""
 
 
 class UserPath(Params):
@@ -67,22 +66,24 @@ def names_of(model: type[Params]) -> tuple[list[str], set[str]]:
 
 
 def read(model: type[T] | None, given: Mapping[str, Any] | None) -> T | None:
-    """``given`` as a ``model``; ``None`` for a route that has none. ``None`` for an optional field counts as not given.
+    """``given`` as a ``model``; ``None`` if ``model`` is ``None`` or :class:`AnyBody`.
 
     Raises:
-        InvalidRequest: names every field that is wrong, what came, and what is allowed.
+        InvalidRequest: names every wrong field, its value, and its accepted form.
     """
-    if model is None:
+    if model is None or model is AnyBody:
         return None
     names, optional = names_of(model)
-    kept = (given or {}).items()
-    values = {name: value for name, value in kept if value is not None or model.keeps_null or name not in optional}
+    values = {
+        name: value
+        for name, value in (given or {}).items()
+        if value is not None or model.keeps_null or name not in optional
+    }
     wrong = [
         FieldError(str(echo(name)), model.unknown, echo(value), ", ".join(names))
         for name, value in values.items()
         if model.unknown and name not in names
     ]
-    found: T | None = None
     try:
         found = model.model_validate({name: value for name, value in values.items() if name in names})
     except ValidationError as error:
@@ -91,6 +92,33 @@ def read(model: type[T] | None, given: Mapping[str, Any] | None) -> T | None:
         message = model.refusal.format(field=wrong[0].field, message=wrong[0].message)
         raise InvalidRequest(message, details=wrong)
     return found
+
+
+def refused_unless(is_accepted: Callable[[Any], bool], message: str) -> BeforeValidator:
+    """A validator that refuses a value with ``message``, unless ``is_accepted``."""
+    return BeforeValidator(functools.partial(_checked, is_accepted=is_accepted, message=message))
+
+
+def _checked(value: object, is_accepted: Callable[[Any], bool], message: str) -> object:
+    if not is_accepted(value):
+        raise PydanticCustomError("refused", _literal(message))
+    return value
+
+
+def query_time(value: object) -> str:
+    """The canonical time of a parameter: ISO-8601 with a zone, or epoch milliseconds as a number or its digits.
+
+    Raises:
+        PydanticCustomError: not a time.
+    """
+    try:
+        return times.parse_query(value) if isinstance(value, str) else times.parse(value)
+    except ValueError:
+        allowed = {"allowed": times.ACCEPTED_FORM}
+        raise PydanticCustomError("time", "is not a time with a zone", allowed) from None
+
+
+QueryTime = Annotated[str, BeforeValidator(query_time)]
 
 
 def whole_number(

@@ -1,4 +1,4 @@
-"""Builds the answers of both protocols; no other code sets a status or a frame's ``type``."""
+"""Builds the answers of both protocols; no other code sets a status or the ``type`` of a frame."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FRAME_BYTES = 128 * 1024
 
 
 def http(status: int, body: Mapping[str, Any] | str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """An HTTP API answer (payload 2.0) with a JSON body; a text is JSON already."""
+    """The answer of an HTTP API (payload 2.0) with a JSON body; a ``str`` is JSON already."""
     return {
         "statusCode": status,
         "headers": {"content-type": "application/json", **(headers or {})},
@@ -28,26 +28,26 @@ def http_error(error: Exception) -> dict[str, Any]:
 
 
 def retry_headers(error: Exception) -> dict[str, str]:
-    """The header with the seconds after which a request may succeed, if they are known."""
+    """The ``retry-after`` header, if ``error`` says after how many seconds the request may succeed."""
     return {"retry-after": str(error.retry_after)} if isinstance(error, Unavailable | RateLimited) else {}
 
 
-def frame(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer of a two-way WebSocket route: ``body`` goes back on the same connection."""
-    return {"statusCode": 200, "body": encode(body)}
+def frame(kind: str, request_id: str | None, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer of a two-way WebSocket route: a frame of the type ``kind`` for the same connection."""
+    head = {"type": kind} if request_id is None else {"type": kind, "requestId": request_id}
+    return {"statusCode": 200, "body": encode({**head, **body})}
 
 
 def ack(request_id: str | None, result: Mapping[str, Any]) -> dict[str, Any]:
     """A frame that accepts one event."""
-    return frame({**_head("ack", request_id), **result})
+    return frame("ack", request_id, result)
 
 
 def acks(request_id: str | None, results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A frame with one result per event, in the order sent; too long for a frame, errors go without their details."""
-    body = {**_head("acks", request_id), "results": results}
-    answer = frame(body)
+    """A frame with one result per event, in the order sent. If it is too long, errors are sent without details."""
+    answer = frame("acks", request_id, {"results": results})
     if len(answer["body"].encode()) > FRAME_BYTES:
-        answer = frame({**body, "results": [_without_details(result) for result in results]})
+        answer = frame("acks", request_id, {"results": [_without_details(result) for result in results]})
     return answer
 
 
@@ -57,37 +57,33 @@ def _without_details(result: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def pong(request_id: str | None, time: str) -> dict[str, Any]:
     """A frame that answers a ping."""
-    return frame({**_head("pong", request_id), "time": time})
+    return frame("pong", request_id, {"time": time})
 
 
 def subscribed(request_id: str | None, room_id: str, newest: str | None) -> dict[str, Any]:
-    """A frame that confirms a subscription; ``newest`` is the key of its newest message within reach."""
-    return frame({**_head("subscribed", request_id), "roomId": room_id, "newest": newest})
+    """A frame that confirms a subscription; ``newest`` is the key of the newest message that the caller may read."""
+    return frame("subscribed", request_id, {"roomId": room_id, "newest": newest})
 
 
 def unsubscribed(request_id: str | None, room_id: str) -> dict[str, Any]:
     """A frame that confirms the end of a subscription."""
-    return frame({**_head("unsubscribed", request_id), "roomId": room_id})
+    return frame("unsubscribed", request_id, {"roomId": room_id})
 
 
 def history(request_id: str | None, room_id: str, page: str) -> dict[str, Any]:
     """A frame with a page of a room; ``page`` is a JSON object."""
-    head = encode({**_head("history", request_id), "roomId": room_id})
-    return {"statusCode": 200, "body": f"{head[:-1]},{page[1:]}"}
+    head = frame("history", request_id, {"roomId": room_id})
+    return {**head, "body": f"{head['body'][:-1]},{page[1:]}"}
 
 
 def frame_error(request_id: str | None, error: Mapping[str, Any], **extra: Any) -> dict[str, Any]:
-    """A frame that refuses; ``error`` is a body of the one error shape, ``extra`` such as the message's id."""
-    return frame({**_head("error", request_id), **extra, "error": error})
+    """A frame with an error body, and with ``extra`` fields such as the id of the refused message."""
+    return frame("error", request_id, {**extra, "error": error})
 
 
 def request_id_of(frame_body: Mapping[str, Any]) -> str | None:
-    """The client's id of a frame, if it is one that can be sent back."""
+    """The client's id of a frame, if it can be sent back: a text of at most ``REQUEST_ID_LIMIT`` characters."""
     value = frame_body.get("requestId")
     if not isinstance(value, str) or not 0 < len(value) <= REQUEST_ID_LIMIT:
         return None
     return value.encode("utf-8", "replace").decode()
-
-
-def _head(kind: str, request_id: str | None) -> dict[str, Any]:
-    return {"type": kind} if request_id is None else {"type": kind, "requestId": request_id}

@@ -123,7 +123,7 @@ class HttpRouter:
     request_times: Callable[[], RequestTimes | None] = lambda: None
 
     def __call__(self, event: Mapping[str, Any], context: Any = None) -> dict[str, Any]:
-        """The answer to ``event``, or to the error that stopped it."""
+        """The answer to ``event``: that of the route's function, or of the error that was raised."""
         began = time.perf_counter()
         key, content, meter = self._key(event), dict[str, Any](), Meter()
         try:
@@ -213,10 +213,9 @@ class ConnectionRouter(HttpRouter):
 
 @dataclass(frozen=True, eq=False)
 class FrameRouter(ConnectionRouter):
-    """Answers frames of a WebSocket API on their own connection, which every answer leaves open.
+    """Answers frames of a WebSocket API on the connection that sent them; no answer closes it.
 
-    A function returns the answer as :mod:`headrace.api.responses` builds it. The answer to an unknown action lists
-    ``actions``.
+    A function returns an answer of :mod:`headrace.api.responses`. The answer to an unknown action lists ``actions``.
     """
 
     actions: str = ""
@@ -246,7 +245,7 @@ class FrameRouter(ConnectionRouter):
 
 
 def _log(key: str, error: HeadraceError, meter: Meter) -> None:
-    """Log an error that is the platform's own fault. A wrong setup is unexpected, too, and counted as such."""
+    """Log an error that is the platform's own fault, and count a wrong setting as ``Unexpected``."""
     if isinstance(error, ConfigurationError):
         meter.count("Unexpected")
     if mapping_of(error).status >= 500:

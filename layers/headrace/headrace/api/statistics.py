@@ -1,8 +1,8 @@
-"""Request durations: sums over all environments, in one hash of the cache, for ``GET /statistics``.
+"""Sums of request durations over all environments, in one hash of the cache, for ``GET /statistics``.
 
-Each environment sums up its requests and publishes the sums to the cache at most once a second, in one round trip in
-the background; a request waits at most 5 ms for it. Best effort: sums that are not yet published when an environment
-ends are lost, and when the cache is emptied the sums start from zero (``since`` says when).
+Each environment adds the sums of its requests to the cache at most once a second, in the background. A request waits
+at most 5 ms for it. Best effort: sums that are not published when an environment ends are lost. When the cache is
+emptied, the sums start from zero (``since`` says when).
 """
 
 from __future__ import annotations
@@ -40,21 +40,6 @@ return 1
 """
 
 
-class RouteTimes:
-    """One route: the number of requests, the sum of their microseconds, and the longest one."""
-
-    __slots__ = ("count", "longest", "total")
-
-    def __init__(self) -> None:
-        self.count = self.total = self.longest = 0
-
-    def add(self, micros: int) -> None:
-        """Count one request."""
-        self.count += 1
-        self.total += micros
-        self.longest = max(self.longest, micros)
-
-
 class RequestTimes:
     """Publishes the durations of this environment's requests, and reads the sums of all environments."""
 
@@ -63,14 +48,17 @@ class RequestTimes:
     ) -> None:
         self._cache = cache
         self._clock = clock or SystemClock()
-        self._sums: dict[str, RouteTimes] = {}
+        self._sums: dict[str, tuple[int, int, int]] = {}
+        """By route: the number of requests, the sum of their microseconds, and those of the longest one."""
         self._lock = threading.Lock()
         self._background = Background("latencies", EVERY_SECONDS, WAIT_SECONDS, monotonic)
 
     def add(self, route: str, seconds: float) -> None:
         """Count a request of ``route`` that took ``seconds``. Never raises."""
+        micros = round(seconds * times.SECOND)
         with self._lock:
-            self._sums.setdefault(route, RouteTimes()).add(round(seconds * 1_000_000))
+            count, total, longest = self._sums.get(route, (0, 0, 0))
+            self._sums[route] = (count + 1, total + micros, max(longest, micros))
         self._background.run(self._publish)
 
     def read(self) -> dict[str, Any]:
@@ -80,19 +68,18 @@ class RequestTimes:
             CacheUnavailable: the cache did not answer.
         """
         (found,) = self._cache.run([("HGETALL", KEY)])
-        pairs = found.items() if isinstance(found, dict) else zip(found[::2], found[1::2], strict=True)
-        fields = {name.decode(): value.decode() for name, value in pairs}
+        fields = {name.decode(): value.decode() for name, value in found.items()}
         routes = sorted((name[2:] for name in fields if name.startswith("n ")), key=lambda each: each.split()[::-1])
         return {"endpointStats": [_stats(route, fields) for route in routes], "since": fields.get("since")}
 
     def _publish(self) -> None:
         with self._lock:
             sums, self._sums = self._sums, {}
-        arguments = [value for route, each in sums.items() for value in (route, each.count, each.total, each.longest)]
+        arguments = [value for route, numbers in sums.items() for value in (route, *numbers)]
         try:
             self._cache.run([("EVAL", _SCRIPT, 1, KEY, times.iso(self._clock.now()), KEPT_SECONDS, *arguments)])
         except CacheUnavailable as error:
-            report("latencies", f"the times of some requests are not counted: {error.message}")
+            report("latencies", f"the durations of some requests are not counted: {error.message}")
 
 
 def _stats(route: str, fields: Mapping[str, str]) -> dict[str, Any]:

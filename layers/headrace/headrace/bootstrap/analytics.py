@@ -10,7 +10,7 @@ from headrace.analytics.windows import Analytics
 from headrace.bootstrap.shared import cache, clock
 from headrace.core.stream import Stream
 from headrace.runtime.settings import AnalyticsSettings, table_settings
-from headrace.storage.dynamodb.column_reader import DynamoColumns, columns_client
+from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
 from headrace.streams.chat.stream import CHAT
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from headrace.api.tokens import TokenVerifier
+from headrace.api.authorizer import TokenVerifier
 from headrace.runtime.settings import AuthorizerSettings
 
 

@@ -8,7 +8,7 @@ from headrace.bootstrap.live import connections, subscriber_hints
 from headrace.bootstrap.shared import cache, clock, cursors, dynamodb, range_reader
 from headrace.runtime.aws import client
 from headrace.runtime.settings import RoomSettings, table_settings
-from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.conversations import AT_ONCE, Conversations
 from headrace.streams.chat.frames import Subscriptions

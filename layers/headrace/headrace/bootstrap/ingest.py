@@ -6,15 +6,22 @@ import functools
 from collections.abc import Mapping
 
 from headrace.bootstrap.shared import cache, clock, impatient, secrets
-from headrace.ingest.acceptor import Acceptor
-from headrace.ingest.gate import Gate
-from headrace.ingest.rate_limiter import UNLIMITED, Admission, RateLimiter
+from headrace.ingest.acceptor import Acceptor, Gate
+from headrace.ingest.rate_limiter import RateLimiter
 from headrace.ingest.shared_counts import SharedCounts
 from headrace.operations.breaker_status import BreakerStatus
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.sqs.retry_queue import SqsRetryLane
-from headrace.runtime.settings import EnvironmentSettings, RateSettings, ResortSettings, RoomSettings, WriteSettings
+from headrace.runtime.settings import (
+    BreakerSettings,
+    BrokerSettings,
+    EnvironmentSettings,
+    RateSettings,
+    ResortSettings,
+    RetryLaneSettings,
+    RoomSettings,
+)
 from headrace.streams.chat.gate import RoomGate
 from headrace.streams.chat.memberships import DynamoMemberships
 from headrace.streams.chat.rooms import CachedRooms, DynamoRooms
@@ -47,18 +54,18 @@ def resorts() -> DynamoResorts:
     return DynamoResorts(impatient("dynamodb"), ResortSettings.read().resorts_table)
 
 
-def rate_limiter() -> Admission:
-    """Limits senders to the rates that the settings name."""
+def rate_limiter() -> RateLimiter | None:
+    """Limits senders to the rates that the settings name; ``None``: there are none."""
     settings = RateSettings.read()
     if not settings.event_rate and not settings.trusted_event_rate:
-        return UNLIMITED
+        return None
     return RateLimiter(settings, SharedCounts(cache()))
 
 
-def acceptor(gates: Mapping[str, Gate], rate_limiter: Admission = UNLIMITED) -> Acceptor:
+def acceptor(gates: Mapping[str, Gate], rate_limiter: RateLimiter | None = None) -> Acceptor:
     """Accepts events; ``gates`` by stream name refuse what its sender may not write."""
-    settings = WriteSettings.read()
-    breaker_status = BreakerStatus(EnvironmentSettings.read())
-    publisher = GuardedPublisher(RabbitPublisher(settings, secrets()), settings, breaker_status)
-    retry_queue = SqsRetryLane(settings.retry_queue_url)
+    settings = BrokerSettings.read()
+    on_state = BreakerStatus(EnvironmentSettings.read()).seen
+    publisher = GuardedPublisher(RabbitPublisher(settings, secrets()), BreakerSettings.read(), on_state)
+    retry_queue = SqsRetryLane(RetryLaneSettings.read().retry_queue_url)
     return Acceptor(publisher, retry_queue, settings.persist_queues, clock(), gates, rate_limiter)

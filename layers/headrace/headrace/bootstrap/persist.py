@@ -10,12 +10,13 @@ from headrace.live.connections_dynamodb import DynamoConnections
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.operations.breaker_status import BreakerStatus
 from headrace.persist.persister import Persister
-from headrace.queues.rabbitmq.live_publisher import RabbitLivePublisher
+from headrace.queues.ports import LivePublisher
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.aws import client
 from headrace.runtime.settings import (
+    BrokerSettings,
+    ConnectionSettings,
     EnvironmentSettings,
-    LiveSettings,
     PersistSettings,
     ResortSettings,
     RoomSettings,
@@ -44,7 +45,7 @@ def persister() -> Persister:
     rooms = CachedRooms(DynamoRooms(dynamodb(), room_settings.rooms_table))
     memberships = DynamoMemberships(dynamodb(), room_settings.memberships_table)
     store = DynamoStore(settings.persist_parallel_writes, settings.persist_retry_seconds)
-    guarded = GuardedStore(store, settings, BreakerStatus(EnvironmentSettings.read()))
+    guarded = GuardedStore(store, settings, BreakerStatus(EnvironmentSettings.read()).seen)
     activity = DynamoRoomActivity(
         client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE), room_settings.rooms_table
     )
@@ -67,10 +68,18 @@ def persister() -> Persister:
 
 def live_hook() -> LiveHook:
     """Publishes live copies of stored messages."""
-    settings = LiveSettings.read()
     impatient = client("dynamodb", timeout=LOOK_SECONDS, attempts=1)
-    hints = SubscriberHints(cache(), DynamoConnections(impatient, settings.connections_table))
-    return LiveHook(hints, RabbitLivePublisher(settings, secrets()))
+    hints = SubscriberHints(cache(), DynamoConnections(impatient, ConnectionSettings.read().connections_table))
+    return LiveHook(hints, live_publisher)
+
+
+@functools.cache
+def live_publisher() -> LivePublisher:
+    """Publishes to the live queues."""
+    # Imported here: pika costs a cold start several ms, and only environments that publish live copies need it.
+    from headrace.queues.rabbitmq.live_publisher import RabbitLivePublisher
+
+    return RabbitLivePublisher(BrokerSettings.read(), secrets())
 
 
 def ride_hook() -> RideHook:

@@ -9,9 +9,9 @@ from headrace.api.statistics import RequestTimes
 from headrace.core.errors import ConfigurationError
 from headrace.core.times import Clock, SystemClock
 from headrace.runtime.aws import client
-from headrace.runtime.secrets import ManagedSecrets
-from headrace.runtime.settings import AuthSettings, CacheSettings, ReadSettings
-from headrace.storage.dynamodb.range_reader import DynamoReader
+from headrace.runtime.secrets import Secrets
+from headrace.runtime.settings import AuthSettings, CacheSettings, CursorSettings
+from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.redis import RedisCache
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ def separate_cache() -> RedisCache:
 
 
 @functools.cache
-def secrets() -> ManagedSecrets:
-    """The secrets, as Secrets Manager holds them."""
-    return ManagedSecrets()
+def secrets() -> Secrets:
+    """The secrets in Secrets Manager."""
+    return Secrets()
 
 
 @functools.cache
@@ -65,7 +65,7 @@ def cursors() -> CursorSigner:
     # Imported here: importing cryptography slows down a cold start, and only functions that read pages need it.
     from headrace.api.paging.cursors import CursorSigner
 
-    return CursorSigner(secrets().text(ReadSettings.read().cursor_secret_arn).encode())
+    return CursorSigner(secrets().text(CursorSettings.read().cursor_secret_arn).encode())
 
 
 @functools.cache

@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 from concurrent.futures import ThreadPoolExecutor
 
-from headrace.bootstrap.broker import probe_reader
+from headrace.bootstrap.queues import probe_reader
 from headrace.bootstrap.shared import clock, impatient
 from headrace.operations.breaker_status import read_breaker_status
 from headrace.operations.status import Status, StatusProbes
 from headrace.queues import names
-from headrace.queues.rabbitmq.depths import queue_depths
+from headrace.queues.rabbitmq.topology import queue_depths
 from headrace.queues.sqs.retry_queue import queue_counts
-from headrace.runtime.secrets import ManagedSecrets
-from headrace.runtime.settings import StatusSettings
+from headrace.runtime.secrets import Secrets
+from headrace.runtime.settings import BrokerSettings, DeadLaneSettings, RetryLaneSettings
 
 CONNECT_SECONDS = 1.0
 """For one connection to the broker: less than a whole answer has."""
@@ -22,8 +22,9 @@ CONNECT_SECONDS = 1.0
 @functools.cache
 def status() -> Status:
     """The status of every part; no call takes longer than a second."""
-    settings = StatusSettings.read()
-    secrets = ManagedSecrets(lambda: impatient("secretsmanager"))
+    settings = BrokerSettings.read()
+    retry_url, dead_url = RetryLaneSettings.read().retry_queue_url, DeadLaneSettings.read().dead_letter_queue_url
+    secrets = Secrets(lambda: impatient("secretsmanager"))
     sqs = impatient("sqs")
     queues = names.persist_queues(settings.persist_queues)
     probes = probe_reader()
@@ -31,8 +32,8 @@ def status() -> Status:
     return Status(
         StatusProbes(
             queues=lambda: queue_depths(settings, secrets, [*queues, names.PARKED_QUEUE], CONNECT_SECONDS),
-            retry=lambda: queue_counts(sqs, settings.retry_queue_url),
-            dead=lambda: queue_counts(sqs, settings.dead_letter_queue_url),
+            retry=lambda: queue_counts(sqs, retry_url),
+            dead=lambda: queue_counts(sqs, dead_url),
             breakers=read_breaker_status,
             probes=lambda: dict(zip(queues, readers.map(probes.newest, queues), strict=True)),
         ),

@@ -1,4 +1,4 @@
-"""What travels on the broker and through SQS: one or more events of one stream, as versioned JSON.
+"""Encodes and decodes envelopes, the messages on the broker and in SQS: events of one stream as versioned JSON.
 
 ``{"v": 1, "stream", "correlationId", "acceptedAt", "events": [...]}``, in ASCII: SQS refuses most control
 characters, and JSON escapes them all.
@@ -12,6 +12,7 @@ from typing import Any
 
 from headrace.core import json
 from headrace.core.errors import FieldError, PoisonRecord, echo
+from headrace.core.groups import groups
 from headrace.core.json import encode_ascii
 from headrace.core.times import is_canonical
 
@@ -37,28 +38,18 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class EncodedEnvelope:
-    """An encoded envelope, and which of the events it was packed from are in it."""
+    """An encoded envelope, and the indexes of its events among those that were packed."""
 
     body: bytes
     indexes: Sequence[int]
 
 
 def pack(envelope: Envelope) -> list[EncodedEnvelope]:
-    """``envelope`` as bodies of at most 100 events and 256 KB each, in order; one larger event has its own."""
-    packed: list[EncodedEnvelope] = []
-    part: list[str] = []
-    size = 0
-    for index, event in enumerate(envelope.events):
-        encoded = encode_ascii(event)
-        if part and (len(part) == MAX_EVENTS or size + len(encoded) > MAX_BYTES - _HEADER_BYTES):
-            packed.append(EncodedEnvelope(_wrap(envelope, part), range(index - len(part), index)))
-            part, size = [], 0
-        part.append(encoded)
-        size += len(encoded) + 1
-    if part:
-        end = len(envelope.events)
-        packed.append(EncodedEnvelope(_wrap(envelope, part), range(end - len(part), end)))
-    return packed
+    """``envelope`` as bodies of at most 100 events and 256 KB each, in order; a larger event has its own body."""
+    encoded = [encode_ascii(event) for event in envelope.events]
+    sized = ((index, len(text) + 1) for index, text in enumerate(encoded))
+    parts = groups(sized, MAX_EVENTS, MAX_BYTES - _HEADER_BYTES)
+    return [EncodedEnvelope(_wrap(envelope, [encoded[index] for index in part]), part) for part in parts]
 
 
 def _wrap(envelope: Envelope, events: Sequence[str]) -> bytes:
@@ -72,7 +63,7 @@ def _wrap(envelope: Envelope, events: Sequence[str]) -> bytes:
 
 
 def decode(body: bytes | str) -> Envelope:
-    """The envelope in ``body``. Its events are only known to be objects: their stream validates them one by one.
+    """The envelope in ``body``. Its events are JSON objects; their stream validates them one by one.
 
     Raises:
         PoisonRecord: not_text, not_json, not_an_envelope, newer_version, missing_field or no_events.

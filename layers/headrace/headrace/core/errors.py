@@ -23,21 +23,22 @@ class FieldError:
 
     def to_body(self) -> dict[str, Any]:
         """The form in which responses show it."""
-        body: dict[str, Any] = {"field": self.field, "message": self.message}
-        if self.got is not None:
-            body["got"] = self.got
-        if self.allowed is not None:
-            body["allowed"] = self.allowed
-        return body
+        body = {"field": self.field, "message": self.message, "got": self.got, "allowed": self.allowed}
+        return {name: value for name, value in body.items() if value is not None}
 
 
 class HeadraceError(Exception):
     """Base of all; ``message`` is one sentence that may be shown to the caller."""
 
-    def __init__(self, message: str = "", *, details: Iterable[FieldError] = ()) -> None:
+    retry_after = 0
+    """Seconds after which the same request may succeed; 0: it cannot."""
+
+    def __init__(self, message: str = "", *, details: Iterable[FieldError] = (), retry_after: int = 0) -> None:
         super().__init__(message)
         self.message = message
         self.details = tuple(details)
+        if retry_after:
+            self.retry_after = retry_after
 
 
 class UserError(HeadraceError):
@@ -83,17 +84,13 @@ class Conflict(UserError):
 class RateLimited(UserError):
     """Too many requests; the same one may succeed after ``retry_after`` seconds."""
 
-    def __init__(self, message: str = "", *, details: Iterable[FieldError] = (), retry_after: int = 1) -> None:
-        super().__init__(message, details=details)
-        self.retry_after = retry_after
+    retry_after = 1
 
 
 class Unavailable(HeadraceError):
     """Something that Headrace needs is unavailable; the same request may succeed after ``retry_after`` seconds."""
 
-    def __init__(self, message: str = "", *, details: Iterable[FieldError] = (), retry_after: int = 2) -> None:
-        super().__init__(message, details=details)
-        self.retry_after = retry_after
+    retry_after = 2
 
 
 class BrokerUnavailable(Unavailable):
@@ -234,7 +231,7 @@ def to_body(error: BaseException) -> dict[str, Any]:
     if known.status == 500 or not isinstance(error, HeadraceError):
         return {"code": known.code, "message": _HIDDEN, "details": []}
     body: dict[str, Any] = {"code": known.code, "message": error.message, "details": details}
-    if isinstance(error, Unavailable | RateLimited):
+    if error.retry_after:
         body["retryAfter"] = error.retry_after
     return body
 

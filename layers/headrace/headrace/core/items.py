@@ -1,4 +1,4 @@
-"""Rows as plain Python values, their form on DynamoDB's wire, and DynamoDB's limits on them.
+"""Rows as plain Python values, their form as DynamoDB JSON, and DynamoDB's limits on them.
 
 Values are ``str``, ``int``, ``Decimal``, ``bool``, ``None``, ``bytes``, ``list``, ``dict``, and sets of ``str`` or of
 ``int``.
@@ -91,8 +91,8 @@ def check(item: Item, partition_key: str, sort_key: str | None = None) -> None:
         if type(value) is str:
             characters += len(value)
         else:
-            characters += 64 if type(value) is int and -(10**18) < value < 10**18 else _check_value(name, value)
-    # A character takes at most four bytes: only a large item needs its exact size.
+            characters += 64 if type(value) is int and -(10**18) < value < 10**18 else _size(name, value)
+    # A character takes at most four bytes, and names are short: only a large item needs its exact size.
     if characters > _SURELY_SMALL and (size := size_of(item)) > ITEM_BYTES:
         raise PoisonRecord("item_too_large", f"the item has {size} bytes, at most {ITEM_BYTES} are allowed")
 
@@ -105,37 +105,25 @@ def _check_key(item: Item, name: str, limit: int) -> None:
         raise PoisonRecord("invalid_key", details=[FieldError(name, "is too long", echo(value), f"{limit} bytes")])
 
 
-def _check_value(name: str, value: Any) -> int:
-    """Check the numbers in ``value``; answers a count of characters that is large enough."""
-    match value:
-        case bool() | None:
-            return 1
-        case int() | Decimal() | float():
-            _check_number(name, Decimal(value))
-            return 64
-        case str() | bytes():
-            return len(value)
-        case dict():
-            return sum(len(key) + _check_value(name, part) for key, part in value.items())
-        case list() | tuple() | set() | frozenset():
-            return sum(_check_value(name, part) for part in value)
-    raise PoisonRecord("invalid_event", details=[FieldError(name, f"holds a {type(value).__name__}")])
-
-
 def _check_number(name: str, number: Decimal) -> None:
     # Not normalize(): it rounds to the context's precision.
     digits = "".join(map(str, number.as_tuple().digits)).strip("0")
     if not number.is_finite() or len(digits) > _NUMBER_DIGITS or not -130 <= number.adjusted() <= 125:
         allowed = f"at most {_NUMBER_DIGITS} digits, from 1E-130 to 9.9E+125"
-        raise PoisonRecord("invalid_number", details=[FieldError(name, "is no number a table can hold", None, allowed)])
+        detail = FieldError(name, "is not a number that a table can hold", None, allowed)
+        raise PoisonRecord("invalid_number", details=[detail])
 
 
 def size_of(item: Mapping[str, Any]) -> int:
-    """The size of ``item`` in bytes as DynamoDB counts it, rounded up where its rule is not exact."""
-    return sum(len(name.encode()) + _size(value) for name, value in item.items())
+    """The size of ``item`` in bytes as DynamoDB counts it, rounded up where its rule is not exact.
+
+    Raises:
+        PoisonRecord: it holds a number or a value that DynamoDB has no form for.
+    """
+    return sum(len(name.encode()) + _size(name, value) for name, value in item.items())
 
 
-def _size(value: Any) -> int:
+def _size(name: str, value: Any) -> int:
     match value:
         case str():
             return len(value.encode())
@@ -143,8 +131,11 @@ def _size(value: Any) -> int:
             return len(value)
         case bool() | None:
             return 1
+        case int() | Decimal() | float():
+            _check_number(name, Decimal(value))
+            return 21
         case dict():
-            return 3 + sum(1 + len(key.encode()) + _size(part) for key, part in value.items())
+            return 3 + sum(1 + len(key.encode()) + _size(name, part) for key, part in value.items())
         case list() | tuple() | set() | frozenset():
-            return 3 + sum(1 + _size(part) for part in value)
-    return 21
+            return 3 + sum(1 + _size(name, part) for part in value)
+    raise PoisonRecord("invalid_event", details=[FieldError(name, f"holds a {type(value).__name__}")])

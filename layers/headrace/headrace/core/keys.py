@@ -1,7 +1,10 @@
-"""Builds and parses every key; no other code joins strings into one.
+"""Builds and parses the keys of tables and of the cache.
 
-Parts of a key are joined by ``#``, which no id may contain. DynamoDB orders strings by their UTF-8 bytes, Python by
-code points: the two agree, so the order properties proved in the tests hold in the table.
+The parts of a key are joined by ``#``, which no id may contain. DynamoDB orders strings by their UTF-8 bytes, Python by
+code points. Both give the same order, so what the tests show about the order of keys holds in the tables.
+
+A canonical time is a bound on sort keys that begin with a time: it is below every key of that time and above every
+earlier one. No sort key equals it, so BETWEEN two times includes the first and excludes the second.
 """
 
 from __future__ import annotations
@@ -59,7 +62,7 @@ def normalize_id(value: str) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def sender_tag(subject: str) -> str:
-    """The sender, in 12 characters of base32: part of the key, so that no sender can overwrite another's event."""
+    """12 characters of base32 for a sender: part of the key, so that no sender can overwrite another's event."""
     return base64.b32encode(sha256(subject.encode()).digest()).decode()[:SENDER_TAG_LENGTH].lower()
 
 
@@ -94,7 +97,7 @@ def parse_timestamp_sk(key: str) -> TimestampSk:
 
 
 class MessageKey(NamedTuple):
-    """What a client calls a message by: an item's ``key``; or its time and id, which several senders may share."""
+    """How a client names a message: by an item's ``key``, or by time and id, which several senders may share."""
 
     timestamp: str
     message_id: str
@@ -132,7 +135,7 @@ def after_time(timestamp: str) -> str:
 
 
 def parse_read_mark(value: object) -> str:
-    """The position after which messages are unread: ``value`` is a message key, or a time; what it names is read.
+    """The position after which messages are unread. ``value`` is a message key or a time, and is read itself.
 
     Raises:
         ValueError: neither.
@@ -148,7 +151,7 @@ def parse_read_mark(value: object) -> str:
 
 
 def shown_read_mark(position: str) -> str:
-    """A read mark as clients give it."""
+    """A read mark in the form in which clients send it."""
     return position.removesuffix("$")
 
 
@@ -162,25 +165,18 @@ def after_position(position: str) -> str:
     return f"{position}#"
 
 
-def time_bound(timestamp: str) -> str:
-    """A bound on sort keys at ``timestamp``: below every event of that time, above every earlier one.
-
-    No event has exactly this key, so BETWEEN two bounds holds its start and not its end.
-    """
-    return timestamp
-
-
 def bucket_id(event_id: str, shards: int) -> str:
-    """The time shard of an event: the same at every replay. ``"003"`` of 0 to ``shards`` - 1.
+    """The time shard of an event, ``"000"`` to ``shards`` - 1: the same whenever it is computed.
 
-    Another hash than :func:`queue_name`'s: with the same one, a queue's batches would fall on a few shards only.
+    It uses another hash than the choice of a persist queue. With the same one, the events of one queue, which are
+    written together, would be in few shards only.
     """
     digest = blake2b(event_id.encode(), digest_size=8, person=b"bucketId").digest()
     return shard_name(int.from_bytes(digest, "big") % shards)
 
 
 def shard_of(value: str, event_id: str, shards: int) -> str:
-    """The partition that a row of ``value`` lies in, where the rows of one value are spread over ``shards``."""
+    """The partition of a row of ``value``, where the rows of one value are spread over ``shards``."""
     return f"{value}#{bucket_id(event_id, shards)}"
 
 
@@ -210,20 +206,20 @@ def newest_page(room_id: str) -> str:
 
 
 def connection_room(connection_id: str) -> str:
-    """The partition key of a connection's own row in Connections.
+    """The partition key of the row in Connections that describes a connection.
 
-    ``#`` keeps it apart from every room, and the id in it spreads the rows over partitions.
+    No room id contains ``#``; the connection id spreads the rows over partitions.
     """
     return f"#connection#{connection_id}"
 
 
 def probe_room(queue: str) -> str:
-    """The partition key of the probes of one persist queue: ``#`` keeps it apart from every room."""
+    """The partition key of the probes of one persist queue; no room id contains ``#``."""
     return f"#probe#{queue}"
 
 
 def membership_event(timestamp: str, event_id: str) -> str:
-    """A join or leave as a member of a membership's sets: ordered by time, then id."""
+    """A join or leave in the sets of a membership: ordered by time, then id."""
     return f"{timestamp}#{event_id}"
 
 
@@ -240,6 +236,6 @@ def parse_membership_event(member: str) -> tuple[str, str]:
 
 
 def derived_id(*parts: object) -> str:
-    """The id of an event that was sent without one: the same for the same ``parts``, of which none contains ``#``."""
+    """The id of an event that was sent without one: equal for equal ``parts``, of which none contains ``#``."""
     digest = sha256(SEPARATOR.join(map(str, parts)).encode()).digest()
     return base64.b32encode(digest).decode()[:DERIVED_ID_LENGTH].lower()

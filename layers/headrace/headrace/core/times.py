@@ -43,20 +43,6 @@ class SystemClock:
         return time.time_ns() // 1000
 
 
-class FixedClock:
-    """A clock for tests, which changes only by :meth:`advance`."""
-
-    def __init__(self, now: int | str) -> None:
-        self._now = parse_iso(now) if isinstance(now, str) else now
-
-    def now(self) -> int:
-        return self._now
-
-    def advance(self, seconds: float) -> None:
-        """Move the clock by ``seconds``, which may be negative."""
-        self._now += round(seconds * SECOND)
-
-
 def iso(micros: int) -> str:
     """The canonical text of ``micros`` (0 to the end of the year 9999).
 

@@ -1,7 +1,7 @@
-"""Takes events in: validated and stamped one by one, published together, each with its own result.
+"""Accepts events: validates and stamps them one by one, publishes them together, and gives each its own result.
 
-What the broker does not confirm goes to the retry lane under the same id. Only when that refuses too is an event
-refused as unavailable; its result carries the id and time that make sending it again harmless.
+An event that the broker does not confirm goes to the retry lane under the same id. If the retry lane refuses it too,
+its result is an error with the id and time that make sending it again harmless.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
@@ -18,8 +18,10 @@ from headrace.core.errors import (
     HeadraceError,
     InvalidEvent,
     Lane,
+    RateLimited,
     RetryLaneUnavailable,
     Unavailable,
+    UserError,
     echo,
     mapping_of,
     to_body,
@@ -27,8 +29,7 @@ from headrace.core.errors import (
 from headrace.core.sender import SenderContext
 from headrace.core.stream import Stream, ValidatedEvent
 from headrace.core.times import Clock
-from headrace.ingest.gate import Gate
-from headrace.ingest.rate_limiter import UNLIMITED, Admission
+from headrace.ingest.rate_limiter import RateLimiter
 from headrace.queues import names
 from headrace.queues.ports import Outgoing, Publisher, RetryLane, RetryRecord
 from headrace.runtime.observability import Meter, report
@@ -39,9 +40,9 @@ Outcome = tuple[Lane | None, HeadraceError | None]
 
 @dataclass(slots=True)
 class Result:
-    """What became of one event: the ``lane`` it is in, or the ``error`` that refused it.
+    """The result of one event: the ``lane`` it is in, or the ``error`` that refused it.
 
-    ``receipt`` is its id, time and so on when they are known, else the id that was sent, if any.
+    ``receipt`` is its id, time and other fields of the answer; for an invalid event the id that was sent, if any.
     """
 
     receipt: Mapping[str, str]
@@ -55,11 +56,19 @@ class Result:
         return {**self.receipt, "lane": self.lane}
 
 
+class Gate(Protocol):
+    """Says which valid events of a stream may be written."""
+
+    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[UserError | None]:
+        """Why each event is refused, in order; ``now`` in microseconds. May mark an event. Never raises for a table."""
+        ...
+
+
 class Acceptor:
     """Accepts events of any stream: published to one of ``queues`` persist queues, or taken by the retry lane.
 
-    ``gates`` say, by stream name, what may be written; a stream without one takes what its scope allows. ``throttle``
-    says how much.
+    ``gates``, by stream name, refuse events; a stream without one accepts all that its scope allows.
+    ``rate_limiter`` limits how many.
     """
 
     def __init__(
@@ -69,10 +78,10 @@ class Acceptor:
         queues: int,
         clock: Clock,
         gates: Mapping[str, Gate] = MappingProxyType({}),
-        throttle: Admission = UNLIMITED,
+        rate_limiter: RateLimiter | None = None,
     ) -> None:
         self._gates = gates
-        self._throttle = throttle
+        self._rate_limiter = rate_limiter
         self._publisher = publisher
         self._retry_lane = retry_lane
         self._queues = queues
@@ -88,10 +97,10 @@ class Acceptor:
         now = self._clock.now()
         sender = SenderContext(caller.subject, caller.username, caller.has(EVENTS_WRITE), now, caller.address)
         stamped, results = _validate(stream, sender, raws)
-        # Events with equal keys are one event: published once, and all of their results say what became of it.
+        # Events with equal keys are one event: it is published once, and all of them have its result.
         unique = {each.key: each for each in stamped if each is not None}
-        # Before the gates: a sender over its limit must cost no reads of their tables.
-        passed, too_many = self._throttle.admit(caller, len(unique), meter) if unique else (0, None)
+        # Before the gates, so that a sender over its limit causes no reads of their tables.
+        passed, too_many = self._within_rate(caller, len(unique), meter)
         outcomes: dict[Key, Outcome] = dict.fromkeys(list(unique)[passed:], (None, too_many))
         outcomes |= self._refused(stream, caller, dict(list(unique.items())[:passed]), now)
         admitted = [each for key, each in unique.items() if key not in outcomes]
@@ -106,10 +115,15 @@ class Acceptor:
         _measure(stream, results, meter)
         return results
 
+    def _within_rate(self, caller: Caller, events: int, meter: Meter) -> tuple[int, RateLimited | None]:
+        if self._rate_limiter is None or not events:
+            return events, None
+        return self._rate_limiter.admit(caller, events, meter)
+
     def _refused(
         self, stream: Stream, caller: Caller, events: Mapping[Key, ValidatedEvent], now: int
     ) -> dict[Key, Outcome]:
-        """What the stream's gate does not let in, by key."""
+        """The errors of events that the stream's gate refuses, by key."""
         gate = self._gates.get(stream.name)
         if gate is None or not events:
             return {}
@@ -123,31 +137,30 @@ class Acceptor:
             Outgoing(names.queue_name(events[part.indexes[0]].id, self._queues), part.body, envelope.correlation_id)
             for part in packed
         ]
-        failures = self._publisher.publish(outgoing)
-        refused = self._hand_over(
-            [(part, failure) for part, failure in zip(packed, failures, strict=True) if failure is not None]
-        )
+        published = list(zip(packed, self._publisher.publish(outgoing), strict=True))
+        retried = iter(self._hand_over([(part, failure) for part, failure in published if failure is not None]))
         outcomes: list[Outcome] = []
-        for part, failure in zip(packed, failures, strict=True):
-            error = refused.get(part.indexes[0]) if failure is not None else None
-            lane: Lane | None = None if error is not None else "main" if failure is None else "retry"
-            outcomes.extend([(lane, error)] * len(part.indexes))
+        for part, failure in published:
+            outcome: Outcome = ("main", None) if failure is None else next(retried)
+            outcomes.extend([outcome] * len(part.indexes))
         return outcomes
 
-    def _hand_over(self, parts: Sequence[tuple[EncodedEnvelope, Unavailable]]) -> dict[int, RetryLaneUnavailable]:
-        """Hand unpublished parts to the retry lane; what it refused, by the index of a part's first event."""
+    def _hand_over(self, parts: Sequence[tuple[EncodedEnvelope, Unavailable]]) -> list[Outcome]:
+        """Send unpublished parts to the retry lane: the lane or the error of each, in order."""
         if not parts:
-            return {}
+            return []
         for _, failure in parts:
             report(type(failure).__name__, f"events go to the retry lane: {failure.message}")
-        handovers = [RetryRecord(part.body, {"reason": type(failure).__name__}) for part, failure in parts]
-        outcomes = self._retry_lane.send(handovers)
-        refused = {}
-        for (part, _), outcome in zip(parts, outcomes, strict=True):
-            if outcome is not None:
-                report("RetryLaneUnavailable", f"events are refused: {outcome.message}", level="error")
-                refused[part.indexes[0]] = RetryLaneUnavailable("the event could not be kept; send it again as it is")
-        return refused
+        outcomes: list[Outcome] = []
+        records = [RetryRecord(part.body, {"reason": type(failure).__name__}) for part, failure in parts]
+        for refusal in self._retry_lane.send(records):
+            if refusal is None:
+                outcomes.append(("retry", None))
+            else:
+                report("RetryLaneUnavailable", f"events are refused: {refusal.message}", level="error")
+                lost = RetryLaneUnavailable("the event could not be kept; send it again as it is")
+                outcomes.append((None, lost))
+        return outcomes
 
 
 def _validate(

@@ -49,7 +49,10 @@ def single(stream: Stream, *path: str, status: int = 202, errors: Errors = ()) -
     """
 
     def post(acceptor: Acceptor, request: WriteRequest) -> Reply:
-        """Accept the one event of the body. The fields of the path may be left out of it."""
+        """Send one event.
+
+        Fields that are in the path may be left out of the body.
+        """
         event = request.content
         given = request.event.get("pathParameters") or {}
         for name in path:
@@ -65,7 +68,7 @@ def batch(stream: Stream, errors: Errors = ()) -> Route:
     """A route whose body holds up to 500 ``events`` of ``stream``; each has its own result."""
 
     def post(acceptor: Acceptor, request: WriteRequest) -> Reply:
-        """Accept the body's events, with one result for each, in the order sent."""
+        """Send up to 500 events in one request, with one result for each, in the order sent."""
         return _reply(_accept(acceptor, stream, event_list(request.content, BATCH_LIMIT), request), 202)
 
     return _route(stream, post, 202, errors, BATCH_LIMIT)
@@ -73,7 +76,7 @@ def batch(stream: Stream, errors: Errors = ()) -> Route:
 
 def _route(stream: Stream, post: Any, status: int, gate_errors: Errors, batch: int = 0) -> Route:
     scopes = tuple(dict.fromkeys((stream.write_scope, EVENTS_WRITE)))
-    errors = (InvalidEvent, TooLarge, RateLimited, RetryLaneUnavailable, *gate_errors)
+    errors: Errors = (InvalidEvent, TooLarge, RateLimited, RetryLaneUnavailable, *gate_errors)
     return Route(post, scopes, body=AnyBody, answer=Results, errors=errors, status=status, stream=stream, batch=batch)
 
 

@@ -11,20 +11,20 @@ they leave the window.
 
 from __future__ import annotations
 
+import functools
 import math
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Protocol
 
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import CacheUnavailable, RateLimited
 from headrace.core.keys import rate_key
 from headrace.ingest.shared_counts import SharedCounts
 from headrace.ingest.sliding_window import SLOT_SECONDS, WINDOW_SECONDS, Limit, SlidingWindow
+from headrace.runtime.background import Background
 from headrace.runtime.bounded import BoundedDict
-from headrace.runtime.observability import Meter, report, report_unexpected
+from headrace.runtime.observability import Meter, report
 from headrace.runtime.settings import RateSettings
 
 EXCHANGE_SECONDS = 1.0
@@ -35,29 +35,15 @@ SENDERS_PER_EXCHANGE = 500
 _Sender = tuple[bool, str]
 
 
-class Admission(Protocol):
-    """Decides how many events of a request may pass."""
-
-    def admit(self, caller: Caller, events: int, meter: Meter) -> tuple[int, RateLimited | None]:
-        """How many, the first ones, and why the others may not. Never raises, never waits."""
-        ...
-
-
-class Unlimited:
-    """Lets everything pass."""
-
-    def admit(self, caller: Caller, events: int, meter: Meter) -> tuple[int, RateLimited | None]:  # noqa: ARG002
-        return events, None
-
-
-UNLIMITED: Admission = Unlimited()
-
-
 class RateLimiter:
-    """An :class:`Admission` by sender. ``shared`` is ``None`` without a cache. ``clock``: seconds since the epoch."""
+    """Limits senders; ``shared`` is ``None`` without a cache. ``clock`` gives seconds since the epoch."""
 
     def __init__(
-        self, settings: RateSettings, shared: SharedCounts | None, clock: Callable[[], float] = time.time
+        self,
+        settings: RateSettings,
+        shared: SharedCounts | None,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         rates = (settings.event_rate, settings.trusted_event_rate)
         self._limits = tuple(Limit(rate, settings.event_rate_off_percent) if rate else None for rate in rates)
@@ -66,12 +52,11 @@ class RateLimiter:
         self._windows: BoundedDict[_Sender, SlidingWindow] = BoundedDict(SENDERS)
         self._active: dict[_Sender, None] = {}
         self._lock = threading.Lock()
-        self._pool: ThreadPoolExecutor | None = None
-        self._exchange: Future[None] | None = None
         # The first exchange imports the cache's library: not in a cold start.
-        self._exchanged_at = clock()
+        self._background = Background("rate-limiter", EXCHANGE_SECONDS, 0.0, monotonic, delay=EXCHANGE_SECONDS)
 
     def admit(self, caller: Caller, events: int, meter: Meter) -> tuple[int, RateLimited | None]:
+        """How many of ``events`` may pass, the first ones, and why the others may not. Never raises, never waits."""
         trusted = caller.has(EVENTS_WRITE)
         limit = self._limits[trusted]
         if limit is None:
@@ -88,22 +73,14 @@ class RateLimiter:
                 if window.resume_slot != resume_slot:
                     meter.count("SenderLimited", senders="trusted" if trusted else "users")
             self._active[sender] = None
-        if self._shared is not None and abs(now - self._exchanged_at) >= EXCHANGE_SECONDS:
-            self._start_exchange(self._shared, now)
+        if self._shared is not None:
+            self._background.run(functools.partial(self._exchange_counts, self._shared))
         return admitted, refusal
 
     def _window(self, sender: _Sender, limit: Limit) -> SlidingWindow:
         window = self._windows.get(sender) or SlidingWindow(limit)
         self._windows[sender] = window
         return window
-
-    def _start_exchange(self, shared: SharedCounts, now: float) -> None:
-        if self._exchange is not None and not self._exchange.done():
-            return
-        self._exchanged_at = now
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(1, "rate-limiter")
-        self._exchange = self._pool.submit(self._exchange_counts, shared)
 
     def _exchange_counts(self, shared: SharedCounts) -> None:
         with self._lock:
@@ -117,9 +94,6 @@ class RateLimiter:
             counts = shared.exchange(reports, int(now / SLOT_SECONDS))
         except CacheUnavailable as error:
             report("rates", f"each environment limits senders independently: {error.message}")
-            return
-        except Exception as error:  # noqa: BLE001 - the thread has no caller to raise it to
-            report_unexpected(error)
             return
         with self._lock:
             now = self._clock()

@@ -15,7 +15,7 @@ from headrace.core.errors import PoisonRecord, StoreUnavailable
 from headrace.live import frames
 from headrace.live.connections import Connections, Subscription
 from headrace.live.push.port import ConnectionPusher, Push, PushResult
-from headrace.queues.rabbitmq.event import rabbit_body
+from headrace.queues.ports import rabbit_body
 from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import Meter, report, report_unexpected
 from headrace.runtime.parallel import Parallel

@@ -1,7 +1,8 @@
-"""The state of the circuit breakers of all environments: small records in the cache, for ``GET /status``.
+"""Publishes the states of circuit breakers to the cache, and reads those of all environments for ``GET /status``.
 
-A record is written when a breaker changes, and every 10 s while it is used and not closed. Best effort: a background
-thread writes, a request waits at most 50 ms for it (200 ms for the first record), and a failure fails no request.
+A record is written when a breaker changes its state, and every 10 s while it is used and not closed. Best effort: a
+background thread writes, and a request waits at most 50 ms for it (200 ms for the first record). A failed write is
+logged, and fails no request.
 """
 
 from __future__ import annotations
@@ -13,36 +14,36 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from headrace.core import times
-from headrace.core.errors import CacheUnavailable, ConfigurationError
+from headrace.core.errors import HeadraceError
 from headrace.core.times import Clock, SystemClock
 from headrace.runtime.breaker import CLOSED, OPEN, State
 from headrace.runtime.observability import Meter, report
 from headrace.runtime.settings import CacheSettings, EnvironmentSettings
+from headrace.storage.cache import Commands
+from headrace.storage.redis import RedisCache
 
 KEY = "breakers"
 """A hash with a field for each breaker of each environment."""
 REFRESH_SECONDS = 10.0
 FRESH_SECONDS = 60
-"""How long a record of an open breaker is shown; a breaker in use renews it every 10 s."""
+"""How long a record of an open breaker is shown. A breaker in use renews it every 10 s."""
 KEPT_SECONDS = 900
 """How long the hash is kept without a change."""
 WAIT_SECONDS = 0.05
 FIRST_WAIT_SECONDS = 0.2
 """For the first record of an environment, which imports the cache's library. Importing it earlier would slow down every
-cold start for what only environments with a failing dependency need."""
-CACHE_SECONDS = 0.2
+cold start, and only environments with a failing dependency need it."""
 
-Connect = Callable[[], Any]
+Connect = Callable[[], Commands]
 
 
 @dataclass(frozen=True, slots=True)
 class BreakerRecord:
-    """One breaker of one environment: in ``state`` since ``since``, as of ``at`` (ISO times).
+    """One breaker of one environment: in ``state`` since ``since``, as of ``at`` (canonical times).
 
-    ``environment`` is the name of its log stream.
+    ``environment`` is the name of the log stream.
     """
 
     breaker: str
@@ -52,25 +53,25 @@ class BreakerRecord:
     since: str
     at: str
 
-    @property
-    def field(self) -> str:
-        """Its field in the hash."""
-        return f"{self.environment} {self.breaker}"
+
+def _connect() -> Commands:
+    # A new connection for each call: calls are minutes apart, and a freeze would break one that is kept.
+    return RedisCache.of(CacheSettings.read())
 
 
 class BreakerStatus:
-    """A :class:`~headrace.runtime.breaker.Watcher` that writes states to the cache."""
+    """Writes states of breakers to the cache: :meth:`seen` is a breaker's ``on_state``."""
 
     def __init__(
         self,
         environment: EnvironmentSettings,
-        connect: Connect | None = None,
+        connect: Connect = _connect,
         clock: Clock | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._function = environment.aws_lambda_function_name
         self._environment = environment.aws_lambda_log_stream_name or uuid.uuid4().hex
-        self._connect = connect or cache_client
+        self._connect = connect
         self._clock = clock or SystemClock()
         self._monotonic = monotonic
         self._lock = threading.Lock()
@@ -108,47 +109,28 @@ class BreakerStatus:
 
     def _write(self, record: BreakerRecord) -> None:
         try:
-            cache = self._connect()
-            try:
-                pipeline = cache.pipeline(transaction=False)
-                pipeline.hset(KEY, record.field, json.dumps(asdict(record)))
-                pipeline.expire(KEY, KEPT_SECONDS)
-                pipeline.execute()
-            finally:
-                cache.close()
-        except Exception as error:  # noqa: BLE001 - reported; a status page fails no request
-            report("breaker board", f"the cache does not take where a breaker stands: {type(error).__name__}")
+            field = f"{record.environment} {record.breaker}"
+            commands = [("HSET", KEY, field, json.dumps(asdict(record))), ("EXPIRE", KEY, KEPT_SECONDS)]
+            self._connect().run(commands)
+        except HeadraceError as error:
+            report("breaker board", f"the state of a breaker is not written to the cache: {error.message}")
 
 
-def read_breaker_status(connect: Connect | None = None, clock: Clock | None = None) -> list[BreakerRecord]:
-    """The breakers that are in use and not closed, then those that closed in the last 15 minutes; or CacheUnavailable.
+def read_breaker_status(connect: Connect = _connect, clock: Clock | None = None) -> list[BreakerRecord]:
+    """The breakers that are in use and not closed, then those that closed in the last 15 minutes.
 
     Environments whose breakers never opened have no records; those of an idle environment are dropped after a minute.
+
+    Raises:
+        headrace.core.errors.CacheUnavailable: the cache did not answer.
     """
-    try:
-        cache = (connect or cache_client)()
-        try:
-            fields = cache.hgetall(KEY)
-            records = {field: BreakerRecord(**json.loads(value)) for field, value in fields.items()}
-            now = (clock or SystemClock()).now()
-            fresh, oldest = (times.iso(now - seconds * 1_000_000) for seconds in (FRESH_SECONDS, KEPT_SECONDS))
-            gone = [
-                field for field, record in records.items() if record.at < (oldest if record.state == CLOSED else fresh)
-            ]
-            if gone:
-                cache.hdel(KEY, *gone)
-        finally:
-            cache.close()
-    except ConfigurationError:
-        raise
-    except Exception as error:
-        raise CacheUnavailable(f"the cache does not say: {type(error).__name__}") from error
+    cache = connect()
+    (fields,) = cache.run([("HGETALL", KEY)])
+    records = {field: BreakerRecord(**json.loads(value)) for field, value in fields.items()}
+    now = (clock or SystemClock()).now()
+    fresh, oldest = (times.iso(now - seconds * times.SECOND) for seconds in (FRESH_SECONDS, KEPT_SECONDS))
+    gone = [field for field, record in records.items() if record.at < (oldest if record.state == CLOSED else fresh)]
+    if gone:
+        cache.run([("HDEL", KEY, *gone)])
     kept = [record for field, record in records.items() if field not in gone]
     return sorted(kept, key=lambda record: (record.state == CLOSED, record.breaker, record.environment))
-
-
-def cache_client() -> Any:
-    """A cache client for a few records. Its library is imported here because it costs a cold start 124 ms."""
-    from headrace.storage.redis import connect
-
-    return connect(CacheSettings.read(), CACHE_SECONDS)

@@ -1,4 +1,4 @@
-"""A dead record, examined: why it is dead (by the validator of persist_events), of which stream, and since when."""
+"""Examines a dead letter: why it is dead (by the validator of persist_events), of which stream, and since when."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REASONS = {
     STORABLE: "it would be stored now",
     UNEXPECTED: "the validator itself fails on it",
 }
-"""Why a dead record is dead, as found now: code to one plain sentence."""
+"""Why a record is dead, as examined now: code to one plain sentence."""
 
 UNKNOWN_STREAM = "unknown"
 SHOWN_CHARACTERS = 2000
@@ -74,7 +74,7 @@ class DeadLetter:
 
     @property
     def attempts(self) -> int:
-        """The number of tries: the receives of the retry lane, and those counted before."""
+        """The number of attempts to store it: those of its last time in the retry lane, and those before."""
         given = self.held.attributes.get(ATTEMPTS, "0")
         return RECEIVES + (int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0)
 
@@ -118,8 +118,10 @@ class DeadLetter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which letters a request is about; ``None`` does not restrict. ``since`` (inclusive) and ``until`` (exclusive) are
-    canonical times, compared with the first failure."""
+    """Selects letters; a field that is ``None`` selects all.
+
+    ``since`` (inclusive) and ``until`` (exclusive) are canonical times of the first failure.
+    """
 
     id: str | None = None
     reason: str | None = None
@@ -128,7 +130,7 @@ class Filter:
     until: str | None = None
 
     def matches(self, letter: DeadLetter) -> bool:
-        """Whether the request is about ``letter``."""
+        """Whether the filter selects ``letter``."""
         return (
             self.id in (None, letter.held.id)
             and self.reason in (None, letter.reason)
@@ -139,7 +141,7 @@ class Filter:
 
 
 def examine(held: ReceivedLetter, tables: Mapping[str, TableSettings]) -> DeadLetter:
-    """Run a dead record through the validator that persist_events uses. Never raises."""
+    """Run ``held`` through the validator that persist_events uses. Never raises."""
     envelope = _envelope(held)
     events = envelope.get("events")
     count = len(events) if isinstance(events, list) and events else 1

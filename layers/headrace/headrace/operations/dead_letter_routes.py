@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import base64
-import binascii
-import json
+import contextlib
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PlainValidator, model_validator
+from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter, model_validator
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-from headrace.api.params import Params, whole_number
+from headrace.api.params import Params, QueryTime, refused_unless, whole_number
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.errors import FieldError, InvalidRequest, echo
+from headrace.core.json import encode
 from headrace.operations.dead_letter import REASONS, SHOWN_CHARACTERS, UNKNOWN_STREAM, DeadLetterBody, Filter
 from headrace.operations.dead_letters import DeadLetters, RedriveState, ScanResult, discard_limit
 from headrace.streams.registry import STREAMS
@@ -27,81 +27,72 @@ RATE = 500
 ID_CHARACTERS = 128
 CONTINUATION_CHARACTERS = 4096
 CONTINUATION_FORM = "what an earlier answer of this route gave, and nothing beside it"
+STREAM_NAMES = sorted([*STREAMS, UNKNOWN_STREAM])
 ANSWER_CHARACTERS = 3_000_000
-"""Characters of bodies in one answer: Lambda takes 6 MB, and a character may become two bytes and more."""
+"""Characters of bodies in one answer: Lambda's limit is 6 MB, and a character may take two bytes or more."""
 
 
-def _id(value: object) -> str:
-    if not isinstance(value, str) or not 0 < len(value) <= ID_CHARACTERS:
-        raise PydanticCustomError("id", "is not usable")
-    return value
+def read_continuation(value: object) -> RedriveState:
+    """The state in a continuation, as :func:`continuation` made it.
+
+    Raises:
+        PydanticCustomError: it is not one.
+    """
+    if isinstance(value, str) and len(value) <= CONTINUATION_CHARACTERS:
+        with contextlib.suppress(ValueError):
+            content = base64.b64decode(value, altchars=b"-_", validate=True)
+            state = TypeAdapter(RedriveState).validate_json(content, strict=True)
+            if times.is_canonical(state.started_at) and 0 < state.rate <= RATE:
+                return state
+    raise PydanticCustomError("continuation", "is not usable")
 
 
-def _reason(value: object) -> str:
-    if not isinstance(value, str) or value not in REASONS:
-        raise PydanticCustomError("reason", "is not known")
-    return value
+def _is_reason(value: object) -> bool:
+    return isinstance(value, str) and value in REASONS
 
 
-def _stream(value: object) -> str:
-    if not isinstance(value, str) or value not in {*STREAMS, UNKNOWN_STREAM}:
-        raise PydanticCustomError("stream", "is not known")
-    return value
+def _is_stream(value: object) -> bool:
+    return isinstance(value, str) and value in STREAM_NAMES
 
 
-def _time(value: object) -> str:
-    try:
-        return times.parse_query(value) if isinstance(value, str) else times.parse(value)
-    except ValueError:
-        raise PydanticCustomError("time", "is not a time with a zone") from None
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= ID_CHARACTERS
 
 
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise PydanticCustomError("flag", "is not true or false")
-    return value
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
 
 
-def _count(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise PydanticCustomError("count", "is not a number")
-    return value
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _state(value: object) -> RedriveState:
-    state = read_continuation(value)
-    if state is None:
-        raise PydanticCustomError("continuation", "is not usable")
-    return state
-
-
-Time = Annotated[str, BeforeValidator(_time)]
 Rate = Annotated[int, BeforeValidator(whole_number(1, RATE))]
-Flag = Annotated[bool, BeforeValidator(_flag)]
+Flag = Annotated[bool, refused_unless(_is_flag, "is not true or false")]
 RATE_FORM = f"messages per second, a whole number from 1 to {RATE}"
 
 
 class FilterParams(Params):
-    """The letters that a request is about; ``from`` (inclusive) and ``to`` (exclusive) are times of a first failure."""
+    """Selects letters; ``from`` (inclusive) and ``to`` (exclusive) are times of the first failure."""
 
     unknown = "is not a field of this route"
     keeps_null = True
 
-    id: Annotated[str, BeforeValidator(_id)] | None = Field(
+    id: Annotated[str, refused_unless(_is_id, "is not usable")] | None = Field(
         default=None, description=f"the id of a dead letter, 1 to {ID_CHARACTERS} characters"
     )
-    reason: Annotated[str, BeforeValidator(_reason)] | None = Field(
+    reason: Annotated[str, refused_unless(_is_reason, "is not known")] | None = Field(
         default=None, description=", ".join(sorted(REASONS))
     )
-    stream: Annotated[str, BeforeValidator(_stream)] | None = Field(
-        default=None, description=", ".join(sorted([*STREAMS, UNKNOWN_STREAM]))
+    stream: Annotated[str, refused_unless(_is_stream, "is not known")] | None = Field(
+        default=None, description=", ".join(STREAM_NAMES)
     )
-    since: Time | None = Field(default=None, alias="from", description=times.ACCEPTED_FORM)
-    until: Time | None = Field(default=None, alias="to", description=times.ACCEPTED_FORM)
+    since: QueryTime | None = Field(default=None, alias="from", description=times.ACCEPTED_FORM)
+    until: QueryTime | None = Field(default=None, alias="to", description=times.ACCEPTED_FORM)
 
     @property
     def filter(self) -> Filter:
-        """The filter of the letters."""
+        """The parameters as a filter."""
         return Filter(id=self.id, reason=self.reason, stream=self.stream, since=self.since, until=self.until)
 
 
@@ -118,7 +109,7 @@ class RedriveBody(FilterParams):
 
     rate: Rate = Field(default=DEFAULT_RATE, description=RATE_FORM)
     dry_run: Flag = Field(default=False, description="true or false")
-    continuation: Annotated[RedriveState | None, PlainValidator(_state, json_schema_input_type=str)] = Field(
+    continuation: Annotated[RedriveState | None, PlainValidator(read_continuation, json_schema_input_type=str)] = Field(
         default=None, description=CONTINUATION_FORM
     )
 
@@ -136,13 +127,13 @@ class DiscardBody(FilterParams):
 
     rate: Rate = Field(default=RATE, description=RATE_FORM)
     dry_run: Flag = Field(default=False, description="true or false")
-    confirm: Annotated[int, BeforeValidator(_count)] | None = Field(
+    confirm: Annotated[int, refused_unless(_is_count, "is not a number")] | None = Field(
         default=None, description="the number of letters that a dry run found"
     )
 
 
 class Counts(TypedDict):
-    """What a scan found: ``count`` letters that match of ``scanned``; ``complete`` when the whole queue was read."""
+    """Counts of a scan: ``count`` of the ``scanned`` letters match; ``complete`` if the whole queue was read."""
 
     count: int
     scanned: int
@@ -163,7 +154,7 @@ class DryRun(Counts):
 
 
 class RedriveResult(TypedDict):
-    """How far a redrive is; ``continuation`` goes on with it, and is null when no letter is left."""
+    """The progress of a redrive; the next request sends ``continuation``, which is null when no letter is left."""
 
     startedAt: str
     moved: int
@@ -173,14 +164,14 @@ class RedriveResult(TypedDict):
 
 
 class DiscardResult(Counts):
-    """How many letters were deleted, and how many of those found could not be."""
+    """How many of the letters that were found were deleted, and how many could not be."""
 
     discarded: int
     failed: int
 
 
 def list_dead_letters(letters: DeadLetters, request: Request[None, ListQuery, None]) -> DeadLetterList:
-    """List letters; one that is asked for by its id is shown whole."""
+    """List letters; with ``id``, that letter is shown with its whole body."""
     found = letters.find(request.query.filter)
     characters = SHOWN_CHARACTERS if request.query.id is None else ANSWER_CHARACTERS
     items = [letter.to_body(characters) for letter in found.letters[: request.query.limit]]
@@ -188,7 +179,7 @@ def list_dead_letters(letters: DeadLetters, request: Request[None, ListQuery, No
 
 
 def redrive(letters: DeadLetters, request: Request[None, None, RedriveBody]) -> RedriveResult | DryRun:
-    """Move letters back to the retry queue for one slice of time."""
+    """Move letters back to the retry queue, for at most one slice of time."""
     body = request.body
     if body.dry_run:
         return {"dryRun": True, **_counts(letters.find(body.filter))}
@@ -212,34 +203,13 @@ def discard(letters: DeadLetters, request: Request[None, None, DiscardBody]) -> 
 
 
 def continuation(state: RedriveState) -> str | None:
-    """What a client sends to go on with a redrive; ``None`` when it is done.
+    """The text that a client sends to continue a redrive; ``None`` when it is done.
 
-    It is not signed: a caller who may redrive may redrive any letter.
+    It is not signed, because a caller who may redrive may redrive any letter.
     """
     if state.done:
         return None
-    content = json.dumps(asdict(state), ensure_ascii=False, separators=(",", ":")).encode()
-    return base64.urlsafe_b64encode(content).decode()
-
-
-def read_continuation(text: object) -> RedriveState | None:
-    """The state in a continuation; ``None`` if ``text`` is not one."""
-    if not isinstance(text, str) or len(text) > CONTINUATION_CHARACTERS:
-        return None
-    try:
-        content = json.loads(base64.b64decode(text.encode(), altchars=b"-_", validate=True))
-        state = RedriveState(**{**content, "wanted": Filter(**content["wanted"])})
-    except (binascii.Error, ValueError, TypeError, KeyError, RecursionError):
-        return None
-    filters = [each for each in asdict(state.wanted).values() if each is not None]
-    numbers = (state.rate, state.moved, state.failed, state.idle)
-    is_sound = (
-        all(isinstance(each, str) for each in (state.started_at, *filters))
-        and all(isinstance(each, int) for each in numbers)
-        and times.is_canonical(state.started_at)
-        and 0 < state.rate <= RATE
-    )
-    return state if is_sound else None
+    return base64.urlsafe_b64encode(encode(asdict(state)).encode()).decode()
 
 
 def _counts(found: ScanResult) -> Counts:

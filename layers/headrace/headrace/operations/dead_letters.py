@@ -1,7 +1,7 @@
 """Operations on dead letters: list them, move them back to the retry lane, discard them.
 
-SQS has no position in a queue, so every operation receives letters for a bounded time. Those that stay become visible
-again at its end; if the process crashes, a few seconds later.
+SQS cannot read a queue from a position, so every operation receives letters for a bounded time. Letters that stay in
+the queue become visible again when the operation ends or, if the process crashes, after their visibility timeout.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headrace.runtime.observability import Meter, report
 SCAN_SECONDS = 4.0
 SCAN_HOLD = 6
 SCAN_LIMIT = 2000
-"""A scan: its duration, the visibility timeout of its letters, and how many letters it finds at most."""
+"""The duration of a scan, the visibility timeout of its letters, and how many letters it finds at most."""
 SLICE_SECONDS = 15.0
 SLICE_HOLD = 60
 IDLE_SLICES = 2
@@ -31,7 +31,7 @@ DISCARD_SECONDS = 10
 
 @dataclass(slots=True)
 class ScanResult:
-    """The letters that match, how many were ``scanned``, and whether those were all (``complete``)."""
+    """The letters that match, how many were ``scanned``, and whether the whole queue was (``complete``)."""
 
     letters: list[DeadLetter] = field(default_factory=list)
     scanned: int = 0
@@ -39,15 +39,15 @@ class ScanResult:
 
     @property
     def reasons(self) -> dict[str, int]:
-        """How many letters there are of each reason, most first."""
+        """The number of letters by reason, largest first."""
         return dict(Counter(letter.reason for letter in self.letters).most_common())
 
 
 @dataclass(frozen=True, slots=True)
 class RedriveState:
-    """How far a redrive is: ``started_at`` marks its letters, so that one that fails again is not moved again.
+    """The progress of a redrive. Its letters are marked with ``started_at``: one that fails again is not moved again.
 
-    ``idle`` counts the last slices that found none of its letters, only newer ones.
+    ``idle`` counts the last slices in a row that found only newer letters.
     """
 
     started_at: str
@@ -95,7 +95,7 @@ class DeadLetters:
     def redrive(self, state: RedriveState, meter: Meter) -> RedriveState:
         """Move letters to the retry lane for one slice of time; ``done`` when none is left.
 
-        Each is sent, then deleted: an interruption in between leaves two copies, and the event is stored once.
+        Each is sent, then deleted. An interruption in between leaves two copies, and the event is stored once.
 
         Raises:
             DeadLaneUnavailable: the queue is unavailable, and nothing was moved yet.
@@ -112,8 +112,8 @@ class DeadLetters:
             if meant and not gone:
                 break
             self._pace(began, moved, state.rate, began + SLICE_SECONDS)
-        # A slice that found none of its letters keeps the others invisible, so that the next one receives the rest.
-        # While new ones arrive faster than they are read, no slice reaches the end of the queue: two are then enough.
+        # A slice that found only newer letters keeps them invisible, so that the next slice receives the others. While
+        # letters arrive faster than they are read, no slice reaches the end of the queue: two idle slices then end it.
         idle = 0 if moved or failed else state.idle + 1
         done = scan.complete or idle >= IDLE_SLICES
         if moved or failed or done:
@@ -121,12 +121,12 @@ class DeadLetters:
         return replace(state, moved=state.moved + moved, failed=failed, idle=idle, done=done)
 
     def discard(self, wanted: Filter, rate: int, confirm: int | None, meter: Meter) -> tuple[ScanResult, int]:
-        """Delete the letters that match, if ``confirm`` is their number; what was found, and how many were deleted.
+        """Delete the letters that match, if ``confirm`` is their number; returns them and how many were deleted.
 
         At most :func:`discard_limit` letters are found, and exactly those are deleted.
 
         Raises:
-            InvalidRequest: their number is another one; the message names it.
+            InvalidRequest: ``confirm`` is another number; the message names theirs.
             DeadLaneUnavailable: the queue is unavailable.
         """
         found, scan = self._find(wanted, SLICE_HOLD, discard_limit(rate))
@@ -166,7 +166,7 @@ class DeadLetters:
         sent = [letter for letter, outcome in zip(letters, outcomes, strict=True) if outcome is None]
         for outcome in outcomes:
             if outcome is not None:
-                report("RetryLaneUnavailable", f"dead letters stay where they are: {outcome.message}")
+                report("RetryLaneUnavailable", f"dead letters were not moved: {outcome.message}")
         return self._delete(sent, "Redriven", meter)
 
     def _delete(self, letters: Sequence[DeadLetter], counted_as: str, meter: Meter) -> set[str]:
@@ -193,8 +193,8 @@ def _is_meant(letter: DeadLetter, state: RedriveState) -> bool:
 class _Scan:
     """Receives letters, each once, until the queue is read or the time is over.
 
-    ``held`` are those received and not forgotten; ``complete`` is whether the whole queue was received. When the queue
-    fails in between, those held are released.
+    ``held`` are those that were received and not deleted; ``complete`` says whether the whole queue was received. If
+    the queue fails after the first letters, the held ones are released and the scan ends.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""Health: whether events can be accepted and history can be read, with the state of each part, within a second.
+"""``GET /health``: whether events are accepted and history can be read, and the state of each part, within a second.
 
-Accepting needs the broker or the retry lane; reading needs the table. Without the cache, reading is slower.
+Accepting events needs the broker or the retry lane. Reading needs the table; without the cache it is slower.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from headrace.api.router import Reply, Request
 
 CHECK_SECONDS = 1.0
 KEPT_SECONDS = 5.0
-"""An answer is repeated for this long: the route needs no token, and must not load the parts."""
-
-Check = Callable[[], object]
+"""How long an answer is repeated: the route needs no token, and must not load the parts."""
 
 
 class HealthBody(TypedDict):
@@ -32,12 +30,14 @@ class HealthBody(TypedDict):
 
 
 class Health:
-    """Checks every part at once; a part that raises, or takes longer than ``CHECK_SECONDS``, is ``unreachable``.
+    """Checks all parts in parallel; one that raises, or takes longer than ``CHECK_SECONDS``, is ``unreachable``.
 
-    ``checks`` has the parts ``broker``, ``retryLane``, ``table`` and ``cache``.
+    ``checks`` are those of the parts ``broker``, ``retryLane``, ``table`` and ``cache``.
     """
 
-    def __init__(self, checks: Mapping[str, Check], monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, checks: Mapping[str, Callable[[], object]], monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         self._checks = checks
         self._monotonic = monotonic
         self._pool = ThreadPoolExecutor(max_workers=len(checks), thread_name_prefix="health")
@@ -63,8 +63,8 @@ class Health:
                 parts[name] = "unreachable"
         accepting = "ok" in (parts["broker"], parts["retryLane"])
         reading = parts["table"] == "ok"
-        is_whole = all(state == "ok" for state in parts.values())
-        status = "ok" if is_whole else "degraded" if accepting and reading else "down"
+        well = "ok" if set(parts.values()) == {"ok"} else "degraded"
+        status = well if accepting and reading else "down"
         return {"status": status, "accepting": accepting, "reading": reading, "parts": parts}
 
 
@@ -74,7 +74,11 @@ def check_health(health: Health, _request: Request[None, None, None]) -> Reply:
 
 
 def any_port_open(urls: tuple[str, ...], seconds: float = CHECK_SECONDS / 2) -> None:
-    """Check that one of the broker's listeners takes a connection; raises OSError if none does."""
+    """Check that one of the broker's ``urls`` accepts a TCP connection.
+
+    Raises:
+        OSError: none does within ``seconds``.
+    """
     for number, url in enumerate(urls):
         parts = urlsplit(url)
         port = parts.port or (5671 if parts.scheme == "amqps" else 5672)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal, NotRequired
 
 from pydantic import BeforeValidator, Field
-from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-from headrace.api.params import Params, whole_number
+from headrace.api.params import Params, refused_unless, whole_number
 from headrace.api.router import Request
 
 if TYPE_CHECKING:
@@ -21,19 +20,20 @@ RATE = 100
 SLICE_SECONDS = 15.0
 
 
-def _lane(value: object) -> object:
-    if value not in ("main", "retry"):
-        raise PydanticCustomError("lane", "is not a lane to bring messages back to")
-    return value
+def _is_lane(value: object) -> bool:
+    return value in ("main", "retry")
+
+
+Lane = Annotated[Literal["main", "retry"], refused_unless(_is_lane, "is not a lane to return messages to")]
 
 
 class RequeueBody(Params):
-    """Where messages go, how many at most, and how many a second."""
+    """The lane that messages are moved to, how many at most, and how many per second."""
 
     unknown = "is not a field of this route"
     keeps_null = True
 
-    lane: Annotated[Literal["main", "retry"], BeforeValidator(_lane)] = Field(default="main", description="main, retry")
+    lane: Lane = Field(default="main", description="main, retry")
     limit: Annotated[int, BeforeValidator(whole_number(1, LIMIT, takes_digits=False))] = Field(
         default=DEFAULT_LIMIT, description=f"a whole number from 1 to {LIMIT}"
     )
@@ -49,7 +49,7 @@ class ParkedDepth(TypedDict):
 
 
 class Requeued(TypedDict):
-    """How many messages left the parking queue and how many are in it still; ``failure`` says why it stopped early."""
+    """How many messages were moved, and how many are left; ``failure`` says why it stopped early."""
 
     returned: int
     left: int
@@ -62,7 +62,7 @@ def read_depth(parking_queue: ParkingQueue, _request: Request[None, None, None])
 
 
 def requeue(parking_queue: ParkingQueue, request: Request[None, None, RequeueBody]) -> Requeued:
-    """Move messages back for one slice of time."""
+    """Move messages back to a lane, for at most one slice of time."""
     body = request.body
     moved = parking_queue.requeue(body.lane, body.limit, body.rate, SLICE_SECONDS)
     request.meter.count("ParkedReturned", moved.returned, lane=body.lane)

@@ -1,8 +1,8 @@
-"""Probes: one event per persist queue and minute, sent as every event is and read back from the table (P4).
+"""Sends one probe event per persist queue and minute through the main lane, and reads it back from the table (P4).
 
-A probe's key is its queue and its minute, so a run needs no state of the run before, and a repeated run changes no
-row. Each run reads the probes of the minute before: one that is not readable a minute after it was sent is missing.
-Then it sends those of the current minute, and measures for a short while how soon they are readable.
+Each run first reads the probes of the minute before: one that is not readable a minute after it was sent is missing.
+Then it sends those of the current minute, and measures for ``WATCH_SECONDS`` how soon they are readable. A probe's key
+is its queue and its minute, so a run needs no state of an earlier run, and a repeated run changes no row.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LONGEST_WAIT = 0.5
 
 @dataclass(frozen=True)
 class ProbeRun:
-    """The result of a run: queues whose last probe is missing, those that took this one, seconds until it was read."""
+    """The result of a run: queues whose last probe is missing, queues that took a new one, and its seconds."""
 
     minute: str
     missing: list[str]
@@ -39,7 +39,7 @@ class ProbeRun:
 
 
 class ProbeReader:
-    """Reads probes from the ``table`` of their stream, consistently. Every method may raise StoreUnavailable."""
+    """Reads probes from the ``table`` of their stream, consistently. All methods may raise StoreUnavailable."""
 
     def __init__(self, reader: RangeReader, table: str) -> None:
         self._reader = reader
@@ -61,8 +61,8 @@ class ProbeReader:
             partition_attribute=PROBE.partition_key,
             partition=keys.probe_room(queue),
             sort_attribute=PROBE.sort_key,
-            lower=None if lower is None else keys.time_bound(lower),
-            upper=None if upper is None else keys.time_bound(upper),
+            lower=lower,
+            upper=upper,
             limit=1,
             consistent=True,
         )
@@ -96,8 +96,8 @@ class Prober:
     def run(self, at: int, correlation_id: str) -> ProbeRun:
         """Check the minute before ``at`` (microseconds), then send and watch the probes of the current minute.
 
-        Counts ``ProbeMissing`` (queues without their former probe; 0 too, so that silence is a sign) and measures
-        ``ProbeSeconds`` of each probe that is seen within ``WATCH_SECONDS``.
+        Measures ``ProbeMissing``, the number of queues without their last probe (also 0, so that an alarm notices when
+        no run happens), and ``ProbeSeconds`` of each probe that is readable within ``WATCH_SECONDS``.
         """
         meter = Meter()
         minute = at - at % times.MINUTE
@@ -105,7 +105,7 @@ class Prober:
             missing = self._missing(minute - times.MINUTE)
             meter.measure("ProbeMissing", len(missing))
             if missing:
-                message = f"no probe of the minute before came through {', '.join(missing)}"
+                message = f"the last minute's probe was not stored through {', '.join(missing)}"
                 report("ProbeMissing", message, level="error")
             started = self._monotonic()
             sent = self._send(times.iso(minute), correlation_id)
@@ -119,10 +119,10 @@ class Prober:
         return ProbeRun(times.iso(minute), missing, sent, seconds)
 
     def _missing(self, minute: int) -> list[str]:
-        """The queues without a readable probe of ``minute``; none if probably none was sent.
+        """The queues without a readable probe of ``minute``; empty if probably no probe was sent.
 
-        That is so after a pause (a new stack, a stage that was down), when this environment did not run then either.
-        If all are missing although another environment ran, they are reported a minute later.
+        That is assumed when all are missing and this environment did not run in that minute: a new stack, or a stage
+        that was down. If another environment did run, the missing probes are reported a minute later.
         """
         seen = {queue: self._seen(queue, minute) for queue in self._queues}
         if self._former_run != minute and all(each is False for each in seen.values()):
@@ -130,9 +130,9 @@ class Prober:
         return [queue for queue, each in seen.items() if not each]
 
     def _send(self, minute: str, correlation_id: str) -> list[str]:
-        """Publish one probe to each queue; the queues whose probe was confirmed.
+        """Publish one probe to each queue; returns the queues whose probe was confirmed.
 
-        An unconfirmed probe is not sent to the retry lane: it measures the main lane.
+        An unconfirmed probe is not sent to the retry lane, because probes measure the main lane.
         """
         accepted_at = times.iso(self._clock.now())
         messages = []
@@ -144,11 +144,11 @@ class Prober:
             if outcome is None:
                 sent.append(queue)
             else:
-                report(f"probe {type(outcome).__name__}", f"a probe was not taken: {outcome.message}", queue=queue)
+                report(f"probe {type(outcome).__name__}", f"a probe was not accepted: {outcome.message}", queue=queue)
         return sent
 
     def _watch(self, sent: Sequence[str], minute: int, started: float) -> dict[str, float]:
-        """How many seconds after ``started`` each probe was readable; one that takes too long is left out."""
+        """The seconds from ``started`` until each probe was readable, without those that took too long."""
         seconds: dict[str, float] = {}
         wait = FIRST_WAIT
         while True:

@@ -1,12 +1,12 @@
-"""``GET /status``: lanes, depths, breakers and probes, as far as they can be read in time.
+"""``GET /status``: lanes, queue depths, breakers and probes, as far as they can be read in time.
 
-All parts are read at once, for ``ASK_SECONDS`` together. A part that cannot be read is ``unknown``, with the reason; a
-part that hangs is not read again until it has answered.
+All parts are read in parallel, within ``ASK_SECONDS``. A part that cannot be read is ``unknown``, with the reason. A
+part that does not answer is not read again until the pending call ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from typing import Any, NotRequired, cast
@@ -24,23 +24,21 @@ from headrace.runtime.breaker import CLOSED
 
 ASK_SECONDS = 1.5
 KEPT_SECONDS = 2.0
-"""An answer is repeated for this long."""
+"""How long an answer is repeated."""
 PROBE_LATE_SECONDS = 130
-"""A probe is sent every minute and has a minute to be readable; the rest is for the schedule's own delay."""
+"""A probe is sent every minute and has a minute to be readable; the rest is for delays of the schedule."""
 BROKER_BREAKER = "broker"
-
-Ask = Callable[[], Any]
 
 
 class Part(TypedDict):
-    """The state of one part, and the reason where it is not a good one."""
+    """The state of one part, and the reason if the state is not a good one."""
 
     state: str
     reason: NotRequired[str]
 
 
 class Queue(TypedDict, total=False):
-    """A persist queue: its depth, or ``unknown`` and why."""
+    """A persist queue: its depth, or ``unknown`` with the reason."""
 
     ready: int
     consumers: int
@@ -78,7 +76,7 @@ class Lanes(TypedDict):
 
 
 class Breakers(Part):
-    """``ok``, ``open`` or ``unknown``; the breakers that are not closed, or closed lately."""
+    """``ok``, ``open`` or ``unknown``; the breakers that are not closed, or closed in the last 15 minutes."""
 
     environments: NotRequired[list[BreakerRecord]]
 
@@ -109,7 +107,7 @@ class StatusBody(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A part that could not be read, and why; ``away`` if its service is unavailable."""
+    """A part that could not be read, and why; ``away``: its service is unavailable."""
 
     reason: str
     away: bool = False
@@ -121,11 +119,11 @@ class Unknown:
 
 @dataclass(frozen=True)
 class StatusProbes:
-    """Reads each part. All of them raise a HeadraceError for what they cannot read.
+    """One function for each part. They raise a HeadraceError if they cannot read it.
 
-    ``queues`` gives the depth of each persist queue and of the parking queue, or why it has none; ``retry`` and
-    ``dead`` the messages in an SQS queue by their state; ``breakers`` what breakers published; ``probes`` the newest
-    probe of each queue.
+    ``queues`` returns the depth of each persist queue and of the parking queue, or why it is not known. ``retry`` and
+    ``dead`` return the messages in an SQS queue by their state, ``breakers`` the published states of breakers, and
+    ``probes`` the newest probe of each queue.
     """
 
     queues: Callable[[], Mapping[str, QueueDepth | str]]
@@ -136,10 +134,10 @@ class StatusProbes:
 
 
 class Status:
-    """Reads every part, and keeps the answer for ``KEPT_SECONDS``."""
+    """Reads all parts, and keeps the answer for ``KEPT_SECONDS``."""
 
     def __init__(self, asks: StatusProbes, clock: Clock, seconds: float = ASK_SECONDS) -> None:
-        self._asks: dict[str, Ask] = vars(asks).copy()
+        self._asks: dict[str, Callable[[], Any]] = vars(asks)
         self._clock = clock
         self._seconds = seconds
         self._pool = ThreadPoolExecutor(len(self._asks), "status")
@@ -147,10 +145,8 @@ class Status:
         self._kept: tuple[int, StatusBody] | None = None
 
     def body(self) -> StatusBody:
-        """The answer's body, at most ``KEPT_SECONDS`` old.
-
-        By the wall clock: the monotonic one may stop while Lambda freezes an environment.
-        """
+        """The answer's body, at most ``KEPT_SECONDS`` old."""
+        # By the wall clock: the monotonic one may stop while Lambda freezes an environment.
         now = self._clock.now()
         if self._kept is None or not 0 <= now - self._kept[0] <= KEPT_SECONDS * times.SECOND:
             parts = self._read()
@@ -158,11 +154,11 @@ class Status:
         return self._kept[1]
 
     def _read(self) -> dict[str, Any]:
-        # A late answer is not used: it is as old as the question, perhaps from before a freeze.
+        # A late answer is not used: it may be from before a freeze.
         self._hanging = {name: asked for name, asked in self._hanging.items() if not asked.done()}
         asked = {name: self._pool.submit(ask) for name, ask in self._asks.items() if name not in self._hanging}
         wait(asked.values(), self._seconds)
-        parts: dict[str, Any] = dict.fromkeys(self._hanging, Unknown("an earlier question is not answered yet"))
+        parts: dict[str, Any] = dict.fromkeys(self._hanging, Unknown("an earlier request is not answered yet"))
         for name, future in asked.items():
             if future.done():
                 parts[name] = _result(future)
@@ -188,16 +184,25 @@ def _result(asked: Future[Any]) -> Any:
 
 def describe(now: int, queues: Any, retry: Any, dead: Any, breakers: Any, probes: Any) -> StatusBody:
     """The body; each argument is the value of a part, or ``Unknown``."""
-    main = _main_lane(queues, breakers)
-    lanes = {"main": main, "retry": _sqs(retry), "dead": _sqs(dead), "parked": _parked(queues)}
+    main = _known(queues, lambda known: _main_lane(known, breakers))
+    retry_lane = _known(retry, _sqs)
     body = {
         "time": times.iso(now),
-        "accepting": _accepting(main["state"], lanes["retry"]["state"]),
-        "lanes": lanes,
-        "breakers": _breakers(breakers),
-        "probes": _probes(now, probes),
+        "accepting": _accepting(main["state"], retry_lane["state"]),
+        "lanes": {
+            "main": main,
+            "retry": retry_lane,
+            "dead": _known(dead, _sqs),
+            "parked": _parked(queues),
+        },
+        "breakers": _known(breakers, _breakers),
+        "probes": _known(probes, lambda newest: _probes(now, newest)),
     }
     return cast(StatusBody, body)
+
+
+def _known(part: Any, shown: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    return part.to_body() if isinstance(part, Unknown) else shown(part)
 
 
 def _accepting(main: str, retry: str) -> str:
@@ -207,11 +212,14 @@ def _accepting(main: str, retry: str) -> str:
     return "retry" if main == "away" and retry != "unknown" else "unknown"
 
 
-def _main_lane(queues: Any, breakers: Any) -> dict[str, Any]:
-    if isinstance(queues, Unknown):
-        return queues.to_body()
+def _main_lane(queues: Mapping[str, QueueDepth | str], breakers: Any) -> dict[str, Any]:
     persist = {name: depth for name, depth in queues.items() if name != PARKED_QUEUE}
-    reasons = [f"{name}: {problem}" for name, depth in persist.items() if (problem := _problem(depth))]
+    reasons = []
+    for name, depth in persist.items():
+        if isinstance(depth, str):
+            reasons.append(f"{name}: {depth}")
+        elif not depth.consumers:
+            reasons.append(f"{name}: it has no consumer")
     if not isinstance(breakers, Unknown):
         count = sum(each.breaker == BROKER_BREAKER and each.state != CLOSED for each in breakers)
         reasons += [f"the broker's breaker is not closed in {count} environments"] if count else []
@@ -220,12 +228,6 @@ def _main_lane(queues: Any, breakers: Any) -> dict[str, Any]:
         body["reason"] = "; ".join(reasons)
     body["queues"] = {name: _depth(depth) for name, depth in persist.items()}
     return body
-
-
-def _problem(depth: QueueDepth | str) -> str | None:
-    if isinstance(depth, str):
-        return depth
-    return None if depth.consumers else "it has no consumer"
 
 
 def _depth(depth: QueueDepth | str) -> dict[str, Any]:
@@ -239,22 +241,16 @@ def _parked(queues: Any) -> dict[str, Any]:
     return Unknown(depth if isinstance(depth, str) else depth.reason).to_body()
 
 
-def _sqs(counts: Any) -> dict[str, Any]:
-    if isinstance(counts, Unknown):
-        return counts.to_body()
+def _sqs(counts: Mapping[str, int]) -> dict[str, Any]:
     return {"state": "holding" if any(counts.values()) else "empty", **counts}
 
 
-def _breakers(records: Any) -> dict[str, Any]:
-    if isinstance(records, Unknown):
-        return records.to_body()
+def _breakers(records: Sequence[BreakerRecord]) -> dict[str, Any]:
     state = "ok" if all(each.state == CLOSED for each in records) else "open"
     return {"state": state, "environments": [asdict(each) for each in records]}
 
 
-def _probes(now: int, newest: Any) -> dict[str, Any]:
-    if isinstance(newest, Unknown):
-        return newest.to_body()
+def _probes(now: int, newest: Mapping[str, str | None]) -> dict[str, Any]:
     queues: dict[str, dict[str, Any]] = {}
     for name, minute in newest.items():
         age = None if minute is None else (now - times.micros_of(minute)) // times.SECOND

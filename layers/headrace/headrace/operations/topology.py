@@ -1,12 +1,18 @@
-"""Declares the broker's topology for CloudFormation's custom resource, a schedule or a direct call."""
+"""Declares the broker's topology for CloudFormation's custom resource, a schedule or a direct call.
+
+Every request of a custom resource is answered at its ResponseURL. A stack without an answer hangs for an hour, so a
+failure is answered too, and Delete always succeeds.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
 
 from headrace.core.errors import ConfigurationError
-from headrace.operations import custom_resource
 from headrace.runtime.observability import Meter, logger
 
 if TYPE_CHECKING:
@@ -15,19 +21,23 @@ if TYPE_CHECKING:
 PHYSICAL_ID = "headrace-topology"
 STARTING_SECONDS = 60.0
 """How long to wait for a broker that is still starting when a stack is deployed."""
+ANSWER_SECONDS = 20.0
+TEXT_LIMIT = 1000
+"""Bytes of the reason and of each value in Data: CloudFormation refuses an answer of more than 4096 bytes."""
 
 
 def declare_for(event: Mapping[str, Any], declare: Callable[[float], Report]) -> dict[str, Any]:
-    """Declare, and answer in the form that ``event`` needs: what was declared, and what exists in another form.
+    """Declare the topology, and return what was declared and what exists in another form.
 
-    ``declare`` takes the seconds to wait for the broker.
+    ``declare`` takes the seconds to wait for the broker. For the request of a custom resource, the return value is the
+    answer that was sent to CloudFormation.
 
     Raises:
-        headrace.core.errors.HeadraceError: the broker could not be reached, or refuses a required queue. A custom
-            resource gets an answer instead.
+        headrace.core.errors.HeadraceError: the broker is unavailable, or refuses a required queue. A custom resource
+            gets a FAILED answer instead.
     """
-    if custom_resource.is_request(event):
-        return custom_resource.answer(event, PHYSICAL_ID, lambda: _declare(declare, STARTING_SECONDS))
+    if "RequestType" in event and "ResponseURL" in event:
+        return answer(event, lambda: _declare(declare, STARTING_SECONDS))
     return dict(_declare(declare, 0.0))
 
 
@@ -42,3 +52,47 @@ def _declare(declare: Callable[[float], Report], seconds: float) -> dict[str, st
     if report.missing:
         raise ConfigurationError("; ".join(report.missing))
     return {"declared": ", ".join(report.declared), "differs": "; ".join(report.differs)}
+
+
+def answer(event: Mapping[str, Any], make: Callable[[], Mapping[str, str]]) -> dict[str, Any]:
+    """Run ``make`` for Create and Update, and answer the request; returns the answer that was sent.
+
+    The result of ``make`` becomes the resource's Data. An exception of ``make`` is answered as FAILED, with its message
+    as the reason.
+
+    Raises:
+        ValueError: the ResponseURL is neither https nor on this machine.
+        OSError: the answer could not be delivered.
+    """
+    status, reason, data = "SUCCESS", "done", {}
+    if event["RequestType"] != "Delete":
+        try:
+            data = {name: _shortened(value) for name, value in make().items()}
+        except Exception as error:  # noqa: BLE001 - it is the answer, which the stack shows
+            status, reason = "FAILED", _shortened(f"{type(error).__name__}: {error}")
+    body = {
+        "Status": status,
+        "Reason": reason,
+        "PhysicalResourceId": event.get("PhysicalResourceId") or PHYSICAL_ID,
+        "StackId": event.get("StackId", ""),
+        "RequestId": event.get("RequestId", ""),
+        "LogicalResourceId": event.get("LogicalResourceId", ""),
+        "Data": data,
+    }
+    _put(str(event["ResponseURL"]), json.dumps(body, ensure_ascii=False).encode())
+    return body
+
+
+def _shortened(text: str) -> str:
+    return text.encode("utf-8", "replace")[:TEXT_LIMIT].decode("utf-8", "ignore")
+
+
+def _put(url: str, body: bytes) -> None:
+    parts = urlsplit(url)
+    is_local = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1")
+    if parts.scheme != "https" and not is_local:
+        raise ValueError("the ResponseURL must be https, or http on this machine")
+    # S3 signs the URL for an empty content type.
+    request = Request(url, data=body, method="PUT", headers={"content-type": ""})  # noqa: S310
+    with urlopen(request, timeout=ANSWER_SECONDS):  # noqa: S310
+        pass

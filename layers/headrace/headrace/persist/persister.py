@@ -22,8 +22,7 @@ from headrace.core.times import Clock
 from headrace.persist import records, retry_schedule
 from headrace.persist.records import Record
 from headrace.persist.row_writer import Failed, Reason, RowWriter
-from headrace.queues.ports import BASE64, ENCODING, RetryLane, RetryRecord, VisibilityChange, fits
-from headrace.queues.rabbitmq import event
+from headrace.queues.ports import BASE64, ENCODING, RetryLane, RetryRecord, VisibilityChange, fits, rabbit_body
 from headrace.runtime.observability import Meter, report
 from headrace.storage.ports import Store
 
@@ -153,7 +152,7 @@ class Persister:
     def _unread(self, raw: Raw) -> RetryRecord:
         """A RabbitMQ record for the retry queue, whatever its bytes are."""
         try:
-            return self._retry_record(event.rabbit_body(raw), REDELIVERED)
+            return self._retry_record(rabbit_body(raw), REDELIVERED)
         except PoisonRecord as error:
             return self._retry_record(_data(raw), error.reason, {ENCODING: BASE64})
 
@@ -161,7 +160,7 @@ class Persister:
         """A RabbitMQ record's rows; or, if it can never be stored, a record for the retry queue."""
         body, marked = _data(raw), {ENCODING: BASE64}
         try:
-            body, marked = event.rabbit_body(raw), {}
+            body, marked = rabbit_body(raw), {}
             return records.rows_of(body, self._tables)
         except PoisonRecord as error:
             meter.count("Poison", lane="main", reason=error.reason)

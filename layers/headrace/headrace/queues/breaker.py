@@ -13,7 +13,7 @@ from interlock.protocols import Clock
 
 from headrace.core.errors import BrokerUnavailable, ConnectionLost, PublisherBlocked, PublishUnconfirmed
 from headrace.queues.ports import Outcome, Outgoing, Publisher
-from headrace.runtime.breaker import Breaker, Watcher
+from headrace.runtime.breaker import Breaker, OnState
 from headrace.runtime.settings import BreakerSettings
 
 NAME = "broker"
@@ -24,10 +24,14 @@ class GuardedPublisher:
     """A :class:`~headrace.queues.ports.Publisher` that fails at once while its breaker is open."""
 
     def __init__(
-        self, publisher: Publisher, settings: BreakerSettings, watcher: Watcher, clock: Clock | None = None
+        self,
+        publisher: Publisher,
+        settings: BreakerSettings,
+        on_state: OnState | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self._publisher = publisher
-        self.breaker: Breaker[list[Outcome]] = Breaker(NAME, settings, is_unavailable, watcher, clock)
+        self.breaker: Breaker[list[Outcome]] = Breaker(NAME, settings, is_unavailable, on_state, clock)
 
     def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
         if not messages:

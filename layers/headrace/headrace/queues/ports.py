@@ -1,13 +1,12 @@
-"""What the platform needs of its queues: publish to the broker, keep records for a retry, hold dead letters."""
+"""Ports of the queues: publish to the broker, hold records for a retry, read dead letters; and records as text."""
 
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from headrace.core.errors import BrokerUnavailable, PoisonRecord, RetryLaneUnavailable
 
@@ -38,8 +37,8 @@ class Publisher(Protocol):
     def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
         """One outcome per message, in order, within the publish budget.
 
-        Never raises for what the broker or the network does. A message with an outcome other than ``None`` may be
-        in its queue all the same (its confirm was lost): a caller that sends it elsewhere must keep its id.
+        Never raises for what the broker or the network does. A message with an outcome other than ``None`` may still
+        be in its queue, if its confirm was lost: a caller that sends it elsewhere must keep its id.
         """
         ...
 
@@ -49,7 +48,7 @@ class Publisher(Protocol):
 
 
 MESSAGE_BYTES = 1024 * 1024
-"""What one SQS message, and one batch of them, may hold: body and attributes."""
+"""The most that one SQS message, and one batch of them, may hold: bodies and attributes."""
 ENCODING = "encoding"
 BASE64 = "base64"
 _REFUSED_BY_SQS = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -65,28 +64,28 @@ class RetryRecord:
 
 @dataclass(frozen=True, slots=True)
 class VisibilityChange:
-    """A received record to be seen again after ``seconds`` (0: at once)."""
+    """A received record that becomes visible again after ``seconds`` (0: at once)."""
 
     receipt: str
     seconds: int
 
 
 class RetryLane(Protocol):
-    """Takes records that are to be tried again, and gives them back later."""
+    """Holds records that are to be tried again, and delivers them later."""
 
     def send(self, records: Sequence[RetryRecord]) -> list[RetryLaneUnavailable | None]:
-        """One outcome per record, in order: ``None`` when it is kept. Never raises for what the queue does."""
+        """One outcome per record, in order: ``None`` when it is stored. Never raises for what the queue does."""
         ...
 
     def postpone(self, postponements: Sequence[VisibilityChange]) -> None:
-        """Change when records are seen again, as far as possible: what fails keeps the queue's own time."""
+        """Change when records become visible again. Where that fails, the queue's visibility timeout applies."""
         ...
 
 
 def to_text(record: RetryRecord) -> tuple[str, dict[str, str]]:
-    """The body and attributes as SQS takes them: bytes that it would refuse travel as base64, marked so.
+    """The body and attributes as SQS accepts them: bytes that it would refuse are encoded as base64 and marked.
 
-    A record that is marked already goes as it is: invalid base64 remains recognizable.
+    The body of a record that is marked already is not encoded again, so that invalid base64 remains recognizable.
     """
     try:
         text = record.body.decode()
@@ -98,12 +97,12 @@ def to_text(record: RetryRecord) -> tuple[str, dict[str, str]]:
 
 
 def message_bytes(body: str, attributes: Mapping[str, str]) -> int:
-    """What SQS counts of a message; an attribute's type, ``String``, counts too."""
+    """The size of a message as SQS counts it; an attribute's type, ``String``, counts too."""
     return len(body.encode()) + sum(len(name) + len(value.encode()) + 6 for name, value in attributes.items())
 
 
 def fits(record: RetryRecord) -> bool:
-    """Whether SQS can ever take ``record``."""
+    """Whether ``record`` is small enough for SQS."""
     return message_bytes(*to_text(record)) <= MESSAGE_BYTES
 
 
@@ -117,7 +116,19 @@ def from_text(body: str, encoding: str | None) -> bytes:
         return body.encode("utf-8", "surrogatepass")
     try:
         return b"" if body == "=" else base64.b64decode(body, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
+        raise PoisonRecord("not_base64") from None
+
+
+def rabbit_body(record: Mapping[str, Any]) -> bytes:
+    """The bytes of a record in the event that Lambda's RabbitMQ event source mapping sends.
+
+    Raises:
+        PoisonRecord: not_base64.
+    """
+    try:
+        return base64.b64decode(record["data"], validate=True)
+    except (KeyError, TypeError, ValueError):
         raise PoisonRecord("not_base64") from None
 
 
@@ -126,10 +137,10 @@ RECEIVE_LIMIT = 10
 
 @dataclass(frozen=True, slots=True)
 class ReceivedLetter:
-    """A dead record that was received and is hidden for a while.
+    """A dead record that was received, and is hidden for some seconds.
 
     ``sent_at`` is when it last entered the retry lane, in microseconds; ``received`` counts every receive since then,
-    looks at the dead lane included.
+    also those from the dead lane.
     """
 
     id: str
@@ -144,7 +155,7 @@ class DeadLane(Protocol):
     """Receives dead records, and releases or deletes them."""
 
     def receive(self, hold: int) -> list[ReceivedLetter]:
-        """At most ten records, hidden for ``hold`` seconds. None: there is no other now.
+        """At most ten records, hidden for ``hold`` seconds; an empty list when there is no other now.
 
         Raises:
             DeadLaneUnavailable: the queue does not answer.
@@ -152,11 +163,11 @@ class DeadLane(Protocol):
         ...
 
     def release(self, held: Sequence[ReceivedLetter]) -> None:
-        """Show them again at once, as far as possible: what fails is hidden no longer than it was received for."""
+        """Make them visible at once. Where that fails, they become visible when the time of their receive is over."""
         ...
 
     def delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
-        """Delete them; whether each is known to be gone, in order. Never raises for what the queue does."""
+        """Delete them; whether each is known to be deleted, in order. Never raises for what the queue does."""
         ...
 
 
@@ -164,5 +175,5 @@ class LivePublisher(Protocol):
     """Publishes to the exchange ``headrace.live``."""
 
     def publish(self, messages: Sequence[Outgoing]) -> BrokerUnavailable | None:
-        """``None`` when ``messages`` are on their way; that they arrive is not known. Never raises."""
+        """``None`` when ``messages`` are sent; whether they arrive is unknown. Never raises."""
         ...

@@ -1,4 +1,4 @@
-"""Periodic work beside the requests of an environment, such as bringing local sums to the cache."""
+"""Runs periodic work beside the requests of an environment, such as adding local sums to those in the cache."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ class Background:
     """Runs one task at a time in a thread, at most once per ``period`` seconds.
 
     Lambda freezes an environment between two invocations, so tasks start within a request: call :meth:`run` with every
-    one. The request waits at most ``wait_seconds`` for a task that it starts. An exception of a task is reported.
+    one. The first task starts after ``delay`` seconds at the earliest. The request waits at most ``wait_seconds`` for a
+    task that it starts. An exception of a task is reported.
     """
 
     def __init__(
@@ -22,20 +23,21 @@ class Background:
         period: float,
         wait_seconds: float = 0.0,
         monotonic: Callable[[], float] = time.monotonic,
+        delay: float = 0.0,
     ) -> None:
         self._pool = ThreadPoolExecutor(1, name)
         self._period = period
         self._wait_seconds = wait_seconds
         self._monotonic = monotonic
-        self._started = float("-inf")
+        self._due = monotonic() + delay
         self._running: Future[None] | None = None
 
     def run(self, task: Callable[[], None]) -> bool:
         """Start ``task``, unless the period is not over or the last task still runs. Returns whether it was started."""
         now = self._monotonic()
-        if now - self._started < self._period or (self._running is not None and not self._running.done()):
+        if now < self._due or (self._running is not None and not self._running.done()):
             return False
-        self._started = now
+        self._due = now + self._period
         self._running = self._pool.submit(_guarded, task)
         if self._wait_seconds:
             wait([self._running], self._wait_seconds)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from interlock import CircuitBreaker, CircuitOpenError, Config
 from interlock.protocols import Clock
@@ -23,19 +23,8 @@ CLOSED: State = "closed"
 OPEN: State = "open"
 
 
-class Watcher(Protocol):
-    """Is notified of the states of breakers."""
-
-    def seen(self, breaker: str, state: State) -> None:
-        """Called after each call of a breaker that is not closed, and once when it has closed. Never raises."""
-        ...
-
-
-class Unwatched:
-    """A watcher that ignores every state."""
-
-    def seen(self, breaker: str, state: State) -> None:
-        """Do nothing."""
+OnState = Callable[[str, State], object]
+"""Is called with a breaker's name and state: after each call while it is not closed, and once when it has closed."""
 
 
 class Breaker(Generic[T]):
@@ -49,13 +38,13 @@ class Breaker(Generic[T]):
         name: str,
         settings: BreakerSettings,
         is_failure: Callable[[T], bool],
-        watcher: Watcher,
+        on_state: OnState | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.name = name
         self._breaker = CircuitBreaker(name=name, config=_config(settings), classifier=_Judge(is_failure), clock=clock)
-        self._watcher = watcher
-        self._last_seen: State = CLOSED
+        self._on_state = on_state
+        self._last_state: State = CLOSED
 
     @property
     def state(self) -> State:
@@ -70,9 +59,9 @@ class Breaker(Generic[T]):
             return None
         finally:
             state = self.state
-            if state != CLOSED or self._last_seen != CLOSED:
-                self._last_seen = state
-                self._watcher.seen(self.name, state)
+            if self._on_state is not None and (state != CLOSED or self._last_state != CLOSED):
+                self._last_state = state
+                self._on_state(self.name, state)
 
 
 class _Judge(Generic[T]):

@@ -1,11 +1,11 @@
-"""Secrets: read once per environment, and again only when one is outdated."""
+"""Reads secrets from AWS Secrets Manager, each once per environment unless a caller asks for a fresh value."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from headrace.core.errors import ConfigurationError, SecretsUnavailable
 from headrace.runtime.aws import AWS_ERRORS, client, error_code
@@ -19,37 +19,8 @@ class Credentials:
     password: str = field(repr=False)
 
 
-class Secrets(Protocol):
-    """Reads secrets by ARN or name."""
-
-    def text(self, arn: str, *, fresh: bool = False) -> str:
-        """The secret's string; ``fresh`` reads it again.
-
-        Raises:
-            SecretsUnavailable: it could not be read.
-        """
-        ...
-
-
-class MemorySecrets:
-    """Secrets in a dict, for tests; ``reads`` counts uncached reads."""
-
-    def __init__(self, values: Mapping[str, str]) -> None:
-        self.values = dict(values)
-        self.reads = 0
-        self._known: dict[str, str] = {}
-
-    def text(self, arn: str, *, fresh: bool = False) -> str:
-        if fresh or arn not in self._known:
-            self.reads += 1
-            if arn not in self.values:
-                raise SecretsUnavailable("the secret could not be read")
-            self._known[arn] = self.values[arn]
-        return self._known[arn]
-
-
-class ManagedSecrets:
-    """Secrets in AWS Secrets Manager."""
+class Secrets:
+    """The strings of secrets in AWS Secrets Manager, by ARN or name."""
 
     def __init__(self, make_client: Callable[[], Any] = lambda: client("secretsmanager")) -> None:
         self._make_client = make_client
@@ -57,14 +28,22 @@ class ManagedSecrets:
         self._known: dict[str, str] = {}
 
     def text(self, arn: str, *, fresh: bool = False) -> str:
+        """The secret's string, as it was read first; ``fresh`` reads it again.
+
+        Raises:
+            SecretsUnavailable: it could not be read.
+        """
         if fresh or arn not in self._known:
-            try:
-                if self._client is None:
-                    self._client = self._make_client()
-                self._known[arn] = str(self._client.get_secret_value(SecretId=arn)["SecretString"])
-            except AWS_ERRORS as error:
-                raise SecretsUnavailable(f"the secret could not be read: {error_code(error)}") from error
+            self._known[arn] = self._read(arn)
         return self._known[arn]
+
+    def _read(self, arn: str) -> str:
+        try:
+            if self._client is None:
+                self._client = self._make_client()
+            return str(self._client.get_secret_value(SecretId=arn)["SecretString"])
+        except AWS_ERRORS as error:
+            raise SecretsUnavailable(f"the secret could not be read: {error_code(error)}") from error
 
 
 def credentials(secrets: Secrets, arn: str, *, fresh: bool = False) -> Credentials:

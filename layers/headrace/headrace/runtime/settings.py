@@ -96,6 +96,12 @@ class RetryLaneSettings(Settings):
     retry_queue_url: Name = Field(description="the URL of the RetryQueue")
 
 
+class DeadLaneSettings(Settings):
+    """Where the dead lane is."""
+
+    dead_letter_queue_url: Name = Field(description="the URL of the DeadLetterQueue")
+
+
 class BreakerSettings(Settings):
     """When the breakers around the broker and around tables open, and when they try again."""
 
@@ -117,10 +123,6 @@ class EnvironmentSettings(Settings):
 
     aws_lambda_function_name: str = Field(default="", description="a name")
     aws_lambda_log_stream_name: str = Field(default="", description="a name")
-
-
-class WriteSettings(BrokerSettings, RetryLaneSettings, AuthSettings, BreakerSettings):
-    """For receive_frame and receive_http."""
 
 
 class PersistSettings(RetryLaneSettings, BreakerSettings):
@@ -158,30 +160,10 @@ class HealthSettings(RetryLaneSettings, CacheSettings):
     chat_messages_table: Name = Field(description="the name of the ChatMessages table")
 
 
-class StatusSettings(BrokerSettings, RetryLaneSettings, CacheSettings, AuthSettings):
-    """For read_status; the table of the probes is named by :func:`table_settings`."""
-
-    dead_letter_queue_url: Name = Field(description="the URL of the DeadLetterQueue")
-
-
-class DeadLetterSettings(RetryLaneSettings, AuthSettings):
-    """For manage_dead_letters; tables are named per stream by :func:`table_settings`."""
-
-    dead_letter_queue_url: Name = Field(description="the URL of the DeadLetterQueue")
-
-
-class ParkedSettings(BrokerSettings, RetryLaneSettings, AuthSettings):
-    """For return_parked."""
-
-
 class ConnectionSettings(Settings):
     """For open_connection and close_connection."""
 
     connections_table: Name = Field(description="the name of the Connections table")
-
-
-class LiveSettings(BrokerSettings, CacheSettings, ConnectionSettings):
-    """For persist_events, which publishes live copies of what it stored."""
 
 
 class PushSettings(ConnectionSettings):
@@ -196,8 +178,8 @@ class PushSettings(ConnectionSettings):
         return self.aws_endpoint_url_apigatewaymanagementapi or self.management_url
 
 
-class ReadSettings(AuthSettings):
-    """For read_room and read_user; tables are named per stream by :func:`table_settings`."""
+class CursorSettings(Settings):
+    """What the cursors of pages are encrypted with."""
 
     cursor_secret_arn: Name = Field(description="the ARN of a secret whose string is key material")
 

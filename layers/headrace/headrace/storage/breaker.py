@@ -13,7 +13,7 @@ from interlock.protocols import Clock
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
-from headrace.runtime.breaker import Breaker, Watcher
+from headrace.runtime.breaker import Breaker, OnState
 from headrace.runtime.settings import BreakerSettings
 from headrace.storage.ports import Failure, Store, Table
 
@@ -23,10 +23,12 @@ TableBreaker = Breaker[list[Failure | None]]
 class GuardedStore:
     """A :class:`~headrace.storage.ports.Store` that fails at once while the table's breaker is open."""
 
-    def __init__(self, store: Store, settings: BreakerSettings, watcher: Watcher, clock: Clock | None = None) -> None:
+    def __init__(
+        self, store: Store, settings: BreakerSettings, on_state: OnState | None = None, clock: Clock | None = None
+    ) -> None:
         self._store = store
         self._settings = settings
-        self._watcher = watcher
+        self._on_state = on_state
         self._clock = clock
         self._breakers: dict[str, TableBreaker] = {}
 
@@ -42,7 +44,7 @@ class GuardedStore:
         """The breaker of one table."""
         known = self._breakers.get(table)
         if known is None:
-            made: TableBreaker = Breaker(f"table {table}", self._settings, is_away, self._watcher, self._clock)
+            made: TableBreaker = Breaker(f"table {table}", self._settings, is_away, self._on_state, self._clock)
             known = self._breakers.setdefault(table, made)
         return known
 

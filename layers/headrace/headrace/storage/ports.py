@@ -1,4 +1,4 @@
-"""What the platform needs of a store: writes of whole batches, ranges of a partition, columns of many rows."""
+"""Ports of the tables: writes of whole batches, ranges of a partition, columns of many rows."""
 
 from __future__ import annotations
 
@@ -36,10 +36,9 @@ class Store(Protocol):
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
         """One outcome per item, in order: ``None`` when its row is stored.
 
-        Items with equal keys are one row: the last of them is written (the first, where the table keeps that), and all
-        of them have its outcome. Throttled
-        items are tried again for a bounded time. A PoisonRecord is an item that the table itself refuses. Never
-        raises for what the table or the network does.
+        Items with equal keys are one row: the last of them is written (with ``insert_only`` the first), and all of
+        them have its outcome. Throttled items are tried again for a bounded time. A PoisonRecord is an item that the
+        table itself refuses. Never raises for what the table or the network does.
         """
         ...
 
@@ -52,13 +51,12 @@ def one_of_each(table: Table, items: Sequence[Item]) -> tuple[dict[Key, Item], l
 
 
 @dataclass(frozen=True, slots=True)
-class RangeQuery:
+class Query:
     """Rows of one partition of a table, or of its ``index``, in the order of ``sort_attribute``.
 
-    ``lower`` is inclusive, ``upper`` exclusive: no sort key equals an upper bound (``keys.time_bound``).
-    ``start`` is the key after which to go on: all key attributes of table and index; it lies within the bounds, but
-    need not be the key of a row. ``limit`` counts rows read; of these, rows whose ``expiresAt`` (epoch seconds) is not
-    above ``unexpired_at`` are left out. A row comes with its ``attributes`` only, unless none are named.
+    ``lower`` is inclusive, ``upper`` exclusive: no sort key equals an upper bound (see :mod:`headrace.core.keys`).
+    ``start`` is the key after which to continue: all key attributes of table and index. It lies within the bounds, but
+    need not be the key of a row. A row comes with its ``attributes`` only, unless none are named.
     """
 
     table: str
@@ -68,24 +66,33 @@ class RangeQuery:
     index: str | None = None
     lower: str | None = None
     upper: str | None = None
-    start: Mapping[str, str] | None = None
-    newest_first: bool = True
-    limit: int = 20
-    consistent: bool = False
-    unexpired_at: int | None = None
+    start: Mapping[str, Any] | None = None
     attributes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
+class RangeQuery(Query):
+    """A query that reads at most ``limit`` rows.
+
+    Of these, rows whose ``expiresAt`` (epoch seconds) is not above ``unexpired_at`` are left out.
+    """
+
+    newest_first: bool = True
+    limit: int = 20
+    consistent: bool = False
+    unexpired_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Rows:
-    """``items`` in the order asked for; ``more`` is the key to go on after, ``None`` at the end of the range."""
+    """``items`` in the order of the query; ``more`` is the key to continue after, ``None`` at the end of the range."""
 
     items: list[dict[str, Any]]
     more: Mapping[str, str] | None
 
 
 class RangeReader(Protocol):
-    """Reads ranges."""
+    """Reads ranges of partitions."""
 
     def read(self, query: RangeQuery) -> Rows:
         """Up to ``query.limit`` rows.
@@ -96,7 +103,7 @@ class RangeReader(Protocol):
         ...
 
     def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
-        """What :meth:`read` gives for each of ``queries``, in order; they are read at the same time.
+        """The result of :meth:`read` for each of ``queries``, in order; they are read at the same time.
 
         Raises:
             headrace.core.errors.StoreUnavailable: the table did not answer one of them in time.
@@ -108,30 +115,11 @@ EXPIRES = "expiresAt"
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnQuery:
-    """Rows of one partition of a table, or of its ``index``, in the order of ``sort_attribute``.
-
-    ``lower`` is inclusive, ``upper`` exclusive: no sort key equals an upper bound (``keys.time_bound``).
-    ``start`` is the key after which to go on. ``attributes`` hold texts.
-    """
-
-    table: str
-    index: str | None
-    partition_attribute: str
-    partition: str
-    sort_attribute: str
-    lower: str
-    upper: str
-    attributes: tuple[str, ...]
-    start: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Columns:
-    """One page: the sort ``keys`` in order, the ``values`` of each attribute beside them, and when each row expires.
+    """One page: the sort ``keys`` in order, the ``values`` of each attribute in the same order, and when rows expire.
 
-    ``expires`` is in epoch seconds, 0 for never. ``more`` is the key to go on after, ``None`` at the end; ``units``
-    are the read units that it cost.
+    ``expires`` is in epoch seconds, 0 for never. ``more`` is the key to continue after, ``None`` at the end; ``units``
+    are the read units that the page cost.
     """
 
     keys: list[str]
@@ -154,7 +142,7 @@ class Columns:
 class ColumnReader(Protocol):
     """Reads pages of columns."""
 
-    def read(self, query: ColumnQuery) -> Columns:
+    def read(self, query: Query) -> Columns:
         """The next page, as many rows as the table gives at once.
 
         Raises:

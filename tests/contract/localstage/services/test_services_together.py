@@ -129,6 +129,25 @@ async def test_what_was_accepted_survives_a_killed_broker_and_all_services_answe
     await second.stop()
 
 
+async def test_a_service_that_is_killed_on_purpose_starts_again_on_its_port(services: Callable[[], Services]) -> None:
+    running = services()
+    endpoints = await running.start()
+    watching = asyncio.create_task(running.watch())
+    before = running.started("Redis").process
+
+    with pytest.raises(ServiceError, match="no service 'Kafka' to kill; the stage started: "):
+        running.kill("Kafka", 0)
+    assert running.kill("Redis", 0) == "Redis"
+    with pytest.raises(ServiceError, match="Redis is killed already"):
+        running.kill("Redis", 0)
+    while (cache := running.started("Redis")).process is before or not await cache.healthy():  # noqa: ASYNC110
+        await asyncio.sleep(0.02)
+
+    assert await asyncio.to_thread(refuses_keys_of_two_slots, endpoints)
+    assert not watching.done(), "the stage goes on"
+    watching.cancel()
+
+
 _OWNER = """
 import asyncio, os, sys
 from pathlib import Path

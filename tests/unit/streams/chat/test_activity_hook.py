@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
-from headrace.core.times import FixedClock
 from headrace.streams.chat.hook import COOLDOWN_SECONDS, ActivityHook
 from headrace.streams.chat.rooms import Room
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
 from tests.fakes.chat import MemoryRoomActivity, MemoryRooms
+from tests.fakes.clock import FixedClock
 from tests.worlds.history_world import START, at, row
 
 

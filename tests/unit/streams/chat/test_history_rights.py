@@ -10,13 +10,14 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.request import PageRequest
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden, StoreUnavailable
-from headrace.core.times import SECOND, FixedClock
+from headrace.core.times import SECOND
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.history import ROOMS_PER_PAGE, History
 from headrace.streams.chat.memberships import Change
 from headrace.streams.chat.rooms import Room
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
+from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryReader
 from tests.worlds.history_world import ALICE, START, Rights, at, body, history, ids, interval, row, walk
 

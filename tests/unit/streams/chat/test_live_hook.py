@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.keys import live_marker
-from headrace.core.times import SECOND, FixedClock
+from headrace.core.times import SECOND
 from headrace.live import frames
 from headrace.live.connections import Subscription
 from headrace.live.subscriber_hints import (
@@ -32,6 +32,7 @@ from headrace.runtime.observability import Meter
 from headrace.streams.chat.hook import LiveHook
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
+from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.fakes.queues import MemoryLivePublisher
 from tests.fakes.storage import MemoryCache
@@ -48,7 +49,7 @@ class Live:
         self.connections = CountedConnections(self.clock)
         self.audience = SubscriberHints(self.cache, self.connections, lambda: self.clock.now() / SECOND)
         self.publisher = MemoryLivePublisher()
-        self.listener = LiveHook(self.audience, self.publisher)
+        self.listener = LiveHook(self.audience, lambda: self.publisher)
 
     def subscribe(self, room: str, connection: str = "c-1", since: str | None = None) -> None:
         self.connections.subscribe(room, connection, caller(), self.clock.now() // SECOND, since)
@@ -246,7 +247,7 @@ def test_a_broker_that_takes_no_live_copies_is_nobodys_trouble() -> None:
 
 def test_even_an_error_of_ours_sends_no_event_back() -> None:
     live = Live()
-    live.listener = LiveHook(live.audience, None)  # type: ignore[arg-type]
+    live.listener = LiveHook(live.audience, lambda: None)  # type: ignore[arg-type]
     live.subscribe("kitchen")
 
     live.store(row())

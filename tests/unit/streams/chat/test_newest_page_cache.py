@@ -13,13 +13,13 @@ from headrace.api.paging.request import PageRequest
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden
 from headrace.core.keys import newest_page
-from headrace.core.times import FixedClock
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.history import History
 from headrace.streams.chat.hook import NewestPageHook
 from headrace.streams.chat.newest_page_cache import NewestPageCache
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
+from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.history_world import ALICE, START, Rights, at, body, ids, interval, row
 

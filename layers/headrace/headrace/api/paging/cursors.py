@@ -1,9 +1,9 @@
-"""Cursors: opaque positions, encrypted and authenticated. Each is valid for one query, direction and caller.
+"""Makes and verifies cursors: encrypted positions, each valid for one query, direction and caller.
 
-A cursor is base64url of AES-SIV (RFC 5297) over the position's JSON. The query, direction and caller are its associated
-data: the cursor does not contain them, but decrypts only with the same ones. Positions are encrypted because a page
-that stops early may end at a row that its caller may not see. The same position always gives the same cursor, so no
-nonce is stored.
+A cursor is base64url of AES-SIV (RFC 5297) over the position's JSON. The query, direction and caller are the associated
+data: the cursor does not contain them, and decrypts only with the same ones. Positions are encrypted because a page
+that stops early may end at a row that its caller may not read. AES-SIV needs no nonce: the same position always gives
+the same cursor.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from headrace.core.errors import FieldError, InvalidCursor, echo
+from headrace.core.json import encode
 
 CURSOR_LIMIT = 2048
 """Characters of a cursor: one with two ids of 128 characters, four bytes each, has about 1450."""
@@ -30,7 +31,7 @@ _KEY_BYTES = 64
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a cursor belongs to: a kind of page, what it pages over, its bounds, and the caller."""
+    """The query that a cursor belongs to: a kind of page, what it pages over, its bounds, and the caller."""
 
     kind: str
     subject: str
@@ -54,16 +55,15 @@ class CursorSigner:
 
     def sign(self, query: Query, direction: str, position: Sequence[str]) -> str:
         """The cursor that continues ``query`` in ``direction`` after ``position``."""
-        body = json.dumps(position, ensure_ascii=False, separators=(",", ":")).encode()
-        encrypted = self._cipher.encrypt(body, [_bound_to(query, direction)])
+        encrypted = self._cipher.encrypt(encode(position).encode(), [_bound_to(query, direction)])
         return base64.urlsafe_b64encode(encrypted).rstrip(b"=").decode()
 
     def verify(
         self, cursor: str, query: Query, field: str, *, parts: int, directions: Sequence[str] = ()
     ) -> tuple[str, ...]:
-        """The position in ``cursor``, which has ``parts`` texts and came in ``field``.
+        """The position in ``cursor``, which the client sent in ``field``: ``parts`` texts.
 
-        It was made for one of ``directions``; by default for the one that ``field`` names.
+        The cursor must be for one of ``directions``, by default for the direction that is named as ``field``.
 
         Raises:
             InvalidCursor: forged, or made for another query, caller or direction.

@@ -1,4 +1,4 @@
-"""Pages as clients see them. An item is encoded once, and stays text from then on: in the cache too."""
+"""Pages as clients see them. An item is encoded as JSON once, and stays text in the page and in the cache."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Page:
 
 
 def cut(items: Sequence[str], room: int) -> int:
-    """How many of the first ``items`` have together at most ``room`` bytes in UTF-8; at least one."""
+    """How many of the first ``items`` fit into ``room`` bytes of UTF-8; at least one."""
     for count, item in enumerate(items):
         room -= len(item.encode())
         if room < 0:
@@ -33,12 +33,12 @@ def cut(items: Sequence[str], room: int) -> int:
 
 
 ROWS = 20
-"""The longest page that comes from the cache: the default one. One more item is kept, to know that there is more."""
+"""The longest page that is served from the cache. One more item is cached, to know whether there is more."""
 
 
 @dataclass(frozen=True, slots=True)
 class CachedPage:
-    """A room's newest ``items`` as JSON, newest first; ``is_complete``: the room has no others."""
+    """A room's newest ``items`` as JSON, newest first; ``is_complete``: the room has no other items."""
 
     items: Sequence[str]
     is_complete: bool

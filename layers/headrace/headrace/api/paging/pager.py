@@ -1,9 +1,9 @@
-"""The pages of one query: where they start, what is on them, and the cursors to the pages on both sides."""
+"""Reads the pages of one query: where a page starts, its items, and the cursors to the pages on both sides."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from headrace.storage.ports import RangeQuery, RangeReader, Rows
 
 BEFORE, AFTER, AROUND = "before", "after", "around"
 ANYWHERE = "-"
-"""The room in a position that is no message's."""
+"""The room id in a position at which there is no message."""
 
 Position = Sequence[str]
 
@@ -27,8 +27,8 @@ Position = Sequence[str]
 class Pager:
     """Pages over ``spans`` of the partition that ``rows`` names.
 
-    ``position`` are the attributes that give a row's place among them; the sort key is the first. ``item_of`` makes the
-    item that clients see of a row.
+    ``position`` are the attributes that order the rows; the sort key is the first. ``item_of`` makes the item that
+    clients see from a row.
     """
 
     reader: RangeReader
@@ -43,10 +43,11 @@ class Pager:
     sees: Sees | None = None
 
     def page(self, request: PageRequest) -> Page:
-        """The page that ``request`` asks for.
+        """The page that ``request`` selects.
 
         Raises:
-            InvalidRequest: a place that is no position in this query; StoreUnavailable.
+            InvalidRequest: a cursor or message key that is not valid for this query.
+            headrace.core.errors.StoreUnavailable: the table did not answer.
         """
         if request.around is not None:
             return self._around(self._middle(request.around), request)
@@ -56,9 +57,9 @@ class Pager:
         return self._one_way(self._found(place, newest_first, request.limit), newest_first, request, place)
 
     def newest(self, request: PageRequest) -> tuple[Page, CachedPage | None]:
-        """The newest page; and the partition's newest messages as they may be kept, if they are known now.
+        """The newest page, and the page to cache: the partition's newest items, if this read found all of them.
 
-        Where the spans leave something out they are known only within the newest span, if that includes the present.
+        If the spans do not cover all time, it finds them only where the newest span has no end and contains them all.
         """
         found = self._found(None, True, ROWS + 1)
         items = self._items(found.items)
@@ -93,11 +94,9 @@ class Pager:
         return [encode(self.item_of(row)) for row in rows]
 
     def _found(self, place: Position | None, newest_first: bool, limit: int) -> Rows:
-        return read_page(self.reader, self._ranges(place, newest_first), limit, self.now, self.effort, self.sees)
-
-    def _ranges(self, place: Position | None, newest_first: bool) -> Iterator[RangeQuery]:
         started = dict(zip(self.position, place, strict=True)) if place else None
-        return ranges(self.rows, self.spans, started, newest_first)
+        queries = ranges(self.rows, self.spans, started, newest_first)
+        return read_page(self.reader, queries, limit, self.now, self.effort, self.sees)
 
     def _one_way(
         self,
@@ -107,10 +106,10 @@ class Pager:
         place: Position | None,
         encoded_items: Sequence[str] = (),
     ) -> Page:
-        """A page of what a walk in one direction found.
+        """The page of rows that were read in one direction.
 
-        The way back is open wherever there are items; the way ahead only while there is more, except towards newer
-        messages: those may still come, so ``previous`` always leads on from the newest one seen.
+        A page with items has a cursor back. A cursor ahead exists only while there is more, except towards newer
+        messages: ``previous`` always continues after the newest one read, because more may be sent later.
         """
         items = list(encoded_items[: len(found.items)]) or self._items(found.items)
         count = cut(items, request.max_bytes)
@@ -126,7 +125,7 @@ class Pager:
         return Page(items[::-1], older, self._sign(AFTER, on) if on else None, ahead_at is not None)
 
     def _around(self, middle: Position, request: PageRequest) -> Page:
-        """A page of both sides of ``middle``, half of each where there is enough; ``has_more`` is of both sides."""
+        """A page around ``middle``, half of it from each side if both have enough; ``has_more`` is for either side."""
         older = self._found(middle, True, request.limit)
         newer = self._found(middle, False, request.limit)
         after = min(len(newer.items), request.limit // 2)
@@ -148,7 +147,7 @@ class Pager:
         )
 
     def _place(self, field: str, given: str) -> Position:
-        """Where a walk starts: after the cursor's position, or after the message that a key names."""
+        """The position to start after: that of a cursor or, for a message key, that of the message."""
         if keys.SEPARATOR not in given:
             return self.cursors.verify(given, self.query, field, parts=len(self.position))
         key = _message_key(field, given)
@@ -158,7 +157,7 @@ class Pager:
         return self._beside(at(key.timestamp, key.message_id))
 
     def _middle(self, given: str) -> Position:
-        """The position just after what ``around`` names."""
+        """The position just after the cursor or message key in ``around``."""
         if keys.SEPARATOR in given:
             key = _message_key(AROUND, given)
             return self._beside(keys.after_message(key.timestamp, key.message_id))
@@ -166,7 +165,7 @@ class Pager:
         return (keys.after_position(place[0]), *place[1:])
 
     def _beside(self, sort_key: str) -> Position:
-        """The position at ``sort_key``, which is no message's own."""
+        """The position at ``sort_key``, where there is no message."""
         return (sort_key, *[ANYWHERE] * (len(self.position) - 1))
 
     def _position_of(self, row: Mapping[str, Any]) -> Position:

@@ -1,7 +1,7 @@
-"""Walks: filling a page from ranges of one partition, in order, however many ranges it takes.
+"""Fills a page from ranges of one partition: reads them in order until the page is full.
 
-A position is a text in the order of the sort keys, such as a sort key: a walk goes on strictly after it (or strictly
-before it, towards older rows). It need not be the key of a row that is there.
+A position is a text in the order of the sort keys, such as a sort key. Reading continues strictly after it (towards
+older rows: strictly before it). There may be no row with this key.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.core.intervals import Interval
-from headrace.core.keys import time_bound
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 
 AT_ONCE = 8
-"""Ranges that are read at the same time, once it shows that the first ones hold little."""
+"""Ranges that are read in parallel at most, once the first ones turn out to have few rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Sort keys from ``lower`` (inclusive) to ``upper`` (no key equals it); ``None``: no bound."""
+    """Sort keys from ``lower`` to ``upper``, with no key equal to ``upper``; ``None``: no bound."""
 
     lower: str | None
     upper: str | None
@@ -29,14 +28,17 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class ReadBudget:
-    """When a walk stops though its page is not full: after ``reads`` of rows that were not shown, of ``rows`` each."""
+    """The limit of reading for one page: it ends after ``reads`` of ``rows`` each that did not fill the page."""
 
     reads: int
     rows: int
 
 
 def spans_of(intervals: Iterable[Interval] | None, start: str | None, end: str | None) -> list[Span]:
-    """What lies both in ``intervals`` (``None``: all time) and in [``start``, ``end``), oldest first, none touching."""
+    """``intervals`` (``None``: all time) within ``start`` and ``end``, oldest first, with adjacent ones joined.
+
+    ``start`` (inclusive) and ``end`` (exclusive) are canonical times; ``None``: no bound.
+    """
     times: list[tuple[str | None, str | None]]
     times = [(None, None)] if intervals is None else [(each.joined_at, each.left_at) for each in intervals]
     spans: list[Span] = []
@@ -45,7 +47,7 @@ def spans_of(intervals: Iterable[Interval] | None, start: str | None, end: str |
         upper = min((bound for bound in (left_at, end) if bound is not None), default=None)
         if lower is not None and upper is not None and lower >= upper:
             continue
-        span = Span(time_bound(lower) if lower else None, time_bound(upper) if upper else None)
+        span = Span(lower, upper)
         if spans and spans[-1].upper == span.lower and span.lower is not None:
             spans[-1] = Span(spans[-1].lower, span.upper)
         else:
@@ -53,33 +55,28 @@ def spans_of(intervals: Iterable[Interval] | None, start: str | None, end: str |
     return spans
 
 
-def ahead(spans: Sequence[Span], position: str | None, newest_first: bool) -> list[tuple[Span, str | None]]:
-    """The spans that a walk from ``position`` still meets, in its order, each with the position to start after."""
-    found: list[tuple[Span, str | None]] = []
+def ranges(
+    rows: RangeQuery, spans: Sequence[Span], place: Mapping[str, str] | None, newest_first: bool
+) -> Iterator[RangeQuery]:
+    """``rows`` over each span that is still to be read, in reading order, after the position ``place``.
+
+    ``place`` has a value for each attribute of the position; ``None``: from the beginning.
+    """
+    position = place[rows.sort_attribute] if place is not None else None
     for span in reversed(spans) if newest_first else spans:
         after_lower = position is None or span.lower is None or position > span.lower
         before_upper = position is None or span.upper is None or position < span.upper
         if not (after_lower if newest_first else before_upper):
             continue
-        # DynamoDB refuses a start outside of the range; a walk that has not reached the span needs none.
-        found.append((span, position if after_lower and before_upper else None))
-    return found
-
-
-def ranges(
-    rows: RangeQuery, spans: Sequence[Span], place: Mapping[str, str] | None, newest_first: bool
-) -> Iterator[RangeQuery]:
-    """``rows`` over each span that a walk still meets; ``place`` is the position to start after, by attribute."""
-    position = place[rows.sort_attribute] if place is not None else None
-    for span, started in ahead(spans, position, newest_first):
         start = None
-        if started is not None and place is not None:
+        # DynamoDB refuses a start outside of the range. A span that lies wholly ahead needs none.
+        if place is not None and after_lower and before_upper:
             start = {rows.partition_attribute: rows.partition, **place}
         yield replace(rows, lower=span.lower, upper=span.upper, start=start, newest_first=newest_first)
 
 
 Sees = Callable[[Mapping[str, Any]], bool | None]
-"""Whether a row may be shown; ``None``: unknown, stop before it."""
+"""Whether a row may be shown; ``None``: unknown, so the page ends before it."""
 
 
 def read_page(
@@ -90,10 +87,10 @@ def read_page(
     effort: ReadBudget,
     sees: Sees | None = None,
 ) -> Rows:
-    """Up to ``limit`` rows of ``queries``, one after the other, without those that expired by ``now`` (seconds).
+    """Up to ``limit`` rows of ``queries``, in order, without those that expired by ``now`` (epoch seconds).
 
-    ``more`` is the key to go on after; it is ``None`` exactly if no further row is to be shown, unless the walk
-    stopped early: after ``effort``, or because ``sees`` returned ``None``.
+    ``more`` is the key to continue after, ``None`` if there is no further row to show. Reading ends early, perhaps with
+    no further row after ``more``, when ``effort`` is used up or ``sees`` returns ``None``.
     """
     found: list[dict[str, Any]] = []
     waiting = deque(queries)

@@ -7,13 +7,13 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from headrace.api.params import Params, whole_number
+from headrace.api.params import Params, QueryTime, whole_number
 from headrace.core import times
 
 DEFAULT_LIMIT = 20
 LIMIT = 200
 PAGE_BYTES = 3 * 1024 * 1024
-"""Of a page's items in UTF-8. An answer may have 6 MB, and grows as it is encoded once more on its way."""
+"""Of a page's items in UTF-8. Lambda's limit is 6 MB for an answer, which is encoded as JSON once more."""
 
 PLACES = ("before", "after", "around")
 
@@ -24,19 +24,11 @@ def _text(value: object) -> str:
     return str(value) if isinstance(value, str) or abs(value) < 10**18 else "-"
 
 
-def _time(value: object) -> str:
-    try:
-        return times.parse_query(_text(value))
-    except ValueError:
-        raise PydanticCustomError("time", "is not a time") from None
-
-
 Place = Annotated[str, BeforeValidator(_text)]
-QueryTime = Annotated[str, BeforeValidator(_time)]
 
 
 class ListRequest(Params):
-    """A page of a list that is read in one direction: ``limit`` entries, from the cursor ``place`` on."""
+    """A page of a list that is read in one direction: ``limit`` entries after the cursor ``place``."""
 
     refusal = "the query cannot be answered as it stands"
 
@@ -47,9 +39,9 @@ class ListRequest(Params):
 class PageRequest(Params):
     """A page of a history.
 
-    ``start`` (inclusive) and ``end`` (exclusive) are canonical times; at most one of the places is set. A place is a
-    cursor or a message key. The items of a page have together at most ``max_bytes`` in UTF-8, unless it is one alone:
-    where that cuts a page short, it says that there is more.
+    ``start`` (inclusive) and ``end`` (exclusive) are canonical times. At most one of ``before``, ``after`` and
+    ``around`` is set, to a cursor or a message key. The items of a page have at most ``max_bytes`` of UTF-8, unless a
+    single item is longer. A page that is cut by this limit says that there is more.
     """
 
     refusal = "the query cannot be answered as it stands"
@@ -84,5 +76,5 @@ class PageRequest(Params):
 
     @property
     def is_newest(self) -> bool:
-        """Whether it is for the newest items."""
+        """Whether the newest items are requested."""
         return (self.before, self.after, self.around, self.start, self.end) == (None,) * 5

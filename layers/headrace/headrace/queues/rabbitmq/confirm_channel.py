@@ -53,14 +53,14 @@ class ConfirmChannel:
         failure: BaseException = NoAnswerInTime()
         for left, endpoint in zip(range(len(endpoints), 0, -1), endpoints, strict=True):
             now = time.monotonic()
-            link = cls()
+            channel = cls()
             try:
-                link._connect(endpoint, now + (deadline - now) / left)
+                channel._connect(endpoint, now + (deadline - now) / left)
             except PIKA_ERRORS as error:
                 failure = error
-                link.drop()
+                channel.drop()
             else:
-                return link
+                return channel
         raise failure
 
     def _connect(self, endpoint: Parameters, deadline: float) -> None:

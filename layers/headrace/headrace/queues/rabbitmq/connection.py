@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, NamedTuple
 
 from pika.connection import Connection, Parameters
 from pika.exceptions import StreamLostError
@@ -24,14 +24,11 @@ CHUNK = 65_536
 _BUSY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
-class Timer:
+class Timer(NamedTuple):
     """A callback that is due at ``at`` (monotonic)."""
 
-    __slots__ = ("at", "callback")
-
-    def __init__(self, at: float, callback: Callable[[], object]) -> None:
-        self.at = at
-        self.callback = callback
+    at: float
+    callback: Callable[[], object]
 
 
 class BlockingSocketConnection(Connection):

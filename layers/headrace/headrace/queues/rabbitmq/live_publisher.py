@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
+
+from pika import BasicProperties, DeliveryMode
 
 from headrace.core.errors import (
     BrokerUnavailable,
@@ -13,13 +15,14 @@ from headrace.core.errors import (
     PublisherBlocked,
     SecretsUnavailable,
 )
+from headrace.queues.names import LIVE_EXCHANGE
 from headrace.queues.ports import Outgoing
+from headrace.queues.rabbitmq.confirm_channel import ConfirmChannel
+from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error
+from headrace.queues.rabbitmq.publisher import ChannelKeeper
 from headrace.runtime.cooldown import Cooldown
-from headrace.runtime.secrets import Credentials, Secrets, credentials
+from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import BrokerSettings
-
-if TYPE_CHECKING:
-    from headrace.queues.rabbitmq.live_channel import LiveChannel
 
 CONNECT_SECONDS = 0.5
 SEND_SECONDS = 0.1
@@ -28,14 +31,12 @@ COOLDOWN_SECONDS = 5.0
 
 
 class RabbitLivePublisher:
-    """A :class:`~headrace.queues.ports.LivePublisher` on RabbitMQ, not thread-safe. Imports pika on first use."""
+    """A :class:`~headrace.queues.ports.LivePublisher` on RabbitMQ. Not thread-safe."""
 
     def __init__(
         self, settings: BrokerSettings, secrets: Secrets, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
-        self._settings = settings
-        self._secrets = secrets
-        self._link: LiveChannel | None = None
+        self._keeper = ChannelKeeper(LiveChannel, settings, secrets)
         self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
 
     def publish(self, messages: Sequence[Outgoing]) -> BrokerUnavailable | None:
@@ -44,39 +45,48 @@ class RabbitLivePublisher:
         if self._cooldown.is_active:
             return ConnectionLost("the broker was unavailable a moment ago")
         try:
-            self._ready().cast(messages, time.monotonic() + SEND_SECONDS)
-        except PublisherBlocked as error:
-            self._cooldown.start()
-            return error
+            channel = self._keeper.ready(time.monotonic() + CONNECT_SECONDS)
+            channel.cast(messages, time.monotonic() + SEND_SECONDS)
         except (BrokerUnavailable, SecretsUnavailable, ConfigurationError) as error:
             self._cooldown.start()
-            self.close()
+            if not isinstance(error, PublisherBlocked):
+                self.close()
             return error if isinstance(error, BrokerUnavailable) else ConnectionLost(error.message)
         return None
 
-    def _ready(self) -> LiveChannel:
-        if self._link is not None and self._link.notice():
-            return self._link
-        self.close()
-        self._link = self._open(credentials(self._secrets, self._settings.broker_secret_arn))
-        return self._link
-
-    def _open(self, known: Credentials) -> LiveChannel:
-        from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication
-        from headrace.queues.rabbitmq.live_channel import LiveChannel
-        from headrace.queues.rabbitmq.publisher import endpoints
-
-        share = CONNECT_SECONDS / len(self._settings.broker_endpoints)
-        try:
-            hosts = endpoints(self._settings, known, share, self._settings.broker_heartbeat_seconds)
-            return LiveChannel.open(hosts, time.monotonic() + CONNECT_SECONDS)
-        except PIKA_ERRORS as error:
-            if is_authentication(error):
-                # Read again for the next publish: this one is out of time.
-                credentials(self._secrets, self._settings.broker_secret_arn, fresh=True)
-            raise broker_error(error) from error
-
     def close(self) -> None:
-        if self._link is not None:
-            self._link.drop()
-            self._link = None
+        self._keeper.close()
+
+
+class LiveChannel(ConfirmChannel):
+    """A channel without confirms: the broker drops a message whose queue does not exist."""
+
+    def _on_channel(self, channel: Any) -> None:
+        channel.add_on_close_callback(self._on_closed)
+        self._ready = True
+
+    def cast(self, messages: Sequence[Outgoing], deadline: float) -> None:
+        """Write ``messages``, and wait until they are sent.
+
+        Raises:
+            PublisherBlocked: the broker accepts nothing from publishers now; nothing was written.
+            ConnectionLost: the connection was lost, or they were not sent before ``deadline`` (monotonic).
+        """
+        if self._blocked:
+            raise PublisherBlocked("the broker takes no messages now")
+        try:
+            for message in messages:
+                self._channel.basic_publish(LIVE_EXCHANGE, message.routing_key, message.body, _properties(message))
+            self._turn_until(lambda: self._error is not None or not self._connection.unsent, deadline)
+        except PIKA_ERRORS as error:
+            raise broker_error(error) from error
+        if self._error is not None or self._connection.unsent:
+            raise ConnectionLost("the broker does not take live copies")
+
+
+def _properties(message: Outgoing) -> BasicProperties:
+    return BasicProperties(
+        content_type="application/json",
+        delivery_mode=DeliveryMode.Transient.value,
+        correlation_id=message.correlation_id,
+    )

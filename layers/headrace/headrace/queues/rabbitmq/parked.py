@@ -1,36 +1,33 @@
-"""The parking queue: messages whose whole batch was redelivered too often, and requeueing them.
+"""Reads the depth of the parking queue and requeues its messages, which the broker redelivered too often.
 
-They are requeued one by one: a message leaves the queue only when its copy is confirmed at its destination. A
-connection that breaks in between leaves two copies, and the event is stored once.
+Messages are requeued one by one. A message leaves the queue only when the broker or SQS has confirmed its copy. A
+connection that is lost in between leaves two copies; the event is still stored once.
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
-from pika import BasicProperties, BlockingConnection, DeliveryMode
+from pika import BasicProperties, DeliveryMode
 from pika.adapters.blocking_connection import BlockingChannel
-from pika.exceptions import ChannelClosedByBroker, NackError, UnroutableError
+from pika.exceptions import NackError, UnroutableError
 
 from headrace.core import times
 from headrace.core.errors import Lane
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queue, persist_queues
 from headrace.queues.ports import RetryLane, RetryRecord
-from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error
-from headrace.queues.rabbitmq.publisher import endpoints
-from headrace.runtime.secrets import Secrets, credentials
+from headrace.queues.rabbitmq.endpoints import blocking_connection
+from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import BrokerSettings
-
-T = TypeVar("T")
 
 HEARTBEAT = 2
 CONNECT_SECONDS = 3.0
-BLOCKED_SECONDS = 5.0
 DEATHS = "x-death"
 _BROKERS_OWN = (DEATHS, "x-delivery-count", "x-first-death-exchange", "x-first-death-queue", "x-first-death-reason")
 
@@ -59,10 +56,11 @@ class ParkingQueue:
             BrokerUnavailable: the broker is unavailable, or has no such queue.
             SecretsUnavailable: the credentials could not be read.
         """
-        return self._visit(_depth)
+        with self._channel() as channel:
+            return _depth(channel)
 
     def requeue(self, lane: Lane, limit: int, rate: float, seconds: float) -> RequeueResult:
-        """Requeue at most ``limit`` messages, ``rate`` a second, for ``seconds``; those parked meanwhile are left.
+        """Requeue at most ``limit`` messages, ``rate`` a second, for ``seconds``; messages parked meanwhile are left.
 
         ``main``: each to the persist queue that it came from. ``retry``: to the retry lane, which isolates records
         that crash the function.
@@ -73,8 +71,7 @@ class ParkingQueue:
         """
         deadline = time.monotonic() + seconds
         deliver = self._publish if lane == "main" else self._send_to_retry_lane
-
-        def work(channel: BlockingChannel) -> RequeueResult:
+        with self._channel() as channel:
             channel.confirm_delivery()
             count = min(limit, _depth(channel))
             for number in range(count):
@@ -86,12 +83,10 @@ class ParkingQueue:
                 time.sleep(1 / rate)
             return RequeueResult(count, _depth(channel))
 
-        return self._visit(work)
-
     def _requeue_one(self, channel: BlockingChannel, deliver: _Deliver) -> str | None:
         method, properties, body = channel.basic_get(PARKED_QUEUE)
         if method is None or method.delivery_tag is None or body is None:
-            return "another took what was parked"
+            return "another consumer took the messages"
         failure = deliver(channel, properties, body)
         if failure is None:
             channel.basic_ack(method.delivery_tag)
@@ -104,7 +99,7 @@ class ParkingQueue:
         try:
             channel.basic_publish(PERSIST_EXCHANGE, queue, body, _as_new(properties), mandatory=True)
         except UnroutableError:
-            return f"nothing takes messages for {queue}"
+            return f"no queue is bound for {queue}"
         except NackError:
             return f"{queue} takes no messages now"
         return None
@@ -117,20 +112,10 @@ class ParkingQueue:
         (outcome,) = self._retry_lane.send([RetryRecord(body, attributes)])
         return None if outcome is None else outcome.message
 
-    def _visit(self, work: Callable[[BlockingChannel], T]) -> T:
-        known = credentials(self._secrets, self._settings.broker_secret_arn, fresh=True)
-        hosts = endpoints(self._settings, known, CONNECT_SECONDS, HEARTBEAT)
-        for endpoint in hosts:
-            endpoint.blocked_connection_timeout = BLOCKED_SECONDS
-        try:
-            connection = BlockingConnection(hosts)
-            try:
-                return work(connection.channel())
-            finally:
-                if connection.is_open:
-                    connection.close()
-        except (*PIKA_ERRORS, ChannelClosedByBroker) as error:
-            raise broker_error(error) from error
+    @contextlib.contextmanager
+    def _channel(self) -> Iterator[BlockingChannel]:
+        with blocking_connection(self._settings, self._secrets, CONNECT_SECONDS, HEARTBEAT) as connection:
+            yield connection.channel()
 
 
 _Deliver = Callable[[BlockingChannel, Any, bytes], str | None]
@@ -138,7 +123,7 @@ _Deliver = Callable[[BlockingChannel, Any, bytes], str | None]
 
 
 def origin_queue(headers: Mapping[str, Any], body: bytes, queues: int) -> str:
-    """The persist queue a parked message came from; where it is unknown or removed, one by a hash."""
+    """The persist queue that a parked message came from; one by a hash of the body if that is unknown or removed."""
     known = persist_queues(queues)
     for death in headers.get(DEATHS) or ():
         for name in (death.get("queue"), *(death.get("routing-keys") or ())):
@@ -152,7 +137,7 @@ def _depth(channel: BlockingChannel) -> int:
 
 
 def _as_new(properties: Any) -> BasicProperties:
-    """The message's own properties, without what the broker noted of its earlier life."""
+    """The publisher's properties of the message, without the headers that the broker added."""
     headers = {name: value for name, value in (properties.headers or {}).items() if name not in _BROKERS_OWN}
     return BasicProperties(
         content_type=properties.content_type,

@@ -1,18 +1,15 @@
 """Publishes to RabbitMQ over one connection per environment, which is kept across invocations and freezes.
 
-:meth:`RabbitPublisher.publish` keeps to the budget: the first attempt has the larger share of it, and messages
-that are unsettled then (connection lost, or not confirmed) are sent once more over a new connection. Returned and
-nacked messages are settled, and are not sent again. The first publish also reads the secret, outside the budget.
+:meth:`RabbitPublisher.publish` keeps to the budget. The first attempt has the larger share of it. Messages that are
+unsettled then (connection lost, or not confirmed) are sent once more over a new connection. Returned and nacked
+messages are settled, and are not sent again. The first publish also reads the secret, outside the budget.
 """
 
 from __future__ import annotations
 
-import ssl
 import time
 from collections.abc import Sequence
-from urllib.parse import unquote, urlsplit
-
-from pika import ConnectionParameters, PlainCredentials, SSLOptions
+from typing import Generic, TypeVar
 
 from headrace.core.errors import (
     BrokerUnavailable,
@@ -23,36 +20,82 @@ from headrace.core.errors import (
 )
 from headrace.queues.ports import Outcome, Outgoing
 from headrace.queues.rabbitmq.confirm_channel import ConfirmChannel
+from headrace.queues.rabbitmq.endpoints import endpoints
 from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication
 from headrace.runtime.secrets import Credentials, Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
 
+C = TypeVar("C", bound=ConfirmChannel)
+
 FIRST_TRY = 0.6
 """The share of the budget after which unconfirmed messages are sent again."""
-_PORTS = {"amqp": 5672, "amqps": 5671}
+
+
+class ChannelKeeper(Generic[C]):
+    """Keeps one channel of class ``kind`` across invocations, and opens another when it is lost."""
+
+    def __init__(self, kind: type[C], settings: BrokerSettings, secrets: Secrets) -> None:
+        self._kind = kind
+        self._settings = settings
+        self._secrets = secrets
+        self.channel: C | None = None
+
+    def ready(self, deadline: float) -> C:
+        """The open channel, or a new one; credentials that the broker refuses are read again, once.
+
+        Raises:
+            BrokerUnavailable: no endpoint accepts a connection before ``deadline`` (monotonic).
+            SecretsUnavailable, ConfigurationError: there are no credentials.
+        """
+        if self.channel is not None and self.channel.notice():
+            return self.channel
+        self.close()
+        try:
+            try:
+                self.channel = self._open(self.credentials(), deadline)
+            except PIKA_ERRORS as error:
+                if not is_authentication(error):
+                    raise
+                self.channel = self._open(self.credentials(fresh=True), deadline)
+        except PIKA_ERRORS as error:
+            raise broker_error(error) from error
+        return self.channel
+
+    def credentials(self, *, fresh: bool = False) -> Credentials:
+        """The broker's credentials; ``fresh`` reads them again."""
+        return credentials(self._secrets, self._settings.broker_secret_arn, fresh=fresh)
+
+    def _open(self, known: Credentials, deadline: float) -> C:
+        share = max(0.1, (deadline - time.monotonic()) / len(self._settings.broker_endpoints))
+        hosts = endpoints(self._settings, known, share, self._settings.broker_heartbeat_seconds)
+        return self._kind.open(hosts, deadline)
+
+    def close(self) -> None:
+        """Close the channel and its connection."""
+        if self.channel is not None:
+            self.channel.drop()
+            self.channel = None
 
 
 class RabbitPublisher:
     """A :class:`~headrace.queues.ports.Publisher` on RabbitMQ. Not thread-safe."""
 
     def __init__(self, settings: BrokerSettings, secrets: Secrets) -> None:
-        self._settings = settings
-        self._secrets = secrets
-        self._link: ConfirmChannel | None = None
+        self._budget = settings.publish_budget_seconds
+        self._keeper = ChannelKeeper(ConfirmChannel, settings, secrets)
 
     def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
         outcomes: list[Outcome] = [_NOT_SENT] * len(messages)
         pending = list(range(len(messages)))
         try:
-            known = credentials(self._secrets, self._settings.broker_secret_arn)
+            self._keeper.credentials()
             start = time.monotonic()
             for share in (FIRST_TRY, 1.0):
-                budget = self._settings.publish_budget_seconds
-                link = self._ready(known, start + budget)
-                tried = link.publish([messages[index] for index in pending], start + share * budget)
+                channel = self._keeper.ready(start + self._budget)
+                tried = channel.publish([messages[index] for index in pending], start + share * self._budget)
                 for index, outcome in zip(pending, tried, strict=True):
                     outcomes[index] = outcome
-                if link.trusted:
+                if channel.trusted:
                     break
                 self.close()
                 pending = [index for index in pending if isinstance(outcomes[index], _UNSETTLED)]
@@ -68,62 +111,9 @@ class RabbitPublisher:
             raise
         return outcomes
 
-    def _ready(self, known: Credentials, deadline: float) -> ConfirmChannel:
-        """The open connection, or a new one; outdated credentials are read again, once.
-
-        Raises:
-            BrokerUnavailable: no endpoint accepts a connection before ``deadline``.
-        """
-        if self._link is not None and self._link.notice():
-            return self._link
-        self.close()
-        try:
-            try:
-                self._link = ConfirmChannel.open(self._endpoints(known, deadline), deadline)
-            except PIKA_ERRORS as error:
-                if not is_authentication(error):
-                    raise
-                renewed = credentials(self._secrets, self._settings.broker_secret_arn, fresh=True)
-                self._link = ConfirmChannel.open(self._endpoints(renewed, deadline), deadline)
-        except PIKA_ERRORS as error:
-            raise broker_error(error) from error
-        return self._link
-
-    def _endpoints(self, known: Credentials, deadline: float) -> list[ConnectionParameters]:
-        share = max(0.1, (deadline - time.monotonic()) / len(self._settings.broker_endpoints))
-        return endpoints(self._settings, known, share, self._settings.broker_heartbeat_seconds)
-
     def close(self) -> None:
-        if self._link is not None:
-            self._link.drop()
-            self._link = None
+        self._keeper.close()
 
 
 _NOT_SENT = ConnectionLost("the broker is unavailable")
 _UNSETTLED = (ConnectionLost, PublishUnconfirmed)
-
-
-def endpoints(
-    settings: BrokerSettings, known: Credentials, timeout: float, heartbeat: int
-) -> list[ConnectionParameters]:
-    """Parameters for each of the broker's endpoints, with a timeout and a heartbeat in seconds."""
-    return [parameters(url, known, timeout, heartbeat) for url in settings.broker_endpoints]
-
-
-def parameters(url: str, known: Credentials, timeout: float, heartbeat: int) -> ConnectionParameters:
-    """Parameters for ``url`` (``amqp://host:port/vhost``; ``amqps`` verifies the host), with a timeout in seconds."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    tls = SSLOptions(ssl.create_default_context(), host) if parts.scheme == "amqps" else None
-    return ConnectionParameters(
-        host=host,
-        port=parts.port or _PORTS[parts.scheme],
-        virtual_host=unquote(parts.path[1:]) or "/",
-        credentials=PlainCredentials(known.username, known.password),
-        ssl_options=tls,
-        heartbeat=heartbeat,
-        socket_timeout=timeout,
-        stack_timeout=timeout,
-        connection_attempts=1,
-        retry_delay=0,
-    )

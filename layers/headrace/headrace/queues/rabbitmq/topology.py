@@ -1,13 +1,14 @@
-"""What Headrace needs on the broker, declared by code: again and again without harm.
+"""Declares the exchanges and queues that Headrace needs on the broker, and reads the depths of queues.
 
 Queue type, delivery limit, overflow and dead-lettering are all written out, because RabbitMQ 3.x and 4.x have
-different defaults. Nothing is ever deleted or changed in place: what exists in another form is reported.
+different defaults. Declaring them again changes nothing. An exchange or queue that exists with other
+properties is reported, and never deleted or changed.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,30 +16,27 @@ from pika import BlockingConnection
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import ChannelClosedByBroker
 
-from headrace.core.errors import SecretsUnavailable
-from headrace.queues.names import (
-    LIVE_EXCHANGE,
-    PARKED_EXCHANGE,
-    PARKED_QUEUE,
-    PERSIST_EXCHANGE,
-    live_queues,
-    persist_queues,
-)
-from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication
-from headrace.queues.rabbitmq.publisher import endpoints
-from headrace.runtime.secrets import Secrets, credentials
-from headrace.runtime.settings import TopologySettings
+from headrace.core.errors import BrokerUnavailable, SecretsUnavailable
+from headrace.queues import names
+from headrace.queues.names import PARKED_EXCHANGE, PARKED_QUEUE
+from headrace.queues.ports import QueueDepth
+from headrace.queues.rabbitmq.endpoints import blocking_connection
+from headrace.runtime.secrets import Secrets
+from headrace.runtime.settings import BrokerSettings, TopologySettings
 
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 1.0
 HEARTBEAT_SECONDS = 15
-"""Short: pika's blocking calls have no time limit, so this is what ends one on a silent broker."""
+"""Short, so that a call to a silent broker ends after about half a minute."""
+DEPTHS_HEARTBEAT_SECONDS = 1
+"""It ends a call to a silent broker after about 12 s."""
+NOT_FOUND = 404
 NEVER_DROPPED = 1_000_000
-"""A delivery limit that means none on every version; ``-1`` drops at once on 3.10 and means none on 4.x."""
+"""A delivery limit that is never reached. ``-1`` would drop at once on 3.10, and means no limit on 4.x."""
 LIVE_SECONDS = 5
 LIVE_LENGTH = 2_000
 LIVE_BYTES = 32 * 1024 * 1024
-"""How old, how many and how large live copies may get in a queue. Then the oldest go: they are in the history."""
+"""How old, how many and how large the live copies in a queue may get. Beyond that the oldest are dropped."""
 
 _STRATEGY = "x-dead-letter-strategy"
 
@@ -63,9 +61,9 @@ class Queue:
 
 @dataclass
 class Report:
-    """What was declared, and in one sentence each what exists in another form and what is missing.
+    """What was declared, what ``differs`` (exists with other properties) and what is missing, a sentence for each.
 
-    ``parked`` is how many messages are parked; ``None`` if unknown.
+    ``parked`` is the number of parked messages; ``None`` if unknown.
     """
 
     declared: list[str] = field(default_factory=list)
@@ -75,7 +73,7 @@ class Report:
 
 
 def plan(queues: int, delivery_limit: int) -> list[Exchange | Queue]:
-    """Everything that has to be there, in an order that can be declared."""
+    """All exchanges and queues, each after those that it refers to."""
     parked = {"x-queue-type": "quorum", "x-overflow": "reject-publish", "x-delivery-limit": NEVER_DROPPED}
     persist = {
         "x-queue-type": "quorum",
@@ -84,7 +82,7 @@ def plan(queues: int, delivery_limit: int) -> list[Exchange | Queue]:
         "x-dead-letter-exchange": PARKED_EXCHANGE,
         _STRATEGY: "at-least-once",
     }
-    # Classic: nothing here is worth a write to three disks. No dead-letter exchange: a late live copy is useless.
+    # Classic: a live copy is not worth replicating. No dead-letter exchange: a late one is useless.
     live = {
         "x-queue-type": "classic",
         "x-message-ttl": LIVE_SECONDS * 1000,
@@ -95,48 +93,61 @@ def plan(queues: int, delivery_limit: int) -> list[Exchange | Queue]:
     return [
         Exchange(PARKED_EXCHANGE, "fanout"),
         Queue(PARKED_QUEUE, PARKED_EXCHANGE, "", parked),
-        Exchange(PERSIST_EXCHANGE, "direct"),
-        *(Queue(name, PERSIST_EXCHANGE, name, persist) for name in persist_queues(queues)),
-        Exchange(LIVE_EXCHANGE, "direct"),
-        *(Queue(name, LIVE_EXCHANGE, name, live) for name in live_queues()),
+        Exchange(names.PERSIST_EXCHANGE, "direct"),
+        *(Queue(name, names.PERSIST_EXCHANGE, name, persist) for name in names.persist_queues(queues)),
+        Exchange(names.LIVE_EXCHANGE, "direct"),
+        *(Queue(name, names.LIVE_EXCHANGE, name, live) for name in names.live_queues()),
     ]
 
 
 def declare(settings: TopologySettings, secrets: Secrets, *, seconds: float = 0.0) -> Report:
-    """Declare the plan; what is still starting (the broker, the way to the secret) is tried again for ``seconds``.
+    """Declare :func:`plan`. A broker or secret that is unavailable, as while a stack starts, is tried for ``seconds``.
 
     Raises:
-        BrokerUnavailable: it could not be reached, or the connection broke.
+        BrokerUnavailable: the broker could not be reached, or the connection was lost.
         SecretsUnavailable: the credentials could not be read.
     """
-    connection = _connect(settings, secrets, time.monotonic() + seconds)
-    try:
-        report = Report()
-        for step in plan(settings.persist_queues, settings.persist_delivery_limit):
-            _declare_one(connection, step, report)
-        _attempt(connection, lambda channel: _count_parked(channel, report))
-        return report
-    except PIKA_ERRORS as error:
-        raise broker_error(error) from error
-    finally:
-        if connection.is_open:
-            connection.close()
-
-
-def _connect(settings: TopologySettings, secrets: Secrets, deadline: float) -> BlockingConnection:
-    outdated = False
+    deadline = time.monotonic() + seconds
     while True:
         try:
-            known = credentials(secrets, settings.broker_secret_arn, fresh=outdated)
-            return BlockingConnection(endpoints(settings, known, CONNECT_SECONDS, HEARTBEAT_SECONDS))
-        except SecretsUnavailable:
+            with blocking_connection(settings, secrets, CONNECT_SECONDS, HEARTBEAT_SECONDS) as connection:
+                return _declare_all(connection, settings)
+        except (BrokerUnavailable, SecretsUnavailable):
             if time.monotonic() >= deadline:
                 raise
-        except PIKA_ERRORS as error:
-            if time.monotonic() >= deadline:
-                raise broker_error(error) from error
-            outdated = is_authentication(error)
         time.sleep(RETRY_SECONDS)
+
+
+def queue_depths(
+    settings: BrokerSettings, secrets: Secrets, queues: Iterable[str], seconds: float
+) -> dict[str, QueueDepth | str]:
+    """The depth of each queue, or in a few words why it has none; at most ``seconds`` to connect.
+
+    Raises:
+        BrokerUnavailable: the broker could not be reached, or the connection was lost.
+        SecretsUnavailable: the credentials could not be read.
+    """
+    timeout = seconds / len(settings.broker_endpoints)
+    with blocking_connection(settings, secrets, timeout, DEPTHS_HEARTBEAT_SECONDS) as connection:
+        return {name: _depth(connection, name) for name in queues}
+
+
+def _depth(connection: BlockingConnection, name: str) -> QueueDepth | str:
+    channel = connection.channel()
+    try:
+        found = channel.queue_declare(name, passive=True).method
+    except ChannelClosedByBroker as error:
+        return "there is no such queue" if error.reply_code == NOT_FOUND else f"the broker says {error.reply_code}"
+    channel.close()
+    return QueueDepth(found.message_count, found.consumer_count)
+
+
+def _declare_all(connection: BlockingConnection, settings: TopologySettings) -> Report:
+    report = Report()
+    for step in plan(settings.persist_queues, settings.persist_delivery_limit):
+        _declare_one(connection, step, report)
+    _attempt(connection, lambda channel: _count_parked(channel, report))
+    return report
 
 
 def _declare_one(connection: BlockingConnection, step: Exchange | Queue, report: Report) -> None:
@@ -146,7 +157,7 @@ def _declare_one(connection: BlockingConnection, step: Exchange | Queue, report:
         return
     refused = _attempt(connection, lambda channel: _declare_queue(channel, step, step.arguments))
     if refused and _STRATEGY in step.arguments:
-        # A broker (or an older queue) without at-least-once dead-lettering is still worth having.
+        # A queue without at-least-once dead-lettering (an older broker, or an older queue) can still be used.
         without = {name: value for name, value in step.arguments.items() if name != _STRATEGY}
         if not _attempt(connection, lambda channel: _declare_queue(channel, step, without)):
             report.declared.append(f"queue {step.name}")
@@ -169,7 +180,7 @@ def _count_parked(channel: BlockingChannel, report: Report) -> None:
 
 
 def _attempt(connection: BlockingConnection, action: Callable[[BlockingChannel], object]) -> str | None:
-    """Do ``action`` on a new channel; the broker's reason if it refuses."""
+    """Run ``action`` on a new channel; the broker's reason if it refuses."""
     channel = connection.channel()
     try:
         action(channel)

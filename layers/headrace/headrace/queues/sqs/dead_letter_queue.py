@@ -1,4 +1,4 @@
-"""The dead lane on SQS."""
+"""The dead lane on an SQS queue."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headrace.core.errors import DeadLaneUnavailable
+from headrace.core.groups import slices
 from headrace.queues.ports import RECEIVE_LIMIT, ReceivedLetter
 from headrace.runtime.aws import AWS_ERRORS, client, error_code
 
@@ -35,10 +36,10 @@ class SqsDeadLane:
         return [_received(message) for message in answer.get("Messages", ())]
 
     def release(self, held: Sequence[ReceivedLetter]) -> None:
-        for start in range(0, len(held), RECEIVE_LIMIT):
+        for part in slices(held, RECEIVE_LIMIT):
             entries = [
                 {"Id": str(index), "ReceiptHandle": each.receipt, "VisibilityTimeout": 0}
-                for index, each in enumerate(held[start : start + RECEIVE_LIMIT])
+                for index, each in enumerate(part)
             ]
             try:
                 self._client.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
@@ -47,10 +48,7 @@ class SqsDeadLane:
                 continue
 
     def delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
-        gone: list[bool] = []
-        for start in range(0, len(held), RECEIVE_LIMIT):
-            gone += self._delete(held[start : start + RECEIVE_LIMIT])
-        return gone
+        return [deleted for part in slices(held, RECEIVE_LIMIT) for deleted in self._delete(part)]
 
     def _delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
         entries = [{"Id": str(index), "ReceiptHandle": each.receipt} for index, each in enumerate(held)]

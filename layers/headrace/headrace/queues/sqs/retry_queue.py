@@ -1,13 +1,14 @@
-"""The retry queue in SQS."""
+"""The retry lane on an SQS queue, and the counts of any queue."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from botocore.exceptions import ClientError
 
 from headrace.core.errors import RetryLaneUnavailable
+from headrace.core.groups import groups, slices
 from headrace.queues.ports import MESSAGE_BYTES, RetryRecord, VisibilityChange, message_bytes, to_text
 from headrace.runtime.aws import AWS_ERRORS, client, error_code
 from headrace.runtime.parallel import Parallel
@@ -16,6 +17,8 @@ BATCH_ENTRIES = 10
 PARALLEL = 4
 
 Entry = dict[str, Any]
+_Failures = dict[int, RetryLaneUnavailable]
+"""What SQS did not take, by the index of the record."""
 
 
 class SqsRetryLane:
@@ -30,7 +33,7 @@ class SqsRetryLane:
     def send(self, records: Sequence[RetryRecord]) -> list[RetryLaneUnavailable | None]:
         outcomes: list[RetryLaneUnavailable | None] = [None] * len(records)
         silent: list[RetryLaneUnavailable] = []
-        for failures in self._at_once(lambda entries: self._send_batch(entries, silent), list(batches(records))):
+        for failures in self._at_once(lambda entries: self._send_batch(entries, silent), batches(records)):
             for index, failure in failures.items():
                 outcomes[index] = failure
         return outcomes
@@ -40,14 +43,14 @@ class SqsRetryLane:
             {"Id": str(index), "ReceiptHandle": each.receipt, "VisibilityTimeout": each.seconds}
             for index, each in enumerate(postponements)
         ]
-        self._at_once(self._postpone_batch, _slices(entries))
+        self._at_once(self._postpone_batch, slices(entries, BATCH_ENTRIES))
 
-    def _at_once(self, call: Callable[[list[Entry]], Any], groups: list[list[Entry]]) -> list[Any]:
-        if groups and self._client is None:
+    def _at_once(self, call: Callable[[Sequence[Entry]], Any], parts: Sequence[Sequence[Entry]]) -> list[Any]:
+        if parts and self._client is None:
             self._client = self._make_client()
-        return self._parallel.map(call, groups)
+        return self._parallel.map(call, parts)
 
-    def _send_batch(self, entries: list[Entry], silent: list[RetryLaneUnavailable]) -> dict[int, RetryLaneUnavailable]:
+    def _send_batch(self, entries: Sequence[Entry], silent: list[RetryLaneUnavailable]) -> _Failures:
         if silent:
             # Each batch would wait as long as the first, and the caller has a deadline.
             return {int(entry["Id"]): silent[0] for entry in entries}
@@ -66,37 +69,27 @@ class SqsRetryLane:
             if entry["Id"] not in taken
         }
 
-    def _postpone_batch(self, entries: list[Entry]) -> None:
+    def _postpone_batch(self, entries: Sequence[Entry]) -> None:
         try:
             self._client.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
         except AWS_ERRORS:
-            # Then the queue's visibility timeout applies: the record is received later, and nothing is lost.
+            # The queue's visibility timeout applies instead: the records are received later, and nothing is lost.
             return
 
 
-def _slices(entries: list[Entry]) -> list[list[Entry]]:
-    return [entries[start : start + BATCH_ENTRIES] for start in range(0, len(entries), BATCH_ENTRIES)]
-
-
-def batches(records: Sequence[RetryRecord]) -> Iterator[list[Entry]]:
+def batches(records: Sequence[RetryRecord]) -> list[list[Entry]]:
     """SendMessageBatch's entries for ``records``, in groups that SQS takes; an entry's id is its record's index."""
-    group: list[Entry] = []
-    size = 0
-    for index, record in enumerate(records):
-        body, attributes = to_text(record)
-        entry_size = message_bytes(body, attributes)
-        if group and (len(group) == BATCH_ENTRIES or size + entry_size > MESSAGE_BYTES):
-            yield group
-            group, size = [], 0
-        entry: Entry = {"Id": str(index), "MessageBody": body}
-        if attributes:
-            entry["MessageAttributes"] = {
-                name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()
-            }
-        group.append(entry)
-        size += entry_size
-    if group:
-        yield group
+    entries = (_entry(index, *to_text(record)) for index, record in enumerate(records))
+    return groups(entries, BATCH_ENTRIES, MESSAGE_BYTES)
+
+
+def _entry(index: int, body: str, attributes: Mapping[str, str]) -> tuple[Entry, int]:
+    entry: Entry = {"Id": str(index), "MessageBody": body}
+    if attributes:
+        entry["MessageAttributes"] = {
+            name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()
+        }
+    return entry, message_bytes(body, attributes)
 
 
 _COUNTS = {
@@ -107,9 +100,9 @@ _COUNTS = {
 
 
 def queue_counts(sqs: Any, url: str) -> dict[str, int]:
-    """Messages that wait, that are in flight (received, or hidden until their next try), and that are delayed.
+    """Messages that are waiting, in flight (received, or hidden until their next try), and delayed.
 
-    SQS counts approximately: within a minute of the last change the numbers are right.
+    SQS counts approximately: the numbers are exact about a minute after the last change.
 
     Raises:
         RetryLaneUnavailable: the queue did not answer.

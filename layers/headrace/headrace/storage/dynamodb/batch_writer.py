@@ -1,6 +1,6 @@
-"""Rows into DynamoDB: BatchWriteItem, several calls in parallel, with retries of what was left unprocessed.
+"""Writes rows to DynamoDB with parallel calls of BatchWriteItem, and retries the rows that were not processed.
 
-BatchWriteItem has no conditions. Where a table keeps the first row of a key, BatchGetItem looks up the keys before.
+BatchWriteItem has no conditions. For an ``insert_only`` table, BatchGetItem looks up the keys before.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ import random
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
+from headrace.core.groups import groups, slices
 from headrace.core.items import Item, from_wire, to_wire
 from headrace.core.json import encode
 from headrace.runtime.aws import AWS_ERRORS, client, error_code, is_throttling
+from headrace.runtime.parallel import Parallel
 from headrace.storage.dynamodb.client import GET_LIMIT, WRITE_LIMIT, DynamoClient
 from headrace.storage.ports import Failure, Key, Table, one_of_each
 
@@ -34,7 +35,7 @@ class DynamoStore:
 
     def __init__(self, parallel: int = 8, retry_seconds: float = 3.0, dynamodb: Any = None) -> None:
         self._dynamodb = DynamoClient(dynamodb or client("dynamodb", timeout=3.0, attempts=2, connections=parallel))
-        self._pool = ThreadPoolExecutor(parallel, "store")
+        self._parallel = Parallel(parallel, "store")
         self._retry_seconds = retry_seconds
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
@@ -42,7 +43,7 @@ class DynamoStore:
         writes = _Writes(self._dynamodb, table, time.monotonic() + self._retry_seconds)
         failures: dict[Key, Failure] = {}
         if table.insert_only:
-            # The writes have the same deadline: after an old lookup they could replace a row that came since.
+            # Writes share the deadline of the lookups: later ones could replace a row that was written in between.
             lookups = _Lookups(self._dynamodb, table, writes.deadline)
             failures = self._run(lookups, key_chunks(table, rows))
             rows = {key: row for key, row in rows.items() if key not in lookups.found and key not in failures}
@@ -50,28 +51,19 @@ class DynamoStore:
         return [failures.get(key) for key in keys]
 
     def _run(self, calls: _Writes, groups: Sequence[Rows]) -> dict[Key, Failure]:
-        done = map(calls.run, groups) if len(groups) == 1 else self._pool.map(calls.run, groups)
-        return {key: failure for failed in done for key, failure in failed.items()}
+        return {key: failure for failed in self._parallel.map(calls.run, groups) for key, failure in failed.items()}
 
 
 def chunks(rows: Mapping[Key, Item]) -> list[Rows]:
     """``rows`` in encoded groups of at most 25 and 16 MB."""
-    groups: list[Rows] = []
-    size = CHUNK_BYTES
-    for key, row in rows.items():
-        encoded = b'{"PutRequest":{"Item":' + _encode(to_wire(row)) + b"}}"
-        if size + len(encoded) > CHUNK_BYTES or len(groups[-1]) == WRITE_LIMIT:
-            groups.append({})
-            size = 0
-        groups[-1][key] = encoded
-        size += len(encoded)
-    return groups
+    encoded = [(key, b'{"PutRequest":{"Item":' + _encode(to_wire(row)) + b"}}") for key, row in rows.items()]
+    return list(map(dict, groups(((pair, len(pair[1])) for pair in encoded), WRITE_LIMIT, CHUNK_BYTES)))
 
 
 def key_chunks(table: Table, rows: Mapping[Key, Item]) -> list[Rows]:
     """The keys of ``rows`` in encoded groups of at most 100."""
     keys = [(key, _encode(to_wire({name: row[name] for name in table.key}))) for key, row in rows.items()]
-    return [dict(keys[at : at + GET_LIMIT]) for at in range(0, len(keys), GET_LIMIT)]
+    return list(map(dict, slices(keys, GET_LIMIT)))
 
 
 def _encode(value: object) -> bytes:
@@ -79,7 +71,7 @@ def _encode(value: object) -> bytes:
 
 
 class _Writes:
-    """The calls of one put_many: they share a deadline, and stop together when the table is unavailable."""
+    """The calls of one ``put_many``. They share a deadline, and all stop when the table is unavailable."""
 
     def __init__(self, dynamodb: DynamoClient, table: Table, deadline: float) -> None:
         self._dynamodb = dynamodb
@@ -130,7 +122,7 @@ class _Writes:
         return (self._table.key_of(from_wire(row)) for row in rows)
 
     def _isolate(self, rows: Rows, code: str) -> dict[Key, Failure]:
-        """DynamoDB refuses a whole call for one invalid item: halve the call until each of those is alone."""
+        """DynamoDB refuses a whole call for one invalid item: halve the call until each invalid item is alone."""
         if len(rows) == 1:
             return dict.fromkeys(rows, PoisonRecord("refused_by_store", f"the table refuses the item: {code}"))
         pairs = list(rows.items())
@@ -139,7 +131,7 @@ class _Writes:
 
 
 class _Lookups(_Writes):
-    """Looks up keys instead of writing rows: those that the table has are in ``found``."""
+    """Looks up keys instead of writing rows; ``found`` are the keys that the table has."""
 
     def __init__(self, dynamodb: DynamoClient, table: Table, deadline: float) -> None:
         super().__init__(dynamodb, table, deadline)

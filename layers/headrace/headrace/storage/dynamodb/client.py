@@ -1,4 +1,4 @@
-"""Calls to DynamoDB with requests and responses as DynamoDB JSON, and Headrace's errors for what goes wrong.
+"""Calls DynamoDB with requests and responses as DynamoDB JSON, and raises Headrace's errors.
 
 botocore's serializer and parser walk each value against the service model, which costs several times the JSON itself.
 So request bodies are encoded and responses are decoded here, in botocore's own hooks. Endpoints, signing, connections,
@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from botocore.exceptions import HTTPClientError
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
+from headrace.core.groups import slices
 from headrace.core.items import Item, from_wire, to_wire
 from headrace.core.json import encode
 from headrace.runtime.aws import AWS_ERRORS, error_code, is_throttling
-from headrace.storage.ports import ColumnQuery, RangeQuery
 
 GET_LIMIT = 100
 """Keys that one BatchGetItem takes."""
@@ -123,8 +123,8 @@ class DynamoTable(DynamoClient):
     def get_many(self, keys: Sequence[Item]) -> tuple[list[Item], list[Item]]:
         """The rows under ``keys``, which differ; and the keys that DynamoDB left unprocessed."""
         rows, left = list[Item](), list[Item]()
-        for at in range(0, len(keys), GET_LIMIT):
-            batch = {"Keys": [to_wire(key) for key in keys[at : at + GET_LIMIT]], "ConsistentRead": True}
+        for part in slices(keys, GET_LIMIT):
+            batch = {"Keys": [to_wire(key) for key in part], "ConsistentRead": True}
             response = self.call("batch_get_item", RequestItems={self._name: batch})
             rows += map(from_wire, response["Responses"].get(self._name, ()))
             left += map(from_wire, response.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", ()))
@@ -160,8 +160,8 @@ class DynamoTable(DynamoClient):
         Raises:
             StoreUnavailable: some may be left; StoreThrottled: some are.
         """
-        for at in range(0, len(keys), WRITE_LIMIT):
-            requests = [{"DeleteRequest": {"Key": to_wire(key)}} for key in keys[at : at + WRITE_LIMIT]]
+        for part in slices(keys, WRITE_LIMIT):
+            requests = [{"DeleteRequest": {"Key": to_wire(key)}} for key in part]
             if self.call("batch_write_item", RequestItems={self._name: requests}).get("UnprocessedItems"):
                 raise StoreThrottled(self._throttled)
 
@@ -192,33 +192,3 @@ class DynamoTable(DynamoClient):
             if "LastEvaluatedKey" not in response:
                 return
             parameters = parameters | {"ExclusiveStartKey": response["LastEvaluatedKey"]}
-
-
-def query_body(query: RangeQuery | ColumnQuery, attributes: Iterable[str]) -> dict[str, Any]:
-    """The parameters of a Query that both kinds of query have; ``attributes`` to read, none for all."""
-    aliases = {query.partition_attribute: "#p"}
-    values = {":p": query.partition}
-    bounds = ""
-    if query.lower is not None:
-        values[":lower"] = query.lower
-        bounds = " AND #s >= :lower"
-    if query.upper is not None:
-        values[":upper"] = query.upper
-        # A key condition may name the sort key once; no key equals an upper bound, so BETWEEN leaves it out.
-        bounds = " AND #s BETWEEN :lower AND :upper" if bounds else " AND #s < :upper"
-    if bounds:
-        aliases[query.sort_attribute] = "#s"
-    projection = [aliases.setdefault(name, f"#a{len(aliases)}") for name in attributes]
-    body: dict[str, Any] = {
-        "TableName": query.table,
-        "KeyConditionExpression": f"#p = :p{bounds}",
-        "ExpressionAttributeNames": {alias: name for name, alias in aliases.items()},
-        "ExpressionAttributeValues": to_wire(values),
-    }
-    if projection:
-        body["ProjectionExpression"] = ",".join(projection)
-    if query.index is not None:
-        body["IndexName"] = query.index
-    if query.start is not None:
-        body["ExclusiveStartKey"] = to_wire(query.start)
-    return body

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from headrace.core.errors import SecretsUnavailable
 from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
-from headrace.runtime.secrets import ManagedSecrets, Secrets
+from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import AddressSettings
 
 HASH_BYTES = 12
@@ -65,4 +65,4 @@ class AddressHasher:
 @functools.cache
 def hasher() -> AddressHasher:
     """Hashes for the function that receives clicks."""
-    return AddressHasher(ManagedSecrets(), AddressSettings.read().address_secret_arn)
+    return AddressHasher(Secrets(), AddressSettings.read().address_secret_arn)

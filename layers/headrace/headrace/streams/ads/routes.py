@@ -97,12 +97,12 @@ class AdsServices:
 
 
 def ad_clicks(services: AdsServices, request: Request[AdPath, PageRequest, None]) -> str:
-    """Get a page of the clicks on an ad."""
+    """Read a page of the clicks on an ad."""
     return services.history.ad(request.caller, request.path.ad_id, request.query).text()
 
 
 def user_clicks(services: AdsServices, request: Request[UserPath, PageRequest, None]) -> str:
-    """Get a page of a user's clicks. Those of other users need ``analytics:read``."""
+    """Read a page of a user's clicks. Those of other users need ``analytics:read``."""
     return services.history.user(request.caller, request.path.user_id, request.query).text()
 
 

@@ -16,7 +16,7 @@ from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, echo, to_body
 from headrace.core.fields import Id
-from headrace.core.keys import ID_FORM, time_bound
+from headrace.core.keys import ID_FORM
 from headrace.ingest.acceptor import Acceptor
 from headrace.live.connections import Connections
 from headrace.live.subscriber_hints import SubscriberHints
@@ -91,9 +91,8 @@ class Subscriptions:
 
     def _newest(self, room_id: str, since: str | None) -> str | None:
         # From the table: a page of history may be 2 s old, and messages of these 2 s would be missing without notice.
-        lower = time_bound(since) if since is not None else None
         query = RangeQuery(
-            self._table, "roomId", room_id, "timestampSk", lower=lower, newest_first=True, limit=1, consistent=True
+            self._table, "roomId", room_id, "timestampSk", lower=since, newest_first=True, limit=1, consistent=True
         )
         rows = self._reader.read(query).items
         return str(rows[0]["timestampSk"]) if rows else None
@@ -183,7 +182,7 @@ def send_message(acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
 
 
 def send_batch(acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
-    """Send up to 100 messages, and get one result for each, in the order sent."""
+    """Send up to 100 messages in one frame, with one result for each, in the order sent."""
     events = event_list(request.content, BATCH_LIMIT)
     results = acceptor.accept(CHAT, request.caller, events, request.correlation_id, request.meter)
     return responses.acks(request.request_id, [result.to_body() for result in results])
@@ -195,7 +194,10 @@ def ping(_acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
 
 
 def subscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
-    """Receive the new messages of a room on this connection."""
+    """Follow a room: new messages are pushed to the connection.
+
+    ``newest`` in the answer is the key of the newest message before them.
+    """
     context, room_id = request.event["requestContext"], request.body.room_id
     connected_at = int(context["connectedAt"]) // 1000
     newest = subscriptions.subscribe(request.caller, room_id, context["connectionId"], connected_at)
@@ -203,14 +205,14 @@ def subscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFra
 
 
 def unsubscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
-    """Receive no more messages of a room on this connection."""
+    """Stop following a room."""
     room_id = request.body.room_id
     subscriptions.unsubscribe(room_id, request.event["requestContext"]["connectionId"])
     return responses.unsubscribed(request.request_id, room_id)
 
 
 def history(subscriptions: Subscriptions, request: Request[None, FramePage, RoomFrame]) -> dict[str, Any]:
-    """Get a page of a room's messages, as with ``GET /rooms/{roomId}/messages``, of at most 120 KB."""
+    """Read a page of a room's messages, as with ``GET /rooms/{roomId}/messages``, of at most 120 KB."""
     room_id = request.body.room_id
     page = subscriptions.history.room(request.caller, room_id, request.query)
     return responses.history(request.request_id, room_id, page.text())

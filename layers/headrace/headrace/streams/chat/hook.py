@@ -38,9 +38,12 @@ SECOND = len("2025-11-21T10:00:58")
 
 
 class LiveHook:
-    """Publishes live copies of stored messages. A failure fails no event."""
+    """Publishes live copies of stored messages. A failure fails no event.
 
-    def __init__(self, hints: SubscriberHints, publisher: LivePublisher) -> None:
+    ``publisher`` is called for the first copies, so that its library is imported only then.
+    """
+
+    def __init__(self, hints: SubscriberHints, publisher: Callable[[], LivePublisher]) -> None:
         self._hints = hints
         self._publisher = publisher
 
@@ -62,7 +65,7 @@ class LiveHook:
             for room_id in self._hints.rooms_with_subscribers(list(rooms))
             for body in frames(room_id, [item_of(item) for item in rooms[room_id].values()])
         ]
-        failure = self._publisher.publish(messages)
+        failure = self._publisher().publish(messages) if messages else None
         if failure is not None:
             report("live copies", f"stored messages are not pushed: {failure.message}")
 

@@ -89,7 +89,7 @@ class RoomService:
         return room.to_body()
 
     def join(self, request: Request[MemberPath, None, JoinRequest]) -> MemberBody:
-        """Add a user to a room. For a user who is in the room, nothing changes.
+        """Join a room, or add a user to it as its owner. For a user who is in the room, nothing changes.
 
         Raises:
             NotFound: no such room.
@@ -122,7 +122,7 @@ class RoomService:
         return _member(room, membership)
 
     def leave(self, request: Request[MemberPath, None, LeaveRequest]) -> MemberBody:
-        """Remove a user from a room. For a user who has left, nothing changes.
+        """Leave a room, or remove a user from it as its owner. For a user who has left, nothing changes.
 
         Raises:
             NotFound: no such room, or the user was never in it.

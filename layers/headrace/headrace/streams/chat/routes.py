@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from headrace.api.paging.request import ListRequest, PageRequest
@@ -67,7 +67,9 @@ class ConversationPage(TypedDict):
 class ReadMarkBody(AnyBody):
     """A read mark: the messages up to and including ``upTo`` are read."""
 
-    up_to: Any = Field(default=None, description=MARK_FORM)
+    model_config = ConfigDict(json_schema_extra={"required": ["upTo"]})
+
+    up_to: Any = Field(default=None, description=MARK_FORM, json_schema_extra={"type": ["string", "integer"]})
 
 
 class ReadMark(TypedDict):
@@ -78,22 +80,22 @@ class ReadMark(TypedDict):
 
 
 def read_room(history: History, request: Request[RoomPath, PageRequest, None]) -> str:
-    """Get a page of a room's messages."""
+    """Read a page of a room's messages."""
     return history.room(request.caller, request.path.room_id, request.query).text()
 
 
 def read_user(history: History, request: Request[UserPath, PageRequest, None]) -> str:
-    """Get a page of one user's messages."""
+    """Read a page of a user's messages, in all rooms that the caller may read."""
     return history.user(request.caller, request.path.user_id, request.query).text()
 
 
 def list_conversations(
     conversations: Conversations, request: Request[UserPath, ConversationsQuery, None]
 ) -> dict[str, Any]:
-    """List the rooms of the token's user, newest activity first."""
+    """List the rooms that the caller is or was in, newest activity first, with what is unread."""
     return conversations.page(request.caller, request.path.user_id, request.query)
 
 
 def mark_read(conversations: Conversations, request: Request[RoomPath, None, ReadMarkBody]) -> dict[str, Any]:
-    """Move your read mark in a room forward."""
+    """Move the caller's read mark in a room forward."""
     return conversations.mark_read(request.caller, request.path.room_id, request.body.up_to)

@@ -15,7 +15,7 @@ from headrace.core import times
 from headrace.core.errors import FieldError, NotFound
 from headrace.core.fields import Text
 from headrace.core.times import Clock
-from headrace.streams.ski import responses
+from headrace.streams.ski import answers
 from headrace.streams.ski.fields import RESORT, SEASON, DayID, LiftID, ResortID, SeasonID, SkierID
 from headrace.streams.ski.keys import ResortDay
 from headrace.streams.ski.resort_days import ResortDays
@@ -131,7 +131,7 @@ def day_vertical(services: SkiServices, request: Request[SkierResortDayPath, Non
     return str(services.skiers.day_vertical(path.skier, path.resort_day))
 
 
-def totals(services: SkiServices, request: Request[SkierPath, TotalsQuery, None]) -> responses.Totals:
+def totals(services: SkiServices, request: Request[SkierPath, TotalsQuery, None]) -> answers.Totals:
     """Get a skier's vertical at the given resorts, by resort and season."""
     query = request.query
     if query.season is not None:
@@ -141,7 +141,7 @@ def totals(services: SkiServices, request: Request[SkierPath, TotalsQuery, None]
     return {"resorts": services.skiers.totals(request.path.skier, query.resorts, query.season)}
 
 
-def days(services: SkiServices, request: Request[SkierSeasonPath, None, None]) -> responses.Days:
+def days(services: SkiServices, request: Request[SkierSeasonPath, None, None]) -> answers.Days:
     """List the days that a skier skied in a season."""
     season, skier = request.path.season, request.path.skier
     _require_season(services, season)
@@ -156,30 +156,30 @@ def lifts(services: SkiServices, request: Request[SkierDayPath, None, None]) -> 
     return {"skierID": skier, "seasonID": str(season), "dayID": day, **services.skiers.day(skier, season, day)}
 
 
-def unique_skiers(services: SkiServices, request: Request[ResortDayPath, None, None]) -> responses.UniqueSkiers:
+def unique_skiers(services: SkiServices, request: Request[ResortDayPath, None, None]) -> answers.UniqueSkiers:
     """Count the unique skiers of a resort on a day, as of ``time``."""
     counts = services.days.counts(request.path.resort_day)
     return {"time": times.iso(services.clock.now()), "numSkiers": counts.skiers}
 
 
-def lift_rides(services: SkiServices, request: Request[LiftDayPath, None, None]) -> responses.LiftRides:
+def lift_rides(services: SkiServices, request: Request[LiftDayPath, None, None]) -> answers.LiftRides:
     """Count the rides of a lift on a day."""
     lift = request.path.lift
     return {"liftID": lift, "rides": services.days.counts(request.path.resort_day, [lift]).lifts.get(lift, 0)}
 
 
-def hours(services: SkiServices, request: Request[ResortDayPath, None, None]) -> responses.Hours:
+def hours(services: SkiServices, request: Request[ResortDayPath, None, None]) -> answers.Hours:
     """Count the rides of a resort in each hour of a day."""
     counts = services.days.counts(request.path.resort_day)
     return {"hours": [{"hour": hour, "rides": rides} for hour, rides in enumerate(counts.hours)]}
 
 
-def resorts(services: SkiServices, _request: Request[None, None, None]) -> responses.Resorts:
+def resorts(services: SkiServices, _request: Request[None, None, None]) -> answers.Resorts:
     """List the resorts that have a season."""
     return {"resorts": [_resort_body(each) for each in services.resorts.every()]}
 
 
-def seasons(services: SkiServices, request: Request[ResortPath, None, None]) -> responses.Seasons:
+def seasons(services: SkiServices, request: Request[ResortPath, None, None]) -> answers.Seasons:
     """List the seasons of a resort."""
     resort = request.path.resort
     found = services.resorts.get(resort).seasons
@@ -190,7 +190,7 @@ def seasons(services: SkiServices, request: Request[ResortPath, None, None]) -> 
     return {"seasons": [str(season) for season in sorted(found)]}
 
 
-def add_season(services: SkiServices, request: Request[ResortPath, None, SeasonBody]) -> responses.AddedSeason:
+def add_season(services: SkiServices, request: Request[ResortPath, None, SeasonBody]) -> answers.AddedSeason:
     """Add a season to a resort. An unknown resort is created; a known season changes nothing."""
     resort, season = request.path.resort, request.body.year
     services.resorts.add_season(resort, season, request.body.resort_name)
@@ -209,5 +209,5 @@ def _require_season(services: SkiServices, season: int) -> None:
         raise unknown_season(season, *every)
 
 
-def _resort_body(resort: Resort) -> responses.ResortItem:
+def _resort_body(resort: Resort) -> answers.ResortItem:
     return {"resortID": resort.resort_id, "resortName": resort.name or f"Resort {resort.resort_id}"}

@@ -9,9 +9,9 @@ from typing import Any
 from headrace.core import times
 from headrace.core.times import Clock
 from headrace.storage.ports import RangeQuery, RangeReader
+from headrace.streams.ski.answers import ResortTotal, SkiedDay
 from headrace.streams.ski.fields import VERTICAL_PER_LIFT
 from headrace.streams.ski.keys import ResortDay, Ride, day_bounds, parse_ride_sk, season_bounds
-from headrace.streams.ski.responses import ResortTotal, SkiedDay
 
 PAGE = 10_000
 """Rows in one read; DynamoDB ends a page at 1 MB."""

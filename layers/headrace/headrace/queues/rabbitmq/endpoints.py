@@ -1,0 +1,83 @@
+"""Connects to the broker: parameters for its endpoints, and a blocking connection for the operators' functions."""
+
+from __future__ import annotations
+
+import contextlib
+import ssl
+from collections.abc import Iterator
+from urllib.parse import unquote, urlsplit
+
+from pika import BlockingConnection, ConnectionParameters, PlainCredentials, SSLOptions
+
+from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication
+from headrace.runtime.secrets import Credentials, Secrets, credentials
+from headrace.runtime.settings import BrokerSettings
+
+BLOCKED_SECONDS = 5.0
+"""How long a blocking connection waits while the broker accepts nothing from publishers."""
+_PORTS = {"amqp": 5672, "amqps": 5671}
+
+
+@contextlib.contextmanager
+def blocking_connection(
+    settings: BrokerSettings, secrets: Secrets, timeout: float, heartbeat: int
+) -> Iterator[BlockingConnection]:
+    """A connection to the first endpoint that answers within ``timeout`` seconds; it is closed at the end.
+
+    pika's blocking calls have no timeout. After about two intervals of ``heartbeat`` seconds the connection to a
+    silent broker is lost, which ends the call.
+
+    Raises:
+        BrokerUnavailable: the broker could not be reached, refused a command, or the connection was lost.
+        SecretsUnavailable: the credentials could not be read.
+    """
+    try:
+        connection = _connect(settings, secrets, timeout, heartbeat)
+        try:
+            yield connection
+        finally:
+            if connection.is_open:
+                connection.close()
+    except PIKA_ERRORS as error:
+        raise broker_error(error) from error
+
+
+def _connect(settings: BrokerSettings, secrets: Secrets, timeout: float, heartbeat: int) -> BlockingConnection:
+    def connect(known: Credentials) -> BlockingConnection:
+        hosts = endpoints(settings, known, timeout, heartbeat)
+        for host in hosts:
+            host.blocked_connection_timeout = BLOCKED_SECONDS
+        return BlockingConnection(hosts)
+
+    try:
+        return connect(credentials(secrets, settings.broker_secret_arn))
+    except PIKA_ERRORS as error:
+        if not is_authentication(error):
+            raise
+    return connect(credentials(secrets, settings.broker_secret_arn, fresh=True))
+
+
+def endpoints(
+    settings: BrokerSettings, known: Credentials, timeout: float, heartbeat: int
+) -> list[ConnectionParameters]:
+    """Parameters for each of the broker's endpoints, with a timeout and a heartbeat in seconds."""
+    return [parameters(url, known, timeout, heartbeat) for url in settings.broker_endpoints]
+
+
+def parameters(url: str, known: Credentials, timeout: float, heartbeat: int) -> ConnectionParameters:
+    """Parameters for ``url`` (``amqp://host:port/vhost``; ``amqps`` verifies the host), with a timeout in seconds."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    tls = SSLOptions(ssl.create_default_context(), host) if parts.scheme == "amqps" else None
+    return ConnectionParameters(
+        host=host,
+        port=parts.port or _PORTS[parts.scheme],
+        virtual_host=unquote(parts.path[1:]) or "/",
+        credentials=PlainCredentials(known.username, known.password),
+        ssl_options=tls,
+        heartbeat=heartbeat,
+        socket_timeout=timeout,
+        stack_timeout=timeout,
+        connection_attempts=1,
+        retry_delay=0,
+    )

@@ -1,0 +1,42 @@
+"""The Python client as a package: what it says it needs, and what its README names."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+
+import headrace_client
+from tests.unit.template_stack import ROOT
+
+FOLDER = ROOT / "clients" / "python"
+PROJECT = tomllib.loads((FOLDER / "pyproject.toml").read_text())
+
+
+def imported() -> set[str]:
+    """The packages that the client imports, without Python's own and without itself."""
+    trees = [ast.parse(path.read_text()) for path in (FOLDER / "headrace_client").glob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    names = {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
+    names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+    return {name.partition(".")[0] for name in names} - sys.stdlib_module_names
+
+
+def test_the_package_depends_on_what_it_imports() -> None:
+    required = {re.split(r"[^\w-]", each)[0] for each in PROJECT["project"]["dependencies"]}
+
+    assert required == imported()
+
+
+def test_the_package_is_typed() -> None:
+    assert (FOLDER / "headrace_client" / "py.typed").exists()
+    assert PROJECT["tool"]["setuptools"]["package-data"] == {"headrace_client": ["py.typed"]}
+
+
+def test_its_readme_names_what_it_exports() -> None:
+    table = re.findall(r"^\| (`.+?) \|", (FOLDER / "README.md").read_text(), re.M)
+    names = {name for row in table for name in re.findall(r"`(\w+)`", row)}
+
+    assert names - {"name"} <= set(headrace_client.__all__)
+    assert {"over_http", "over_websocket", "Rooms"} <= names
