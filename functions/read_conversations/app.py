@@ -1,4 +1,4 @@
-"""GET /users/{userId}/rooms, PUT /rooms/{roomId}/read: a user's rooms with what is unread, and read marks."""
+"""GET /users/{userId}/rooms, PUT /rooms/{roomId}/read: a user's rooms with unread counts, and read marks."""
 
 from headrace.api.params import UserPath
 from headrace.api.router import Route

@@ -1,4 +1,4 @@
-"""Conversations: the rooms that a user is or was in, newest activity first, with the last message and what is unread.
+"""Conversations: the rooms that a user is or was in, newest activity first, with the last message and the unread count.
 
 State that all members share is in the room's row, and a user's state is in the membership. So a message writes nothing
 per member. A list reads the user's memberships and the rows of their rooms. For each room of the page it also reads the
@@ -85,7 +85,7 @@ class Conversations:
     def page(self, caller: Caller, user_id: str, request: ListRequest) -> dict[str, Any]:
         """A page of the user's rooms. Paging to the end shows each room whose activity does not change exactly once.
 
-        ``complete`` is false for a user with more than ``ROOMS_LIMIT`` rooms: the others are missing.
+        ``complete`` is false for a user with more than ``ROOMS_LIMIT`` rooms; the other rooms are missing.
 
         Raises:
             Forbidden: ``user_id`` is another user. InvalidCursor. StoreUnavailable.

@@ -27,7 +27,7 @@ CHECK_SECONDS = 0.5
 """Seconds after which a request reads no further rows. Rights that are still unknown are checked before storing."""
 
 CLOCK_SKEW = SECOND
-"""Microseconds that the clock which dates a join may be ahead of the clock which dates an acceptance."""
+"""Microseconds that the clock of a join may be ahead of the clock of an acceptance."""
 
 Intervals = tuple[Interval, ...]
 

@@ -1,7 +1,7 @@
 """History: pages of a room's or a user's messages, by time and then by id, newest first.
 
-A page has ``items``, ``next``, ``previous`` and ``hasMore``. ``next`` goes into ``before`` and leads to older
-messages, ``previous`` into ``after`` and leads to newer ones. ``hasMore`` is about the direction of the request (about
+A page has ``items``, ``next``, ``previous`` and ``hasMore``. ``next`` is sent as ``before`` and leads to older
+messages, ``previous`` as ``after`` and leads to newer ones. ``hasMore`` is about the direction of the request (about
 both, around a message). A page with fewer items than ``limit`` is not the end; only ``hasMore`` says so.
 """
 

@@ -16,7 +16,7 @@ REPEAT = 5 * times.MINUTE
 """Microseconds in which a repeated request publishes its message again. The first one may have ended before that."""
 _NEVER = 253_402_300_799
 _SENDER = Caller("#memberships", "memberships", frozenset({EVENTS_WRITE}), _NEVER)
-"""Their sender. No token has this subject, so no client overwrites them, and a repeated message is the same row."""
+"""The sender of these messages. No token has this subject, so no client can overwrite them."""
 
 
 class JoinMessages:

@@ -2,7 +2,7 @@
 
 A join or leave is ONE UpdateItem that ADDs ``time#eventId`` to its set. Adding to a set is commutative and idempotent,
 so late, repeated and reordered events give the same sets, and no writer ever writes back what it has read. Intervals
-are folded from the sets whenever they are read.
+are computed from the sets on every read.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ class MemberItem(TypedDict):
 
 
 class MemberPage(TypedDict):
-    """A page of members, in the order of their user ids; ``next`` goes into ``after``."""
+    """A page of members, in the order of their user ids. Send ``next`` as ``after`` for the next page."""
 
     items: list[MemberItem]
     next: str | None
@@ -139,7 +139,7 @@ def check(request: Request[Any, Any, Any]) -> None:
     """Check the rules of a body that its model does not express.
 
     Raises:
-        InvalidRequest: names every field that is wrong, what came and what is allowed.
+        InvalidRequest: names every wrong field, its value and what is allowed.
         Forbidden: names every field that needs events:write.
     """
     body, content, now = request.body, request.content, request.now

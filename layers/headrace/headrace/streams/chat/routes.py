@@ -53,9 +53,9 @@ class Conversation(TypedDict):
 
 
 class ConversationPage(TypedDict):
-    """A page of rooms, newest activity first; ``next`` goes into ``before``.
+    """A page of rooms, newest activity first. Send ``next`` as ``before`` for the next page.
 
-    ``complete`` is false for a user who has been in more than 2,000 rooms: the others are missing.
+    ``complete`` is false for a user who has been in more than 2,000 rooms; the list then has only 2,000 of them.
     """
 
     items: list[Conversation]
@@ -92,7 +92,7 @@ def read_user(history: History, request: Request[UserPath, PageRequest, None]) -
 def list_conversations(
     conversations: Conversations, request: Request[UserPath, ConversationsQuery, None]
 ) -> dict[str, Any]:
-    """List the rooms that the caller is or was in, newest activity first, with what is unread."""
+    """List the rooms that the caller is or was in, newest activity first, with unread counts."""
     return conversations.page(request.caller, request.path.user_id, request.query)
 
 

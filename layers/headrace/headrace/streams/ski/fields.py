@@ -22,7 +22,7 @@ class Bounds:
 
     @property
     def form(self) -> str:
-        """What is accepted, in words."""
+        """The accepted values, in words."""
         return f"a whole number from {self.low} to {self.high}"
 
     def check(self, value: object) -> int:

@@ -1,6 +1,6 @@
 """Builds and parses the keys of lift rides, by the rules of ``headrace/core/keys.py``.
 
-A ride's key has all attributes of the ride: rides that differ in any of them are two rows, so a row never changes.
+The key of a ride has all of its attributes. Rides that differ in any of them are two rows, so a row never changes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def parse_ride_sk(key: str) -> Ride:
     """The parts of a ride's sort key.
 
     Raises:
-        ValueError: not such a key.
+        ValueError: not the key of a ride.
     """
     parts = key.split(SEPARATOR)
     if len(parts) != 7 or not parts[5] or not is_sender_tag(parts[6]):
@@ -86,7 +86,7 @@ def parse_resort_day(shard: str) -> ResortDay:
     """The resort's day that a partition of the index belongs to.
 
     Raises:
-        ValueError: not such a partition.
+        ValueError: not a partition of this index.
     """
     parts = shard.split(SEPARATOR)
     if len(parts) != 4:
