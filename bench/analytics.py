@@ -31,8 +31,6 @@ from bench.emulators import running as started
 from bench.history import redis
 from bench.slots import slot_costs
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "layers" / "headrace"))
-
 DAY_START = HOUR_START - 30 * 1440 * MINUTE
 SETTLE = 10
 MOVES = 10
@@ -40,7 +38,7 @@ MOVES = 10
 
 
 class Unhurried:
-    """Lambda's context of an invocation with time enough."""
+    """The context of an invocation that has enough time."""
 
     @staticmethod
     def get_remaining_time_in_millis() -> int:
@@ -98,7 +96,7 @@ class HandClock:
         return self.micros
 
 
-class Stand:
+class BenchWorld:
     """The table, the cache and the clock."""
 
     def __init__(self, port: int, cache_port: int) -> None:
@@ -107,7 +105,7 @@ class Stand:
         self.clock = HandClock(HOUR_START + 60 * MINUTE + (SETTLE + 1) * 1_000_000)
 
     def environment(self) -> Environment:
-        """A new one."""
+        """A new environment."""
         return Environment(self.clock, self.cache_port)
 
     def empty_cache(self) -> None:
@@ -139,7 +137,9 @@ class Stand:
         rooms: Counter[str] = Counter()
 
         def read(shard: str) -> tuple[list[dict[str, Any]], float]:
-            found, units, more = [], 0.0, {}
+            found: list[dict[str, Any]] = []
+            more: dict[str, Any] = {}
+            units = 0.0
             while True:
                 page = database.query(
                     TableName=TABLE,
@@ -182,16 +182,16 @@ def repeat(ask: Callable[[], tuple[float, float, Any]], times: int) -> tuple[flo
     return statistics.median(each[0] for each in seen), seen[-1][1], seen[-1][2]
 
 
-def measure_hour(stand: Stand, count: int, calls: int) -> None:
+def measure_hour(world: BenchWorld, count: int, calls: int) -> None:
     start, end = HOUR_START, HOUR_START + 60 * MINUTE
-    stand.clock.micros = end + (SETTLE + 1) * 1_000_000
+    world.clock.micros = end + (SETTLE + 1) * 1_000_000
     print(f"\n{count:,} messages over 60 minutes, {USERS:,} users, {ROOMS} rooms\n")
     print("| one window over all 60 minutes | p50 | read units | aim |\n| --- | --- | --- | --- |")
-    stand.environment().ask(start, start + 1_000_000)  # warms up the emulator and this process
-    straight, units, total = repeat(lambda: stand.straight(start, end), 2)
+    world.environment().ask(start, start + 1_000_000)  # warms up the emulator and this process
+    straight, units, total = repeat(lambda: world.straight(start, end), 2)
     row("straight scatter-gather over all items", straight, units, "–")
-    stand.empty_cache()
-    environment = stand.environment()
+    world.empty_cache()
+    environment = world.environment()
     cold, units, answer = environment.ask(start, end)
     if not answer["totalMessages"] == total == count:
         raise SystemExit(f"{answer['totalMessages']} and {total} are not {count}")
@@ -200,11 +200,11 @@ def measure_hour(stand: Stand, count: int, calls: int) -> None:
     if {**same, "asOf": 0, "missing": 0} != {**answer, "asOf": 0, "missing": 0}:
         raise SystemExit("asked again it is another answer")
     row("asked again in the same minute", again, units, "≤ 15 ms")
-    other, units, _ = repeat(lambda: stand.environment().ask(start, end), calls // 4)
+    other, units, _ = repeat(lambda: world.environment().ask(start, end), calls // 4)
     row("the same in an environment that was not asked before", other, units, "–")
     late = []
     for number in range(1, MOVES + 1):
-        stand.clock.micros += MINUTE
+        world.clock.micros += MINUTE
         late.append(environment.ask(start + number * MINUTE, end + number * MINUTE))
     row(
         "after one new minute, the window moved on by it",
@@ -214,27 +214,27 @@ def measure_hour(stand: Stand, count: int, calls: int) -> None:
     )
     slowest, units, _ = max(late, key=lambda each: each[0])
     row("the slowest of ten such moves: ten minutes are merged into one slot", slowest, units, "–")
-    live, units, _ = repeat(lambda: environment.ask(start + 30_000_000, stand.clock.now()), max(3, calls // 10))
+    live, units, _ = repeat(lambda: environment.ask(start + 30_000_000, world.clock.now()), max(3, calls // 10))
     row("until now, from the middle of a minute: two live edges", live, units, "–")
     print(f"\nScatter-gather takes {straight / again:,.0f}× as long as asking again (aim ≥ 100×).")
-    print(f"The cache holds {stand.cache_bytes() / 1e6:.1f} MB.")
+    print(f"The cache holds {world.cache_bytes() / 1e6:.1f} MB.")
 
 
-def measure_day(stand: Stand, count: int, calls: int) -> None:
+def measure_day(world: BenchWorld, count: int, calls: int) -> None:
     start, end = DAY_START, DAY_START + 1440 * MINUTE
     print(f"\n{count:,} messages over 24 hours\n")
     print("| one window over all 24 hours | p50 | read units | aim |\n| --- | --- | --- | --- |")
-    stand.empty_cache()
-    environment = stand.environment()
+    world.empty_cache()
+    environment = world.environment()
     cold, units, answer = environment.ask(start, end)
     if answer["totalMessages"] != count:
         raise SystemExit(f"{answer['totalMessages']} is not {count}")
     row("cold", cold, units, "–")
     again, units, _ = repeat(lambda: environment.ask(start, end), calls)
     row("warm", again, units, "≤ 250 ms")
-    other, units, _ = repeat(lambda: stand.environment().ask(start, end), max(3, calls // 10))
+    other, units, _ = repeat(lambda: world.environment().ask(start, end), max(3, calls // 10))
     row("warm, in an environment that was not asked before", other, units, "≤ 250 ms")
-    print(f"\nThe cache holds {stand.cache_bytes() / 1e6:.1f} MB.")
+    print(f"\nThe cache holds {world.cache_bytes() / 1e6:.1f} MB.")
 
 
 def main(sizes: list[int], day: int, calls: int) -> None:
@@ -259,7 +259,7 @@ def main(sizes: list[int], day: int, calls: int) -> None:
             data = Path(folder) / "data"
             data.mkdir()
             with started(emulator, port, data), redis(data) as cache_port:
-                stand = Stand(port, cache_port)
+                world = BenchWorld(port, cache_port)
                 make_table(client("dynamodb", port))
                 began = time.monotonic()
                 if case is None:
@@ -271,9 +271,9 @@ def main(sizes: list[int], day: int, calls: int) -> None:
                     fill(messages(HOUR_START + 60 * MINUTE, more * MINUTE, case * more // 60, 1))
                 print(f"\n(written in {time.monotonic() - began:.0f} s)", file=sys.stderr)
                 if case is None:
-                    measure_day(stand, day, calls)
+                    measure_day(world, day, calls)
                 else:
-                    measure_hour(stand, case, calls)
+                    measure_hour(world, case, calls)
 
 
 if __name__ == "__main__":

@@ -105,11 +105,11 @@ def writing(port: int, rounds: int, count: int, parallel: int) -> None:
             once(lambda items: write(items, first=True), single),
             once(lambda items: write(items, first=True), single),
         ]
-        for way, each in zip(seen, found, strict=True):
-            seen[way] += [each] if number else []  # the first warms up
+        for results, result in zip(seen.values(), found, strict=True):
+            results += [result] if number else []  # the first warms up
     print("\n| written | clicks/s | CPU per click |\n| --- | --- | --- |")
-    for way, each in seen.items():
-        rate, cost = (statistics.median(side) for side in zip(*each, strict=True))
+    for way, results in seen.items():
+        rate, cost = (statistics.median(side) for side in zip(*results, strict=True))
         print(f"| {way} | {rate:,.0f} | {cost:,.0f} µs |")
 
 

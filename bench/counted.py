@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "layers" / "headrace"))
 
 TABLE, SHARDS = "ChatMessages", 8
 ROOMS, USERS = 20, 17_000

@@ -28,13 +28,10 @@ import psutil
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from bench import ROOT
 from bench import emulator_checks as checks
 from bench import emulator_checks_sqs as checks_sqs
-
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from localstage.services import install  # noqa: E402 - the path to it is set just above
+from localstage.services import install
 
 BATCH = 25
 
@@ -65,7 +62,8 @@ class Result:
 
 
 def client(service: str, port: int) -> Any:
-    return boto3.client(
+    make: Any = boto3.client
+    return make(
         service,
         endpoint_url=f"http://127.0.0.1:{port}",
         region_name="us-east-1",

@@ -15,7 +15,6 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -28,8 +27,6 @@ from bench.emulators import candidates, client, free_port
 from bench.emulators import running as started
 from bench.history_rooms import TABLE, Rights, fill, message
 from localstage.services import install
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "layers" / "headrace"))
 
 SIZES = [1_000, 200_000]
 PAGE = 20
@@ -99,7 +96,7 @@ class Pages:
         from headrace.streams.chat.routes import read_room
 
         claims = {"sub": "alice", "username": "Alice", "scope": "chat:read", "exp": "4102444800"}
-        event = {
+        event: dict[str, Any] = {
             "routeKey": "GET /rooms/{roomId}/messages",
             "requestContext": {"requestId": "r-1", "authorizer": {"jwt": {"claims": claims}}},
             "pathParameters": {"roomId": f"room-{size}"},
@@ -135,7 +132,7 @@ class Pages:
                     yield Case(kind, page, size, self.bare(size, last), ours, "–" if "gap" in page else aim)
             for size in SIZES:
                 newest, bare = self.ours(kind, size, {}), self.bare(size, None)
-                # A member's stay is read every time, whatever the cache holds.
+                # A member's interval is read every time, whatever the cache has.
                 yield Case(kind, "newest, cached", size, bare, newest, "≤ 0.25×" if kind == "open" else aim)
                 yield Case(kind, "newest, just written to", size, bare, newest, "–", self.written_to(size))
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 from bench.emulators import client
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "layers" / "headrace"))
 
 TABLE, ROOMS, MEMBERSHIPS = "ChatMessages", "Rooms", "Memberships"
 START = 1_763_719_200_000_000
@@ -42,7 +38,7 @@ def message(room: str, number: int) -> dict[str, Any]:
 
 
 def fill(port: int, sizes: list[int]) -> None:
-    """Make the tables, the rooms and the caller's stays; write the messages."""
+    """Make the tables, the rooms and the caller's membership intervals; write the messages."""
     from headrace.storage.dynamodb.batch_writer import DynamoStore
     from headrace.storage.ports import Table
 
@@ -72,7 +68,7 @@ class Rights:
         from headrace.core import keys
         from headrace.runtime.aws import client as lean
         from headrace.streams.chat.access import RoomAccess
-        from headrace.streams.chat.memberships import Change, DynamoMemberships
+        from headrace.streams.chat.memberships import Change, DynamoMemberships, EventKind
         from headrace.streams.chat.rooms import CachedRooms, DynamoRooms, Room
 
         dynamodb = lean("dynamodb")
@@ -81,11 +77,12 @@ class Rights:
         for kind in ("open", "members"):
             rooms = CachedRooms(DynamoRooms(dynamodb, ROOMS))
             for size in sizes:
-                rooms._known[f"room-{size}"] = Room(f"room-{size}", kind, "group", moment(0), "alice")
+                rooms._cached[f"room-{size}"] = Room(f"room-{size}", kind, "group", moment(0), "alice")
             self.of[kind] = RoomAccess(rooms, memberships)
         for size in sizes:
             # In from the start, out for ten messages in the middle of what will be the middle page, and in again.
             middle = size // 2
-            for event, number in (("join", 0), ("leave", middle - 20), ("join", middle - 10)):
+            changes: list[tuple[EventKind, int]] = [("join", 0), ("leave", middle - 20), ("join", middle - 10)]
+            for event, number in changes:
                 change = keys.membership_event(moment(number), f"e{number}")
                 memberships.add(Change(user_id="alice", room_id=f"room-{size}", kind=event, event=change))

@@ -1,11 +1,11 @@
-"""Many listeners in one room of a whole stage: ``python -m bench.live --seconds 60``.
+"""Many subscribers of one room of a whole stage: ``python -m bench.live --seconds 60``.
 
 Starts its own stage. 100 subscribers follow a room with the Python client, five senders say 50 messages a second,
 and halfway a tenth of the subscribers are cut off. At the end every subscriber must have every message, pushed or
 fetched. Latency is from before a message is sent until a subscriber has it, of those that were not cut off.
 
-Then, over the same connections, the same frame is posted by boto3 and by what push_live posts with, in turn: the CPU of
-each in this process. What the whole of push_live took per delivery is its processes' CPU during the run.
+Then the same frame is posted to the same connections by boto3, by urllib3 and by push_live: the CPU of each in this
+process. The CPU of push_live per delivery is that of its processes during the run.
 """
 
 from __future__ import annotations
@@ -18,27 +18,32 @@ import sys
 import time
 import urllib.request
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
+from hashlib import sha256
 from typing import Any
+from urllib.parse import urlsplit
 
 import boto3
 import psutil
+import urllib3
 from boto3.dynamodb.conditions import Key
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "layers" / "headrace"), str(ROOT / "clients" / "python")]
-
-from headrace_client import Lost, Rooms  # noqa: E402 - the path to it is set just above
-from loadtest.client.stage_process import StageProcess, interruptible, localstage  # noqa: E402
-from loadtest.client.target import Target  # noqa: E402
-from localstage.template.attributes import ACCOUNT  # noqa: E402
+from bench import ROOT
+from headrace_client import Lost, Rooms
+from loadtest.client.stage_process import StageProcess, interruptible, localstage
+from loadtest.client.target import Target
+from localstage.template.attributes import ACCOUNT
 
 STATE = ROOT / ".local" / "bench-live"
 SENDERS = 5
 POSTS = 2000
-CREDENTIALS = {"aws_access_key_id": ACCOUNT, "aws_secret_access_key": "local", "region_name": "us-east-1"}
+CREDENTIALS: dict[str, Any] = {
+    "aws_access_key_id": ACCOUNT,
+    "aws_secret_access_key": "local",
+    "region_name": "us-east-1",
+}
 
 
 @dataclass
@@ -60,7 +65,7 @@ class Run:
     def __init__(self, target: Target, subscribers: int) -> None:
         self.target = target
         self.room = f"bench-{uuid.uuid4().hex[:8]}"
-        self.subscribers = [Subscriber(self.client(f"listener-{number}")) for number in range(subscribers)]
+        self.subscribers = [Subscriber(self.client(f"subscriber-{number}")) for number in range(subscribers)]
         self.said: dict[str, float] = {}
         self.accepted: set[str] = set()
 
@@ -138,11 +143,11 @@ def workers(stage: int, function: str) -> list[psutil.Process]:
 
 
 def cpu_of(processes: list[psutil.Process]) -> float:
-    return sum(times.user + times.system for times in (each.cpu_times() for each in processes))
+    return sum(float(times.user + times.system) for times in (each.cpu_times() for each in processes))
 
 
-def posts(websocket_url: str, connections: list[str], frame: bytes) -> tuple[float, float]:
-    """Seconds of this thread's CPU per post: boto3's, and push_live's way."""
+def posts(websocket_url: str, connections: list[str], frame: bytes) -> list[float]:
+    """Seconds of CPU per post: by boto3, by urllib3 with push_live's signatures, and by push_live's own connections."""
     from botocore.credentials import ReadOnlyCredentials
 
     from headrace.core.times import SystemClock
@@ -155,21 +160,40 @@ def posts(websocket_url: str, connections: list[str], frame: bytes) -> tuple[flo
     url = websocket_url.replace("ws://", "http://")
     usual = boto3.client("apigatewaymanagementapi", endpoint_url=url, **CREDENTIALS)
     keys = ReadOnlyCredentials(ACCOUNT, "local", None)
-    courier = ApiGatewayPusher(Signer(url, "us-east-1", lambda: keys, SystemClock()), ConnectionPool(Api(url)))
-    spent: tuple[list[float], list[float]] = ([], [])
-    for number in range(max(2, POSTS // len(connections)) + 1):
-        began = time.thread_time()
+    signer = Signer(url, "us-east-1", lambda: keys, SystemClock())
+    pusher = ApiGatewayPusher(signer, ConnectionPool(Api(url)))
+    pool = urllib3.PoolManager()
+    host = url.removesuffix(urlsplit(url).path)
+
+    def by_boto3() -> None:
         for connection in connections:
             usual.post_to_connection(ConnectionId=connection, Data=frame)
-        between = time.thread_time()
-        verdicts = courier.deliver([Push(connection, [frame]) for connection in connections], 30)
-        ended = time.thread_time()
-        if set(verdicts) != {"sent"}:
-            raise SystemExit(f"not all frames were taken: {verdicts}")
-        if number:  # the first warms up
-            spent[0].append((between - began) / len(connections))
-            spent[1].append((ended - between) / len(connections))
-    return statistics.median(spent[0]), statistics.median(spent[1])
+
+    def by_urllib3() -> None:
+        hashed = sha256(frame).hexdigest()
+        for connection in connections:
+            first, *lines = signer.head(connection, hashed, len(frame)).decode().strip().split("\r\n")
+            headers = dict(line.split(": ", 1) for line in lines)
+            if pool.request("POST", host + first.split()[1], body=frame, headers=headers).status != 200:
+                raise SystemExit("a frame was refused")
+
+    def by_push_live() -> None:
+        results = pusher.deliver([Push(connection, [frame]) for connection in connections], 30)
+        if set(results) != {"sent"}:
+            raise SystemExit(f"not all frames were sent: {results}")
+
+    return [cpu_per_post(each, len(connections)) for each in (by_boto3, by_urllib3, by_push_live)]
+
+
+def cpu_per_post(post_all: Callable[[], None], connections: int) -> float:
+    """The median seconds of this thread's CPU for one of ``connections``, after a first call that warms up."""
+    post_all()
+    spent = []
+    for _ in range(max(2, POSTS // connections)):
+        began = time.thread_time()
+        post_all()
+        spent.append((time.thread_time() - began) / connections)
+    return statistics.median(spent)
 
 
 def listening(stage: dict[str, Any], room: str) -> list[str]:
@@ -178,7 +202,7 @@ def listening(stage: dict[str, Any], room: str) -> list[str]:
         services = {row["name"].split()[0]: row["url"] for row in json.load(answer)["services"]}
     dynamodb = boto3.resource("dynamodb", endpoint_url=services["DynamoDB"], **CREDENTIALS)
     table = next(each for each in dynamodb.tables.all() if each.name.endswith("ConnectionsTable"))
-    return [row["connectionId"] for row in table.query(KeyConditionExpression=Key("roomId").eq(room))["Items"]]
+    return [str(row["connectionId"]) for row in table.query(KeyConditionExpression=Key("roomId").eq(room))["Items"]]
 
 
 async def measure(target: Target, stage: dict[str, Any], options: argparse.Namespace) -> bool:
@@ -186,7 +210,7 @@ async def measure(target: Target, stage: dict[str, Any], options: argparse.Names
     for each in run.subscribers:
         await each.rooms.__aenter__()
     await asyncio.gather(*(each.rooms.follow(run.room) for each in run.subscribers))
-    listeners = [asyncio.create_task(each.listen()) for each in run.subscribers]
+    tasks = [asyncio.create_task(each.listen()) for each in run.subscribers]
     await run.talk(5, 2)  # cold starts are not what is asked here
     await run.settle(60)
     warm = set(run.said)
@@ -204,23 +228,24 @@ async def measure(target: Target, stage: dict[str, Any], options: argparse.Names
     frames = run.counted("frames") - frames
     connections = await asyncio.to_thread(listening, stage, run.room)
     frame = json.dumps({"type": "bench", "text": "x" * 300}).encode()
-    usual, ours = await asyncio.to_thread(posts, target.websocket_url, connections, frame)
-    report(run, len(warm), took, pushed, frames, cpu, usual, ours)
-    for task in listeners:
+    per_post = await asyncio.to_thread(posts, target.websocket_url, connections, frame)
+    report(run, len(warm), took, pushed, frames, cpu, per_post)
+    for task in tasks:
         task.cancel()
     for each in run.subscribers:
         await each.rooms.__aexit__(None, None, None)
     return run.missing() == 0
 
 
-def report(run: Run, warm: int, took: float, pushed: int, frames: int, cpu: float, usual: float, ours: float) -> None:
+def report(run: Run, warm: int, took: float, pushed: int, frames: int, cpu: float, per_post: list[float]) -> None:
+    usual, plain, ours = per_post
     latencies = run.latencies()
     p50, p99 = (latencies[int(len(latencies) * part)] * 1000 if latencies else 0.0 for part in (0.5, 0.99))
-    listeners, messages = len(run.subscribers), len(run.accepted) - warm
-    print(f"{listeners} subscribers, {messages} messages in {took:.0f} s; a tenth of the subscribers cut off halfway\n")
+    subscribers, messages = len(run.subscribers), len(run.accepted) - warm
+    print(f"{subscribers} subscribers, {messages} messages in {took:.0f} s; a tenth of them cut off halfway\n")
     print("| | | aim |")
     print("| --- | --- | --- |")
-    print(f"| messages that a subscriber does not have | {run.missing()} of {listeners * messages:,} | 0 |")
+    print(f"| messages that a subscriber does not have | {run.missing()} of {subscribers * messages:,} | 0 |")
     fetched, repeated = run.counted("fetched"), run.counted("repeated")
     print(f"| items pushed · fetched for gaps · left out as repeated | {pushed:,} · {fetched:,} · {repeated:,} | – |")
     print(f"| send to subscriber, p50 | {p50:.0f} ms | ≤ 300 ms |")
@@ -228,6 +253,7 @@ def report(run: Run, warm: int, took: float, pushed: int, frames: int, cpu: floa
     print(f"| messages delivered | {pushed / took:,.0f} /s, in {frames / took:,.0f} frames/s | – |")
     print(f"| push_live, all of it, CPU per frame | {cpu / max(1, frames) * 1e6:.0f} µs | – |")
     print(f"| one post by boto3's `post_to_connection`, CPU | {usual * 1e6:.0f} µs | – |")
+    print(f"| one post by urllib3 with the same signatures, CPU | {plain * 1e6:.0f} µs | – |")
     print(f"| one post by push_live's way, CPU | {ours * 1e6:.0f} µs ({ours / usual:.2f}×) | < 1× |")
 
 

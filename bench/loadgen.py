@@ -86,7 +86,7 @@ async def http_load(url: str, *, connections: int, seconds: float) -> Load:
     async def one() -> None:
         while time.perf_counter() < until:
             make = partial(_HttpConnection, request, load, until)
-            transport, protocol = await loop.create_connection(make, parts.hostname, parts.port or 80)
+            transport, protocol = await loop.create_connection(make, parts.hostname or "127.0.0.1", parts.port or 80)
             try:
                 await asyncio.wait_for(protocol.done, until + 30 - time.perf_counter())
             except TimeoutError:

@@ -12,17 +12,13 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from bench.emulator_checks import CHAT_TABLE, chat_item
 from bench.emulators import client, in_memory
 from localstage.tcp_proxy import delayed
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "layers" / "headrace"))
 
 DELAY_MS = 8
 TABLE = "ChatMessages"

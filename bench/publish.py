@@ -16,18 +16,16 @@ import importlib.util
 import json
 import os
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from bench import ROOT
 from bench.services import running
 from localstage.services import Endpoints
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "layers" / "headrace"))
 BATCH = 100
 EVENT = {
     "roomId": "general",
@@ -64,7 +62,8 @@ def prepare(endpoints: Endpoints) -> Handler:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.handler
+    handler: Handler = module.handler
+    return handler
 
 
 def frame(body: dict[str, Any]) -> dict[str, Any]:
@@ -78,11 +77,11 @@ def frame(body: dict[str, Any]) -> dict[str, Any]:
 def _table(name: str, *keys: str) -> str:
     import boto3
 
-    kinds = ("HASH", "RANGE")[: len(keys)]
+    schema: Any = [{"AttributeName": key, "KeyType": kind} for key, kind in zip(keys, ("HASH", "RANGE"), strict=False)]
     boto3.client("dynamodb").create_table(
         TableName=name,
         AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"} for key in keys],
-        KeySchema=[{"AttributeName": key, "KeyType": kind} for key, kind in zip(keys, kinds, strict=True)],
+        KeySchema=schema,
         BillingMode="PAY_PER_REQUEST",
     )
     boto3.client("dynamodb").get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1})

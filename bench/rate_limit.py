@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import sys
 import time
 import timeit
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 from bench.services import running
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "layers" / "headrace"))
 from headrace.core.caller import Caller
 from headrace.ingest.rate_limiter import RateLimiter
 from headrace.ingest.shared_counts import SharedCounts

@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 import time
 import tracemalloc
 import uuid
 import zlib
 from collections.abc import Callable
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "layers" / "headrace"))
 
 ROOMS, SHARDS = 20, 8
 

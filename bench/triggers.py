@@ -1,28 +1,23 @@
 """Records per second through a RabbitMQ mapping with a function that does nothing: ``python -m bench.triggers``.
 
-Starts its own RabbitMQ on free ports, fills a queue, and lets the mapping drain it. Shows what the stage itself
-costs per record; with a real function its own time is added.
+Starts the services of a stage, fills a queue, and lets the mapping drain it. Shows what the stage itself costs per
+record; a real function adds its time.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
-import tempfile
 import time
-from pathlib import Path
 
 import pika
 import uvloop
 
+from bench.services import running
 from localstage.core.invoker import Invocation
 from localstage.core.model import RabbitMqMapping
+from localstage.services import Endpoints
 from localstage.triggers import RabbitMqTrigger
-
-# The broker that the tests of the triggers start for themselves is what this needs too.
-sys.path.append(str(Path(__file__).resolve().parent.parent / "tests" / "contract" / "localstage"))
-from local_services import RabbitServer
 
 QUEUE = "bench"
 
@@ -55,8 +50,10 @@ async def slowest_step(stop: asyncio.Event) -> float:
     return slowest
 
 
-def fill(url: str, records: int, size: int) -> None:
-    with pika.BlockingConnection(pika.URLParameters(url)) as connection:
+def fill(broker: Endpoints, records: int, size: int) -> None:
+    url = pika.URLParameters(broker.amqp_url)
+    url.credentials = pika.PlainCredentials(broker.broker_username, broker.broker_password)
+    with pika.BlockingConnection(url) as connection:
         channel = connection.channel()
         channel.queue_delete(QUEUE)
         channel.queue_declare(QUEUE, durable=True)
@@ -67,11 +64,16 @@ def fill(url: str, records: int, size: int) -> None:
             channel.basic_publish("", QUEUE, b"x" * size, properties)
 
 
-async def drain(url: str, records: int, batch_size: int) -> str:
+async def drain(broker: Endpoints, records: int, batch_size: int) -> str:
     functions = NoOp(records)
     mapping = RabbitMqMapping("Bench", "NoOp", "Broker", QUEUE, "/", batch_size, 0)
     trigger = RabbitMqTrigger(
-        mapping, functions, broker_url=url, username="guest", password="guest", broker_arn="arn:aws:mq:::bench"
+        mapping,
+        functions,
+        broker_url=broker.amqp_url,
+        username=broker.broker_username,
+        password=broker.broker_password,
+        broker_arn="arn:aws:mq:::bench",
     )
     watch = asyncio.create_task(slowest_step(functions.done))
     wall, cpu = time.perf_counter(), time.process_time()
@@ -87,26 +89,20 @@ async def drain(url: str, records: int, batch_size: int) -> str:
     )
 
 
-def main() -> None:
+async def main(records: int, size: int, batch_sizes: list[int]) -> None:
+    async with running() as broker:
+        print(f"{records:,} records of {size} bytes")
+        print("| batch size | records/s | CPU µs per record | records per event | KB per event | loop held ms |")
+        print("| --- | --- | --- | --- | --- | --- |")
+        for batch_size in batch_sizes:
+            await asyncio.to_thread(fill, broker, records, size)
+            print(await drain(broker, records, batch_size), flush=True)
+
+
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--records", type=int, default=50_000)
     parser.add_argument("--size", type=int, default=250, help="bytes of one body")
     parser.add_argument("--batch-size", type=int, nargs="*", default=[10, 100, 1_000, 10_000])
     options = parser.parse_args()
-
-    with tempfile.TemporaryDirectory() as folder:
-        server = RabbitServer(Path(folder))
-        server.start()
-        try:
-            print(f"{options.records:,} records of {options.size} bytes")
-            print("| batch size | records/s | CPU µs per record | records per event | KB per event | loop held ms |")
-            print("| --- | --- | --- | --- | --- | --- |")
-            for batch_size in options.batch_size:
-                fill(server.url, options.records, options.size)
-                print(uvloop.run(drain(server.url, options.records, batch_size)), flush=True)
-        finally:
-            server.close()
-
-
-if __name__ == "__main__":
-    main()
+    uvloop.run(main(options.records, options.size, options.batch_size))

@@ -15,10 +15,13 @@ from functools import partial
 from rich.console import Console
 from rich.table import Table
 
-from faults.harness.harness import Harness, exit_code_of
+from faults.harness.harness import Harness
 from faults.harness.ledger import Row
 from faults.scenarios import DURING_FREEZE, FROZEN, SCENARIOS, SECONDS
 from faults.scenarios.broker import function_frozen
+from loadtest.client.command import exit_code_of
+from loadtest.client.stage_process import interruptible
+from localstage.core.errors import StageError
 
 START_SECONDS = 30
 MIN_WIDTH = 130
@@ -40,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     logging.getLogger("pika").setLevel(logging.CRITICAL)
     console = Console(highlight=False, width=max(Console().width, MIN_WIDTH))
-    return exit_code_of(lambda: run(chosen, console))
+    with interruptible():
+        return exit_code_of(lambda: run(chosen, console), StageError)
 
 
 def run(names: Sequence[str], console: Console) -> int:

@@ -16,11 +16,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
 from faults.harness import outages
-from faults.harness.harness import SETTLED, Harness, exit_code_of
+from faults.harness.harness import SETTLED, Harness
 from faults.harness.outages import both, dynamodb_fault, sqs_down
 from faults.harness.services import ProxiedServices
 from faults.proxies.proxy_faults import HalfThrottled, KillsWriters, RefusesSome, down
 from faults.proxies.socket_owner import kill_worker
+from loadtest.client.command import exit_code_of
+from loadtest.client.stage_process import interruptible
+from localstage.core.errors import StageError
 
 LOAD = {"sockets": 5, "posts": 2, "rate": 900.0, "size": 50}
 CALM = (3.0, 9.0)
@@ -132,7 +135,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with Harness() as harness:
             return soak(harness, parsed.seconds, seed)
 
-    return exit_code_of(run)
+    with interruptible():
+        return exit_code_of(run, StageError)
 
 
 if __name__ == "__main__":

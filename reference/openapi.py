@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from headrace.api.params import names_of
-from headrace.core.errors import HeadraceError, to_body
+from headrace.core.errors import HeadraceError, InvalidRequest, UserError, to_body
 from reference.examples import Example, event_of, examples_of, receipt_of
-from reference.routes import Declared, error_kinds, has_pause, http_routes, mapping
+from reference.routes import Declared, error_kinds, has_pause, http_routes, mapping, plain
 from reference.schemas import REF, Models, Schema, parameter, references
 from reference.texts import text
 
@@ -22,6 +23,8 @@ TITLES = {
 }
 REFUSED = {"$ref": "#/components/schemas/Refused"}
 GATEWAY = {"$ref": "#/components/schemas/GatewayRefusal"}
+MEANINGS = {HeadraceError: "A fault of the platform, which is logged.", UserError: InvalidRequest.__doc__}
+"""Of codes whose class is the base of others."""
 COMMON = ("Refused", "GatewayRefusal")
 OWN_BODY = {"GET /health": 503}
 """Routes with a status other than 200 whose body is their answer, not an error."""
@@ -40,7 +43,7 @@ def openapi() -> dict[str, Any]:
         paths.setdefault(each.path, {})[each.method] = _operation(each, models)
     document: dict[str, Any] = {
         "openapi": "3.1.0",
-        "info": {"title": "Headrace HTTP API", "version": VERSION, "description": text("http")},
+        "info": {"title": "Headrace HTTP API", "version": VERSION, "description": _introduction()},
         "servers": [{"url": "http://127.0.0.1:8787", "description": "The local stage"}],
         "tags": [{"name": TITLES[area], "description": text(area)} for area in AREAS],
         "paths": paths,
@@ -57,6 +60,18 @@ def openapi() -> dict[str, Any]:
         "responses": refusals,
     }
     return document
+
+
+def _introduction() -> str:
+    """What all routes have in common: limits, the shape of errors, and every code."""
+    codes = "\n".join(_codes())
+    return "\n\n".join([text("http"), "## Limits", text("limits"), "## Errors", text("errors"), codes])
+
+
+def _codes() -> Iterator[str]:
+    for kind in error_kinds():
+        said = plain(MEANINGS.get(kind) or kind.__doc__ or "").replace("retry_after", "retryAfter")
+        yield f"- `{mapping(kind).code}` ({mapping(kind).status}): {said}"
 
 
 def _shared(paths: dict[str, dict[str, Any]]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
-from headrace.analytics.requests import SERIES_STEPS, TOP_LIMIT
+from headrace.analytics.requests import SERIES_STEPS
 from headrace.core.keys import ID_LIMIT
 from headrace.operations.dead_letter import REASONS, UNKNOWN_STREAM
 from headrace.operations.dead_letter_routes import CONTINUATION_CHARACTERS, ID_CHARACTERS
@@ -49,9 +49,7 @@ ACCEPTED: dict[str, Schema] = {
     "streams.ski.routes._split": {"minItems": 1, "maxItems": RESORTS_LIMIT},
     "streams.ski.routes._resort": {"type": "integer", "minimum": RESORT.low, "maximum": RESORT.high},
     "analytics.requests._micros": QUERY_TIME,
-    "analytics.requests._top": {"type": "integer", "minimum": 1, "maximum": TOP_LIMIT},
     "analytics.requests._step": {"type": "integer", "enum": list(SERIES_STEPS)},
-    "analytics.requests._filter": ID,
     "analytics.requests.WindowQuery._makes_a_window": UNCHANGED,
     "api.paging.request._text": {"type": "string"},
     "api.params.query_time": TIME,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -21,10 +20,9 @@ from faults.harness.stage import FaultStage
 from faults.harness.stage_template import ROOT, write_template
 from loadtest.checker.readback import drain_and_read, walk_all
 from loadtest.checker.verdict import Verdict
-from loadtest.client.stage_process import interruptible, uninterrupted
+from loadtest.client.stage_process import uninterrupted
 from loadtest.client.target import Target
-from localstage.client.errors import ClientError
-from localstage.core.errors import AlreadyRunning, StageError
+from localstage.core.errors import AlreadyRunning
 
 FOLDER = ROOT / ".local" / "faults"
 PATIENCE = 150.0
@@ -193,16 +191,3 @@ class ScenarioRun:
             note=note if isinstance(note, str) else note(),
             problems=self.problems,
         )
-
-
-def exit_code_of(command: Callable[[], int]) -> int:
-    """Run ``command``; print the message of an error or an interruption and return its exit code."""
-    with interruptible():
-        try:
-            return command()
-        except (ClientError, StageError) as error:
-            print(f"headrace: {error}", file=sys.stderr)
-            return 1
-        except KeyboardInterrupt:
-            print("\nheadrace: interrupted", file=sys.stderr)
-            return 130

@@ -51,7 +51,7 @@ class Traffic(Protocol):
         """Query something, so that cached counts exist during the fault."""
         ...
 
-    def ask(self, api: HttpApi, sent: Sequence[Any]) -> Answers:
+    def check(self, api: HttpApi, sent: Sequence[Any]) -> Answers:
         """Run all queries about ``sent``."""
         ...
 
@@ -76,7 +76,7 @@ class SkiTraffic:
         ride = self._chance.choice(self._season.rides)
         api.get(f"/resorts/{ride.resort}/seasons/{SEASON}/days/{ride.day}/hours")
 
-    def ask(self, api: HttpApi, sent: Sequence[Ride]) -> Answers:
+    def check(self, api: HttpApi, sent: Sequence[Ride]) -> Answers:
         """Run all queries about the rides that were sent."""
         return SkiQueries(api, self._season.only(sent)).run(lambda _: None)
 
@@ -96,10 +96,10 @@ class AdsTraffic:
         clicks = list(self._campaign.clicks)
         self._chance.shuffle(clicks)
         single = len(clicks) // CLICKS_ALONE
-        parcels = [post_single(each) for each in clicks[:single]]
-        parcels += [post_batch(clicks[first : first + BATCH]) for first in range(single, len(clicks), BATCH)]
-        self._chance.shuffle(parcels)
-        return parcels
+        requests = [post_single(each) for each in clicks[:single]]
+        requests += [post_batch(clicks[first : first + BATCH]) for first in range(single, len(clicks), BATCH)]
+        self._chance.shuffle(requests)
+        return requests
 
     def query(self, api: HttpApi) -> None:
         """Query the counts of one ad and the top ads."""
@@ -108,7 +108,7 @@ class AdsTraffic:
         api.get(f"/ads/{self._chance.choice(self._campaign.clicks).ad}/stats", window)
         api.get("/ads/top", window)
 
-    def ask(self, api: HttpApi, sent: Sequence[Click]) -> Answers:
+    def check(self, api: HttpApi, sent: Sequence[Click]) -> Answers:
         """Run all queries about the clicks that were sent."""
         return AdsQueries(api, self._campaign.only(sent)).run(lambda _: None)
 
@@ -116,11 +116,11 @@ class AdsTraffic:
 class TrafficLoad:
     """Clients in threads, from :meth:`start` to :meth:`stop`, at ``rate`` events per second in total.
 
-    Each parcel is posted ``times`` times. ``sent`` are the events of fully accepted parcels.
+    Each request is posted ``times`` times. ``sent`` are the events of fully accepted requests.
     """
 
     def __init__(self, target: Target, traffic: Traffic, *, rate: float = 240, times: int = 1) -> None:
-        self.account = SendStatistics()
+        self.statistics = SendStatistics()
         self.sent: list[Any] = []
         self.troubles: list[str] = []
         self.api = target.http("faults", *traffic.scopes, connections=CLIENTS + 1, timeout=30.0)
@@ -134,8 +134,8 @@ class TrafficLoad:
 
     def start(self) -> None:
         """Start sending and querying."""
-        for parcel in self._traffic.prepare(self.api):
-            self._waiting.put(parcel)
+        for request in self._traffic.prepare(self.api):
+            self._waiting.put(request)
         for thread in (*self._threads, self._querying):
             thread.start()
 
@@ -155,7 +155,7 @@ class TrafficLoad:
 
     def answers(self) -> Answers:
         """Run all queries about what was sent."""
-        return self._traffic.ask(self.api, self.sent)
+        return self._traffic.check(self.api, self.sent)
 
     def _post(self) -> None:
         try:
@@ -164,18 +164,18 @@ class TrafficLoad:
             self.troubles.append(f"a client gave up: {type(error).__name__}: {error}")
 
     def _post_all(self) -> None:
-        sender = HttpSender(self.api, self.account)
+        sender = HttpSender(self.api, self.statistics)
         while not self._stopping.is_set():
             try:
-                parcel = self._waiting.get_nowait()
+                request = self._waiting.get_nowait()
             except queue.Empty:
                 return
             began = time.monotonic()
-            if all(sender.send(parcel, repeated=bool(number)) for number in range(self._times)):
-                self.sent.extend(parcel.events)
+            if all(sender.send(request, repeated=bool(number)) for number in range(self._times)):
+                self.sent.extend(request.events)
             else:
-                self.troubles.append(f"not all of {len(parcel.events)} events were accepted: {self.account.errors}")
-            pace = len(parcel.events) * CLIENTS / self._rate
+                self.troubles.append(f"not all of {len(request.events)} events were accepted: {self.statistics.errors}")
+            pace = len(request.events) * CLIENTS / self._rate
             self._stopping.wait(max(0.0, began + pace - time.monotonic()))
 
     def _query(self) -> None:

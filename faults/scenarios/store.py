@@ -38,12 +38,12 @@ def dynamodb_throttles_half(harness: Harness) -> Row:
 
 def persist_killed(harness: Harness) -> Row:
     """persist_events is killed (-9) within a batch, before and after its rows are written, twelve times."""
-    killer = KillsWriters(every=15, most=12)
-    with harness.scenario("persist-killed") as run, dynamodb_fault(harness.services, killer):
+    fault = KillsWriters(every=15, most=12)
+    with harness.scenario("persist-killed") as run, dynamodb_fault(harness.services, fault):
         run.load.start()
-        run.wait_until(lambda: killer.killed >= 12)
-        run.expect(killer.killed >= 12, f"only {killer.killed} workers were killed")
-        return run.finish(f"{killer.killed} kills")
+        run.wait_until(lambda: fault.killed >= 12)
+        run.expect(fault.killed >= 12, f"only {fault.killed} workers were killed")
+        return run.finish(f"{fault.killed} kills")
 
 
 def sqs_and_dynamodb_down(harness: Harness) -> Row:

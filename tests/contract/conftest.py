@@ -1,4 +1,4 @@
-"""Real parts for the contract suites, started once per run and only when a test asks for them."""
+"""Real services for the contract suites, started once per run and only when a test needs them."""
 
 from __future__ import annotations
 

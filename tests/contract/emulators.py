@@ -1,4 +1,4 @@
-"""The emulators of the local stage, started as the stage starts them: dynalite plays DynamoDB, MiniStack SQS."""
+"""The emulators of the local stage, started as the stage starts them: dynalite for DynamoDB, MiniStack for SQS."""
 
 from __future__ import annotations
 

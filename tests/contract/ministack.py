@@ -1,4 +1,4 @@
-"""The stage's own emulator of SQS, for suites that talk to it as functions do."""
+"""The stage's emulator of SQS, for suites that use it as functions do."""
 
 from __future__ import annotations
 

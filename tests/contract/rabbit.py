@@ -1,4 +1,4 @@
-"""A RabbitMQ of the tests' own: own node, ports and folders; killed by its process group. And what publishes to it."""
+"""A RabbitMQ node for tests, with separate ports and folders, killed by its process group; and its publishers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Redis or Valkey of the tests' own: a cluster of one node, as the local stage starts it."""
+"""A Redis or Valkey for tests: a cluster of one node, as the local stage starts it."""
 
 from __future__ import annotations
 

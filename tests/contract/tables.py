@@ -1,4 +1,4 @@
-"""A table for the store's suites, in whatever plays DynamoDB in the test's environment."""
+"""A table for the store's suites, in the DynamoDB or emulator of the test's environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python client's sending against a server that answers by a script, over HTTP and WebSocket."""
+"""The Python client's sending against a scripted server, over HTTP and WebSocket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python client against a server that speaks the protocol, and loses whatever it may lose."""
+"""The Python client against a server that speaks the protocol, and loses what the protocol allows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Room:
 
     def __init__(self) -> None:
         self.messages: dict[str, Message] = {}
-        self.listeners: set[web.WebSocketResponse] = set()
+        self.subscribers: set[web.WebSocketResponse] = set()
 
     def store(self, number: int, late: float = 0.0) -> Message:
         """The message ``number``, whose time is ``number`` seconds after the start, or ``late`` seconds before that."""
@@ -69,7 +69,7 @@ class Stage:
         finally:
             self.sockets.discard(socket)
             for room in self.rooms.values():
-                room.listeners.discard(socket)
+                room.subscribers.discard(socket)
         return socket
 
     def answer(self, socket: web.WebSocketResponse, frame: dict[str, Any]) -> dict[str, Any]:
@@ -80,20 +80,20 @@ class Stage:
             return {**number, "type": "error", "error": {"code": code, "message": "no"}}
         room = self.rooms[frame["roomId"]]
         if action == "subscribe":
-            room.listeners.add(socket)
+            room.subscribers.add(socket)
             return {**number, "type": "subscribed", "newest": max(room.messages, default=None)}
         if action == "history":
             return {**number, "type": "history", **room.page(frame)}
-        room.listeners.discard(socket)
+        room.subscribers.discard(socket)
         return {**number, "type": "unsubscribed"}
 
     async def push(self, *messages: Message, room: str = "kitchen", missed: bool = False) -> None:
         frame = {"type": "messages", "roomId": room, "items": messages, **({"missed": True} if missed else {})}
-        for socket in list(self.rooms[room].listeners):
+        for socket in list(self.rooms[room].subscribers):
             try:
                 await socket.send_str(json.dumps(frame))
             except ConnectionError:
-                self.rooms[room].listeners.discard(socket)
+                self.rooms[room].subscribers.discard(socket)
 
     async def cut(self) -> None:
         """End all connections as a network does."""
@@ -148,7 +148,7 @@ async def test_what_is_said_after_following_comes_once_and_nothing_from_before(s
         assert await take(rooms, 2) == ["n2", "n3"]
 
 
-async def test_a_cut_connection_is_opened_again_with_a_new_token_and_the_gap_is_closed_in_order(stage: Stage) -> None:
+async def test_a_cut_connection_reopens_with_a_new_token_and_fills_the_gap_in_order(stage: Stage) -> None:
     tokens = iter(f"t{number}" for number in range(1000))
     room = stage.rooms["kitchen"]
     async with Rooms(stage.url, lambda: next(tokens), patience=HASTE) as rooms:

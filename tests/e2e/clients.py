@@ -1,4 +1,4 @@
-"""What e2e tests talk to a stage with."""
+"""The clients of the e2e tests."""
 
 from __future__ import annotations
 

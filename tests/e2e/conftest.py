@@ -1,4 +1,4 @@
-"""Whole stages, with a real broker: one for the platform, one for the stage's own test template."""
+"""Whole stages, with a real broker: one for the platform, one for the stage's test template."""
 
 from __future__ import annotations
 

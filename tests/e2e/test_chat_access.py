@@ -38,7 +38,7 @@ def test_connecting_needs_a_token_that_is_ours_still_good_and_has_a_scope(platfo
             client.connect()
 
 
-def test_a_token_that_expires_while_connected_stops_frames_but_not_the_connection(platform: RunningStage) -> None:
+def test_an_expired_token_stops_frames_and_keeps_the_connection(platform: RunningStage) -> None:
     alice = Client(platform, None, "chat:write", "chat:read", ttl=2)
     socket, room = alice.connect(), unique("room")
     assert socket.request({"action": "sendMessage", **message(room)})["type"] == "ack"

@@ -1,4 +1,4 @@
-"""What the logs keep of all the chat so far: run after the other files of chat."""
+"""The logs contain no messages, tokens or passwords; runs after the other files of chat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Poison from the queue to the dead lane, and what operators do about it, on a whole stage."""
+"""Poison from the queue to the dead lane, and operators' redrives and discards, on a whole stage."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def marks(found: dict[str, Any], poison: list[Poison]) -> dict[str, str]:
     }
 
 
-def test_eight_kinds_of_poison_are_dead_in_seconds_with_their_reasons_and_their_neighbours_are_stored(
+def test_eight_kinds_of_poison_are_dead_in_seconds_with_their_reasons(
     platform: RunningStage, behind: Behind, operator: Client
 ) -> None:
     """P5."""

@@ -114,6 +114,7 @@ class Player:
     def terminal(self, name: str) -> Terminal:
         if name not in self.terminals:
             environ = {name: value for name, value in self.stage.environ.items() if not name.startswith("MAKE")}
+            environ["PYTHONPATH"] = "clients/python"
             self.terminals[name] = Terminal(self.folder / name, environ)
         return self.terminals[name]
 

@@ -1,4 +1,4 @@
-"""Pages of history on a whole stage: as far as one's stays reach, from any place, and only for whom they were made."""
+"""Pages of history on a whole stage: within the reader's membership intervals, from any place, for one reader only."""
 
 from __future__ import annotations
 
@@ -36,18 +36,16 @@ def say(client: Client, room: str, text: str) -> None:
     assert status == 202, body
 
 
-def test_p12_a_member_pages_through_what_was_said_while_they_were_in_and_nothing_else(
-    alice: Client, bob: Client
-) -> None:
+def test_p12_a_member_pages_through_exactly_their_intervals(alice: Client, bob: Client) -> None:
     room = unique("room")
     assert alice.http("PUT", f"/rooms/{room}", {"kind": "members"})[0] == 200
     say(alice, room, "before bob")
-    for stay in (1, 2):
+    for interval in (1, 2):
         assert alice.http("PUT", f"/rooms/{room}/members/{bob.user}")[0] == 200
         for n in range(3):
-            say(alice, room, f"stay {stay}.{n}")
+            say(alice, room, f"interval {interval}.{n}")
         assert alice.http("DELETE", f"/rooms/{room}/members/{bob.user}")[0] == 200
-        say(alice, room, f"after stay {stay}")
+        say(alice, room, f"after interval {interval}")
     until(lambda: texts(page(alice, room, limit="200")["items"]), lambda found: len(found) == 9)
 
     whole = page(bob, room)
@@ -59,10 +57,10 @@ def test_p12_a_member_pages_through_what_was_said_while_they_were_in_and_nothing
         if not part["hasMore"]:
             break
     forth = page(bob, room, limit="200", after=walked[-1]["key"])
-    gap = next(item for item in alice.room(room) if item["message"] == "after stay 1")
+    gap = next(item for item in alice.room(room) if item["message"] == "after interval 1")
     beside = page(bob, room, limit="2", around=gap["key"])
 
-    expected = [f"stay {stay}.{n}" for stay in (2, 1) for n in (2, 1, 0)]
+    expected = [f"interval {interval}.{n}" for interval in (2, 1) for n in (2, 1, 0)]
     assert texts(whole["items"]) == expected
     assert walked == whole["items"]
     assert forth["items"] == walked[:-1]
@@ -84,7 +82,7 @@ def test_p12_somebody_elses_words_are_shown_only_where_one_may_read_them(alice: 
     assert bob.http("GET", f"/rooms/{club}/messages")[0] == 403
 
 
-def test_p10_the_newest_page_shows_what_was_said_a_moment_ago_however_often_it_is_read(alice: Client) -> None:
+def test_p10_the_newest_page_shows_the_last_message_however_often_it_is_read(alice: Client) -> None:
     room = unique("room")
     for n in range(5):
         say(alice, room, f"n{n}")

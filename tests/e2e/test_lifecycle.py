@@ -1,4 +1,4 @@
-"""How a stage starts, reloads, refuses and ends, on good days and bad ones. Its own test template, no platform."""
+"""How a stage starts, reloads, refuses and ends, with and without failures. Uses a test template."""
 
 from __future__ import annotations
 

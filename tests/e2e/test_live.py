@@ -1,4 +1,4 @@
-"""Live messages on a whole stage: from one user's frame to another's, and what happens when somebody is cut off."""
+"""Live messages on a whole stage: from one user's frame to another's, also after a cut connection."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def connections_table(stage: RunningStage) -> Any:
     return dynamodb.Table(name)
 
 
-class Listener:
-    """A user with a socket, who listens."""
+class Subscriber:
+    """A user with a WebSocket."""
 
     def __init__(self, stage: RunningStage, user: str | None = None) -> None:
         self.client = Client(stage, user)
@@ -54,7 +54,7 @@ class Listener:
 
 
 def test_what_one_says_the_other_hears_as_history_shows_it(platform: RunningStage) -> None:
-    alice, bob, room = Listener(platform), Listener(platform), unique("room")
+    alice, bob, room = Subscriber(platform), Subscriber(platform), unique("room")
     alice.client.http("POST", f"/rooms/{room}/messages", {"message": "before"})
     (before,) = alice.client.wait_for(room, 1)
 
@@ -70,7 +70,7 @@ def test_what_one_says_the_other_hears_as_history_shows_it(platform: RunningStag
 
 
 def test_history_comes_over_the_connection_too(platform: RunningStage) -> None:
-    alice, room = Listener(platform), unique("room")
+    alice, room = Subscriber(platform), unique("room")
     alice.client.http("POST", "/messages/batch", {"events": [message(room, f"n{n}") for n in range(3)]})
     alice.client.wait_for(room, 3)
 
@@ -82,7 +82,7 @@ def test_history_comes_over_the_connection_too(platform: RunningStage) -> None:
 
 
 def test_p12_a_member_hears_while_they_are_one_and_nobody_else_hears_anything(platform: RunningStage) -> None:
-    alice, bob, mallory = (Listener(platform) for _ in range(3))
+    alice, bob, mallory = (Subscriber(platform) for _ in range(3))
     room = unique("room")
     assert alice.client.http("PUT", f"/rooms/{room}", {"kind": "members"})[0] == 200
     assert mallory.ask("subscribe", room)["error"]["code"] == "forbidden"
@@ -107,8 +107,8 @@ def test_p12_a_member_hears_while_they_are_one_and_nobody_else_hears_anything(pl
 
 
 def test_clients_that_were_killed_hold_up_nobody(platform: RunningStage) -> None:
-    alice, room = Listener(platform), unique("room")
-    killed = [Listener(platform) for _ in range(3)]
+    alice, room = Subscriber(platform), unique("room")
+    killed = [Subscriber(platform) for _ in range(3)]
     for one in (alice, *killed):
         one.ask("subscribe", room)
     for one in killed:
@@ -119,9 +119,9 @@ def test_clients_that_were_killed_hold_up_nobody(platform: RunningStage) -> None
         assert f"n{number}" in alice.hear(f"n{number}")
 
 
-def test_a_connection_that_is_gone_without_a_word_is_forgotten_when_it_is_pushed_to(platform: RunningStage) -> None:
+def test_a_connection_found_gone_by_a_push_is_deleted(platform: RunningStage) -> None:
     """Fault 16: the row that goes is the stale one's."""
-    alice, room = Listener(platform), unique("room")
+    alice, room = Subscriber(platform), unique("room")
     alice.ask("subscribe", room)
     table = connections_table(platform)
     living = table.query(KeyConditionExpression=Key("roomId").eq(room))["Items"]
@@ -137,7 +137,7 @@ def test_a_connection_that_is_gone_without_a_word_is_forgotten_when_it_is_pushed
 
 
 def test_bad_frames_about_rooms_are_answered_and_break_nothing(platform: RunningStage) -> None:
-    alice, room = Listener(platform), unique("room")
+    alice, room = Subscriber(platform), unique("room")
 
     for frame in ({"roomId": "a#b"}, {"roomId": 7}, {}):
         for action in ("subscribe", "unsubscribe", "history"):

@@ -36,7 +36,7 @@ def too_many(client: Client, room: str) -> dict[str, Any]:
     return dict(body)
 
 
-def test_what_is_beyond_a_senders_rate_is_refused_with_ids_and_a_time_to_come_back(limited: RunningStage) -> None:
+def test_events_beyond_a_senders_rate_are_refused_with_ids_and_retry_after(limited: RunningStage) -> None:
     client, room = Client(limited), unique("room")
 
     results = too_many(client, room)["results"]
@@ -53,7 +53,8 @@ def test_what_is_beyond_a_senders_rate_is_refused_with_ids_and_a_time_to_come_ba
     assert body["results"][0]["messageId"]
 
 
-def test_a_sender_is_the_same_over_both_protocols_although_other_functions_answer(limited: RunningStage) -> None:
+def test_one_limit_counts_a_senders_events_of_both_protocols(limited: RunningStage) -> None:
+    """Another function answers each protocol."""
     client, room = Client(limited), unique("room")
     socket = client.connect()
 

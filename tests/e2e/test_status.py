@@ -1,4 +1,4 @@
-"""What operators see of a running stage, whole and without its broker."""
+"""What operators see of a running stage, with and without its broker."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def status(operator: Client) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[tuple[Rabbit, TcpProxy]]:
-    """A broker that the stage did not start, behind a proxy that can take it away."""
+    """A broker that the stage did not start, behind a proxy that can cut it off."""
     rabbit = Rabbit()
     try:
         rabbit.start()

@@ -11,7 +11,7 @@ from headrace.streams.chat.rooms import DIRECT_SEATS, ActiveRoom, Room
 
 
 class MemoryRooms:
-    """Rooms in memory, for tests: ``rows`` by id. ``down``: nothing answers."""
+    """Rooms in memory, for tests: ``rows`` by id. ``down``: every call fails."""
 
     def __init__(self) -> None:
         self.rows: dict[str, Room] = {}
@@ -46,7 +46,7 @@ class MemoryRooms:
 
 
 class MemoryMemberships:
-    """Memberships in memory, for tests: ``rows`` by (userId, roomId). ``down``: nothing answers."""
+    """Memberships in memory, for tests: ``rows`` by (userId, roomId). ``down``: every call fails."""
 
     def __init__(self) -> None:
         self.rows: dict[Pair, Membership] = {}
@@ -101,7 +101,7 @@ class MemoryMemberships:
 
 
 class MemoryRoomActivity:
-    """:class:`RoomActivity` beside rooms in memory, for tests. ``down``: nothing answers. ``writes`` counts tries."""
+    """:class:`RoomActivity` with rooms in memory, for tests. ``down``: every call fails. ``writes`` counts attempts."""
 
     def __init__(self, rooms: MemoryRooms) -> None:
         self.rooms = rooms

@@ -59,19 +59,19 @@ class MemoryConnections:
 
 
 class MemoryPusher:
-    """Keeps the frames ``sent`` by connection; ``verdicts`` are the results of those that are not sent."""
+    """Keeps the frames ``sent`` by connection; ``results`` are the results of those that are not sent."""
 
     def __init__(self) -> None:
         self.sent: dict[str, list[bytes]] = defaultdict(list)
-        self.verdicts: dict[str, PushResult] = {}
+        self.results: dict[str, PushResult] = {}
         self.asked: list[str] = []
 
     def deliver(self, sends: Sequence[Push], seconds: float) -> list[PushResult]:
-        verdicts: list[PushResult] = []
+        results: list[PushResult] = []
         for send in sends:
             self.asked.append(send.connection_id)
-            verdict = self.verdicts.get(send.connection_id, "sent")
+            verdict = self.results.get(send.connection_id, "sent")
             if verdict == "sent":
                 self.sent[send.connection_id].extend(send.frames)
-            verdicts.append(verdict)
-        return verdicts
+            results.append(verdict)
+        return results

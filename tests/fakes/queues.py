@@ -29,7 +29,7 @@ from tests.fakes.clock import FixedClock
 
 @dataclass(frozen=True, slots=True)
 class Kept(Outgoing):
-    """A message in a queue, and how often it came back."""
+    """A message in a queue, and how often it was redelivered."""
 
     returns: int = 0
 
@@ -51,11 +51,11 @@ class MemoryPublisher:
         self._failures: list[tuple[BrokerUnavailable, bool]] = []
 
     def fail_next(self, *errors: BrokerUnavailable, kept: bool = False) -> None:
-        """Give these outcomes to the next messages, one each; ``kept`` says whether they are in their queue."""
+        """Return these outcomes for the next messages, one each; with ``kept`` the messages are still queued."""
         self._failures.extend((error, kept) for error in errors)
 
     def recover(self) -> None:
-        """Work again, and forget the failures to come."""
+        """End the failure and drop the planned ones."""
         self.down = self.silent = False
         self._failures.clear()
 
@@ -87,11 +87,11 @@ class MemoryPublisher:
         return batch
 
     def settle(self, queue: str) -> None:
-        """Forget what is in flight: its consumer acknowledged it."""
+        """Remove the messages in flight: their consumer acknowledged them."""
         self.in_flight.pop(queue, None)
 
     def give_back(self, queue: str) -> None:
-        """Put back what is in flight, or park it."""
+        """Return the messages in flight to the queue, or park them."""
         for message in self.in_flight.pop(queue, ()):
             home = self.parked if message.returns >= self.delivery_limit else self.queues[queue]
             home.append(replace(message, returns=message.returns + 1))
@@ -117,28 +117,28 @@ class Message:
 
 
 class MemoryQueue:
-    """Messages in order of arrival, hidden by each receive. ``away``: sends fail, and receives find nothing."""
+    """Messages in order of arrival, hidden by each receive. ``unavailable``: sends fail, and receives find nothing."""
 
     def __init__(self, clock: Clock) -> None:
         self.messages: list[Message] = []
-        self.away = False
+        self.unavailable = False
         self._clock = clock
         self._serial = count(1)
 
     def put(self, message: Message) -> None:
-        """Keep ``message``, visible at once."""
+        """Store ``message``, visible at once."""
         message.visible_at, message.receipt = 0, ""
         self.messages.append(message)
 
     def send(self, record: RetryRecord) -> Message:
-        """Keep ``record`` as a new message."""
+        """Store ``record`` as a new message."""
         self.put(message := Message(f"message-{next(self._serial)}", record, self._clock.now()))
         return message
 
     def visible(self) -> list[Message]:
-        """What a receive may give now."""
+        """The messages that a receive may return now."""
         now = self._clock.now()
-        return [] if self.away else [message for message in self.messages if message.visible_at <= now]
+        return [] if self.unavailable else [message for message in self.messages if message.visible_at <= now]
 
     def receive(self, limit: int, seconds: int) -> list[Message]:
         """At most ``limit`` visible messages, hidden for ``seconds``."""
@@ -150,21 +150,23 @@ class MemoryQueue:
         return received
 
     def hide(self, receipt: str, seconds: int) -> None:
-        """Show the message of ``receipt`` again after ``seconds``; an outdated one changes nothing."""
+        """Make the message of ``receipt`` visible after ``seconds``; an outdated receipt changes nothing."""
         for message in self._of(receipt):
             message.visible_at = self._clock.now() + seconds * SECOND
 
     def delete(self, receipt: str) -> None:
-        """Forget the message of ``receipt``; an outdated one changes nothing."""
+        """Delete the message of ``receipt``; an outdated receipt changes nothing."""
         for message in self._of(receipt):
             self.messages.remove(message)
 
     def _of(self, receipt: str) -> list[Message]:
-        return [] if self.away else [message for message in self.messages if receipt and message.receipt == receipt]
+        if self.unavailable:
+            return []
+        return [message for message in self.messages if receipt and message.receipt == receipt]
 
 
 class MemoryRetryLane:
-    """``queue`` holds what was taken, ``dead`` what was received ``receives`` times. ``down``: both are unavailable."""
+    """``queue`` has the sent records, ``dead`` those received ``receives`` times. ``down``: both are unavailable."""
 
     def __init__(self, clock: Clock | None = None, visibility: int = 360, receives: int = 5) -> None:
         clock = clock or FixedClock(0)
@@ -183,18 +185,18 @@ class MemoryRetryLane:
     @property
     def down(self) -> bool:
         """Whether SQS is unavailable."""
-        return self.queue.away
+        return self.queue.unavailable
 
     @down.setter
     def down(self, down: bool) -> None:
-        self.queue.away = self.dead.away = down
+        self.queue.unavailable = self.dead.unavailable = down
 
     def refuse_next(self, count: int) -> None:
         """Refuse the next ``count`` records."""
         self._refusals += count
 
     def recover(self) -> None:
-        """Work again, and forget the refusals to come."""
+        """End the failure and drop the planned refusals."""
         self.down = False
         self._refusals = 0
 
@@ -211,7 +213,7 @@ class MemoryRetryLane:
         return None
 
     def receive(self, limit: int = 10) -> list[Message]:
-        """The next records for the function; what was received too often goes to the dead lane instead."""
+        """The next records for the function. Records received too often go to the dead lane instead."""
         for message in self.queue.visible():
             if message.received >= self._receives:
                 self.queue.messages.remove(message)
@@ -239,7 +241,7 @@ class MemoryDeadLane:
         self.undeletable = False
 
     def receive(self, hold: int) -> list[ReceivedLetter]:
-        if self.queue.away:
+        if self.queue.unavailable:
             raise DeadLaneUnavailable("the dead-letter queue is unavailable")
         held = []
         for message in self.queue.receive(RECEIVE_LIMIT, hold):
@@ -254,7 +256,7 @@ class MemoryDeadLane:
             self.queue.hide(each.receipt, 0)
 
     def delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
-        if self.undeletable or self.queue.away:
+        if self.undeletable or self.queue.unavailable:
             return [False] * len(held)
         for each in held:
             self.queue.delete(each.receipt)
@@ -262,7 +264,7 @@ class MemoryDeadLane:
 
 
 class MemoryLivePublisher:
-    """A :class:`LivePublisher` in memory, for tests: ``sent`` are the messages. ``down``: nothing is taken."""
+    """A :class:`LivePublisher` in memory, for tests: ``sent`` are the messages. ``down``: sends fail."""
 
     def __init__(self) -> None:
         self.sent: list[Outgoing] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import Clock, SystemClock
-from headrace.streams.ski.day_counts import FILLING, CountedRide, Counts, State
+from headrace.streams.ski.day_counts import FILLING, CountedRide, Counts, Coverage
 from headrace.streams.ski.keys import ResortDay, day_counts
 from headrace.streams.ski.resorts import Resort
 
@@ -46,7 +46,7 @@ class MemoryResorts:
 
 @dataclass(slots=True)
 class _Day:
-    state: State
+    coverage: Coverage
     until: int
     progress_at: int = 0
     rides: dict[bytes, CountedRide] = field(default_factory=dict)
@@ -61,21 +61,21 @@ class MemoryDayCounts:
         self._clock = clock or SystemClock()
         self.days: dict[str, _Day] = {}
 
-    def read(self, day: ResortDay, lifts: Sequence[int] = ()) -> tuple[State, Counts] | None:
+    def read(self, day: ResortDay, lifts: Sequence[int] = ()) -> tuple[Coverage, Counts] | None:
         found = self._find(day)
         if found is None:
             return None
         counts = Counts.of(found.rides.values())
         counts.lifts = {lift: counts.lifts.get(lift, 0) for lift in lifts}
-        return found.state, counts
+        return found.coverage, counts
 
     def begin(self, day: ResortDay, generation: str, now: int, after: int, patience: int, until: int) -> bool:
         found = self._find(day)
-        if found is not None and found.state.since > after:
-            is_abandoned = found.state.stage == FILLING and now - found.progress_at >= patience
+        if found is not None and found.coverage.since > after:
+            is_abandoned = found.coverage.stage == FILLING and now - found.progress_at >= patience
             if not is_abandoned:
                 return False
-        self.days[day_counts(day)] = _Day(State(generation, now, FILLING), until, now)
+        self.days[day_counts(day)] = _Day(Coverage(generation, now, FILLING), until, now)
         return True
 
     def claim(self, day: ResortDay, generation: str, now: int, patience: int) -> bool:
@@ -101,12 +101,12 @@ class MemoryDayCounts:
     def settle(self, day: ResortDay, generation: str, stage: str, until: int) -> None:
         found = self._find(day, generation)
         if found is not None:
-            found.state = State(found.state.generation, found.state.since, stage)
+            found.coverage = Coverage(found.coverage.generation, found.coverage.since, stage)
             found.until = min(found.until, until)
             found.progress_at = 0
 
     def clear(self) -> None:
-        """Lose everything, as a cache may."""
+        """Delete everything, as a cache may."""
         self.days.clear()
 
     def _find(self, day: ResortDay, generation: str | None = None) -> _Day | None:
@@ -116,4 +116,4 @@ class MemoryDayCounts:
         found = self.days.get(day_counts(day))
         if found is None or found.until <= self._clock.now() // 1000:
             return None
-        return found if generation in (None, found.state.generation) else None
+        return found if generation in (None, found.coverage.generation) else None

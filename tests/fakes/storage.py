@@ -47,7 +47,7 @@ class MemoryStore:
 
 
 class MemoryReader:
-    """Reads what ``rows(table)`` gives; indexes need no upkeep, and never lag.
+    """Reads what ``rows(table)`` gives; indexes never lag.
 
     ``keys`` are the table's own key attributes; an index's order is its sort attribute, then these.
     """
@@ -163,7 +163,7 @@ class MemoryCache:
             self._entries.pop(key, None)
 
     def clear(self) -> None:
-        """Lose everything, as a cache may."""
+        """Delete everything, as a cache may."""
         self._entries.clear()
 
     def _call(self) -> None:

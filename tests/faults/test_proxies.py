@@ -1,4 +1,4 @@
-"""The proxies do what a bad network and a bad service do, and nothing else."""
+"""The proxies simulate a failing network and failing services, and change nothing else."""
 
 from __future__ import annotations
 

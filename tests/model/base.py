@@ -1,4 +1,4 @@
-"""What every step of the model is held to, and the final drain."""
+"""The invariants of every step of the model, and the final drain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.persist.records import rows_of, sqs_body
 from headrace.queues.names import persist_queue
 from tests.model.ledger import SECOND, EventKey, Ledger, events_in, key_of, poison_in
 from tests.model.poison import POISON
-from tests.model.senders import Draft
+from tests.model.senders import ClientEvent
 from tests.model.world import BREAKERS, PAUSES, QUEUES, Delivery, World, sqs_record
 from tests.worlds.senders import TABLE
 
@@ -25,18 +25,18 @@ ROUNDS = 12
 
 
 class Base(RuleBasedStateMachine):
-    """One world, its ledger, and what its senders and operators remember."""
+    """One world, its ledger, and the state of its senders and operators."""
 
     def __init__(self) -> None:
         super().__init__()
         self.world = self.make_world()
         self.ledger = Ledger()
-        self.sent: list[tuple[Caller, Draft]] = []
+        self.sent: list[tuple[Caller, ClientEvent]] = []
         self.excused: set[EventKey] = set()
         self.outage: tuple[int, int] | None = None
 
     def make_world(self) -> World:
-        """What a mutant replaces."""
+        """The hook that a mutant replaces."""
         return World()
 
     @property
@@ -50,15 +50,14 @@ class Base(RuleBasedStateMachine):
 
     @invariant()
     def whatever_the_analytics_may_lack_comes_again(self) -> None:
-        """P9: an event that was stored late lies in a lane until its slots are marked, unless it was discarded."""
+        """P9: an event that was stored late stays in a lane until its slots are marked, unless it was discarded."""
         waiting = self.world.cache.unmarked() - self.ledger.discarded
         if waiting:
             assert waiting <= _events(self.world.bodies()), f"not marked: {waiting} is stored late and in no lane"
 
     @invariant()
     def a_short_outage_leaves_the_dead_lane_empty(self) -> None:
-        """P5, P6. Crash records die alone, however many there are. Events that were in a process that ended in any
-        other way are excused."""
+        """P5, P6. Only crash records die, however many. Events in a process that ended in another way are excluded."""
         if self.world.table_is_away or self.world.throttled or self.world.cache.down:
             start = self.outage[0] if self.outage else self.now
             self.outage = (start, self.now)
@@ -90,12 +89,12 @@ class Base(RuleBasedStateMachine):
             assert not waiting, f"{waiting} was held up by a neighbour"
 
     def make_crash_event(self, event: EventKey) -> None:
-        """Let ``event`` end every process that tries to store it, until all is well again."""
+        """Let ``event`` end every process that tries to store it, until everything is healed."""
         self.world.crash_events.add(event)
         self.excused.add(event)
 
     def drain(self) -> None:
-        """Let everything run its course, with everything at work."""
+        """Heal everything and deliver until nothing is left."""
         self.world.heal()
         self.world.clock.advance(BREAKERS.breaker_probe_seconds)
         for _ in range(ROUNDS):
@@ -118,12 +117,12 @@ class Base(RuleBasedStateMachine):
         self.poll_all()
 
     def poll_all(self) -> None:
-        """What the retry lane's trigger does until nothing is visible."""
+        """Run the retry lane's trigger until nothing is visible."""
         while (delivery := self.world.poll(10)).bodies:
             self.check_neighbours(delivery)
 
     def teardown(self) -> None:
-        """The end of a run in which every step was good."""
+        """Drain and check at the end of a run."""
         if sys.exc_info()[0] is None:
             self.finish()
 
@@ -159,7 +158,7 @@ class Base(RuleBasedStateMachine):
         assert counted == len(self.ledger.accepted), f"unaccounted for: {left}"
 
     def check_dead(self) -> None:
-        """Dead is exactly the poison, each found for its own reason by persist's own validator."""
+        """The dead lane has exactly the poison, each with the reason that persist's validator gives."""
         found: set[str] = set()
         for message in self.world.lane.dead.messages:
             markers = poison_in(message.record.body)
@@ -188,7 +187,7 @@ def _events(bodies: Iterable[bytes]) -> set[EventKey]:
 
 
 def reasons_of(record: dict[str, object]) -> set[str]:
-    """Why the record's poison can never be stored, as anybody who looks at it finds out."""
+    """The reasons why the record's poison can never be stored."""
     try:
         rows = rows_of(sqs_body(record), {"chat": TABLE}).rows
     except PoisonRecord as error:

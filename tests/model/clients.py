@@ -1,4 +1,4 @@
-"""What clients do: send, send again, send what is another's, and never hear an answer; and foreign publishers."""
+"""Clients: they send, resend, use others' ids, and miss answers; and foreign publishers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.model.base import RECEIVES, Base
 from tests.model.ledger import EventKey
 from tests.model.poison import POISON, POISON_EVENTS, envelope
 from tests.model.process import When
-from tests.model.senders import CALLERS, Draft, callers, complete_drafts, drafts
+from tests.model.senders import CALLERS, ClientEvent, callers, client_events, complete_events
 from tests.model.world import DELIVERY_LIMIT, QUEUES
 
 queues = st.sampled_from(names.persist_queues(QUEUES))
@@ -33,41 +33,41 @@ several = st.lists(st.integers(0, 7), min_size=1, max_size=4)
 class Clients(Base):
     """Users, a trusted importer, and other publishers that can reach a lane."""
 
-    @initialize(by=callers, drafts=drafts)
-    def begin(self, by: Caller, drafts: list[Draft]) -> None:
-        self._send(by, drafts)
+    @initialize(by=callers, client_events=client_events)
+    def begin(self, by: Caller, client_events: list[ClientEvent]) -> None:
+        self._send(by, client_events)
 
-    @rule(by=callers, drafts=drafts)
-    def send(self, by: Caller, drafts: list[Draft]) -> None:
-        self._send(by, drafts)
+    @rule(by=callers, client_events=client_events)
+    def send(self, by: Caller, client_events: list[ClientEvent]) -> None:
+        self._send(by, client_events)
 
     @precondition(lambda self: self.sent)
     @rule(number=st.integers(0, 1000), count=st.integers(1, 4))
     def resend(self, number: int, count: int) -> None:
         """P3: the same events under the same ids and times."""
-        by, draft = self.sent[number % len(self.sent)]
+        by, event = self.sent[number % len(self.sent)]
         same = [each for sender, each in self.sent if sender is by]
-        start = same.index(draft)
+        start = same.index(event)
         self._send(by, same[start : start + count])
 
     @precondition(lambda self: self.sent)
     @rule(number=st.integers(0, 1000), by=callers, in_their_name=st.booleans())
     def send_what_is_anothers(self, number: int, by: Caller, in_their_name: bool) -> None:
-        """P12: someone else's room, id and time, with and without their name."""
-        victim, draft = self.sent[number % len(self.sent)]
+        """P12: another sender's room, id and time, with and without their user id."""
+        victim, event = self.sent[number % len(self.sent)]
         user = victim.subject if in_their_name else None
-        self._send(by, [Draft(draft.room, f"{by.subject} was here", draft.id, draft.time, user)])
+        self._send(by, [ClientEvent(event.room, f"{by.subject} was here", event.id, event.time, user)])
 
-    @rule(by=callers, drafts=complete_drafts, calls=calls, when=when)
-    def send_and_crash(self, by: Caller, drafts: list[Draft], calls: int, when: When) -> None:
+    @rule(by=callers, client_events=complete_events, calls=calls, when=when)
+    def send_and_crash(self, by: Caller, client_events: list[ClientEvent], calls: int, when: When) -> None:
         """The function ends before it answers: the client knows nothing, and the event may be there or not."""
-        good = [draft for draft in drafts if draft.valid(by, self.now)]
-        for draft in good:
-            self.ledger.attempt(draft.key(by), draft.content(by), self.now)
+        good = [event for event in client_events if event.valid(by, self.now)]
+        for event in good:
+            self.ledger.attempt(event.key(by), event.content(by), self.now)
         with self.world.ending(calls, when):
-            self._send(by, drafts)
+            self._send(by, client_events)
             good = []
-        self.sent.extend((by, draft) for draft in good)
+        self.sent.extend((by, event) for event in good)
 
     @rule(place=places, queue=queues, kind=st.sampled_from(sorted(POISON)))
     def poison(self, place: str, queue: str, kind: str) -> None:
@@ -87,7 +87,7 @@ class Clients(Base):
 
     @rule(count=st.integers(1, 8), which=several, seconds=st.sampled_from([60, 360]))
     def crash_records_among_others_in_the_retry_lane(self, count: int, which: list[int], seconds: int) -> None:
-        """P5: they die alone."""
+        """P5: only they die."""
         self._crash_records_among_others("", count, which)
         for _ in range(2 * RECEIVES):
             self.poll_all()
@@ -97,7 +97,7 @@ class Clients(Base):
     @precondition(lambda self: not self.world.broker.down)
     @rule(queue=queues, count=st.integers(1, 8), which=several)
     def crash_records_among_others_in_the_main_lane(self, queue: str, count: int, which: list[int]) -> None:
-        """P5: they leave it for the retry lane, and the broker parks nothing that came with them."""
+        """P5: they go to the retry lane, and the broker parks no record of their batch."""
         self.world.lane.recover()
         bodies = self._crash_records_among_others(queue, count, which)
         for _ in range(DELIVERY_LIMIT + 1):
@@ -118,29 +118,31 @@ class Clients(Base):
     def _foreign_events(self, count: int) -> list[dict[str, Any]]:
         """New events as another publisher stamps them; they count as accepted once they are in a lane."""
         by = CALLERS[0]
-        drafts = [Draft(id=f"foreign-{len(self.ledger.attempted)}-{n}", time=times.iso(self.now)) for n in range(count)]
-        for draft in drafts:
-            self.ledger.attempt(draft.key(by), draft.content(by), self.now)
-            self.ledger.accepted.add(draft.key(by))
+        client_events = [
+            ClientEvent(id=f"foreign-{len(self.ledger.attempted)}-{n}", time=times.iso(self.now)) for n in range(count)
+        ]
+        for event in client_events:
+            self.ledger.attempt(event.key(by), event.content(by), self.now)
+            self.ledger.accepted.add(event.key(by))
         sender = SenderContext(by.subject, by.username, False, self.now)
-        return [CHAT.accept(draft.raw(), sender).event for draft in drafts]
+        return [CHAT.accept(event.raw(), sender).event for event in client_events]
 
     def _marker(self) -> str:
         return f"poison-{len(self.ledger.poison)}"
 
-    def _send(self, by: Caller, drafts: Sequence[Draft]) -> None:
-        results = self.world.acceptor.accept(CHAT, by, [draft.raw() for draft in drafts], "c", Meter())
-        for draft, result in zip(drafts, results, strict=True):
-            self._note(by, draft, result)
+    def _send(self, by: Caller, client_events: Sequence[ClientEvent]) -> None:
+        results = self.world.acceptor.accept(CHAT, by, [event.raw() for event in client_events], "c", Meter())
+        for event, result in zip(client_events, results, strict=True):
+            self._note(by, event, result)
 
-    def _note(self, by: Caller, draft: Draft, result: Result) -> None:
+    def _note(self, by: Caller, event: ClientEvent, result: Result) -> None:
         """P2: what is valid is accepted into a lane, or refused with what a retry needs; nothing else is accepted."""
-        assert isinstance(result.error, InvalidEvent) != draft.valid(by, self.now), f"{draft} resulted in {result}"
+        assert isinstance(result.error, InvalidEvent) != event.valid(by, self.now), f"{event} resulted in {result}"
         if isinstance(result.error, InvalidEvent):
             return
-        known = draft.sent(result.receipt)
-        assert draft.id in (None, known.id), f"{draft} was given the id {known.id}"
-        assert draft.time in (None, known.time), f"{draft} was given the time {known.time}"
+        known = event.sent(result.receipt)
+        assert event.id in (None, known.id), f"{event} was given the id {known.id}"
+        assert event.time in (None, known.time), f"{event} was given the time {known.time}"
         self.ledger.attempt(known.key(by), known.content(by), self.now)
         self.sent.append((by, known))
         if result.error is None:

@@ -1,4 +1,4 @@
-"""What a model's senders know: what they attempted, what was accepted, what an operator threw away.
+"""What a model's senders attempted, what was accepted, and what an operator discarded.
 
 Written without the code under test: bodies and rows are read by their documented form alone.
 """
@@ -68,7 +68,7 @@ def _markers(body: bytes) -> list[str]:
 
 @dataclass
 class Ledger:
-    """The account of one run. ``poison`` maps a marker to the reason that it must be found dead for."""
+    """What happened in one run. ``poison`` maps a marker to the expected reason of its dead letter."""
 
     attempted: defaultdict[EventKey, set[Content]] = field(default_factory=lambda: defaultdict(set))
     accepted_at: defaultdict[EventKey, set[int]] = field(default_factory=lambda: defaultdict(set))
@@ -78,17 +78,17 @@ class Ledger:
     buckets: dict[EventKey, str] = field(default_factory=dict)
 
     def attempt(self, key: EventKey, content: Content, now: int) -> None:
-        """Note an event before anybody says what became of it."""
+        """Record an event before its result is known."""
         self.attempted[key].add(content)
         self.accepted_at[key].add(now)
 
     def discard(self, bodies: Iterable[bytes]) -> None:
-        """Note what an operator threw away."""
+        """Record what an operator discarded."""
         for body in bodies:
             self.discarded |= events_in(body) | poison_in(body)
 
     def check_rows(self, rows: Iterable[Item]) -> set[EventKey]:
-        """P2, P3, P12: every row is one attempted event as its own sender sent it, and stays in its shard."""
+        """P2, P3, P12: every row is one attempted event as its sender sent it, and stays in its shard."""
         found: set[EventKey] = set()
         for row in rows:
             key = key_of(row)
@@ -102,13 +102,13 @@ class Ledger:
         return found
 
     def _expiries(self, key: EventKey) -> set[int]:
-        """One, however often it was sent, unless it was over a day old then: then one for each time that it was."""
+        """One expiry, however often the event was sent; one for each send of an event over a day old."""
         sendable_until = datetime.fromisoformat(key.time) + timedelta(days=1)
         until = (sendable_until - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
         return {max(until, at) // SECOND + RETENTION for at in self.accepted_at[key]}
 
     def check_kept(self, rows: set[EventKey], bodies: Iterable[bytes]) -> None:
-        """P1, P4: whatever was accepted is stored, in a lane, or discarded; poison too is nowhere lost."""
+        """P1, P4: every accepted event is stored, in a lane, or discarded; poison is never lost either."""
         events: set[EventKey] = set(rows)
         poison: set[str] = set()
         for body in bodies:

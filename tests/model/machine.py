@@ -40,7 +40,7 @@ reasons = st.sampled_from([None, STORABLE, *sorted(POISON)])
 
 
 class Triggers(Clients):
-    """The mappings: they deliver, deliver again, and their function ends at any point."""
+    """The mappings: they deliver and redeliver, and their function may end at any point."""
 
     @precondition(lambda self: self.world.broker.bodies())
     @rule(queue=queues, limit=limits, ack_lost=st.booleans())
@@ -69,13 +69,13 @@ class Triggers(Clients):
         self.check_neighbours(delivery)
 
     def _busy(self, queue: str) -> str:
-        """``queue``, or the other one if that has something."""
+        """``queue``, or another one that has messages."""
         waiting = [name for name, messages in self.world.broker.queues.items() if messages]
         return queue if queue in waiting else waiting[0]
 
 
 class Faults(Triggers):
-    """What goes away, comes back, refuses, or takes only a part; and time."""
+    """Outages, recoveries, refusals and partial results; and time."""
 
     @rule(kind=st.sampled_from(REFUSED), count=st.integers(1, 3))
     def broker_refuses_next(self, kind: type[BrokerUnavailable], count: int) -> None:
@@ -113,7 +113,7 @@ class Faults(Triggers):
     @precondition(lambda self: self.ledger.accepted)
     @rule(number=st.integers(0, 1000))
     def one_event_is_a_crash_event(self, number: int) -> None:
-        """It ends the process that tries to store it, every time, until all is well again."""
+        """It ends every process that tries to store it, until everything is healed."""
         self.make_crash_event(sorted(self.ledger.accepted)[number % len(self.ledger.accepted)])
 
     @rule(seconds=st.sampled_from([1, 15, 60, 240, 360, 900, 1200]))
@@ -122,16 +122,16 @@ class Faults(Triggers):
 
     @rule(what=st.sampled_from(["table", "cache"]), pauses=st.integers(1, RECEIVES), queue=queues)
     def something_is_away_for_long(self, what: str, pauses: int, queue: str) -> None:
-        """As long as the retry lane waits that many times; a whole budget is too long."""
-        away = self.world.store if what == "table" else self.world.cache
-        away.down = True
+        """An outage that lasts as long as that many waits of the retry lane; a whole budget is too long."""
+        target = self.world.store if what == "table" else self.world.cache
+        target.down = True
         self.a_short_outage_leaves_the_dead_lane_empty()
         self.check_neighbours(self.world.deliver(queue, 10))
         for pause in (*PAUSES, 0)[:pauses]:
             self.poll_all()
             self.world.clock.advance(pause)
         self.a_short_outage_leaves_the_dead_lane_empty()
-        away.down = False
+        target.down = False
 
     @precondition(lambda self: self.world.broker.bodies())
     @rule(queue=queues)
@@ -142,7 +142,7 @@ class Faults(Triggers):
 
 
 class Model(Faults):
-    """And operators, who may be stopped anywhere."""
+    """Everything, with operators who may be stopped at any point."""
 
     @precondition(lambda self: self.world.lane.dead.messages)
     @rule(reason=reasons)

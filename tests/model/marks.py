@@ -27,7 +27,7 @@ Slot = tuple[int, int]
 
 
 class MarkedCache(MemoryCache):
-    """A cache that knows which marks it is owed, and for which events: by slot, until the slot is marked."""
+    """A cache that knows the missing marks and their events: by slot, until the slot is marked."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
@@ -35,7 +35,7 @@ class MarkedCache(MemoryCache):
         self.owed: defaultdict[Slot, set[EventKey]] = defaultdict(set)
 
     def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
-        """Keep each value; a mark is owed no more."""
+        """Store each value; its mark is no longer missing."""
         super().set_many(entries)
         for key, (value, seconds) in entries.items():
             found = _GENERATION.fullmatch(key)
@@ -43,7 +43,7 @@ class MarkedCache(MemoryCache):
                 self.owed.pop((int(found[1]), int(found[2])), None)
 
     def owe(self, row: Item) -> None:
-        """The table holds ``row`` from now on, and did not before: what had been counted lacks it."""
+        """The table has ``row`` from now on: answers counted before lack it."""
         event = key_of(row)
         at, now = parse_iso(event.time) // SECOND, self._now() // SECOND
         for step in STEPS:
@@ -52,12 +52,12 @@ class MarkedCache(MemoryCache):
                 self.owed[step, start].add(event)
 
     def unmarked(self) -> set[EventKey]:
-        """The events that some slot may lack for as long as it is kept."""
+        """The events that a cached slot may lack."""
         return set().union(*self.owed.values())
 
 
 class ChangingStore(MemoryStore):
-    """A store that tells of every row that is new or not what it was."""
+    """A store that reports every new or changed row."""
 
     def __init__(self, changed: Callable[[Item], None]) -> None:
         super().__init__()

@@ -31,7 +31,7 @@ MUTANTS: dict[Mutant, str] = {}
 
 
 def found_as(message: str) -> Callable[[Mutant], Mutant]:
-    """The decorated mutant is one that the model finds, saying so."""
+    """Register the decorated mutant with the message by which the model finds it."""
 
     def register(mutant: Mutant) -> Mutant:
         MUTANTS[mutant] = message
@@ -91,7 +91,7 @@ def marked_before_the_work_is_done(patch: pytest.MonkeyPatch) -> None:
 
 @found_as(r"lost")
 def a_dead_letter_is_deleted_before_it_is_sent(patch: pytest.MonkeyPatch) -> None:
-    """Fault 4: the dead-letter queue is drained by looking at it."""
+    """Fault 4: reading the dead-letter queue deletes its messages."""
     move = DeadLetters._move
 
     def delete_first(self: DeadLetters, letters: Sequence[Any], *arguments: Any) -> Any:
@@ -123,7 +123,7 @@ def accepted_though_the_retry_lane_refused(patch: pytest.MonkeyPatch) -> None:
 
 @found_as(r"lost|unexpected")
 def a_lost_confirm_is_a_failure(patch: pytest.MonkeyPatch) -> None:
-    """An event gets a new id on its way into the retry lane: it is stored twice."""
+    """An event gets a new id when it enters the retry lane, so it is stored twice."""
     hand_over = Acceptor._hand_over
 
     def renamed(self: Acceptor, parts: Sequence[Any]) -> Any:
@@ -143,7 +143,7 @@ def parts_of_a_hand_over_that_failed_are_forgotten(patch: pytest.MonkeyPatch) ->
 
 @found_as(r"lost")
 def queues_drop_their_head(patch: pytest.MonkeyPatch) -> None:
-    """Fault 8: a full queue drops what it holds."""
+    """Fault 8: a full queue drops its oldest messages."""
     keep = MemoryPublisher.keep
 
     def keep_two(self: MemoryPublisher, message: Any) -> None:
@@ -155,7 +155,7 @@ def queues_drop_their_head(patch: pytest.MonkeyPatch) -> None:
 
 @found_as(r"lost")
 def nothing_is_parked(patch: pytest.MonkeyPatch) -> None:
-    """Fault 8: what came back too often has no dead-letter exchange."""
+    """Fault 8: there is no dead-letter exchange for messages redelivered too often."""
     give_back = MemoryPublisher.give_back
 
     def give_back_or_drop(self: MemoryPublisher, queue: str) -> None:
@@ -167,7 +167,7 @@ def nothing_is_parked(patch: pytest.MonkeyPatch) -> None:
 
 @found_as(r"raised")
 def the_function_raises_for_a_bad_record(patch: pytest.MonkeyPatch) -> None:
-    """One bad record gives the whole batch back, again and again."""
+    """One bad record returns the whole batch, again and again."""
 
     def raise_it(self: Persister, raw: Mapping[str, Any], meter: Any) -> Any:
         return persister.records.rows_of(persister.rabbit_body(raw), self._tables)
@@ -177,7 +177,7 @@ def the_function_raises_for_a_bad_record(patch: pytest.MonkeyPatch) -> None:
 
 @found_as(r"held up|dead after|not stored")
 def one_bad_event_holds_up_its_envelope(patch: pytest.MonkeyPatch) -> None:
-    """A record with any poison in it is handed on whole."""
+    """A record with any poison in it goes to the retry lane whole."""
     rows_of = persister.records.rows_of
 
     def all_or_nothing(body: bytes, tables: Any) -> Any:
@@ -204,13 +204,13 @@ def every_record_of_the_retry_lane_counts_as_done(patch: pytest.MonkeyPatch) -> 
 
 @found_as(r"dead after .* of outage")
 def no_pauses_between_tries(patch: pytest.MonkeyPatch) -> None:
-    """Five tries are over in a second: any outage kills."""
+    """Five attempts are over in a second, so events die in any outage."""
     patch.setattr(retry_schedule, "pause_after", lambda _received, _first: 0)
 
 
 @found_as(r"poison is not dead at once|poison was waited for")
 def poison_waits_like_any_other(patch: pytest.MonkeyPatch) -> None:
-    """It takes as long as an outage may take to reach the dead lane."""
+    """Poison reaches the dead lane only after all retries."""
 
     change = Persister._visibility_change
 

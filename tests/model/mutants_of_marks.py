@@ -38,7 +38,7 @@ def slots_are_marked_before_the_row_is_stored(patch: pytest.MonkeyPatch) -> None
 
 
 def what_comes_again_is_stored_and_no_more(patch: pytest.MonkeyPatch) -> None:
-    """The retry lane stores the row once more, and forgets what it had come for."""
+    """The retry lane stores the row again, and does not mark its slots."""
     retry_lane = Persister.retry_lane
 
     def silent(self: Persister, *arguments: Any) -> Any:

@@ -85,11 +85,11 @@ class Platform:
         newest = NewestPageCache(self.cache, self.clock)
         self.history = History(reader, CursorSigner(b"k" * 32), "messages", self.clock, access, newest)
 
-    def store(self, said: Said, *, tells: bool) -> None:
-        """Put a message into the table; the writer may end before it tells the cache."""
+    def store(self, said: Said, *, invalidates: bool) -> None:
+        """Put a message into the table; the writer may end before it invalidates the cached page."""
         if said not in self.said:
             self.said.append(said)
-        if tells:
+        if invalidates:
             NewestPageHook(self.cache).stored(CHAT, [said.row()])
 
     def move(self, kind: Any, user: str, tick: int, event_id: str) -> None:
@@ -156,7 +156,7 @@ Before = Callable[[Said], bool]
 
 
 def one_way(all_of_them: Sequence[Said], limit: int, *, newest_first: bool, ahead: Before) -> tuple[list[str], bool]:
-    """The keys on a page, and whether there is more, of ``all_of_them`` (newest first) that lie ``ahead``."""
+    """The keys on a page, and whether there is more, of those of ``all_of_them`` (newest first) that are ``ahead``."""
     left = [each for each in (all_of_them if newest_first else all_of_them[::-1]) if ahead(each)]
     page = left[:limit] if newest_first else left[:limit][::-1]
     return [each.key for each in page], len(left) > limit

@@ -17,7 +17,7 @@ from headrace.core import envelope, times
 from tests.model.machine import Model
 
 ASKED = int(os.environ.get("MODEL_EXAMPLES") or 0)
-"""Runs that somebody asked for (``make model EXAMPLES=n``); 0: the same few every time."""
+"""The number of runs of ``make model EXAMPLES=n``; 0: the same few every time."""
 STEPS = 50
 
 
@@ -47,6 +47,6 @@ def _repeatable_ids() -> Iterator[None]:
 
 @contextmanager
 def _small_envelopes() -> Iterator[None]:
-    """A request of eight events is several messages then, as one of hundreds is."""
+    """A request of eight events then takes several messages, as one of hundreds does."""
     with patch.object(envelope, "MAX_EVENTS", 3):
         yield

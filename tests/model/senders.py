@@ -20,8 +20,8 @@ MOMENTS = [times.iso(_START - ago) for ago in (0, 1, 3600 * times.SECOND)]
 
 
 @dataclass(frozen=True)
-class Draft:
-    """An event as its sender has it; what is ``None`` is left to the server."""
+class ClientEvent:
+    """An event as a client sends it; the server sets what is ``None``."""
 
     room: str = "kitchen"
     text: str = "hello"
@@ -36,20 +36,20 @@ class Draft:
         return {"roomId": self.room, "message": self.text, **named}
 
     def valid(self, by: Caller, now: int) -> bool:
-        """Whether the platform may take it from ``by``: under their own name and not too old, unless trusted."""
+        """Whether the platform accepts it from ``by``: with their user id and not too old, unless trusted."""
         if by is TRUSTED:
             return True
         return self.user in (None, by.subject) and (self.time is None or times.parse_iso(self.time) >= now - times.DAY)
 
     def content(self, by: Caller) -> Content:
-        """What its row must say."""
+        """The expected content of its row."""
         if by is TRUSTED and self.user is not None:
             return self.user, self.user, self.text
         return by.subject, by.username, self.text
 
-    def sent(self, receipt: dict[str, str] | Any) -> Draft:
+    def sent(self, receipt: dict[str, str] | Any) -> ClientEvent:
         """The same event with the id and time of its receipt, to be sent again."""
-        return Draft(self.room, self.text, receipt["messageId"], receipt["timestamp"], self.user)
+        return ClientEvent(self.room, self.text, receipt["messageId"], receipt["timestamp"], self.user)
 
     def key(self, by: Caller) -> EventKey:
         """Its key, when it has an id and a time."""
@@ -61,16 +61,16 @@ class Draft:
 IDS = ["m-1", "m-2", "m-3", "m-4", "m-5", "ü"]
 
 _own = st.builds(
-    Draft,
+    ClientEvent,
     room=st.sampled_from(["kitchen", "hall"]),
     text=st.sampled_from(["hello", "hi"]),
     id=st.sampled_from(IDS),
     time=st.sampled_from(MOMENTS),
     user=st.sampled_from([None, None, None, "alice", "bob"]),
 )
-_stamped_here = st.builds(Draft, id=st.sampled_from([None, "m-1", "m-6"]), text=st.sampled_from(["hello", "hi"]))
+_stamped_here = st.builds(ClientEvent, id=st.sampled_from([None, "m-1", "m-6"]), text=st.sampled_from(["hello", "hi"]))
 
-complete_drafts = st.lists(_own, min_size=1, max_size=8)
+complete_events = st.lists(_own, min_size=1, max_size=8)
 """Events with an id and a time, as the docs tell clients to send."""
-drafts = st.lists(_own | _stamped_here, min_size=1, max_size=8)
+client_events = st.lists(_own | _stamped_here, min_size=1, max_size=8)
 callers = st.sampled_from(CALLERS)

@@ -29,7 +29,7 @@ bounds = st.tuples(st.none() | ticks, st.none() | ticks).filter(lambda two: None
 
 @dataclass
 class Walk:
-    """A walk under way: ``must`` were there before it began and could be read ever since."""
+    """A walk in progress: ``must`` existed before it began and were readable ever since."""
 
     user: str
     room: str
@@ -65,14 +65,14 @@ class Reading(RuleBasedStateMachine):
         tick=ticks,
         id_=st.sampled_from(IDS),
         lasts=st.sampled_from([3, 3, 10**6]),
-        tells=st.booleans(),
+        invalidates=st.booleans(),
     )
-    def say(self, room: str, user: str, tick: int, id_: str, lasts: int, tells: bool) -> None:
+    def say(self, room: str, user: str, tick: int, id_: str, lasts: int, invalidates: bool) -> None:
         said = Said(room, user, time_of(tick), id_, keys.sender_tag(user), START // times.SECOND + lasts)
         known = {(each.room, each.key) for each in self.model.said}
         if (said.room, said.key) not in known:
             self.model.said.append(said)
-            self.platform.store(said, tells=tells)
+            self.platform.store(said, invalidates=invalidates)
             self.changed()
 
     @initialize(
@@ -254,7 +254,7 @@ class Reading(RuleBasedStateMachine):
 
 @pytest.fixture
 def short_kept_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rooms of a few messages fill what the cache keeps, as on AWS rooms of a few dozen do."""
+    """Cached pages are so short that a few messages fill them."""
     for module in ("headrace.streams.chat.history", "headrace.api.paging.pager"):
         monkeypatch.setattr(f"{module}.ROWS", 3)
 

@@ -1,4 +1,4 @@
-"""The write path with its real code on memory versions of what lies around it, and the hands that move records."""
+"""The real code of the write path on in-memory services, and the triggers and operators that move records."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class World:
         self.start()
 
     def start(self) -> None:
-        """New processes: what the old ones had in memory is gone."""
+        """Start new processes, with nothing in memory."""
         lane = self.mortal(self.lane)
         publisher = GuardedPublisher(self.mortal(self.broker), BREAKERS, None, self)
         self.writer = GuardedStore(self.mortal(self.store), BREAKERS, None, self)
@@ -83,7 +83,7 @@ class World:
         self.letters = DeadLetters(dead, lane, {"chat": TABLE}, self.clock, self.monotonic, self.clock.advance)
 
     def mortal(self, target: object) -> Any:
-        """``target`` as a process calls it."""
+        """``target``, whose calls may end the process."""
         return Mortal(target, self.fuse)
 
     def monotonic(self) -> float:
@@ -97,20 +97,20 @@ class World:
 
     @property
     def table_is_away(self) -> bool:
-        """Whether the function finds the table away: it is, or was a moment ago."""
+        """Whether the table is unavailable for the function: its breaker may still be open."""
         return self.store.down or self.writer.breaker(TABLE.table).state != "closed"
 
     def rows(self) -> list[Item]:
         return self.store.rows(TABLE.table)
 
     def waiting(self) -> Iterator[bytes]:
-        """Whatever will still be delivered."""
+        """Everything that will still be delivered."""
         for queue in (*self.broker.queues.values(), *self.broker.in_flight.values(), self.broker.parked):
             yield from (message.body for message in queue)
         yield from (record.body for record in self.lane.records)
 
     def bodies(self) -> Iterator[bytes]:
-        """Whatever lies in any lane."""
+        """Every body in any lane."""
         yield from self.waiting()
         yield from (message.record.body for message in self.lane.dead.messages)
 
@@ -157,7 +157,7 @@ class World:
         return Delivery(bodies)
 
     def redrive(self, reason: str | None = None) -> None:
-        """A whole redrive by the operator's own code, unless the process ends on the way."""
+        """A whole redrive by the operators' code, unless the process ends during it."""
         self.clock.advance(1)
         progress = self.letters.start(Filter(reason=reason), RATE)
         while not progress.done:
@@ -166,7 +166,7 @@ class World:
                 return
 
     def discard(self, reason: str | None) -> list[bytes]:
-        """Throw away dead letters as an operator does: look, count, and type the count; the bodies thrown away."""
+        """Discard dead letters as an operator does: list, count, confirm the count. Returns the discarded bodies."""
         before = list(self.lane.dead.messages)
         wanted = Filter(reason=reason)
         self.letters.discard(wanted, RATE, len(self.letters.find(wanted).letters), Meter())
@@ -174,7 +174,7 @@ class World:
         return [message.record.body for message in before if message.id not in left]
 
     def unpark(self) -> None:
-        """Bring one parked message back to its queue; published before acknowledged."""
+        """Return one parked message to its queue; it is published before it is acknowledged."""
         message = self.broker.parked[0]
         outgoing = Outgoing(message.routing_key, message.body, message.correlation_id)
         (failure,) = self.fuse.call(self.broker.publish, [outgoing])
@@ -183,7 +183,7 @@ class World:
 
     @contextmanager
     def ending(self, calls: int, when: When) -> Iterator[None]:
-        """The process ends at the ``calls``-th call, if it gets there."""
+        """The process ends at the ``calls``-th call, if it makes so many."""
         self.fuse.calls, self.fuse.when = calls, when
         try:
             yield

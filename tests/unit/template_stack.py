@@ -1,4 +1,4 @@
-"""The project's own template as CloudFormation gets it, with what tests ask it for."""
+"""The project's template as CloudFormation gets it, with lookups for tests."""
 
 import json
 from collections.abc import Iterator

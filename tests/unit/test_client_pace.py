@@ -22,7 +22,7 @@ GOOD = {"lane": "main"}
 
 
 class Script:
-    """The other side: answers by a list of what to say, then accepts. Time passes only when somebody sleeps."""
+    """A scripted server: gives the listed answers, then accepts. The clock advances only in ``sleep``."""
 
     most_events = 10
     most_bytes = 2000

@@ -10,7 +10,7 @@ from tests.unit.template_stack import ROOT
 
 PACKAGE = ROOT / "layers" / "headrace" / "headrace"
 BASES = (ROOT, PACKAGE.parent, PACKAGE, ROOT / "tests" / "unit")
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 COMMENTED = [ROOT / name for name in ("Makefile", "template.yaml", "templates/monitoring.yaml", "samconfig.toml")]
 FOLDERS = ("layers", "functions", "localstage", "loadtest", "faults", "bench", "ops", "clients", "tests", "templates")
 ELSEWHERE = {"process_partial_response", "WarmThroughput", "stateDiagram", "json.tool", "grant_type"}
@@ -80,7 +80,7 @@ def test_every_link_leads_to_a_page_and_its_heading(page: Path) -> None:
 
 
 def test_the_table_of_functions_leads_from_each_name_to_its_handler() -> None:
-    page = (ROOT / "docs" / "functions.md").read_text()
+    page = (ROOT / "docs" / "reference" / "functions.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| ([\w, ]+) \| `([\w/.]+)` (.+?) \|", page, re.M)
     assert [row[0] for row in rows] == sorted(path.parent.name for path in (ROOT / "functions").glob("*/app.py"))
     for function, word, path, handlers in rows:

@@ -1,4 +1,4 @@
-"""Ads in memory: the write path, indexes that lag, a cache that may be lost, and the questions."""
+"""Ads in memory: the write path, indexes that lag, a cache that may be lost, and the queries."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def click(**fields: Any) -> dict[str, Any]:
 
 
 def hash_with(patch: pytest.MonkeyPatch, secrets: MemorySecrets | None = None) -> None:
-    """Let addresses be hashed with a key of the tests'."""
+    """Hash addresses with a test key."""
     hasher = AddressHasher(secrets or MemorySecrets({"key": "k" * 64}), "key")
     patch.setattr(addresses, "hasher", lambda: hasher)
 
@@ -83,8 +83,8 @@ class LaggingStore(MemoryStore):
         return [row for row in self.rows(table) if self._visible[row["clickId"], row["sender"]] <= now]
 
 
-class Billboards:
-    """Everything about clicks, put together as the functions put it together."""
+class AdsWorld:
+    """Everything about clicks in memory, built as bootstrap builds it."""
 
     def __init__(self) -> None:
         self.clock = FixedClock(START)
@@ -168,7 +168,7 @@ class Billboards:
         return [each for body in self.broker.bodies() for each in decode(body).events]
 
     def deliver(self, *bodies: bytes) -> None:
-        """Give bodies to persist_events."""
+        """Deliver bodies to persist_events."""
         self.persister.main_lane(rabbit_event(bodies), lambda: 60.0)
 
     def store_all(self, *clicks: dict[str, Any], **more: str) -> None:
@@ -177,7 +177,7 @@ class Billboards:
         self.deliver(*self.accepted())
 
     def retry_all(self) -> bool:
-        """Give what lies in the retry lane to persist_events once; whether nothing is left there."""
+        """Give the retry lane's records to persist_events once; returns whether none is left."""
         records = list(self.retry.records)
         if records:
             kept = self.persister.retry_lane(sqs_event(records))["batchItemFailures"]

@@ -21,8 +21,8 @@ from tests.worlds.history_world import START, at, row
 from tests.worlds.senders import caller
 
 
-class Counting(MemoryReader):
-    """Remembers which rooms were asked for."""
+class CountingReader(MemoryReader):
+    """Records which rooms were read."""
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:
         super().__init__(lambda _: rows)
@@ -33,16 +33,16 @@ class Counting(MemoryReader):
         return super().read(query)
 
 
-class Desk:
-    """What one stage knows; seconds count from ``histories.START``, and it is ``now`` there."""
+class ConversationWorld:
+    """One stage in memory; seconds count from ``history_world.START``, which is ``now``."""
 
     def __init__(self, now: float = 1000) -> None:
         self.clock = FixedClock(START)
         self.clock.advance(now)
         self.rooms, self.memberships, self.rows = MemoryRooms(), MemoryMemberships(), list[dict[str, Any]]()
         self.activity = MemoryRoomActivity(self.rooms)
-        self.listener = ActivityHook(self.activity, self.rooms, self.clock)
-        self.reader = Counting(self.rows)
+        self.hook = ActivityHook(self.activity, self.rooms, self.clock)
+        self.reader = CountingReader(self.rows)
         self.conversations = Conversations(
             self.memberships, self.activity, self.reader, CursorSigner(b"k" * 32), "messages", self.clock
         )
@@ -61,18 +61,18 @@ class Desk:
         self.change("leave", user, room, second)
 
     def say(self, room: str, *seconds: float, user: str = "bob", **more: Any) -> list[str]:
-        """Store messages as one batch; their keys."""
+        """Store messages as one batch; returns their keys."""
         first = len(self.rows)
         new = [row(second, f"m{first + n}", room=room, user=user, **more) for n, second in enumerate(seconds)]
         self.rows += new
-        assert self.listener.stored(CHAT, new) == [None] * len(new)
+        assert self.hook.stored(CHAT, new) == [None] * len(new)
         return [each["timestampSk"] for each in new]
 
     def page(self, limit: int = DEFAULT_LIMIT, before: str | None = None, who: Caller | None = None) -> dict[str, Any]:
         return self.conversations.page(who or caller(), "alice", ListRequest(limit=limit, place=before))
 
     def only(self) -> dict[str, Any]:
-        """The one conversation there is."""
+        """The only conversation."""
         (item,) = self.page()["items"]
         return dict(item)
 

@@ -43,7 +43,7 @@ def row(
 
 
 class Rights:
-    """Access in memory: ``intervals`` by room; a room that is not among them is open. ``None``: never in it."""
+    """Access in memory: ``intervals`` by room; other rooms are open. ``None``: never in the room."""
 
     def __init__(self, **intervals: tuple[Interval, ...] | None) -> None:
         self.intervals = intervals
@@ -87,7 +87,7 @@ def interval(joined: float, left: float | None = None) -> Interval:
 
 
 def body(page: Page) -> dict[str, Any]:
-    """A page as its reader sees it."""
+    """A page as its reader gets it."""
     found: dict[str, Any] = json.loads(page.text())
     return found
 

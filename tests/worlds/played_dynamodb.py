@@ -1,4 +1,4 @@
-"""DynamoDB clients whose responses are played, with all of botocore's own parts in between."""
+"""DynamoDB clients whose responses are played, with the real botocore in between."""
 
 from __future__ import annotations
 

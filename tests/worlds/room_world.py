@@ -1,4 +1,4 @@
-"""Rooms, memberships and everything that keeps them, in memory, with a clock that moves."""
+"""Rooms and memberships in memory, with a clock that moves."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.worlds.functions import routes_of
 from tests.worlds.senders import NOW
-from tests.worlds.write_path import QUEUES, Lanes
+from tests.worlds.write_path import QUEUES, WritePath
 
 TRUSTED = "events:write"
 GROUP = {"kind": "members"}
@@ -30,32 +30,32 @@ OLD = "2009-05-01T10:00:00.000000Z"
 LATER = "2009-05-01T11:00:00.000000Z"
 
 
-class Keepers:
-    """One stage's rooms. ``ask`` speaks HTTP to manage_rooms as one user."""
+class RoomWorld:
+    """One stage's rooms. ``ask`` sends manage_rooms a request as one user."""
 
     def __init__(self) -> None:
         self.clock = FixedClock(NOW)
         self.rooms = MemoryRooms()
         self.memberships = MemoryMemberships()
         self.connections = MemoryConnections(self.clock)
-        self.lanes = Lanes()
+        self.write_path = WritePath()
         self.gate_time = 0.0
-        self.acceptor = Acceptor(self.lanes.broker, self.lanes.retry, QUEUES, self.clock)
+        self.acceptor = Acceptor(self.write_path.broker, self.write_path.retry, QUEUES, self.clock)
         self.access = RoomAccess(self.rooms, self.memberships)
         self.gate = self.new_gate()
-        self.store = CheckedStore(self.lanes.store, self.rooms, self.memberships)
+        self.store = CheckedStore(self.write_path.store, self.rooms, self.memberships)
         self.routes = self.environment(self.clock)
 
     def new_gate(self) -> RoomGate:
-        """The gate of an environment that remembers nothing yet."""
+        """The gate of a new environment."""
         return RoomGate(CachedRooms(self.rooms), self.memberships, lambda: self.gate_time)
 
     def environment(self, clock: FixedClock) -> HttpRouter:
         """manage_rooms in an environment with its own clock."""
         rooms = CachedRooms(self.rooms)
-        stories = JoinMessages(self.acceptor, clock)
+        join_messages = JoinMessages(self.acceptor, clock)
         cursors = CursorSigner(b"k" * 32)
-        service = RoomService(rooms, self.memberships, self.access, self.connections, stories, cursors, clock)
+        service = RoomService(rooms, self.memberships, self.access, self.connections, join_messages, cursors, clock)
         return HttpRouter(routes_of("manage_rooms"), lambda: service, clock)
 
     def ask(
@@ -97,10 +97,12 @@ class Keepers:
     def row(self, user: str, room: str = "kitchen") -> Membership:
         return self.memberships.get(user, room)
 
-    def stories(self) -> list[tuple[str, str, str]]:
+    def join_messages(self) -> list[tuple[str, str, str]]:
         """What was published: type, user and time, each message once, in order."""
-        unique = {(each["messageType"], each["userId"], each["timestamp"]): None for each in self.lanes.published()}
-        return sorted(unique, key=lambda story: story[2])
+        unique = {
+            (each["messageType"], each["userId"], each["timestamp"]): None for each in self.write_path.published()
+        }
+        return sorted(unique, key=lambda message: message[2])
 
 
 def caller(user: str, *scopes: str) -> Caller:

@@ -1,4 +1,4 @@
-"""Who sends in unit tests, and what."""
+"""The callers and events of unit tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A ski area in memory: the write path, an index that lags, a cache that may be lost, and the questions."""
+"""The ski stream in memory: the write path, an index that lags, a cache that may be lost, and the queries."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def ride(**fields: Any) -> dict[str, Any]:
 
 
 class LaggingReader:
-    """The table's own rows at once, an index's only ``lag`` seconds after they were written."""
+    """Shows the table's rows at once, and an index's ``lag`` seconds after they were written."""
 
     def __init__(self, store: MemoryStore, clock: FixedClock) -> None:
         self.lag = 0.0
@@ -78,7 +78,7 @@ class LaggingReader:
 
 
 class NotingStore(MemoryStore):
-    """A store whose reader knows when rows were written."""
+    """A store that reports to its reader when rows were written."""
 
     reader: LaggingReader
 
@@ -88,8 +88,8 @@ class NotingStore(MemoryStore):
         return outcomes
 
 
-class Slopes:
-    """Everything about rides in memory, put together as the functions put it together."""
+class SkiWorld:
+    """Everything about rides in memory, built as bootstrap builds it."""
 
     def __init__(self) -> None:
         self.clock = FixedClock(START)
@@ -104,9 +104,9 @@ class Slopes:
         gate = SeasonGate(lambda: self.resorts, lambda: self.monotonic)
         acceptor = Acceptor(self.broker, self.retry, 4, self.clock, {SKI.name: gate})
         self.http = HttpRouter(routes_of("receive_http"), lambda: acceptor, self.clock)
-        self.listener = RideHook(self.counts, self.resorts, self.clock)
+        self.hook = RideHook(self.counts, self.resorts, self.clock)
         self.persister = Persister(
-            self.store, self.retry, {SKI.name: RIDES}, self.clock, sleep=lambda _: None, after=(OnlySki(self.listener),)
+            self.store, self.retry, {SKI.name: RIDES}, self.clock, sleep=lambda _: None, after=(OnlySki(self.hook),)
         )
         skiers = Skiers(self.reader, RIDES.table, self.clock)
         days = ResortDays(self.reader, RIDES.table, self.resorts, self.counts, self.clock, self.clock.advance)
@@ -147,11 +147,11 @@ class Slopes:
         return bodies
 
     def deliver(self, *bodies: bytes) -> None:
-        """Give bodies to persist_events."""
+        """Deliver bodies to persist_events."""
         self.persister.main_lane(rabbit_event(bodies), lambda: 60.0)
 
     def retry_all(self) -> bool:
-        """Give what lies in the retry lane to persist_events once; whether all of it was stored."""
+        """Give the retry lane's records to persist_events once; returns whether all were stored."""
         records = list(self.retry.records)
         if not records:
             return True
@@ -162,14 +162,14 @@ class Slopes:
 
 
 class OnlySki:
-    """Tells the listener of rides."""
+    """Passes rides to the hook; no other stream reaches it."""
 
-    def __init__(self, listener: RideHook) -> None:
-        self._listener = listener
+    def __init__(self, hook: RideHook) -> None:
+        self._hook = hook
 
     def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
         assert stream is SKI
-        return self._listener.stored(stream, items)
+        return self._hook.stored(stream, items)
 
 
 class NoCache:

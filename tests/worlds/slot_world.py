@@ -1,4 +1,4 @@
-"""A table whose indexes lag, a cache that is lost, and readers and writers that come between each other's steps."""
+"""A table whose indexes lag, a cache that is lost, and readers and writers whose steps interleave."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 
 class HookedCache(MemoryCache):
-    """Calls ``between`` before whatever it is asked."""
+    """Calls ``between`` before each call."""
 
     between: Callable[[], None] = staticmethod(lambda: None)
 
@@ -38,7 +38,7 @@ class HookedCache(MemoryCache):
         self._entries = {key: entry for key, entry in self._entries.items() if not fits(key, entry[0])}
 
 
-class World:
+class SlotWorld:
     """Rows by key with the time when they were stored, and when the cache was marked (``None``: not yet)."""
 
     def __init__(self, shards: int = 3, readers: int = 2, page: int = 2) -> None:
@@ -47,7 +47,7 @@ class World:
         self.shards = shards
         self.rows: dict[tuple[str, str], Row] = {}
         self.stored: dict[tuple[str, str], int] = {}
-        self.told: dict[tuple[str, str], int | None] = {}
+        self.marked_at: dict[tuple[str, str], int | None] = {}
         self.lag = 0.0
         self.visible: dict[tuple[str, str], int] = {}
         self.waiting: list[Row] = []
@@ -59,7 +59,7 @@ class World:
         self.readers = [self.reader() for _ in range(readers)]
 
     def reader(self, shards: int | None = None) -> Analytics:
-        """One more reader, with nothing in memory."""
+        """Another reader, with nothing in memory."""
         scanner = Scanner(self.columns, "Messages", shards or self.shards, self.clock, parallel=1)
         return Analytics(scanner, self.cache, self.clock, SETTLE, sleep=self.clock.advance)
 
@@ -76,23 +76,23 @@ class World:
         }
 
     def put(self, row: Row) -> None:
-        """Store a row and tell the cache, with what may come in between."""
+        """Store a row and mark the cache; other steps may happen in between."""
         key = (row["roomId"], row["timestampSk"])
         self.rows[key] = row
         now = self.clock.now()
         self.stored.setdefault(key, now)
         self.visible[key] = min(self.visible.get(key, 10**18), now + round(self.lag * times.SECOND))
-        self.told.setdefault(key, None)
+        self.marked_at.setdefault(key, None)
         self._between()
         (failure,) = self.late.stored(CHAT, [row])
         if failure is None:
-            if self.told[key] is None:
-                self.told[key] = self.clock.now()
+            if self.marked_at[key] is None:
+                self.marked_at[key] = self.clock.now()
         elif row not in self.waiting:
             self.waiting.append(row)
 
     def redeliver(self) -> None:
-        """What the retry lane holds comes again."""
+        """Redeliver the retry lane's records."""
         waiting, self.waiting = self.waiting, []
         for row in waiting:
             self.put(row)
@@ -117,7 +117,7 @@ class World:
     def settled(self) -> list[tuple[str, str]]:
         """The rows that every answer must count by now."""
         until = self.clock.now() - SETTLE * times.SECOND
-        return [key for key, told in self.told.items() if told is not None and told <= until]
+        return [key for key, marked_at in self.marked_at.items() if marked_at is not None and marked_at <= until]
 
     def _seen(self, _table: str, _index: str | None) -> Sequence[Row]:
         self._between()
@@ -125,7 +125,7 @@ class World:
         return [row for key, row in list(self.rows.items()) if self.visible[key] <= now]
 
     def _between(self) -> None:
-        """One thing happens, if nothing else does."""
+        """Do one step, if none is in progress."""
         if self.actions and not self.busy:
             self.busy = True
             try:

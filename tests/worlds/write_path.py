@@ -1,4 +1,4 @@
-"""All write-path parts in memory, put together as the functions put them together."""
+"""The whole write path in memory, built as bootstrap builds it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ ROOM_POST = "POST /rooms/{roomId}/messages"
 BATCH_POST = "POST /messages/batch"
 
 
-class Lanes:
-    """A broker, a retry lane and a table, and the parts that write into them."""
+class WritePath:
+    """A broker, a retry lane and a table, with everything that writes into them."""
 
     def __init__(self) -> None:
         self.broker = MemoryPublisher(names.persist_queues(QUEUES))
@@ -62,11 +62,11 @@ class Lanes:
         return self.store.rows(TABLE.table)
 
     def persist(self, *bodies: bytes | str, seconds: float = 60) -> None:
-        """Give ``bodies`` to the main lane, as RabbitMQ's trigger does; a text stands for data as it is."""
+        """Give ``bodies`` to the main lane, as RabbitMQ's trigger does; a text is passed on unchanged."""
         self.persister.main_lane(rabbit_event(bodies), lambda: seconds - sum(self.waits))
 
     def persist_retry(self, *records: RetryRecord, received: int = 1) -> list[str]:
-        """Give records to the retry lane's trigger; the ids of those to keep."""
+        """Give records to the retry lane's trigger; returns the ids of those to keep."""
         answer = self.persister.retry_lane(sqs_event(records, received))
         return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 

@@ -1,4 +1,4 @@
-"""The questions about clicks against the local stage's DynamoDB and Redis."""
+"""The queries about clicks against the local stage's DynamoDB and Redis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One suite for every place that keeps rooms and memberships."""
+"""One suite for every implementation of rooms and memberships."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_change_is_answered_with_what_others_had_answered_before(parts: Parts)
     assert memberships.add(change("join", T[6])).role == "owner", "a role that is not named stays"
 
 
-def test_several_memberships_are_read_at_once_and_one_that_is_not_there_is_empty(parts: Parts) -> None:
+def test_several_memberships_are_read_at_once_and_a_missing_one_is_empty(parts: Parts) -> None:
     _, memberships = parts
     memberships.add(change("join", T[2]))
     pairs = [("bob", "kitchen"), ("carol", "kitchen"), ("bob", "kitchen")]

@@ -1,4 +1,4 @@
-"""One suite for every place that remembers connections."""
+"""One suite for every implementation of connections."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Connections, Rows, F
         )
 
 
-def test_an_open_connection_is_known_by_its_user_and_outlives_what_api_gateway_allows_by_little(
+def test_a_connection_has_its_user_and_expires_soon_after_api_gateways_limit(
     parts: tuple[Connections, Rows, FixedClock],
 ) -> None:
     connections, rows, _ = parts
@@ -89,7 +89,7 @@ def test_an_open_connection_is_known_by_its_user_and_outlives_what_api_gateway_a
     }
 
 
-def test_closing_takes_a_connection_out_of_all_its_rooms_and_no_other_out_of_any(
+def test_closing_removes_one_connection_from_all_its_rooms(
     parts: tuple[Connections, Rows, FixedClock],
 ) -> None:
     """Fault 16, in spirit: another connection deleted than the one that is gone."""
@@ -120,7 +120,7 @@ BOB = Caller("bob", "Bob", frozenset({"chat:read"}), NOW + 3600)
 SINCE = "2025-11-21T10:00:00.000000Z"
 
 
-def test_who_listens_to_a_room_is_known_at_once_and_only_while_connection_and_token_live(
+def test_a_subscription_is_visible_at_once_until_connection_or_token_ends(
     parts: tuple[Connections, Rows, FixedClock],
 ) -> None:
     connections, _, clock = parts

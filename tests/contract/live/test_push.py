@@ -1,4 +1,4 @@
-"""Pushes over kept connections, against a server that behaves as API Gateway does, and as it should not."""
+"""Pushes over pooled connections, against a server that behaves as API Gateway does, and worse."""
 
 from __future__ import annotations
 
@@ -117,11 +117,11 @@ def gateway() -> Iterator[Gateway]:
     made.close()
 
 
-Couriers = Callable[..., ApiGatewayPusher]
+MakePusher = Callable[..., ApiGatewayPusher]
 
 
 @pytest.fixture
-def courier(gateway: Gateway) -> Iterator[Couriers]:
+def pusher(gateway: Gateway) -> Iterator[MakePusher]:
     made: list[ConnectionPool] = []
 
     def make(**options: float) -> ApiGatewayPusher:
@@ -141,10 +141,8 @@ def frames_by_connection(gateway: Gateway) -> dict[str, list[bytes]]:
     return found
 
 
-def test_everybody_gets_their_frames_in_order_over_few_connections_that_are_kept(
-    gateway: Gateway, courier: Couriers
-) -> None:
-    made = courier(most=8)
+def test_each_connection_gets_its_frames_in_order_over_a_small_pool(gateway: Gateway, pusher: MakePusher) -> None:
+    made = pusher(most=8)
 
     for batch in range(3):
         sends = [Push(f"c{number}=", [b"%d.1" % batch, b"%d.2" % batch]) for number in range(100)]
@@ -156,9 +154,9 @@ def test_everybody_gets_their_frames_in_order_over_few_connections_that_are_kept
 
 
 def test_a_request_is_signed_as_botocore_signs_it(
-    gateway: Gateway, courier: Couriers, monkeypatch: pytest.MonkeyPatch
+    gateway: Gateway, pusher: MakePusher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = courier()
+    made = pusher()
     made.deliver([Push("AbC-_9=", ['{"text":"grüße"}'.encode()])], 10)
     (request,) = gateway.received
 
@@ -191,19 +189,19 @@ def test_a_request_is_signed_as_botocore_signs_it(
     ],
 )
 def test_an_answer_means_what_api_gateway_means_by_it(
-    gateway: Gateway, courier: Couriers, answer: bytes, verdict: str
+    gateway: Gateway, pusher: MakePusher, answer: bytes, verdict: str
 ) -> None:
     gateway.answer = lambda request: answer if request.connection_id == "odd" else OK
 
     sends = [Push("a", [b"1"]), Push("odd", [b"1", b"2"] if verdict != "sent" else [b"1"]), Push("b", [b"1"])]
 
-    assert courier().deliver(sends, 10) == ["sent", verdict, "sent"]
-    assert courier().deliver(sends, 10) == ["sent", verdict, "sent"]
+    assert pusher().deliver(sends, 10) == ["sent", verdict, "sent"]
+    assert pusher().deliver(sends, 10) == ["sent", verdict, "sent"]
     if verdict != "sent":
         assert b"2" not in frames_by_connection(gateway)["odd"]
 
 
-def test_who_is_asked_to_wait_is_tried_again_a_few_times(gateway: Gateway, courier: Couriers) -> None:
+def test_who_is_asked_to_wait_is_tried_again_a_few_times(gateway: Gateway, pusher: MakePusher) -> None:
     tries: dict[str, int] = defaultdict(int)
 
     def busy(request: Received) -> bytes:
@@ -212,39 +210,39 @@ def test_who_is_asked_to_wait_is_tried_again_a_few_times(gateway: Gateway, couri
 
     gateway.answer = busy
 
-    assert courier().deliver([Push("short", [b"1"]), Push("long", [b"1"])], 10) == ["sent", "late"]
+    assert pusher().deliver([Push("short", [b"1"]), Push("long", [b"1"])], 10) == ["sent", "late"]
     assert tries == {"short": 3, "long": 4}
 
 
-def test_one_slow_client_holds_up_nobody(gateway: Gateway, courier: Couriers) -> None:
+def test_one_slow_client_holds_up_nobody(gateway: Gateway, pusher: MakePusher) -> None:
     gateway.answer = lambda request: None if request.connection_id == "slow" else OK
-    made = courier(most=4, each=60.0, patience=0.05)
+    made = pusher(most=4, each=60.0, patience=0.05)
 
     began = time.monotonic()
-    verdicts = made.deliver([Push("slow", [b"1"]), *(Push(f"c{number}", [b"1"]) for number in range(50))], 60)
+    results = made.deliver([Push("slow", [b"1"]), *(Push(f"c{number}", [b"1"]) for number in range(50))], 60)
 
-    assert verdicts == ["late", *["sent"] * 50]
+    assert results == ["late", *["sent"] * 50]
     assert time.monotonic() - began < 30
 
 
-def test_many_slow_clients_hold_up_the_others_for_their_time_only(gateway: Gateway, courier: Couriers) -> None:
+def test_many_slow_clients_hold_up_the_others_for_their_time_only(gateway: Gateway, pusher: MakePusher) -> None:
     gateway.answer = lambda request: None if request.connection_id == "slow" else OK
-    made = courier(most=2, each=0.05, patience=0.05)
+    made = pusher(most=2, each=0.05, patience=0.05)
 
-    verdicts = made.deliver([*(Push("slow", [b"1"]) for _ in range(6)), Push("quick", [b"1"])], 60)
+    results = made.deliver([*(Push("slow", [b"1"]) for _ in range(6)), Push("quick", [b"1"])], 60)
 
-    assert verdicts == [*["late"] * 6, "sent"]
+    assert results == [*["late"] * 6, "sent"]
 
 
-def test_no_batch_takes_longer_than_it_may(gateway: Gateway, courier: Couriers) -> None:
+def test_no_batch_takes_longer_than_it_may(gateway: Gateway, pusher: MakePusher) -> None:
     gateway.answer = lambda _request: None
-    made = courier(most=2, each=60.0, patience=60.0)
+    made = pusher(most=2, each=60.0, patience=60.0)
 
     assert made.deliver([Push(f"c{number}", [b"1"]) for number in range(9)], 0.1) == ["late"] * 9
 
 
-def test_connections_that_ended_while_nobody_looked_are_replaced(gateway: Gateway, courier: Couriers) -> None:
-    made = courier(most=4)
+def test_connections_that_ended_while_nobody_looked_are_replaced(gateway: Gateway, pusher: MakePusher) -> None:
+    made = pusher(most=4)
     sends = [Push(f"c{number}", [b"1"]) for number in range(20)]
     assert made.deliver(sends, 10) == ["sent"] * 20
     gateway.hang_up()

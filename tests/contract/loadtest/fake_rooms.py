@@ -1,4 +1,4 @@
-"""Rooms of members for the fake stage: stays are folded by the platform's own rule, and leak on demand."""
+"""Rooms of members for the fake stage: intervals are computed by the platform's rule, and faults can be set."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FakeRooms:
 
     kinds: dict[str, str] = field(default_factory=dict)
     members: dict[tuple[str, str], Membership] = field(default_factory=dict)
-    stories: dict[str, dict[tuple[str, str, str], Row]] = field(default_factory=dict)
+    join_messages: dict[str, dict[tuple[str, str, str], Row]] = field(default_factory=dict)
     leak: str = ""
     deaf: str = ""
 
@@ -31,14 +31,16 @@ class FakeRooms:
         ]
 
     def visible(self, room: str, user: str, rows: Iterable[Row]) -> list[Row] | None:
-        """What ``user`` may read of ``rows`` and of the room's stories; None: nothing, they were never in it."""
+        """What ``user`` may read of ``rows`` and of the room's join messages; None: they were never in the room."""
         if room not in self.kinds:
             return list(rows)
-        stays = self._membership(room, user).intervals
-        if not stays:
+        intervals = self._membership(room, user).intervals
+        if not intervals:
             return None
-        everything = [*rows, *self.stories.get(room, {}).values()]
-        return [row for row in everything if user == self.leak or any(stay.covers(row["timestamp"]) for stay in stays)]
+        everything = [*rows, *self.join_messages.get(room, {}).values()]
+        return [
+            row for row in everything if user == self.leak or any(each.covers(row["timestamp"]) for each in intervals)
+        ]
 
     async def _create(self, request: web.Request) -> web.Response:
         room, asked = request.match_info["room"], await request.json()
@@ -71,7 +73,7 @@ class FakeRooms:
         after = self.members[room, user] = Membership(user, room, frozenset(joins), frozenset(leaves))
         ends = {stay.joined_at if kind == "joins" else stay.left_at for stay in after.intervals}
         if at in ends:
-            self.stories.setdefault(room, {})[at, event_id, user] = {
+            self.join_messages.setdefault(room, {})[at, event_id, user] = {
                 "roomId": room,
                 "messageId": event_id,
                 "timestamp": at,

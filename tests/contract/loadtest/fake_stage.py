@@ -1,4 +1,4 @@
-"""A stage of a few lines that speaks the wire formats, keeps rows in memory, and breaks its promises on demand."""
+"""A small stage that speaks the wire formats, has rows in memory, and breaks promises when a test sets a fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole replay over real sockets: its last line and exit code tell what the stage did with the events."""
+"""A whole replay over real sockets: its last line and exit code report what the stage did with the events."""
 
 from __future__ import annotations
 
@@ -112,13 +112,14 @@ def test_every_nick_of_a_log_reads_what_was_said_while_they_were_in(stage: FakeS
     assert LINE.fullmatch(last)
 
 
-def test_logs_replayed_twice_give_no_stay_more(run: Run, stage: FakeStage) -> None:
+def test_logs_replayed_twice_add_no_interval_or_join_message(run: Run, stage: FakeStage) -> None:
     run("--log", GLOB)
-    members, stories = dict(stage.rooms.members), {room: set(told) for room, told in stage.rooms.stories.items()}
+    members = dict(stage.rooms.members)
+    join_messages = {room: set(rows) for room, rows in stage.rooms.join_messages.items()}
 
     assert run("--log", GLOB)[0] == 0
     assert stage.rooms.members == members
-    assert {room: set(told) for room, told in stage.rooms.stories.items()} == stories
+    assert {room: set(rows) for room, rows in stage.rooms.join_messages.items()} == join_messages
 
 
 @pytest.mark.parametrize(("fault", "nick"), [("leak", "smiley"), ("deaf", "brad[]")])
@@ -129,9 +130,9 @@ def test_a_nick_that_reads_what_was_said_outside_exits_1(
 
     assert replay.main(["--log", GLOB, *urls(stage)]) == 1
 
-    told = capsys.readouterr().out.splitlines()
-    assert told[-2] == "memberships: 1 of 16 nicks in 2 rooms did NOT read exactly the messages of their memberships"
-    assert any(f", {nick}: reads " in line for line in told)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2] == "memberships: 1 of 16 nicks in 2 rooms did NOT read exactly the messages of their memberships"
+    assert any(f", {nick}: reads " in line for line in lines)
 
 
 def test_a_sample_of_nicks_says_that_it_is_one(

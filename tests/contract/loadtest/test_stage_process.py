@@ -1,4 +1,4 @@
-"""A stage started for a demo is ready when it says so, fails with its own sentence, and never outlives the demo."""
+"""A stage started for a demo is ready when it reports so, fails with its message, and never outlives the demo."""
 
 from __future__ import annotations
 

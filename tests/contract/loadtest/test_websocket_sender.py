@@ -1,4 +1,4 @@
-"""The clients over real sockets: answers matched, trouble named, everything sent again under the same ids."""
+"""The clients over real sockets: answers are matched, errors named, and events sent again under the same ids."""
 
 from __future__ import annotations
 

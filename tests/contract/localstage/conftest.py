@@ -7,25 +7,24 @@ from collections.abc import Iterator
 import pika
 import pytest
 
-from tests.contract.localstage.local_services import MotoServer, RabbitServer
+from tests.contract.rabbit import Rabbit
 
 
 @pytest.fixture(scope="session")
-def rabbitmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def rabbitmq(rabbit: Rabbit) -> str:
     """The URL of a broker that the whole suite shares; every test uses its own queue names."""
-    server = RabbitServer(tmp_path_factory.mktemp("rabbitmq"))
-    server.start()
-    yield server.url
-    server.close()
+    return rabbit.url
 
 
-@pytest.fixture(scope="module")
-def own_rabbitmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RabbitServer]:
+@pytest.fixture
+def own_rabbitmq() -> Iterator[Rabbit]:
     """A broker that a test may kill and start again."""
-    server = RabbitServer(tmp_path_factory.mktemp("own_rabbitmq"))
-    server.start()
-    yield server
-    server.close()
+    broker = Rabbit()
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.remove()
 
 
 @pytest.fixture
@@ -35,12 +34,3 @@ def channel(rabbitmq: str) -> Iterator[pika.adapters.blocking_connection.Blockin
         channel = connection.channel()
         channel.confirm_delivery()
         yield channel
-
-
-@pytest.fixture(scope="session")
-def sqs_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of an SQS emulator that the whole suite shares; every test uses its own queue names."""
-    server = MotoServer(tmp_path_factory.mktemp("moto"))
-    server.start()
-    yield server.url
-    server.close()

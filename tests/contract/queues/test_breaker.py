@@ -1,4 +1,4 @@
-"""The breakers around a real broker, and the board in a real cache."""
+"""The breakers around a real broker, and their status in a real cache."""
 
 from __future__ import annotations
 

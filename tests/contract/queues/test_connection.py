@@ -1,4 +1,4 @@
-"""What the publisher's own connection does to one socket, without a broker behind it."""
+"""What the publisher's connection does to one socket, without a broker."""
 
 from __future__ import annotations
 

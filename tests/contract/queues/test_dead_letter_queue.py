@@ -39,7 +39,7 @@ TABLES = {"chat": TableSettings(table="table"), "probe": TableSettings(table="ta
 ALL = Filter()
 
 
-class Lanes:
+class DeadLaneWorld:
     """A retry lane with its dead lane: records are sent and received until they are dead."""
 
     def __init__(self, retry: RetryLane, dead: DeadLane, receive: Callable[[], list[str]]) -> None:
@@ -98,10 +98,12 @@ def queues(sqs: Any) -> Iterator[tuple[str, str]]:
 
 
 @pytest.fixture(params=["memory", "sqs"])
-def lanes(request: pytest.FixtureRequest) -> Lanes:
+def world(request: pytest.FixtureRequest) -> DeadLaneWorld:
     if request.param == "memory":
         memory = MemoryRetryLane(SystemClock())
-        return Lanes(memory, MemoryDeadLane(memory.dead), lambda: [message.receipt for message in memory.receive()])
+        return DeadLaneWorld(
+            memory, MemoryDeadLane(memory.dead), lambda: [message.receipt for message in memory.receive()]
+        )
     sqs = request.getfixturevalue("sqs")
     retry, dead = request.getfixturevalue("queues")
 
@@ -109,16 +111,16 @@ def lanes(request: pytest.FixtureRequest) -> Lanes:
         answer = sqs.receive_message(QueueUrl=retry, MaxNumberOfMessages=10)
         return [message["ReceiptHandle"] for message in answer.get("Messages", ())]
 
-    return Lanes(SqsRetryLane(retry), SqsDeadLane(dead), receive)
+    return DeadLaneWorld(SqsRetryLane(retry), SqsDeadLane(dead), receive)
 
 
-def test_what_was_received_too_often_is_dead_with_its_bytes_attributes_and_time(lanes: Lanes) -> None:
+def test_what_was_received_too_often_is_dead_with_its_bytes_attributes_and_time(world: DeadLaneWorld) -> None:
     began = time.time_ns() // 1_000_000 * 1000
     sent = RetryRecord(b"\xff not text", {"reason": "not_text", "firstFailedAt": "2025-01-01T00:00:00.000000Z"})
 
-    lanes.die(sent)
+    world.die(sent)
 
-    (letter,) = lanes.letters.find(ALL).letters
+    (letter,) = world.letters.find(ALL).letters
     body, attributes = to_text(sent)
     assert (letter.held.body, letter.held.attributes) == (body, attributes)
     assert letter.held.attributes[ENCODING] == BASE64
@@ -127,78 +129,78 @@ def test_what_was_received_too_often_is_dead_with_its_bytes_attributes_and_time(
     assert letter.reason == "not_text"
 
 
-def test_a_received_record_is_hidden_for_as_long_as_asked_and_a_released_one_is_not(lanes: Lanes) -> None:
-    lanes.die(*(RetryRecord(str(number).encode()) for number in range(3)))
+def test_a_received_record_is_hidden_until_its_timeout_or_release(world: DeadLaneWorld) -> None:
+    world.die(*(RetryRecord(str(number).encode()) for number in range(3)))
 
-    held = lanes.dead.receive(60)
-    hidden = lanes.dead.receive(60)
-    lanes.dead.release(held[:2])
-    shown = lanes.dead.receive(60)
+    held = world.dead.receive(60)
+    hidden = world.dead.receive(60)
+    world.dead.release(held[:2])
+    shown = world.dead.receive(60)
 
     assert len(held) == 3
     assert hidden == []
     assert {each.id for each in shown} == {each.id for each in held[:2]}
 
 
-def test_a_deleted_record_is_gone(lanes: Lanes) -> None:
-    lanes.die(*(RetryRecord(str(number).encode()) for number in range(23)))
-    held = [each for _ in range(3) for each in lanes.dead.receive(60)]
+def test_a_deleted_record_is_gone(world: DeadLaneWorld) -> None:
+    world.die(*(RetryRecord(str(number).encode()) for number in range(23)))
+    held = [each for _ in range(3) for each in world.dead.receive(60)]
 
-    assert lanes.dead.delete(held[:20]) == [True] * 20
-    lanes.dead.release(held[20:])
+    assert world.dead.delete(held[:20]) == [True] * 20
+    world.dead.release(held[20:])
 
-    assert lanes.bodies() == sorted(each.body for each in held[20:])
+    assert world.bodies() == sorted(each.body for each in held[20:])
 
 
-def test_looking_at_many_letters_finds_each_once_and_hides_none_afterwards(lanes: Lanes) -> None:
+def test_looking_at_many_letters_finds_each_once_and_hides_none_afterwards(world: DeadLaneWorld) -> None:
     """Fault 4."""
-    lanes.die(*(RetryRecord(str(number).encode()) for number in range(137)))
+    world.die(*(RetryRecord(str(number).encode()) for number in range(137)))
 
     for _ in range(2):
-        look = lanes.letters.find(ALL)
+        look = world.letters.find(ALL)
         assert sorted(int(letter.held.body) for letter in look.letters) == list(range(137))
         assert (look.scanned, look.complete) == (137, True)
 
 
-def test_a_redrive_moves_what_is_meant_once_with_its_first_time(lanes: Lanes) -> None:
+def test_a_redrive_moves_what_is_meant_once_with_its_first_time(world: DeadLaneWorld) -> None:
     """P11."""
     first = "2025-01-01T00:00:00.000000Z"
-    lanes.die(
+    world.die(
         RetryRecord(b"not json", {"firstFailedAt": first, "attempts": "1"}), RetryRecord(b"[]"), RetryRecord(b"{}")
     )
 
-    progress = lanes.letters.redrive(lanes.letters.start(Filter(reason="not_json"), 500), Meter())
+    progress = world.letters.redrive(world.letters.start(Filter(reason="not_json"), 500), Meter())
     assert (progress.moved, progress.failed, progress.done) == (1, 0, True)
-    assert lanes.bodies() == ["[]", "{}"]
-    lanes.exhaust()
+    assert world.bodies() == ["[]", "{}"]
+    world.exhaust()
 
-    assert lanes.bodies() == ["[]", "not json", "{}"]
-    (letter,) = lanes.letters.find(Filter(reason="not_json")).letters
+    assert world.bodies() == ["[]", "not json", "{}"]
+    (letter,) = world.letters.find(Filter(reason="not_json")).letters
     assert (letter.first_failed_at, letter.attempts) == (first, 11)
     assert letter.held.attributes[REDRIVEN] == progress.started_at
-    again = lanes.letters.redrive(progress, Meter())
+    again = world.letters.redrive(progress, Meter())
     assert again.moved == progress.moved, "what died again stays, when the same redrive goes on"
 
 
-def test_what_claims_to_be_base64_and_is_not_stays_so_through_a_redrive(lanes: Lanes) -> None:
-    lanes.die(RetryRecord(b"%%%", {ENCODING: BASE64}))
+def test_what_claims_to_be_base64_and_is_not_stays_so_through_a_redrive(world: DeadLaneWorld) -> None:
+    world.die(RetryRecord(b"%%%", {ENCODING: BASE64}))
 
-    lanes.letters.redrive(lanes.letters.start(ALL, 500), Meter())
-    lanes.exhaust()
+    world.letters.redrive(world.letters.start(ALL, 500), Meter())
+    world.exhaust()
 
-    assert [letter.reason for letter in lanes.letters.find(ALL).letters] == ["not_base64"]
+    assert [letter.reason for letter in world.letters.find(ALL).letters] == ["not_base64"]
 
 
-def test_a_discard_deletes_what_it_counted_and_refuses_another_number(lanes: Lanes) -> None:
-    lanes.die(*(RetryRecord(b"not json") for _ in range(12)), RetryRecord(b"[]"))
+def test_a_discard_deletes_what_it_counted_and_refuses_another_number(world: DeadLaneWorld) -> None:
+    world.die(*(RetryRecord(b"not json") for _ in range(12)), RetryRecord(b"[]"))
 
     with pytest.raises(InvalidRequest, match="confirm must be 12"):
-        lanes.letters.discard(Filter(reason="not_json"), 500, 13, Meter())
-    assert len(lanes.bodies()) == 13
+        world.letters.discard(Filter(reason="not_json"), 500, 13, Meter())
+    assert len(world.bodies()) == 13
 
-    _, gone = lanes.letters.discard(Filter(reason="not_json"), 500, 12, Meter())
+    _, gone = world.letters.discard(Filter(reason="not_json"), 500, 12, Meter())
     assert gone == 12
-    assert lanes.bodies() == ["[]"]
+    assert world.bodies() == ["[]"]
 
 
 def test_two_redrives_at_once_move_every_letter_and_none_is_left(sqs: Any, queues: tuple[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""What a real broker says about its queues."""
+"""The depths of queues, from a real broker."""
 
 from __future__ import annotations
 

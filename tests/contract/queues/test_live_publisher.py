@@ -1,4 +1,4 @@
-"""Live copies on a real broker: best effort, quick to give up, and never in anybody's way."""
+"""Live copies on a real broker: best effort, given up quickly, and never blocking persistence."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def live(broker: Rabbit) -> Iterator[Live]:
 
 
 def taken(broker: Rabbit, count: int) -> list[str]:
-    """What lies in the live queue, once it is ``count``: taken out."""
+    """Wait until the live queue has ``count`` messages, and take them out."""
     connection = BlockingConnection(URLParameters(broker.url))
     channel = connection.channel()
     found: list[str] = []

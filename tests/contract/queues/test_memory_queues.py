@@ -1,4 +1,4 @@
-"""The queues in memory, which ``tests/model`` runs on, hide, count, move and park as the real ones do."""
+"""The in-memory queues of ``tests/model`` hide, count, move and park messages as the real ones do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only a real broker, and what is between it and a publisher, can do to one."""
+"""Outages that need a real broker, or a network between it and the publisher."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_connection_that_died_meanwhile_is_replaced_on_first_use(
     assert drain(broker.url) == [b"1", b"2"]
 
 
-def test_a_cut_between_the_broker_and_its_confirm_is_sent_again_over_a_fresh_connection(
+def test_an_event_whose_confirm_was_cut_off_is_sent_over_a_new_connection(
     proxy: TcpProxy, through: RabbitPublisher, broker: Rabbit
 ) -> None:
     """P2: the broker has it, we cannot know, and the same message may be there twice."""

@@ -1,4 +1,4 @@
-"""One suite for every retry lane, and what only SQS can answer."""
+"""One suite for every retry lane, and the errors of SQS alone."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def test_what_came_back_too_often_is_parked_and_not_lost(vhost: str, channel: Bl
     assert parked == b"poison"
 
 
-def test_live_copies_go_when_they_are_old_and_the_oldest_first_when_there_are_too_many(
+def test_live_copies_expire_and_the_oldest_go_first_beyond_the_limit(
     vhost: str, channel: BlockingChannel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(topology, "LIVE_SECONDS", 1)
@@ -199,7 +199,7 @@ def cloudformation() -> Iterator[tuple[str, list[dict[str, Any]]]]:
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """Nothing to tell."""
+            """Does nothing."""
 
     server = HTTPServer(("127.0.0.1", 0), Bucket)
     thread = Thread(target=server.serve_forever)

@@ -1,4 +1,4 @@
-"""What every place for counts of resorts' days keeps to: in memory, and in a real cluster node."""
+"""One suite for every store of day counts: in memory, and on a real cluster node."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from headrace.core.errors import CacheUnavailable
 from headrace.storage.redis import RedisCache, connect
-from headrace.streams.ski.day_counts import CONFIRMED, FILLED, FILLING, CountedRide, Counts, DayCounts, State
+from headrace.streams.ski.day_counts import CONFIRMED, FILLED, FILLING, CountedRide, Counts, Coverage, DayCounts
 from headrace.streams.ski.day_counts_redis import RedisDayCounts
 from headrace.streams.ski.keys import ResortDay
 from tests.contract.redis_node import RedisNode
@@ -55,7 +55,7 @@ def test_rides_join_once_and_are_counted_by_skier_lift_and_hour(counts: DayCount
 
     hours = [0] * 24
     hours[1], hours[23] = 2, 1
-    assert counts.read(DAY, [5, 6, 7]) == (State("one", NOW, FILLING), Counts(2, {5: 2, 6: 1, 7: 0}, hours))
+    assert counts.read(DAY, [5, 6, 7]) == (Coverage("one", NOW, FILLING), Counts(2, {5: 2, 6: 1, 7: 0}, hours))
 
 
 def test_marks_may_be_any_bytes(counts: DayCounts) -> None:
@@ -90,7 +90,7 @@ def test_whoever_fills_an_older_generation_changes_nothing(counts: DayCounts) ->
     counts.settle(DAY, "one", CONFIRMED, LATER)
 
     assert not counts.claim(DAY, "one", NOW + 20, PATIENCE)
-    assert counts.read(DAY) == (State("two", NOW + 10, FILLING), Counts(0, {}, [0] * 24))
+    assert counts.read(DAY) == (Coverage("two", NOW + 10, FILLING), Counts(0, {}, [0] * 24))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_counts_are_started_again_only_if_they_are_invalid_or_abandoned(
 
     found = counts.read(DAY)
     assert found is not None
-    assert found[0] == (State("two", now, FILLING) if begins else State("one", NOW, stage))
+    assert found[0] == (Coverage("two", now, FILLING) if begins else Coverage("one", NOW, stage))
     assert found[1].skiers == (0 if begins else 1)
 
 

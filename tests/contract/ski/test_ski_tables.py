@@ -1,4 +1,4 @@
-"""Resorts in memory and in the local stage's DynamoDB; and the questions about rides against its tables."""
+"""Resorts in memory and in the local stage's DynamoDB; and the queries about rides against its tables."""
 
 from __future__ import annotations
 
@@ -117,17 +117,17 @@ def test_questions_are_answered_from_real_tables_and_a_real_cache(tables: Any, r
     clock = FixedClock(SystemClock().now())
     counts = RedisDayCounts(RedisCache.of(redis_node.settings))
     resorts = DynamoResorts(tables, RESORTS)
-    listener = RideHook(counts, resorts, clock)
+    hook = RideHook(counts, resorts, clock)
     reader = DynamoReader(tables)
     days = ResortDays(reader, RIDES, resorts, counts, clock)
     day = ResortDay(7, 2025, 45)
     resorts.add_season(7, 2025)
 
-    _store(clock, range(1, 301), listener)
+    _store(clock, range(1, 301), hook)
     first = days.counts(day, [21])
     clock.advance(LAG / 1000)
     confirmed = days.counts(day, [21])
-    _store(clock, range(250, 351), listener)
+    _store(clock, range(250, 351), hook)
     tables.meta.events.register("before-call.dynamodb.Query", _refuse, unique_id="refuse")
     last = days.counts(day, [21, 22])
     tables.meta.events.unregister("before-call.dynamodb.Query", unique_id="refuse")
@@ -138,14 +138,14 @@ def test_questions_are_answered_from_real_tables_and_a_real_cache(tables: Any, r
     assert Skiers(reader, RIDES, clock).days(7, 2025) == [{"dayID": 45, "vertical": 210, "lifts": [21]}]
 
 
-def _store(clock: FixedClock, skiers: range, listener: RideHook) -> None:
+def _store(clock: FixedClock, skiers: range, hook: RideHook) -> None:
     gate = SenderContext("gate", "gate", True, clock.now())
     settings = TableSettings(table=RIDES, retention_days=30)
     ride = {"resortID": 7, "seasonID": 2025, "dayID": 45, "time": 217, "liftID": 21}
     rows = [SKI.item(SKI.accept({**ride, "skierID": each}, gate).event, clock.now(), settings) for each in skiers]
     store = DynamoStore(parallel=2, retry_seconds=5)
     assert store.put_many(Table(RIDES, (SKI.partition_key, SKI.sort_key)), rows) == [None] * len(rows)
-    assert listener.stored(SKI, rows) == [None] * len(rows)
+    assert hook.stored(SKI, rows) == [None] * len(rows)
 
 
 def _refuse(**_: Any) -> None:

@@ -1,4 +1,4 @@
-"""What every cache keeps to: in memory, and in a real cluster node."""
+"""One suite for every cache: in memory, and on a real cluster node."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_nothing_asked_is_nothing_answered(subject: Subject) -> None:
     assert subject.cache.add_many({}) == []
 
 
-def test_a_cache_that_is_away_is_asked_once_in_five_seconds_and_then_found_again(redis_node: RedisNode) -> None:
+def test_an_unavailable_cache_is_tried_every_five_seconds_and_found_again(redis_node: RedisNode) -> None:
     """Fault 17: a cache client with its default retries."""
     redis_node.start()
     now = [0.0]

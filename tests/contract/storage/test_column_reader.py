@@ -1,4 +1,4 @@
-"""One suite for every reader of columns: what analytics count in the unit tests is what the table gives."""
+"""One suite for every column reader, so that the unit tests of analytics count what the table returns."""
 
 from __future__ import annotations
 

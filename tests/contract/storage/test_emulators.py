@@ -1,4 +1,4 @@
-"""The emulators of the local stage outlive what a bad day does to them."""
+"""The emulators of the local stage survive malformed and interrupted requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tests.contract.emulators import Emulators, function_environment
 
 
-def test_a_client_that_goes_away_in_the_middle_of_a_request_does_not_take_the_database_with_it(
+def test_the_database_survives_a_client_that_ends_during_a_request(
     emulators: Emulators, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     function_environment(monkeypatch, emulators.dynamodb_url)

@@ -1,4 +1,4 @@
-"""Where a table keeps the first row of a key: what is looked up, and what is written then."""
+"""Tables that keep the first row of a key: what is looked up, and what is written then."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def looks(call: dict[str, Any]) -> bool:
     return isinstance(call["RequestItems"][TABLE.name], dict)
 
 
-def test_keys_are_looked_up_consistently_a_hundred_at_once_and_without_their_rows(
+def test_keys_are_read_consistently_a_hundred_at_once_without_their_rows(
     played: Callable[..., Played], table: Any
 ) -> None:
     parts = played(lambda _: None)

@@ -1,4 +1,4 @@
-"""One suite for every reader of ranges: what history walks over in the unit tests is what the table gives."""
+"""One suite for every range reader, so that the unit tests of history read what the table returns."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One suite for every store, and what only a service behind a network can do to one.
+"""One suite for every store, and the failures of a service behind a network.
 
 No emulator throttles or leaves anything unprocessed: those answers are played by hooks on the real client, so that
-botocore's own parts stay in between. What else emulators let pass is in ``test_store_lenience.py``.
+botocore's own parts stay in between. What else emulators let pass is in ``test_emulator_lenience.py``.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def test_nothing_to_put_is_no_trouble(parts: tuple[Store, Rows]) -> None:
     assert parts[0].put_many(TABLE, []) == []
 
 
-def test_one_item_that_the_table_refuses_is_poison_and_its_neighbours_are_stored(parts: tuple[Store, Rows]) -> None:
+def test_an_item_that_the_table_refuses_is_poison_and_others_are_stored(parts: tuple[Store, Rows]) -> None:
     store, rows = parts
 
     outcomes = store.put_many(TABLE, [item(1), item(2, timestampSk=""), item(3)])

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from headrace.analytics.aggregate import Aggregate
 from headrace.analytics.codec import LAYOUT, UnknownLayout, check, decode, encode
-from headrace.analytics.counter import IdCounter
-from headrace.analytics.hyperloglog import STANDARD_ERROR, HyperLogLog
+from headrace.analytics.counter import STANDARD_ERROR, HyperLogLog, IdCounter
 
 IDS = st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="#"), min_size=1, max_size=8)
 COUNTS = st.dictionaries(IDS, st.integers(1, 2**40), max_size=30)
@@ -34,9 +33,7 @@ def test_merged_tallies_count_what_one_would_have_counted(parts: list[dict[str, 
 
 @settings(max_examples=150)
 @given(st.lists(SMALL, max_size=8), st.integers(2, 12))
-def test_beyond_its_limit_a_tally_says_by_how_much_it_may_be_wrong_and_is_not_more(
-    parts: list[dict[str, int]], limit: int
-) -> None:
+def test_a_tally_beyond_its_limit_states_its_largest_error(parts: list[dict[str, int]], limit: int) -> None:
     whole, expected = IdCounter(limit=limit), Counter[str]()
     for part in parts:
         whole.merge(IdCounter(dict(part), limit=limit))
@@ -49,7 +46,8 @@ def test_beyond_its_limit_a_tally_says_by_how_much_it_may_be_wrong_and_is_not_mo
     assert abs(whole.unique() - len(expected)) <= max(2, len(expected) * 0.2) or whole.distinct is None
 
 
-def test_the_number_of_many_different_texts_is_estimated_within_its_error_in_any_order_and_merged() -> None:
+def test_the_estimate_of_distinct_texts_is_within_its_error() -> None:
+    """In any order, and also when merged."""
     one, other, both = HyperLogLog(), HyperLogLog(), HyperLogLog()
     one.add(f"user-{number}" for number in range(150_000))
     other.add(f"user-{number}" for number in range(100_000, 250_000))
@@ -99,7 +97,8 @@ def test_an_approximate_aggregate_stays_so() -> None:
     assert (found.counts, found.error, found.unique()) == (tally.counts, tally.error, tally.unique())
 
 
-def test_an_aggregate_of_another_layout_or_of_fewer_shards_or_cut_short_counts_as_missing() -> None:
+def test_an_aggregate_that_does_not_fit_counts_as_missing() -> None:
+    """It has another layout or fewer shards, or is truncated."""
     packed = encode(Aggregate((IdCounter({"a": 3}), IdCounter({"r": 3})), 3, "a" * 27, "b" * 27), 8)
 
     assert [check(packed, 2, shards) for shards in (8, 4)] == [0, 0]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headrace.analytics.generations import CHANGED
 from headrace.core import times
-from tests.worlds.slot_world import SETTLE, START, World, expected_points, expected_window
+from tests.worlds.slot_world import SETTLE, START, SlotWorld, expected_points, expected_window
 
 NOW = times.micros_of(START)
 HOUR_AGO = NOW - times.HOUR
@@ -69,7 +69,7 @@ class Run:
     """Does one step after the other, and judges each answer."""
 
     def __init__(self) -> None:
-        self.world = World()
+        self.world = SlotWorld()
         # The cache has been there for long, as it mostly has.
         self.world.ask(self.world.reader(), "window", {"from": times.iso(HOUR_AGO), "to": times.iso(NOW)})
         self.world.clock.advance(SETTLE + 2)

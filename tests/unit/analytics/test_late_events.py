@@ -24,15 +24,15 @@ from headrace.streams.registry import STREAMS
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache
 from tests.worlds.senders import TABLE, caller, message
-from tests.worlds.write_path import Lanes
+from tests.worlds.write_path import WritePath
 
 SETTLE = 10
 START = "2025-11-21T10:00:58.000000Z"
 EARLY, NOW = "2025-11-21T08:59:59.999999Z", "2025-11-21T10:00:30.000000Z"
 
 
-class Marks:
-    """A listener with its cache and clock."""
+class HookWorld:
+    """The hook with its cache and clock."""
 
     def __init__(self) -> None:
         self.clock = FixedClock(START)
@@ -46,7 +46,7 @@ class Marks:
         return self.late.stored(CHAT, items)
 
     def changed(self, *slots: Slot) -> list[bool]:
-        found = self.cache.get_many([generations.slot_generation("chat", slot.step, slot.start) for slot in slots])
+        found = self.cache.get_many([generations.slot_generation("chat", slot) for slot in slots])
         return [value == CHANGED for value in found]
 
 
@@ -56,123 +56,124 @@ def slots(timestamp: str) -> list[Slot]:
 
 
 def test_an_event_of_a_minute_that_is_not_over_costs_nothing() -> None:
-    marks = Marks()
+    world = HookWorld()
 
-    assert marks.stored(NOW, "2025-11-21T10:03:00.000000Z") == [None, None]
+    assert world.stored(NOW, "2025-11-21T10:03:00.000000Z") == [None, None]
 
-    assert marks.cache.calls == 0
+    assert world.cache.calls == 0
 
 
 def test_a_late_event_marks_every_slot_it_belongs_to_that_is_over_and_no_other() -> None:
-    marks = Marks()
+    world = HookWorld()
 
-    assert marks.stored(NOW, EARLY) == [None, None]
+    assert world.stored(NOW, EARLY) == [None, None]
 
-    assert marks.changed(*slots(EARLY)) == [True, True, True, False]
-    assert marks.changed(*slots(NOW)) == [False, False, False, False]
+    assert world.changed(*slots(EARLY)) == [True, True, True, False]
+    assert world.changed(*slots(NOW)) == [False, False, False, False]
 
 
 def test_events_of_one_minute_cost_one_round_trip_however_many() -> None:
-    marks = Marks()
+    world = HookWorld()
 
-    marks.stored(*[EARLY] * 500, *["2025-11-20T10:00:30.000000Z"] * 500)
+    world.stored(*[EARLY] * 500, *["2025-11-20T10:00:30.000000Z"] * 500)
 
-    assert marks.cache.calls == 1
+    assert world.cache.calls == 1
 
 
 def test_a_mark_outlasts_the_settling_time_and_then_goes() -> None:
-    marks = Marks()
-    marks.stored(EARLY)
+    world = HookWorld()
+    world.stored(EARLY)
 
-    marks.clock.advance(SETTLE + 1)
-    assert marks.changed(slots(EARLY)[0]) == [True]
-    marks.clock.advance(2)
-    assert marks.changed(slots(EARLY)[0]) == [False]
+    world.clock.advance(SETTLE + 1)
+    assert world.changed(slots(EARLY)[0]) == [True]
+    world.clock.advance(2)
+    assert world.changed(slots(EARLY)[0]) == [False]
 
 
-def test_an_event_that_is_stored_just_after_its_minute_is_late_also_by_a_clock_that_is_a_little_slow() -> None:
-    marks = Marks()
-    marks.clock.advance(61.2)  # 10:01:59.2
+def test_an_event_stored_just_after_its_minute_is_late_by_a_slow_clock_too() -> None:
+    world = HookWorld()
+    world.clock.advance(61.2)  # 10:01:59.2
 
-    marks.stored("2025-11-21T10:01:59.000000Z")
+    world.stored("2025-11-21T10:01:59.000000Z")
 
-    assert marks.changed(slots("2025-11-21T10:01:59.000000Z")[0]) == [True]
+    assert world.changed(slots("2025-11-21T10:01:59.000000Z")[0]) == [True]
 
 
 def test_while_the_cache_is_away_only_late_events_fail() -> None:
-    marks = Marks()
-    marks.cache.down = True
+    world = HookWorld()
+    world.cache.down = True
 
-    outcomes = marks.stored(NOW, EARLY)
+    outcomes = world.stored(NOW, EARLY)
 
     assert outcomes[0] is None
     assert isinstance(outcomes[1], FollowUpUnavailable)
 
 
 def test_streams_without_slots_are_left_alone() -> None:
-    marks = Marks()
-    marks.cache.down = True
+    world = HookWorld()
+    world.cache.down = True
 
-    assert marks.late.stored(STREAMS["probe"], [{"timestampSk": EARLY}]) == [None]
+    assert world.late.stored(STREAMS["probe"], [{"timestampSk": EARLY}]) == [None]
 
 
-class LateLanes(Lanes):
-    """Lanes whose persister marks late events, an hour after they were accepted."""
+class LateWritePath(WritePath):
+    """A write path whose persister marks late events, an hour after they were accepted."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.marks = Marks()
-        self.marks.clock.advance(3600)
+        self.world = HookWorld()
+        self.world.clock.advance(3600)
         tables = dict.fromkeys(STREAMS, TABLE)
-        self.persister = Persister(self.store, self.retry, tables, self.marks.clock, after=(self.marks.late,))
+        self.persister = Persister(self.store, self.retry, tables, self.world.clock, after=(self.world.late,))
 
     def accept(self, *messages: dict[str, Any]) -> None:
         self.acceptor.accept(CHAT, caller(), list(messages), "c", Meter())
 
 
-def test_a_late_event_that_could_not_be_marked_is_stored_and_marked_when_it_comes_again() -> None:
-    lanes = LateLanes()
-    lanes.marks.cache.down = True
-    lanes.accept(message(messageId="m-1"), message(messageId="m-2"))
+def test_a_late_event_is_stored_and_marked_at_its_redelivery() -> None:
+    """The first time, the cache is down."""
+    write_path = LateWritePath()
+    write_path.world.cache.down = True
+    write_path.accept(message(messageId="m-1"), message(messageId="m-2"))
 
-    lanes.persist(*lanes.broker.bodies())
+    write_path.persist(*write_path.broker.bodies())
 
-    assert len(lanes.rows()) == 2
-    assert [event["messageId"] for event in lanes.retried()] == ["m-1", "m-2"]
-    assert lanes.persist_retry(*lanes.retry.records) == ["sqs-0"]
-    lanes.marks.cache.down = False
-    assert lanes.persist_retry(*lanes.retry.records, received=2) == []
-    assert len(lanes.rows()) == 2
-    assert lanes.marks.changed(slots(lanes.rows()[0]["timestamp"])[0]) == [True]
+    assert len(write_path.rows()) == 2
+    assert [event["messageId"] for event in write_path.retried()] == ["m-1", "m-2"]
+    assert write_path.persist_retry(*write_path.retry.records) == ["sqs-0"]
+    write_path.world.cache.down = False
+    assert write_path.persist_retry(*write_path.retry.records, received=2) == []
+    assert len(write_path.rows()) == 2
+    assert write_path.world.changed(slots(write_path.rows()[0]["timestamp"])[0]) == [True]
 
 
 def test_a_cache_that_is_away_holds_up_no_other_record_of_the_retry_lane() -> None:
     """Unlike an unavailable table, an unavailable cache delays nothing."""
-    lanes = LateLanes()
-    lanes.marks.cache.down = True
-    now = times.iso(lanes.marks.clock.now())
+    write_path = LateWritePath()
+    write_path.world.cache.down = True
+    now = times.iso(write_path.world.clock.now())
     late, fresh = (
         Envelope("chat", "c", now, [{**stamped, "messageId": name, "timestamp": at}])
         for stamped in [_stamped_event()]
         for name, at in (("late", EARLY), ("fresh", now))
     )
 
-    kept = lanes.persist_retry(*(RetryRecord(each.encode(), {}) for each in (late, fresh)), received=2)
+    kept = write_path.persist_retry(*(RetryRecord(each.encode(), {}) for each in (late, fresh)), received=2)
 
     assert kept == ["sqs-0"]
-    assert {row["messageId"] for row in lanes.rows()} == {"late", "fresh"}
+    assert {row["messageId"] for row in write_path.rows()} == {"late", "fresh"}
 
 
 def test_an_event_that_is_never_marked_is_counted_as_dead_like_any_other(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """P4: it lies in the dead lane, with its alarm, until the cache is back and somebody redrives it."""
-    lanes = LateLanes()
-    lanes.marks.cache.down = True
-    lanes.accept(message(messageId="m-1"))
-    lanes.persist(*lanes.broker.bodies())
+    """P4: it is in the dead lane, with its alarm, until the cache works again and an operator redrives it."""
+    write_path = LateWritePath()
+    write_path.world.cache.down = True
+    write_path.accept(message(messageId="m-1"))
+    write_path.persist(*write_path.broker.bodies())
 
-    assert lanes.persist_retry(*lanes.retry.records, received=RECEIVES) == ["sqs-0"]
+    assert write_path.persist_retry(*write_path.retry.records, received=RECEIVES) == ["sqs-0"]
 
     written = capsys.readouterr().out.replace(" ", "")
     assert '"Dead":[1.0]' in written
@@ -181,6 +182,6 @@ def test_an_event_that_is_never_marked_is_counted_as_dead_like_any_other(
 
 
 def _stamped_event() -> dict[str, Any]:
-    lanes = Lanes()
-    lanes.acceptor.accept(CHAT, caller(), [message()], "c", Meter())
-    return lanes.published()[0]
+    write_path = WritePath()
+    write_path.acceptor.accept(CHAT, caller(), [message()], "c", Meter())
+    return write_path.published()[0]

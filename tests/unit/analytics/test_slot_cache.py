@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from headrace.analytics.scanner import Deadline
 from headrace.analytics.time_slots import HOUR, MINUTE
 from headrace.core import keys, times
 from headrace.core.errors import StoreThrottled
-from tests.worlds.slot_world import SETTLE, START, World, answer, request_of
+from tests.worlds.slot_world import SETTLE, START, SlotWorld, answer, request_of
 
 NOW = times.micros_of(START)
 HOUR_QUERY = {"from": times.iso(NOW - times.HOUR), "to": times.iso(NOW)}
@@ -22,9 +23,9 @@ DAY_QUERY = {"from": times.iso(NOW - 34 * times.HOUR), "to": times.iso(NOW - 10 
 """A whole day, in UTC."""
 
 
-def world_with(*ats: int) -> World:
+def world_with(*ats: int) -> SlotWorld:
     """A world whose cache has been there for long, with events at these times."""
-    world = World(shards=2)
+    world = SlotWorld(shards=2)
     total(world, HOUR_QUERY)
     world.clock.advance(SETTLE + 2)
     for number, at in enumerate(ats):
@@ -33,13 +34,13 @@ def world_with(*ats: int) -> World:
     return world
 
 
-def total(world: World, query: dict[str, str] = HOUR_QUERY, reader: Any = None) -> int:
+def total(world: SlotWorld, query: dict[str, str] = HOUR_QUERY, reader: Any = None) -> int:
     found = world.ask(reader or world.reader(), "window", query)["totalMessages"]
     assert isinstance(found, int)
     return found
 
 
-def reads(world: World, ask: Callable[[], object]) -> int:
+def reads(world: SlotWorld, ask: Callable[[], object]) -> int:
     """How many pages were read to answer."""
     before = world.columns.reads
     ask()
@@ -120,7 +121,7 @@ def test_while_the_index_may_lag_behind_a_late_event_nothing_is_kept() -> None:
     assert total(world) == 2
 
 
-def test_a_minute_that_just_ended_is_not_kept_before_the_index_must_have_all_of_it() -> None:
+def test_a_minute_is_cached_only_when_the_index_must_have_all_of_it() -> None:
     world = world_with()
     world.clock.advance((NOW + 58 * times.SECOND - world.clock.now()) / times.SECOND)
     world.lag = SETTLE - 1
@@ -199,7 +200,7 @@ def test_an_aggregate_of_a_layout_from_before_an_upgrade_counts_as_missing() -> 
     assert total(world) == 1
 
 
-def test_a_reader_that_covers_more_shards_does_not_believe_one_that_covered_fewer() -> None:
+def test_a_slot_built_from_fewer_shards_is_not_used_for_more() -> None:
     world = world_with(NOW - times.MINUTE)
     row = world.row(NOW - times.MINUTE, message_id="grown") | {"bucketId": keys.shard_name(5)}
     world.put(row)
@@ -219,7 +220,7 @@ def test_messages_of_the_shards_before_a_growth_stay_counted() -> None:
     assert total(world) == 20
 
 
-def test_rows_that_expire_are_counted_no_longer_also_where_they_were_counted_before() -> None:
+def test_expired_rows_are_no_longer_counted_in_counted_slots_either() -> None:
     world = world_with()
     expires = NOW // times.SECOND + 600
     world.put(world.row(NOW - times.MINUTE, message_id="a", expires=expires))
@@ -238,8 +239,7 @@ def test_two_who_ask_at_the_same_time_do_not_both_read() -> None:
     waits: list[float] = []
 
     def other() -> None:
-        reader = world.reader()
-        reader._sleep = waits.append
+        reader = replace(world.reader(), sleep=waits.append)
         second.append(total(world, reader=reader))
 
     world.actions = [lambda: None] * 12 + [other]
@@ -250,13 +250,13 @@ def test_two_who_ask_at_the_same_time_do_not_both_read() -> None:
     assert first > 0
 
 
-def test_p10_the_wait_for_another_builder_is_bounded_and_then_it_is_read_without_keeping() -> None:
+def test_p10_after_a_bounded_wait_for_another_builder_rows_are_read() -> None:
+    """The result is not stored in the cache."""
     world = world_with(NOW - times.MINUTE)
     hour = (NOW - times.HOUR) // times.SECOND
     world.cache.set(generations.slot_builder("chat", hour - hour % HOUR), b"1", 10)
     waits: list[float] = []
-    reader = world.reader()
-    reader._sleep = waits.append
+    reader = replace(world.reader(), sleep=waits.append)
 
     assert total(world, reader=reader) == 1
     assert sum(waits) == pytest.approx(builder.WAIT_SECONDS)
@@ -265,7 +265,8 @@ def test_p10_the_wait_for_another_builder_is_bounded_and_then_it_is_read_without
 
 
 @pytest.mark.parametrize("calls", range(12))
-def test_p10_a_cache_that_goes_in_the_middle_of_a_question_changes_nothing_and_is_asked_no_more(calls: int) -> None:
+def test_p10_a_cache_lost_during_a_query_changes_no_answer(calls: int) -> None:
+    """The query does not try it again."""
     world = world_with(*(NOW - number * times.MINUTE for number in range(1, 30)))
     fails: list[int] = []
 
@@ -289,7 +290,7 @@ def test_p10_a_cache_that_goes_in_the_middle_of_a_question_changes_nothing_and_i
     assert total(world) == 29
 
 
-def test_when_the_time_is_up_what_was_read_is_kept_and_the_next_question_goes_on_from_there(
+def test_after_a_timeout_the_next_query_continues_from_what_was_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     world = world_with(*(NOW - number * times.MINUTE for number in range(1, 58)))

@@ -16,7 +16,7 @@ from headrace.streams.chat.stream import CHAT
 from tests.unit.test_events import read
 from tests.worlds.functions import routes_of
 from tests.worlds.requests import Context
-from tests.worlds.slot_world import SETTLE, START, World
+from tests.worlds.slot_world import SETTLE, START, SlotWorld
 
 NOW = times.micros_of(START)
 FROM, TO = times.iso(NOW - times.HOUR), times.iso(NOW)
@@ -24,7 +24,7 @@ WINDOW = {"from": FROM, "to": TO}
 ROUTES = ["window", "active-users", "series"]
 
 
-class Analysts(World):
+class AnalyticsWorld(SlotWorld):
     """Messages of an hour, and read_analytics."""
 
     def __init__(self) -> None:
@@ -47,8 +47,8 @@ class Analysts(World):
 
 
 @pytest.fixture
-def world() -> Analysts:
-    made = Analysts()
+def world() -> AnalyticsWorld:
+    made = AnalyticsWorld()
     for second, user, room in ((0, "bob", "a"), (1, "alice", "b"), (10, "bob", "b"), (20, "zoe", "b")):
         at = NOW - times.HOUR + second * times.SECOND
         made.put(made.row(at, user, room, message_id=f"m-{second}"))
@@ -56,7 +56,7 @@ def world() -> Analysts:
     return made
 
 
-def test_a_window_answers_totals_rates_users_and_rooms_with_ties_by_id(world: Analysts) -> None:
+def test_a_window_answers_totals_rates_users_and_rooms_with_ties_by_id(world: AnalyticsWorld) -> None:
     status, body = world.get("window", WINDOW | {"top": "2"})
 
     assert status == 200
@@ -77,7 +77,7 @@ def test_a_window_answers_totals_rates_users_and_rooms_with_ties_by_id(world: An
     }
 
 
-def test_a_window_is_narrowed_to_a_room_or_a_user_or_both(world: Analysts) -> None:
+def test_a_window_is_narrowed_to_a_room_or_a_user_or_both(world: AnalyticsWorld) -> None:
     _, room = world.get("window", WINDOW | {"roomId": "b"})
     _, user = world.get("window", WINDOW | {"userId": "bob"})
     _, both = world.get("window", WINDOW | {"userId": "bob", "roomId": "b"})
@@ -90,13 +90,13 @@ def test_a_window_is_narrowed_to_a_room_or_a_user_or_both(world: Analysts) -> No
     assert (both["totalMessages"], both["active"]["from"]) == (1, times.iso(NOW - times.HOUR + 10 * times.SECOND))
 
 
-def test_a_single_message_is_a_rate_of_one_in_a_second(world: Analysts) -> None:
+def test_a_single_message_is_a_rate_of_one_in_a_second(world: AnalyticsWorld) -> None:
     _, body = world.get("window", WINDOW | {"userId": "zoe"})
 
     assert body["messagesPerSecond"]["active"] == 1.0
 
 
-def test_active_users_are_counted_alone(world: Analysts) -> None:
+def test_active_users_are_counted_alone(world: AnalyticsWorld) -> None:
     status, body = world.get("active-users", WINDOW)
 
     assert status == 200
@@ -106,7 +106,7 @@ def test_active_users_are_counted_alone(world: Analysts) -> None:
 
 
 @pytest.mark.parametrize(("step", "points"), [("60", 61), ("3600", 2), ("86400", 1)])
-def test_a_series_has_a_point_for_every_step_ready_to_plot(world: Analysts, step: str, points: int) -> None:
+def test_a_series_has_a_point_for_every_step_ready_to_plot(world: AnalyticsWorld, step: str, points: int) -> None:
     start = times.iso(NOW - times.HOUR - 30 * times.SECOND)
 
     _, body = world.get("series", {"from": start, "to": TO, "step": step})
@@ -121,7 +121,7 @@ def test_a_series_has_a_point_for_every_step_ready_to_plot(world: Analysts, step
     }
 
 
-def test_a_series_of_a_month_by_minutes_fits_into_an_answer(world: Analysts) -> None:
+def test_a_series_of_a_month_by_minutes_fits_into_an_answer(world: AnalyticsWorld) -> None:
     end = NOW // times.DAY * times.DAY
     event = {"from": times.iso(end - 31 * times.DAY), "to": times.iso(end), "step": "60"}
 
@@ -132,7 +132,7 @@ def test_a_series_of_a_month_by_minutes_fits_into_an_answer(world: Analysts) -> 
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_a_window_in_the_future_is_zeros(world: Analysts, route: str) -> None:
+def test_a_window_in_the_future_is_zeros(world: AnalyticsWorld, route: str) -> None:
     future = {"from": times.iso(NOW + times.DAY), "to": times.iso(NOW + times.DAY + times.HOUR)}
 
     status, body = world.get(route, future)
@@ -169,7 +169,7 @@ def test_a_window_in_the_future_is_zeros(world: Analysts, route: str) -> None:
     ],
 )
 def test_what_cannot_be_asked_is_named_with_what_can(
-    world: Analysts, route: str, query: dict[str, str], field: str, allowed: str
+    world: AnalyticsWorld, route: str, query: dict[str, str], field: str, allowed: str
 ) -> None:
     status, body = world.get(route, query)
 
@@ -179,7 +179,7 @@ def test_what_cannot_be_asked_is_named_with_what_can(
     assert allowed in detail["allowed"]
 
 
-def test_everything_that_is_wrong_is_named_at_once(world: Analysts) -> None:
+def test_everything_that_is_wrong_is_named_at_once(world: AnalyticsWorld) -> None:
     _, body = world.get("window", {"from": "x", "top": "0", "what": "?"})
 
     assert {detail["field"] for detail in body["error"]["details"]} == {"from", "to", "top", "what"}
@@ -187,20 +187,20 @@ def test_everything_that_is_wrong_is_named_at_once(world: Analysts) -> None:
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_p12_only_who_may_ask_for_totals_is_answered(world: Analysts, route: str) -> None:
+def test_p12_only_who_may_ask_for_totals_is_answered(world: AnalyticsWorld, route: str) -> None:
     assert world.get(route, WINDOW, scope="chat:read chat:write ops")[0] == 403
     assert world.get(route, WINDOW, exp=1)[0] == 401
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_p12_nothing_is_read_for_a_caller_without_the_right(world: Analysts, route: str) -> None:
+def test_p12_nothing_is_read_for_a_caller_without_the_right(world: AnalyticsWorld, route: str) -> None:
     world.columns.failing = AssertionError("nothing may be read")
 
     assert world.get(route, WINDOW, scope="chat:read")[0] == 403
     assert world.get(route, WINDOW, exp=1)[0] == 401
 
 
-def test_p10_without_the_cache_it_is_the_same_answer(world: Analysts) -> None:
+def test_p10_without_the_cache_it_is_the_same_answer(world: AnalyticsWorld) -> None:
     _, with_cache = world.get("window", WINDOW)
     world.cache.down = True
 
@@ -209,7 +209,7 @@ def test_p10_without_the_cache_it_is_the_same_answer(world: Analysts) -> None:
     assert without == with_cache
 
 
-def test_a_table_that_is_away_is_a_503_with_its_reason(world: Analysts) -> None:
+def test_a_table_that_is_away_is_a_503_with_its_reason(world: AnalyticsWorld) -> None:
     world.columns.failing = StoreUnavailable("the table cannot be read right now")
 
     status, body = world.get("window", WINDOW)
@@ -218,7 +218,7 @@ def test_a_table_that_is_away_is_a_503_with_its_reason(world: Analysts) -> None:
 
 
 def test_more_users_than_are_counted_one_by_one_are_said_to_be_about_so_many(
-    world: Analysts, monkeypatch: pytest.MonkeyPatch
+    world: AnalyticsWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(counter.IdCounter.__init__, "__defaults__", (None, 0, None, 2))
 
@@ -233,11 +233,11 @@ def test_more_users_than_are_counted_one_by_one_are_said_to_be_about_so_many(
 
 
 @pytest.mark.parametrize("name", ["window", "active_users", "series"])
-def test_the_events_in_the_repository_are_answered(world: Analysts, name: str) -> None:
+def test_the_events_in_the_repository_are_answered(world: AnalyticsWorld, name: str) -> None:
     assert world.router(read(f"read_analytics.{name}.json"), Context(28))["statusCode"] == 200
 
 
-def test_what_an_answer_cost_is_measured(world: Analysts, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_an_answer_cost_is_measured(world: AnalyticsWorld, capsys: pytest.CaptureFixture[str]) -> None:
     world.get("window", WINDOW)
 
     assert '"AnalyticsReadUnits":[' in capsys.readouterr().out.replace(" ", "")

@@ -28,7 +28,7 @@ class Number(Params):
 
 @pytest.fixture(autouse=True)
 def log_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headrace.runtime.observability._quiet", LogThrottle())
+    monkeypatch.setattr("headrace.runtime.observability._throttle", LogThrottle())
 
 
 def http_event(key: str = "GET /x", **claims: str) -> dict[str, Any]:

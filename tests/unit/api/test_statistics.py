@@ -74,7 +74,7 @@ def test_a_cache_that_does_not_answer_holds_no_request_up() -> None:
 
 def test_a_cache_that_is_away_costs_the_sums_and_nothing_else() -> None:
     clocked = Clocked()
-    clocked.cache.failure = CacheUnavailable("away")
+    clocked.cache.failure = CacheUnavailable("down")
     clocked.add("GET /a", 0.001)
     clocked.cache.failure = None
     clocked.now += EVERY_SECONDS

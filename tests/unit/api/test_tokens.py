@@ -119,21 +119,21 @@ def test_unknown_key_ids_do_not_make_the_keys_be_fetched_each_time() -> None:
     ids=lambda trouble: type(trouble).__name__,
 )
 def test_an_issuer_that_is_away_is_unavailable_at_first_and_harmless_later(trouble: Exception) -> None:
-    away = [True]
+    unavailable = [True]
     now = [0.0]
 
     def fetch() -> list[PyJWK]:
-        if away[0]:
+        if unavailable[0]:
             raise trouble
         return [public(KEY, "k1")]
 
     checked = TokenVerifier(ISSUER, ("app",), "pre/", fetch=fetch, monotonic=lambda: now[0])
     with pytest.raises(Unavailable):
         checked.verify(token())
-    away[0] = False
+    unavailable[0] = False
     assert checked.verify(token()).subject == "alice"
 
-    away[0], now[0] = True, 1e6
+    unavailable[0], now[0] = True, 1e6
     assert checked.verify(token()).subject == "alice"
 
 

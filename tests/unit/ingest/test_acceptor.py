@@ -18,65 +18,66 @@ from headrace.ingest.acceptor import Result
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import CHAT
 from tests.worlds.senders import NOW, caller, message
-from tests.worlds.write_path import Lanes
+from tests.worlds.write_path import WritePath
 
 
-def accept(lanes: Lanes, *raws: object, meter: Meter | None = None) -> list[Result]:
-    return lanes.acceptor.accept(CHAT, caller(), raws, "c-1", meter or Meter())
+def accept(write_path: WritePath, *raws: object, meter: Meter | None = None) -> list[Result]:
+    return write_path.acceptor.accept(CHAT, caller(), raws, "c-1", meter or Meter())
 
 
 def test_an_accepted_event_is_on_the_broker() -> None:
     """P1, fault 1: acknowledged when it is only in memory."""
-    lanes = Lanes()
+    write_path = WritePath()
 
-    (result,) = accept(lanes, message())
+    (result,) = accept(write_path, message())
 
     assert result.to_body() == {"roomId": "kitchen", "messageId": "m-1", "timestamp": NOW, "lane": "main"}
-    assert [event["messageId"] for event in lanes.published()] == ["m-1"]
+    assert [event["messageId"] for event in write_path.published()] == ["m-1"]
 
 
 @pytest.mark.parametrize(
     "failure", [PublishReturned, PublishNacked, PublishUnconfirmed, ConnectionLost, PublisherBlocked]
 )
-def test_whatever_way_a_publish_fails_the_event_goes_to_the_retry_lane_under_its_id(
+def test_an_event_whose_publish_fails_in_any_way_takes_the_retry_lane(
     failure: type[BrokerUnavailable],
 ) -> None:
     """P2, fault 7: answering OK without a confirm, or swallowing the error."""
-    lanes = Lanes()
-    lanes.broker.fail_next(failure("no"))
+    write_path = WritePath()
+    write_path.broker.fail_next(failure("no"))
 
-    (result,) = accept(lanes, message())
+    (result,) = accept(write_path, message())
 
     assert result.lane == "retry"
-    assert lanes.published() == []
-    assert [event["messageId"] for event in lanes.retried()] == ["m-1"]
+    assert write_path.published() == []
+    assert [event["messageId"] for event in write_path.retried()] == ["m-1"]
 
 
 def test_an_event_whose_confirm_was_lost_is_the_same_event_in_both_lanes() -> None:
     """P3: it is stored once in effect."""
-    lanes = Lanes()
-    lanes.broker.silent = True
+    write_path = WritePath()
+    write_path.broker.silent = True
 
-    accept(lanes, message())
+    accept(write_path, message())
 
-    assert lanes.published() == lanes.retried()
+    assert write_path.published() == write_path.retried()
 
 
 def test_events_are_accepted_with_the_broker_entirely_down() -> None:
-    lanes = Lanes()
-    lanes.broker.down = True
+    write_path = WritePath()
+    write_path.broker.down = True
 
-    results = accept(lanes, *(message(messageId=str(number)) for number in range(250)))
+    results = accept(write_path, *(message(messageId=str(number)) for number in range(250)))
 
     assert {result.lane for result in results} == {"retry"}
-    assert len(lanes.retried()) == 250
+    assert len(write_path.retried()) == 250
 
 
-def test_only_when_the_retry_lane_refuses_too_is_an_event_refused_with_what_a_retry_needs() -> None:
-    lanes = Lanes()
-    lanes.broker.down = lanes.retry.down = True
+def test_an_event_is_refused_only_when_the_retry_lane_refuses_it_too() -> None:
+    """The result has what a retry needs."""
+    write_path = WritePath()
+    write_path.broker.down = write_path.retry.down = True
 
-    (result,) = accept(lanes, message())
+    (result,) = accept(write_path, message())
 
     body = result.to_body()
     assert isinstance(result.error, RetryLaneUnavailable)
@@ -86,76 +87,78 @@ def test_only_when_the_retry_lane_refuses_too_is_an_event_refused_with_what_a_re
 
 
 def test_parts_of_a_request_may_end_in_different_lanes() -> None:
-    lanes = Lanes()
-    lanes.broker.fail_next(PublishNacked("full"), ConnectionLost("cut"))
-    lanes.retry.refuse_next(1)
+    write_path = WritePath()
+    write_path.broker.fail_next(PublishNacked("full"), ConnectionLost("cut"))
+    write_path.retry.refuse_next(1)
 
-    results = accept(lanes, *(message(messageId=str(number)) for number in range(300)))
+    results = accept(write_path, *(message(messageId=str(number)) for number in range(300)))
 
     assert [result.lane for result in results] == [None] * 100 + ["retry"] * 100 + ["main"] * 100
-    assert len(lanes.retried()) == len(lanes.published()) == 100
+    assert len(write_path.retried()) == len(write_path.published()) == 100
 
 
 def test_one_bad_event_hides_none_of_the_others_and_is_not_published() -> None:
-    lanes = Lanes()
+    write_path = WritePath()
 
-    results = accept(lanes, message(messageId="1"), message(messageId="2", roomId="#"), "text", message(messageId="4"))
+    results = accept(
+        write_path, message(messageId="1"), message(messageId="2", roomId="#"), "text", message(messageId="4")
+    )
 
     assert [result.lane for result in results] == ["main", None, None, "main"]
     assert results[1].to_body()["messageId"] == "2"
     assert isinstance(results[2].error, InvalidEvent)
-    assert [event["messageId"] for event in lanes.published()] == ["1", "4"]
+    assert [event["messageId"] for event in write_path.published()] == ["1", "4"]
 
 
 def test_nothing_is_published_when_nothing_is_valid() -> None:
-    lanes = Lanes()
+    write_path = WritePath()
 
-    accept(lanes, {}, {})
+    accept(write_path, {}, {})
 
-    assert lanes.broker.bodies() == []
-    assert lanes.retry.records == []
+    assert write_path.broker.bodies() == []
+    assert write_path.retry.records == []
 
 
-def test_an_event_that_comes_twice_in_a_request_is_published_once_and_answered_twice() -> None:
-    lanes = Lanes()
+def test_an_event_twice_in_a_request_is_published_once_and_answered_twice() -> None:
+    write_path = WritePath()
 
-    results = accept(lanes, message(), message(messageId="other"), message())
+    results = accept(write_path, message(), message(messageId="other"), message())
 
     assert results[0].to_body() == results[2].to_body()
-    assert [event["messageId"] for event in lanes.published()] == ["m-1", "other"]
+    assert [event["messageId"] for event in write_path.published()] == ["m-1", "other"]
 
 
 def test_a_request_is_one_envelope_on_one_queue() -> None:
-    lanes = Lanes()
+    write_path = WritePath()
 
-    accept(lanes, *(message(messageId=str(number)) for number in range(25)))
+    accept(write_path, *(message(messageId=str(number)) for number in range(25)))
 
-    assert len(lanes.broker.bodies()) == 1
+    assert len(write_path.broker.bodies()) == 1
 
 
 def test_requests_spread_over_all_queues_even_from_one_room() -> None:
-    lanes = Lanes()
+    write_path = WritePath()
 
     for number in range(40):
-        accept(lanes, message(messageId=str(number)))
+        accept(write_path, message(messageId=str(number)))
 
-    assert all(lanes.broker.queues.values())
+    assert all(write_path.broker.queues.values())
 
 
 def test_a_trusted_producer_needs_no_other_scope() -> None:
-    lanes = Lanes()
+    write_path = WritePath()
 
-    lanes.acceptor.accept(CHAT, caller("importer", "events:write"), [message(userId="bob")], "c", Meter())
+    write_path.acceptor.accept(CHAT, caller("importer", "events:write"), [message(userId="bob")], "c", Meter())
 
-    assert lanes.published()[0]["userId"] == "bob"
+    assert write_path.published()[0]["userId"] == "bob"
 
 
 def test_what_became_of_events_is_counted() -> None:
-    lanes, meter = Lanes(), Meter()
-    lanes.broker.fail_next(ConnectionLost("cut"))
+    write_path, meter = WritePath(), Meter()
+    write_path.broker.fail_next(ConnectionLost("cut"))
 
-    accept(lanes, message(), {}, meter=meter)
-    accept(lanes, message(), meter=meter)
+    accept(write_path, message(), {}, meter=meter)
+    accept(write_path, message(), meter=meter)
 
     assert meter.counts == {
         ("Accepted", (("lane", "main"), ("stream", "chat"))): 1,
@@ -167,7 +170,7 @@ def test_what_became_of_events_is_counted() -> None:
 def test_a_refused_event_is_named_by_the_id_of_its_own_stream() -> None:
     rides = replace(CHAT, id_field="rideId")
 
-    (result,) = Lanes().acceptor.accept(rides, caller(), [{"rideId": "r-1", "messageId": "m-1"}], "c-1", Meter())
+    (result,) = WritePath().acceptor.accept(rides, caller(), [{"rideId": "r-1", "messageId": "m-1"}], "c-1", Meter())
 
     assert result.to_body().keys() == {"rideId", "error"}
     assert result.receipt == {"rideId": "r-1"}

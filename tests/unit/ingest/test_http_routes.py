@@ -7,27 +7,27 @@ from typing import Any
 import pytest
 
 from tests.worlds.senders import NOW, message
-from tests.worlds.write_path import BATCH_POST, ROOM_POST, Lanes, http_event
+from tests.worlds.write_path import BATCH_POST, ROOM_POST, WritePath, http_event
 
 TEXT = {"message": "hello", "messageId": "m-1", "timestamp": NOW}
 
 
 def answered(
-    lanes: Lanes, body: object, route: str = BATCH_POST, **event: Any
+    write_path: WritePath, body: object, route: str = BATCH_POST, **event: Any
 ) -> tuple[int, dict[str, Any], dict[str, str]]:
-    answer = lanes.post(route, http_event(body, **event))
+    answer = write_path.post(route, http_event(body, **event))
     return answer["statusCode"], json.loads(answer["body"]), answer["headers"]
 
 
 def test_a_message_is_accepted_for_the_room_in_the_path() -> None:
-    status, body, _ = answered(Lanes(), TEXT, ROOM_POST, room="kitchen")
+    status, body, _ = answered(WritePath(), TEXT, ROOM_POST, room="kitchen")
 
     assert status == 202
     assert body == {"results": [{"roomId": "kitchen", "messageId": "m-1", "timestamp": NOW, "lane": "main"}]}
 
 
 def test_a_body_may_not_name_another_room_than_the_path() -> None:
-    status, body, _ = answered(Lanes(), TEXT | {"roomId": "cellar"}, ROOM_POST, room="kitchen")
+    status, body, _ = answered(WritePath(), TEXT | {"roomId": "cellar"}, ROOM_POST, room="kitchen")
 
     assert status == 400
     assert body["error"]["details"] == [
@@ -36,7 +36,7 @@ def test_a_body_may_not_name_another_room_than_the_path() -> None:
 
 
 def test_an_invalid_message_is_a_400_that_names_the_field() -> None:
-    status, body, _ = answered(Lanes(), {}, ROOM_POST, room="kitchen")
+    status, body, _ = answered(WritePath(), {}, ROOM_POST, room="kitchen")
 
     assert status == 400
     assert body["error"]["code"] == "invalid_event"
@@ -44,14 +44,14 @@ def test_an_invalid_message_is_a_400_that_names_the_field() -> None:
 
 
 def test_a_batch_is_accepted_when_any_of_it_is() -> None:
-    status, body, _ = answered(Lanes(), {"events": [{}, message()]})
+    status, body, _ = answered(WritePath(), {"events": [{}, message()]})
 
     assert status == 202
     assert ["error" in result for result in body["results"]] == [True, False]
 
 
 def test_a_batch_of_which_nothing_is_valid_is_a_400_with_all_results() -> None:
-    status, body, _ = answered(Lanes(), {"events": [{}, {}]})
+    status, body, _ = answered(WritePath(), {"events": [{}, {}]})
 
     assert status == 400
     assert len(body["results"]) == 2
@@ -59,10 +59,10 @@ def test_a_batch_of_which_nothing_is_valid_is_a_400_with_all_results() -> None:
 
 
 def test_a_batch_that_no_lane_takes_is_a_503_with_the_ids_to_retry_with() -> None:
-    lanes = Lanes()
-    lanes.broker.down = lanes.retry.down = True
+    write_path = WritePath()
+    write_path.broker.down = write_path.retry.down = True
 
-    status, body, headers = answered(lanes, {"events": [{}, message()]})
+    status, body, headers = answered(write_path, {"events": [{}, message()]})
 
     assert (status, body["error"]["code"]) == (503, "unavailable")
     assert int(headers["retry-after"]) > 0
@@ -81,33 +81,33 @@ def test_a_batch_that_no_lane_takes_is_a_503_with_the_ids_to_retry_with() -> Non
     ],
 )
 def test_a_body_that_cannot_be_used_is_refused(body: object, status: int, code: str) -> None:
-    given, answer, _ = answered(Lanes(), body)
+    given, answer, _ = answered(WritePath(), body)
 
     assert (given, answer["error"]["code"]) == (status, code)
 
 
 def test_five_hundred_events_are_taken_at_once() -> None:
-    lanes = Lanes()
+    write_path = WritePath()
 
-    status, _, _ = answered(lanes, {"events": [message(messageId=str(number)) for number in range(500)]})
+    status, _, _ = answered(write_path, {"events": [message(messageId=str(number)) for number in range(500)]})
 
     assert status == 202
-    assert len(lanes.published()) == 500
+    assert len(write_path.published()) == 500
 
 
 def test_a_body_may_come_as_base64() -> None:
     event = http_event(base64.b64encode(json.dumps({"events": [message()]}).encode()).decode())
 
-    assert Lanes().post(BATCH_POST, event | {"isBase64Encoded": True})["statusCode"] == 202
-    assert Lanes().post(BATCH_POST, event | {"body": "%", "isBase64Encoded": True})["statusCode"] == 400
+    assert WritePath().post(BATCH_POST, event | {"isBase64Encoded": True})["statusCode"] == 202
+    assert WritePath().post(BATCH_POST, event | {"body": "%", "isBase64Encoded": True})["statusCode"] == 400
 
 
 def test_a_request_without_a_token_or_scope_is_refused() -> None:
     event = http_event({"events": [message()]}, scope="chat:read")
 
-    assert Lanes().post(BATCH_POST, event)["statusCode"] == 403
-    assert Lanes().post(BATCH_POST, {**event, "requestContext": {}})["statusCode"] == 401
+    assert WritePath().post(BATCH_POST, event)["statusCode"] == 403
+    assert WritePath().post(BATCH_POST, {**event, "requestContext": {}})["statusCode"] == 401
 
 
 def test_an_unknown_route_is_a_404() -> None:
-    assert answered(Lanes(), {}, "GET /nowhere")[0] == 404
+    assert answered(WritePath(), {}, "GET /nowhere")[0] == 404

@@ -21,7 +21,7 @@ from headrace.runtime.settings import RateSettings
 from headrace.streams.chat.stream import CHAT
 from tests.unit.ingest.memory_commands import MemoryCommands
 from tests.worlds.senders import CLOCK, NOW, caller, message
-from tests.worlds.write_path import BATCH_POST, QUEUES, ROOM_POST, Lanes, frame_event, http_event
+from tests.worlds.write_path import BATCH_POST, QUEUES, ROOM_POST, WritePath, frame_event, http_event
 
 SETTINGS = RateSettings(event_rate=10, trusted_event_rate=0, event_rate_off_percent=50)
 MOST = 50
@@ -85,7 +85,7 @@ def test_a_window_that_closed_in_one_environment_is_closed_in_all() -> None:
     assert [environments.send(1, each) for each in (0, 1, 2)] == [1, 1, 1]
 
 
-def test_a_window_that_closed_elsewhere_stays_closed_while_more_than_half_is_left() -> None:
+def test_a_window_closed_elsewhere_stays_closed_above_half_of_the_limit() -> None:
     environments = Environments(2)
     environments.send(20, 0)
     environments.now += 3
@@ -138,7 +138,7 @@ def test_all_environments_exceed_the_limit_by_no_more_than_two_seconds(
         assert environments.lately() <= MOST + recent
 
 
-def test_without_the_cache_each_environment_enforces_the_limit_alone_and_recovers() -> None:
+def test_without_the_cache_each_environment_limits_alone_and_recovers() -> None:
     environments = Environments(2)
     environments.cache.down = True
 
@@ -220,23 +220,23 @@ def test_each_time_a_window_closes_is_counted_once() -> None:
 
 
 @pytest.fixture
-def lanes() -> Lanes:
-    lanes = Lanes()
+def write_path() -> WritePath:
+    write_path = WritePath()
     now = [0.0]
     limiter = RateLimiter(SETTINGS, None, lambda: now[0])
-    lanes.acceptor = Acceptor(lanes.broker, lanes.retry, QUEUES, CLOCK, rate_limiter=limiter)
-    return lanes
+    write_path.acceptor = Acceptor(write_path.broker, write_path.retry, QUEUES, CLOCK, rate_limiter=limiter)
+    return write_path
 
 
-def test_a_batch_is_accepted_as_far_as_it_fits_and_the_rest_can_be_sent_again(lanes: Lanes) -> None:
+def test_a_batch_is_accepted_as_far_as_it_fits_and_the_rest_can_be_sent_again(write_path: WritePath) -> None:
     events = [message(messageId=f"m-{number}") for number in range(MOST + 2)]
     invalid = {"roomId": "kitchen", "messageId": "bad"}
     meter = Meter()
 
-    results = lanes.acceptor.accept(CHAT, caller(), [invalid, *events], "c-1", meter)
+    results = write_path.acceptor.accept(CHAT, caller(), [invalid, *events], "c-1", meter)
 
     assert [result.lane for result in results] == [None, *["main"] * MOST, None, None]
-    assert len(lanes.published()) == MOST
+    assert len(write_path.published()) == MOST
     body = results[-1].to_body()
     assert (body["messageId"], body["timestamp"], body["error"]["code"]) == (f"m-{MOST + 1}", NOW, "rate_limited")
     assert body["error"]["retryAfter"] >= 1
@@ -244,19 +244,19 @@ def test_a_batch_is_accepted_as_far_as_it_fits_and_the_rest_can_be_sent_again(la
     assert meter.counts["SenderLimited", (("senders", "users"),)] == 1
 
 
-def test_an_event_that_comes_twice_in_a_batch_counts_once(lanes: Lanes) -> None:
-    results = lanes.acceptor.accept(CHAT, caller(), [message()] * (MOST * 2), "c-1", Meter())
+def test_an_event_that_comes_twice_in_a_batch_counts_once(write_path: WritePath) -> None:
+    results = write_path.acceptor.accept(CHAT, caller(), [message()] * (MOST * 2), "c-1", Meter())
 
     assert {result.lane for result in results} == {"main"}
 
 
-def test_a_refused_request_is_a_429_with_retry_after_and_the_ids_to_send_again(lanes: Lanes) -> None:
+def test_a_refused_request_is_a_429_with_retry_after_and_the_ids_to_send_again(write_path: WritePath) -> None:
     events = [message(messageId=f"m-{number}") for number in range(MOST)]
-    assert lanes.post(BATCH_POST, http_event({"events": events}))["statusCode"] == 202
+    assert write_path.post(BATCH_POST, http_event({"events": events}))["statusCode"] == 202
 
     for answer in (
-        lanes.post(BATCH_POST, http_event({"events": [message(messageId="x"), {}]})),
-        lanes.post(ROOM_POST, http_event(message(messageId="x"), room="kitchen")),
+        write_path.post(BATCH_POST, http_event({"events": [message(messageId="x"), {}]})),
+        write_path.post(ROOM_POST, http_event(message(messageId="x"), room="kitchen")),
     ):
         body = json.loads(answer["body"])
         assert answer["statusCode"] == 429
@@ -265,11 +265,11 @@ def test_a_refused_request_is_a_429_with_retry_after_and_the_ids_to_send_again(l
         assert (body["results"][0]["messageId"], body["results"][0]["timestamp"]) == ("x", NOW)
 
 
-def test_a_refused_frame_says_when_to_send_which_id_again(lanes: Lanes) -> None:
+def test_a_refused_frame_says_when_to_send_which_id_again(write_path: WritePath) -> None:
     events = [message(messageId=f"m-{number}") for number in range(MOST)]
-    lanes.frame("sendBatch", frame_event({"events": events}))
+    write_path.frame("sendBatch", frame_event({"events": events}))
 
-    answer = json.loads(lanes.frame("sendMessage", frame_event(message(messageId="x")))["body"])
+    answer = json.loads(write_path.frame("sendMessage", frame_event(message(messageId="x")))["body"])
 
     assert (answer["type"], answer["messageId"], answer["timestamp"]) == ("error", "x", NOW)
     assert answer["error"]["code"] == "rate_limited"
@@ -284,9 +284,9 @@ def test_refused_events_cause_no_reads_of_a_table() -> None:
             self.asked += 1
             return [None] * len(events)
 
-    gate, lanes = Gate(), Lanes()
+    gate, write_path = Gate(), WritePath()
     limiter = RateLimiter(SETTINGS, None, lambda: 0.0)
-    acceptor = Acceptor(lanes.broker, lanes.retry, QUEUES, CLOCK, {"chat": gate}, limiter)  # type: ignore[dict-item]
+    acceptor = Acceptor(write_path.broker, write_path.retry, QUEUES, CLOCK, {"chat": gate}, limiter)  # type: ignore[dict-item]
     for number in range(MOST + 5):
         acceptor.accept(CHAT, caller(), [message(messageId=str(number))], "c-1", Meter())
 

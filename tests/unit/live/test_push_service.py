@@ -1,4 +1,4 @@
-"""Live copies to those who listen: who gets which frame, and what becomes of those who cannot be reached."""
+"""Live copies to subscribers: who gets which frame, and what happens to connections that fail."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class PushWorld:
     def __init__(self) -> None:
         self.clock = FixedClock(NOW)
         self.connections = MemoryConnections(self.clock)
-        self.courier = MemoryPusher()
-        self.pusher = PushService(self.connections, self.courier, lambda: self.clock.now() / SECOND)
+        self.api = MemoryPusher()
+        self.pusher = PushService(self.connections, self.api, lambda: self.clock.now() / SECOND)
 
     def listen(self, *connections: str, room: str = "kitchen", since: str | None = None) -> None:
         for connection in connections:
@@ -51,14 +51,15 @@ class PushWorld:
 
     def got(self, connection: str) -> list[list[str]]:
         """The texts in each frame that a connection got, with a mark where it says that some were missed."""
-        frames = [json.loads(frame) for frame in self.courier.sent[connection]]
+        frames = [json.loads(frame) for frame in self.api.sent[connection]]
         return [
             (["missed"] if frame.get("missed") else []) + [each["message"] for each in frame["items"]]
             for frame in frames
         ]
 
 
-def test_everybody_in_the_room_gets_one_frame_with_the_whole_batch_and_nobody_else_any() -> None:
+def test_each_subscriber_of_the_room_gets_one_frame_with_the_whole_batch() -> None:
+    """No other connection gets a frame."""
     push = PushWorld()
     push.listen("c-1", "c-2")
     push.listen("c-3", room="hall")
@@ -67,7 +68,7 @@ def test_everybody_in_the_room_gets_one_frame_with_the_whole_batch_and_nobody_el
 
     assert push.got("c-1") == push.got("c-2") == [["one", "two"]]
     assert push.got("c-3") == []
-    (frame, _) = (json.loads(push.courier.sent[each][0]) for each in ("c-1", "c-2"))
+    (frame, _) = (json.loads(push.api.sent[each][0]) for each in ("c-1", "c-2"))
     assert frame == {"type": "messages", "roomId": "kitchen", "items": [item("one"), item("two")]}
 
 
@@ -80,7 +81,7 @@ def test_a_batch_that_one_frame_does_not_hold_comes_in_several_in_order() -> Non
     frames = push.got("c-1")
     assert len(frames) > 1
     assert [text.rstrip("x") for frame in frames for text in frame] == [str(number) for number in range(20)]
-    assert all(len(frame) <= live_frames.FRAME_BYTES for frame in push.courier.sent["c-1"])
+    assert all(len(frame) <= live_frames.FRAME_BYTES for frame in push.api.sent["c-1"])
 
 
 def test_several_rooms_of_a_batch_go_to_their_own_listeners() -> None:
@@ -111,7 +112,7 @@ def test_a_connection_that_is_gone_is_forgotten_and_no_other() -> None:
     push = PushWorld()
     push.listen("c-1", "c-2", "c-3")
     push.listen("c-2", room="hall")
-    push.courier.verdicts = {"c-2": "gone"}
+    push.api.results = {"c-2": "gone"}
 
     push.push(item("one"))
 
@@ -120,12 +121,12 @@ def test_a_connection_that_is_gone_is_forgotten_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("verdict", ["late", "refused"])
-def test_who_was_not_reached_is_told_with_the_next_frame_that_something_was_missed(verdict: PushResult) -> None:
+def test_a_failed_push_is_reported_as_a_gap_in_the_next_frame(verdict: PushResult) -> None:
     push = PushWorld()
     push.listen("slow", "quick")
-    push.courier.verdicts = {"slow": verdict}
+    push.api.results = {"slow": verdict}
     push.push(item("one"))
-    push.courier.verdicts = {}
+    push.api.results = {}
 
     push.push(item("two"))
     push.push(item("three"))
@@ -137,20 +138,20 @@ def test_who_was_not_reached_is_told_with_the_next_frame_that_something_was_miss
 def test_who_is_late_again_and_again_is_left_alone_for_longer_and_longer() -> None:
     push = PushWorld()
     push.listen("slow", "quick")
-    push.courier.verdicts = {"slow": "late"}
+    push.api.results = {"slow": "late"}
 
     asked = []
     for _ in range(600):
-        before = push.courier.asked.count("slow")
+        before = push.api.asked.count("slow")
         push.push(item("one"))
-        asked.append(push.courier.asked.count("slow") - before)
+        asked.append(push.api.asked.count("slow") - before)
         push.clock.advance(0.5)
 
     tried = [at * 0.5 for at, times in enumerate(asked) if times]
     pauses = [later - earlier for earlier, later in itertools.pairwise(tried)]
     assert pauses[:6] == [0.5, FIRST_REST, 2 * FIRST_REST, 4 * FIRST_REST, 8 * FIRST_REST, 16 * FIRST_REST]
     assert max(pauses) == LONGEST_REST
-    push.courier.verdicts = {}
+    push.api.results = {}
     push.clock.advance(LONGEST_REST)
     push.push(item("two"))
     push.push(item("three"))
@@ -160,10 +161,10 @@ def test_who_is_late_again_and_again_is_left_alone_for_longer_and_longer() -> No
 def test_where_most_are_late_nobody_rests_for_it() -> None:
     push = PushWorld()
     push.listen("c-1", "c-2", "c-3")
-    push.courier.verdicts = {"c-1": "late", "c-2": "late"}
+    push.api.results = {"c-1": "late", "c-2": "late"}
     for _ in range(5):
         push.push(item("one"))
-    push.courier.verdicts = {}
+    push.api.results = {}
 
     push.push(item("two"))
 
@@ -174,9 +175,9 @@ def test_what_was_missed_in_one_room_is_said_in_that_room() -> None:
     push = PushWorld()
     push.listen("c-1")
     push.listen("c-1", room="hall")
-    push.courier.verdicts = {"c-1": "late"}
+    push.api.results = {"c-1": "late"}
     push.push(item("one"))
-    push.courier.verdicts = {}
+    push.api.results = {}
 
     push.push(item("h", room="hall"))
     push.push(item("k"))
@@ -199,12 +200,12 @@ def test_a_table_that_is_away_raises_nothing() -> None:
     class Away(MemoryConnections):
         def subscriptions(self, room_id: str) -> list[Subscription]:
             if room_id == "kitchen":
-                raise StoreUnavailable("away")
+                raise StoreUnavailable("down")
             return super().subscriptions(room_id)
 
     push = PushWorld()
     push.connections = Away(push.clock)
-    push.pusher = PushService(push.connections, push.courier)
+    push.pusher = PushService(push.connections, push.api)
     push.listen("c-1", room="hall")
 
     push.push(item("one"), item("h", room="hall"))
@@ -228,13 +229,13 @@ def test_an_error_of_ours_gives_nothing_back_to_the_queue() -> None:
 def test_rows_that_could_not_be_removed_are_left_to_expire() -> None:
     class Stuck(MemoryConnections):
         def unsubscribe(self, room_id: str, connection_ids: Any) -> None:
-            raise StoreUnavailable("away")
+            raise StoreUnavailable("down")
 
     push = PushWorld()
     push.connections = Stuck(push.clock)
-    push.pusher = PushService(push.connections, push.courier)
+    push.pusher = PushService(push.connections, push.api)
     push.listen("c-1")
-    push.courier.verdicts = {"c-1": "gone"}
+    push.api.results = {"c-1": "gone"}
 
     push.push(item("one"))
 

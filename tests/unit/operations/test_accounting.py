@@ -13,10 +13,10 @@ from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import CHAT
 from tests.worlds.senders import NOW, caller, message, sender
-from tests.worlds.write_path import Lanes
+from tests.worlds.write_path import WritePath
 
 
-class Books:
+class MetricSums:
     """The sums of all metrics that were written."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,13 +32,13 @@ class Books:
 
 
 @pytest.fixture
-def books(capsys: pytest.CaptureFixture[str]) -> Books:
-    return Books(capsys)
+def metrics(capsys: pytest.CaptureFixture[str]) -> MetricSums:
+    return MetricSums(capsys)
 
 
-def accept(lanes: Lanes, count: int) -> None:
+def accept(write_path: WritePath, count: int) -> None:
     meter = Meter()
-    lanes.acceptor.accept(CHAT, caller(), [message(messageId=f"m-{n}") for n in range(count)], "c", meter)
+    write_path.acceptor.accept(CHAT, caller(), [message(messageId=f"m-{n}") for n in range(count)], "c", meter)
     meter.flush()
 
 
@@ -46,87 +46,90 @@ def envelope(*ids: str) -> bytes:
     return Envelope("chat", "c", NOW, [CHAT.accept(message(messageId=each), sender()).event for each in ids]).encode()
 
 
-def test_what_is_accepted_is_counted_again_when_it_is_stored(books: Books) -> None:
-    lanes = Lanes()
+def test_what_is_accepted_is_counted_again_when_it_is_stored(metrics: MetricSums) -> None:
+    write_path = WritePath()
 
-    accept(lanes, 7)
-    lanes.persist(*lanes.broker.bodies())
+    accept(write_path, 7)
+    write_path.persist(*write_path.broker.bodies())
 
-    assert (books.of("Accepted"), books.of("Stored")) == (7, 7)
-
-
-def test_the_retry_lane_adds_to_both_sides_alike(books: Books) -> None:
-    lanes = Lanes()
-    lanes.broker.down = True
-
-    accept(lanes, 7)
-    lanes.persist_retry(*lanes.retry.records)
-
-    assert (books.of("Accepted"), books.of("Stored")) == (7, 7)
+    assert (metrics.of("Accepted"), metrics.of("Stored")) == (7, 7)
 
 
-def test_a_redelivery_is_stored_twice_in_the_books_so_only_a_deficit_tells_of_a_loss(books: Books) -> None:
-    lanes = Lanes()
-    accept(lanes, 3)
+def test_the_retry_lane_adds_to_both_sides_alike(metrics: MetricSums) -> None:
+    write_path = WritePath()
+    write_path.broker.down = True
 
-    lanes.persist(*lanes.broker.bodies(), *lanes.broker.bodies())
+    accept(write_path, 7)
+    write_path.persist_retry(*write_path.retry.records)
 
-    assert books.of("Stored") == 6
-    assert books.of("Stored") >= books.of("Accepted")
-    assert len(lanes.rows()) == 3
+    assert (metrics.of("Accepted"), metrics.of("Stored")) == (7, 7)
+
+
+def test_a_redelivery_counts_as_stored_again(metrics: MetricSums) -> None:
+    """So only a sum of Stored below Accepted shows a loss."""
+    write_path = WritePath()
+    accept(write_path, 3)
+
+    write_path.persist(*write_path.broker.bodies(), *write_path.broker.bodies())
+
+    assert metrics.of("Stored") == 6
+    assert metrics.of("Stored") >= metrics.of("Accepted")
+    assert len(write_path.rows()) == 3
 
 
 @pytest.mark.parametrize(("received", "dead"), [(1, 0), (RECEIVES - 1, 0), (RECEIVES, 2)])
-def test_events_are_dead_when_the_last_try_of_their_record_failed(books: Books, received: int, dead: int) -> None:
-    lanes = Lanes()
-    lanes.store.down = True
+def test_events_are_dead_when_the_last_try_of_their_record_failed(
+    metrics: MetricSums, received: int, dead: int
+) -> None:
+    write_path = WritePath()
+    write_path.store.down = True
 
-    lanes.persist_retry(RetryRecord(envelope("m-1", "m-2")), received=received)
+    write_path.persist_retry(RetryRecord(envelope("m-1", "m-2")), received=received)
 
-    assert books.of("Dead") == dead
-
-
-def test_of_a_record_that_dies_only_the_events_that_are_not_stored_are_dead(books: Books) -> None:
-    lanes = Lanes()
-    lanes.store.throttled = lambda row: row["messageId"] == "m-2"
-
-    lanes.persist_retry(RetryRecord(envelope("m-1", "m-2", "m-3")), received=RECEIVES)
-
-    assert (books.of("Stored"), books.of("Dead")) == (2, 1)
+    assert metrics.of("Dead") == dead
 
 
-def test_a_record_that_cannot_be_read_is_one_dead_event_of_no_known_stream(books: Books) -> None:
-    lanes = Lanes()
+def test_of_a_record_that_dies_only_the_events_that_are_not_stored_are_dead(metrics: MetricSums) -> None:
+    write_path = WritePath()
+    write_path.store.throttled = lambda row: row["messageId"] == "m-2"
 
-    lanes.persist_retry(RetryRecord(b"[]"), received=RECEIVES)
+    write_path.persist_retry(RetryRecord(envelope("m-1", "m-2", "m-3")), received=RECEIVES)
 
-    assert books.of("Dead", "unknown") == 1
+    assert (metrics.of("Stored"), metrics.of("Dead")) == (2, 1)
 
 
-def test_records_that_are_not_even_tried_the_last_time_are_dead_too(books: Books) -> None:
+def test_a_record_that_cannot_be_read_is_one_dead_event_of_no_known_stream(metrics: MetricSums) -> None:
+    write_path = WritePath()
+
+    write_path.persist_retry(RetryRecord(b"[]"), received=RECEIVES)
+
+    assert metrics.of("Dead", "unknown") == 1
+
+
+def test_records_that_are_not_even_tried_the_last_time_are_dead_too(metrics: MetricSums) -> None:
     """An unavailable table is not called again for every record of a batch."""
-    lanes = Lanes()
-    lanes.store.down = True
+    write_path = WritePath()
+    write_path.store.down = True
 
-    lanes.persist_retry(
+    write_path.persist_retry(
         RetryRecord(envelope("m-1")), RetryRecord(envelope("m-2")), RetryRecord(b"[]"), received=RECEIVES
     )
 
-    assert (books.of("Dead"), books.of("Dead", "unknown")) == (2, 1)
+    assert (metrics.of("Dead"), metrics.of("Dead", "unknown")) == (2, 1)
 
 
-def test_nothing_is_missing_from_the_books_whatever_became_of_an_event(books: Books) -> None:
+def test_every_event_is_counted_whatever_became_of_it(metrics: MetricSums) -> None:
     """P4: with nothing in flight, accepted <= stored + dead - redriven."""
-    lanes = Lanes()
-    accept(lanes, 10)
-    lanes.store.throttled = lambda row: row["messageId"] in ("m-3", "m-4")
-    lanes.persist(*lanes.broker.bodies())
-    lanes.persist_retry(*lanes.retry.records, received=RECEIVES)
+    write_path = WritePath()
+    accept(write_path, 10)
+    write_path.store.throttled = lambda row: row["messageId"] in ("m-3", "m-4")
+    write_path.persist(*write_path.broker.bodies())
+    write_path.persist_retry(*write_path.retry.records, received=RECEIVES)
 
-    assert (books.of("Accepted"), books.of("Stored"), books.of("Dead")) == (10, 8, 2)
+    assert (metrics.of("Accepted"), metrics.of("Stored"), metrics.of("Dead")) == (10, 8, 2)
 
-    lanes.store.throttled = lambda row: False
-    lanes.persist_retry(*lanes.retry.records)
+    write_path.store.throttled = lambda row: False
+    write_path.persist_retry(*write_path.retry.records)
 
     redriven = 2
-    assert books.of("Accepted") == books.of("Stored") + books.of("Dead") - redriven
+    assert metrics.of("Accepted") == metrics.of("Stored") + metrics.of("Dead") - redriven

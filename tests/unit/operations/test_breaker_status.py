@@ -1,4 +1,4 @@
-"""The board in the cache that says where breakers stand."""
+"""The record in the cache of the breakers of every environment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.unit.runtime.test_breaker import Time
 NOW = "2025-11-21T10:00:58.722861Z"
 
 
-class Hash:
+class RedisHash:
     """The commands of a cache on one hash; ``down``: the cache is unavailable."""
 
     def __init__(self) -> None:
@@ -58,101 +58,101 @@ ENVIRONMENT = EnvironmentSettings(
 )
 
 
-class Board:
+class StatusWorld:
     def __init__(self) -> None:
         self.time = Time()
         self.clock = FixedClock(NOW)
-        self.hash = Hash()
-        self.board = BreakerStatus(ENVIRONMENT, lambda: self.hash, self.clock, self.time.monotonic)
+        self.hash = RedisHash()
+        self.status = BreakerStatus(ENVIRONMENT, lambda: self.hash, self.clock, self.time.monotonic)
 
     def read(self) -> list[BreakerRecord]:
         return read_breaker_status(lambda: self.hash, self.clock)
 
 
 @pytest.fixture
-def board() -> Board:
-    return Board()
+def world() -> StatusWorld:
+    return StatusWorld()
 
 
-def test_the_board_says_where_each_environments_breakers_stand(board: Board) -> None:
-    board.board.seen("broker", "open")
-    board.clock.advance(3)
-    board.time.seconds += 3
-    board.board.seen("table Messages", "closed")
+def test_the_board_says_where_each_environments_breakers_stand(world: StatusWorld) -> None:
+    world.status.seen("broker", "open")
+    world.clock.advance(3)
+    world.time.seconds += 3
+    world.status.seen("table Messages", "closed")
 
-    broker, table = board.read()
+    broker, table = world.read()
     assert broker == BreakerRecord("broker", "receive_frame", "2025/11/21/[$LATEST]ab", "open", NOW, NOW)
     assert (table.breaker, table.state, table.at) == ("table Messages", "closed", "2025-11-21T10:01:01.722861Z")
-    assert set(board.hash.expires) == {KEPT_SECONDS}
+    assert set(world.hash.expires) == {KEPT_SECONDS}
 
 
-def test_the_board_is_written_at_a_change_and_every_ten_seconds(board: Board) -> None:
+def test_the_board_is_written_at_a_change_and_every_ten_seconds(world: StatusWorld) -> None:
     for _ in range(100):
-        board.board.seen("broker", "open")
-    board.time.seconds += 10
-    board.clock.advance(10)
+        world.status.seen("broker", "open")
+    world.time.seconds += 10
+    world.clock.advance(10)
     for _ in range(100):
-        board.board.seen("broker", "open")
-    board.board.seen("broker", "closed")
+        world.status.seen("broker", "open")
+    world.status.seen("broker", "closed")
 
-    (record,) = board.read()
-    assert board.hash.writes == 3
+    (record,) = world.read()
+    assert world.hash.writes == 3
     assert record.state == "closed"
 
 
-def test_a_breaker_that_stays_open_is_open_since_it_opened(board: Board) -> None:
-    board.board.seen("broker", "open")
-    board.time.seconds += 10
-    board.clock.advance(10)
-    board.board.seen("broker", "open")
+def test_a_breaker_that_stays_open_is_open_since_it_opened(world: StatusWorld) -> None:
+    world.status.seen("broker", "open")
+    world.time.seconds += 10
+    world.clock.advance(10)
+    world.status.seen("broker", "open")
 
-    (record,) = board.read()
+    (record,) = world.read()
     assert record.since == NOW
     assert record.at > NOW
 
 
-def test_an_open_breaker_that_nobody_uses_leaves_the_board_after_a_minute(board: Board) -> None:
-    board.board.seen("broker", "open")
-    board.clock.advance(FRESH_SECONDS)
-    assert len(board.read()) == 1
+def test_an_open_breaker_that_nobody_uses_leaves_the_board_after_a_minute(world: StatusWorld) -> None:
+    world.status.seen("broker", "open")
+    world.clock.advance(FRESH_SECONDS)
+    assert len(world.read()) == 1
 
-    board.clock.advance(1)
+    world.clock.advance(1)
 
-    assert board.read() == []
-    assert board.hash.fields == {}
-
-
-def test_a_breaker_that_closed_stays_on_the_board_for_a_while(board: Board) -> None:
-    board.board.seen("broker", "closed")
-    board.clock.advance(KEPT_SECONDS)
-    assert len(board.read()) == 1
-
-    board.clock.advance(1)
-
-    assert board.read() == []
+    assert world.read() == []
+    assert world.hash.fields == {}
 
 
-def test_a_cache_that_is_away_fails_no_request_and_is_no_empty_board(board: Board) -> None:
-    board.hash.down = True
+def test_a_breaker_that_closed_stays_on_the_board_for_a_while(world: StatusWorld) -> None:
+    world.status.seen("broker", "closed")
+    world.clock.advance(KEPT_SECONDS)
+    assert len(world.read()) == 1
 
-    board.board.seen("broker", "open")
+    world.clock.advance(1)
+
+    assert world.read() == []
+
+
+def test_a_cache_that_is_away_fails_no_request_and_is_no_empty_board(world: StatusWorld) -> None:
+    world.hash.down = True
+
+    world.status.seen("broker", "open")
 
     with pytest.raises(CacheUnavailable):
-        board.read()
+        world.read()
 
 
 def test_a_silent_cache_is_not_waited_for() -> None:
     answer = threading.Event()
     written = threading.Event()
 
-    def silent() -> Hash:
+    def silent() -> RedisHash:
         answer.wait(30)
         written.set()
-        return Hash()
+        return RedisHash()
 
-    board = BreakerStatus(ENVIRONMENT, silent)
+    world = BreakerStatus(ENVIRONMENT, silent)
 
-    board.seen("broker", "open")
+    world.seen("broker", "open")
 
     assert not written.is_set()
     answer.set()
@@ -160,10 +160,10 @@ def test_a_silent_cache_is_not_waited_for() -> None:
 
 
 def test_an_opened_breaker_is_counted_and_logged_once(
-    board: Board, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    world: StatusWorld, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(10):
-        board.board.seen("table Other", "open")
+        world.status.seen("table Other", "open")
 
     metrics = [line for line in capsys.readouterr().out.splitlines() if "BreakerOpened" in line]
     assert [json.loads(line)["BreakerOpened"] for line in metrics] == [[1.0]]
@@ -172,6 +172,6 @@ def test_an_opened_breaker_is_counted_and_logged_once(
 
 def test_a_missing_cache_setting_fails_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CACHE_ENDPOINT", raising=False)
-    board = BreakerStatus(ENVIRONMENT)
+    world = BreakerStatus(ENVIRONMENT)
 
-    board.seen("broker", "open")
+    world.seen("broker", "open")

@@ -1,4 +1,4 @@
-"""Dead letters in memory: looked at, redriven, discarded, stopped and raced with."""
+"""Dead letters in memory: listed, redriven, discarded, with stops and races."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.unit.persist.test_persister import POISON, envelope, event
 from tests.worlds.functions import routes_of
 from tests.worlds.operators import operator_event
 from tests.worlds.senders import CLOCK, NOW, TABLE
-from tests.worlds.write_path import Lanes, received_event
+from tests.worlds.write_path import WritePath, received_event
 
 LIST = "GET /dead-letters"
 REDRIVE = "POST /dead-letters/redrive"
@@ -27,8 +27,8 @@ DISCARD = "POST /dead-letters/discard"
 ROUTES = routes_of("manage_dead_letters")
 
 
-class Dead(Lanes):
-    """The lanes with the dead one, and time that passes only when somebody sleeps."""
+class Dead(WritePath):
+    """All three lanes, and a clock that advances only in ``sleep``."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -175,7 +175,8 @@ def test_only_operators_may_look_redrive_and_discard(dead: Dead) -> None:
         assert dead.call(route, {}, scope="chat:read events:write")[0] == 403
 
 
-def test_what_was_mended_is_stored_after_a_redrive_and_the_rest_dies_again_with_its_first_time(dead: Dead) -> None:
+def test_a_redrive_stores_what_was_mended_and_the_rest_dies_again(dead: Dead) -> None:
+    """The rest keeps the time of its first death."""
     dead.bury(RetryRecord(envelope(event("1")), {"firstFailedAt": "2025-01-01T00:00:00.000000Z"}))
     dead.die(POISON["not_json"], POISON["not_base64"])
     CLOCK.advance(60)

@@ -16,7 +16,7 @@ PARTS = ("broker", "retryLane", "table", "cache")
 
 
 def fails() -> None:
-    raise OSError("away")
+    raise OSError("down")
 
 
 def works() -> None:
@@ -24,7 +24,7 @@ def works() -> None:
 
 
 @pytest.mark.parametrize(
-    ("away", "status", "word"),
+    ("down", "status", "word"),
     [
         ((), 200, "ok"),
         (("broker",), 200, "degraded"),
@@ -35,14 +35,14 @@ def works() -> None:
     ],
 )
 def test_health_is_good_while_events_are_accepted_and_history_is_read(
-    away: tuple[str, ...], status: int, word: str
+    down: tuple[str, ...], status: int, word: str
 ) -> None:
-    health = Health({name: fails if name in away else works for name in PARTS})
+    health = Health({name: fails if name in down else works for name in PARTS})
 
     answered, body = health.answer()
 
     assert (answered, body["status"]) == (status, word)
-    assert {name for name, state in body["parts"].items() if state != "ok"} == set(away)
+    assert {name for name, state in body["parts"].items() if state != "ok"} == set(down)
 
 
 def test_health_asks_again_only_after_some_seconds_so_that_anyone_may_ask() -> None:

@@ -41,7 +41,7 @@ def test_a_failure_is_logged_with_the_id_of_its_request(
     name: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is set up: a route without a token fails for a missing setting, the others for their authorizer."""
-    monkeypatch.setattr(observability, "_quiet", LogThrottle())
+    monkeypatch.setattr(observability, "_throttle", LogThrottle())
     logger.set_correlation_id("id-of-an-earlier-request")
 
     answer = app(name).handler(event_of(name), None)

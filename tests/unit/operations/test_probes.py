@@ -14,7 +14,7 @@ from headrace.streams.probe import PROBE, probe
 from tests.fakes.queues import MemoryPublisher
 from tests.fakes.storage import MemoryReader
 from tests.worlds.senders import CLOCK, NOW, TABLE, sender
-from tests.worlds.write_path import Lanes
+from tests.worlds.write_path import WritePath
 
 MINUTE = times.micros_of("2025-11-21T10:00:00.000000Z")
 QUEUES = persist_queues(4)
@@ -24,29 +24,29 @@ class Probing:
     """The write path in memory; what is published is stored while the prober sleeps, unless it is ``stuck``."""
 
     def __init__(self) -> None:
-        self.lanes = Lanes()
+        self.write_path = WritePath()
         self.stuck: set[str] = set()
         self.now = 0.0
-        self.away = False
+        self.unavailable = False
         self.reader = ProbeReader(self, TABLE.table)
         self.start()
 
     def start(self) -> None:
         """A new environment."""
-        broker: MemoryPublisher = self.lanes.broker
+        broker: MemoryPublisher = self.write_path.broker
         self.prober = Prober(broker, self.reader, QUEUES, CLOCK, self.sleep, lambda: self.now)
 
     def read(self, query: RangeQuery) -> Rows:
         assert query.consistent
-        if self.away:
-            raise StoreUnavailable("away")
-        return MemoryReader(self.lanes.store.rows).read(query)
+        if self.unavailable:
+            raise StoreUnavailable("down")
+        return MemoryReader(self.write_path.store.rows).read(query)
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
-        for name, messages in self.lanes.broker.queues.items():
+        for name, messages in self.write_path.broker.queues.items():
             if name not in self.stuck:
-                self.lanes.persist(*(message.body for message in messages))
+                self.write_path.persist(*(message.body for message in messages))
 
     def run(self, minutes: int = 0) -> ProbeRun:
         return self.prober.run(MINUTE + minutes * times.MINUTE + 3 * times.SECOND, "c-1")
@@ -58,7 +58,9 @@ def test_one_probe_goes_through_every_persist_queue_and_is_read_back() -> None:
 
     run = probing.run()
 
-    assert {name: len(messages) for name, messages in probing.lanes.broker.queues.items()} == dict.fromkeys(QUEUES, 1)
+    assert {name: len(messages) for name, messages in probing.write_path.broker.queues.items()} == dict.fromkeys(
+        QUEUES, 1
+    )
     assert run.sent == QUEUES
     assert run.seconds.keys() == set(QUEUES)
     assert all(0 < seconds < 1 for seconds in run.seconds.values())
@@ -99,22 +101,22 @@ def test_an_environment_that_takes_over_finds_what_is_missing() -> None:
     assert [probing.run(3).missing, probing.run(4).missing] == [[], QUEUES]
 
 
-def test_a_probe_that_the_broker_did_not_take_is_missing_and_takes_no_other_lane() -> None:
+def test_a_probe_that_the_broker_refused_is_missing_and_not_sent_elsewhere() -> None:
     probing = Probing()
     probing.run()
-    probing.lanes.broker.fail_next(ConnectionLost("cut"))
+    probing.write_path.broker.fail_next(ConnectionLost("cut"))
 
     run = probing.run(1)
 
     assert run.sent == QUEUES[1:]
-    assert probing.lanes.retry.records == []
+    assert probing.write_path.retry.records == []
     assert probing.run(2).missing == ["persist.0"]
 
 
-def test_probes_are_missing_while_the_table_cannot_be_read_and_the_run_ends_in_time() -> None:
+def test_probes_are_missing_while_the_table_is_down_and_the_run_ends_in_time() -> None:
     probing = Probing()
     probing.run()
-    probing.away = True
+    probing.unavailable = True
     before = probing.now
 
     run = probing.run(1)
@@ -128,12 +130,12 @@ def test_a_run_that_is_repeated_changes_no_row() -> None:
     """P3, for the stage's own events."""
     probing = Probing()
     probing.run()
-    rows = probing.lanes.rows()
+    rows = probing.write_path.rows()
 
     probing.run()
     probing.sleep(0)
 
-    assert probing.lanes.rows() == rows
+    assert probing.write_path.rows() == rows
     assert len(rows) == len(QUEUES)
 
 

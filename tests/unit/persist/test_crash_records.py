@@ -13,7 +13,7 @@ from headrace.queues.ports import RetryRecord
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.queues import Message
 from tests.worlds.senders import CLOCK, NOW, message, sender
-from tests.worlds.write_path import Lanes, rabbit_event, received_event
+from tests.worlds.write_path import WritePath, rabbit_event, received_event
 
 
 def envelope(*ids: str) -> bytes:
@@ -28,16 +28,16 @@ class CrashWorld:
     """The lanes, and a function that the events ``crash_events`` end."""
 
     def __init__(self, *crash_events: str) -> None:
-        self.lanes = Lanes()
+        self.write_path = WritePath()
         self._start = CLOCK.now()
-        store = self.lanes.store.put_many
+        store = self.write_path.store.put_many
 
         def put_many(table: Any, items: Any) -> Any:
             if any(item["messageId"] in crash_events for item in items):
                 raise Crash
             return store(table, items)
 
-        self.lanes.store.put_many = put_many  # type: ignore[method-assign]
+        self.write_path.store.put_many = put_many  # type: ignore[method-assign]
 
     def __enter__(self) -> CrashWorld:
         return self
@@ -47,17 +47,17 @@ class CrashWorld:
 
     def send(self, *ids: str) -> None:
         """Put each event into the retry lane, in a separate record."""
-        self.lanes.retry.send([RetryRecord(envelope(each)) for each in ids])
+        self.write_path.retry.send([RetryRecord(envelope(each)) for each in ids])
 
     def receive(self, batch_size: int = 1) -> list[Message]:
         """One batch of the retry lane, by default of the size that the template has."""
-        batch = self.lanes.retry.receive(batch_size)
+        batch = self.write_path.retry.receive(batch_size)
         try:
-            answer = self.lanes.persister.retry_lane(received_event(batch))
+            answer = self.write_path.persister.retry_lane(received_event(batch))
         except Crash:
             return batch
         failed = {each["itemIdentifier"] for each in answer["batchItemFailures"]}
-        self.lanes.retry.delete([each.receipt for each in batch if each.id not in failed])
+        self.write_path.retry.delete([each.receipt for each in batch if each.id not in failed])
         return batch
 
     def read_until_settled(self) -> None:
@@ -74,19 +74,19 @@ class CrashWorld:
         for record in records[:redelivered]:
             record["redelivered"] = True
         try:
-            self.lanes.persister.main_lane(event, lambda: 60)
+            self.write_path.persister.main_lane(event, lambda: 60)
         except Crash:
             return False
         return True
 
     def stored(self) -> set[str]:
-        return {row["messageId"] for row in self.lanes.rows()}
+        return {row["messageId"] for row in self.write_path.rows()}
 
     def waiting(self) -> list[str]:
-        return [each["messageId"] for each in self.lanes.retried()]
+        return [each["messageId"] for each in self.write_path.retried()]
 
     def dead(self) -> list[str]:
-        return [decode(each.record.body).events[0]["messageId"] for each in self.lanes.retry.dead.messages]
+        return [decode(each.record.body).events[0]["messageId"] for each in self.write_path.retry.dead.messages]
 
 
 IDS = [f"m-{number}" for number in range(10)]
@@ -125,7 +125,7 @@ def test_a_batch_of_several_is_stored_with_no_call_to_sqs() -> None:
 
         world.receive(batch_size=10)
 
-        assert world.lanes.retry.postponed == []
+        assert world.write_path.retry.postponed == []
         assert world.stored() == set(IDS)
 
 
@@ -155,7 +155,7 @@ def test_redelivered_records_go_to_the_retry_queue_unchanged_with_a_reason() -> 
     with CrashWorld() as world:
         world.deliver(b"\xff\x00 whatever", redelivered=1)
 
-        (record,) = world.lanes.retry.records
+        (record,) = world.write_path.retry.records
         assert record.body == b"\xff\x00 whatever"
         assert (record.attributes["reason"], record.attributes["lane"]) == ("Redelivered", "main")
 
@@ -163,10 +163,10 @@ def test_redelivered_records_go_to_the_retry_queue_unchanged_with_a_reason() -> 
 def test_redelivered_records_that_sqs_refuses_are_stored_at_once() -> None:
     """P1: an outage of SQS holds up nothing that the table would take."""
     with CrashWorld() as world:
-        world.lanes.retry.refuse_next(2)
+        world.write_path.retry.refuse_next(2)
 
         assert world.deliver(*(envelope(each) for each in IDS), redelivered=5)
 
         assert world.stored() == {"m-0", "m-1", *IDS[5:]}
         assert world.waiting() == IDS[2:5]
-        assert world.lanes.waits == []
+        assert world.write_path.waits == []

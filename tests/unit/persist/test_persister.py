@@ -14,7 +14,7 @@ from headrace.queues.ports import MESSAGE_BYTES, RetryRecord, from_text, to_text
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import CHAT
 from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message, sender
-from tests.worlds.write_path import Lanes, sqs_event
+from tests.worlds.write_path import WritePath, sqs_event
 
 
 def event(message_id: str = "m-1", **fields: Any) -> dict[str, Any]:
@@ -42,59 +42,59 @@ POISON = {
 
 
 def test_what_was_accepted_is_stored() -> None:
-    lanes = Lanes()
-    lanes.acceptor.accept(CHAT, caller(), [message(messageId=str(number)) for number in range(150)], "c", Meter())
+    write_path = WritePath()
+    write_path.acceptor.accept(CHAT, caller(), [message(messageId=str(number)) for number in range(150)], "c", Meter())
 
-    lanes.persist(*lanes.broker.bodies())
+    write_path.persist(*write_path.broker.bodies())
 
-    assert {row["messageId"] for row in lanes.rows()} == {str(number) for number in range(150)}
-    assert lanes.retry.records == []
+    assert {row["messageId"] for row in write_path.rows()} == {str(number) for number in range(150)}
+    assert write_path.retry.records == []
 
 
 def test_redelivery_redrive_and_client_retries_change_no_row() -> None:
     """P3, faults 2 and 5."""
-    lanes = Lanes()
-    lanes.persist(envelope())
-    before = lanes.rows()
+    write_path = WritePath()
+    write_path.persist(envelope())
+    before = write_path.rows()
 
-    lanes.persist(envelope(), envelope())
-    lanes.persist_retry(RetryRecord(envelope()))
+    write_path.persist(envelope(), envelope())
+    write_path.persist_retry(RetryRecord(envelope()))
 
-    assert lanes.rows() == before
+    assert write_path.rows() == before
 
 
 def test_equal_keys_in_one_batch_are_one_row_and_no_trouble() -> None:
     """Fault 12: two puts with one key in one BatchWriteItem."""
-    lanes = Lanes()
+    write_path = WritePath()
 
-    lanes.persist(envelope(), envelope(event(), event("m-2")))
+    write_path.persist(envelope(), envelope(event(), event("m-2")))
 
-    assert len(lanes.rows()) == lanes.store.writes == 2
+    assert len(write_path.rows()) == write_path.store.writes == 2
 
 
 @pytest.mark.parametrize("reason", POISON)
 def test_poison_goes_to_the_retry_lane_and_its_neighbours_are_stored(reason: str) -> None:
     """P5: a poison record delays only itself."""
-    lanes = Lanes()
+    write_path = WritePath()
 
-    lanes.persist(envelope(event("1")), POISON[reason], envelope(event("2")))
+    write_path.persist(envelope(event("1")), POISON[reason], envelope(event("2")))
 
-    assert [row["messageId"] for row in lanes.rows()] == ["1", "2"]
-    assert [record.attributes["reason"] for record in lanes.retry.records] == [reason]
+    assert [row["messageId"] for row in write_path.rows()] == ["1", "2"]
+    assert [record.attributes["reason"] for record in write_path.retry.records] == [reason]
     assert reason in POISON_REASONS
 
 
 @pytest.mark.parametrize("reason", POISON)
 def test_the_retry_lane_makes_poison_visible_at_once_with_the_same_reason(reason: str) -> None:
-    lanes = Lanes()
-    lanes.persist(POISON[reason])
-    (poison,) = lanes.retry.records
+    write_path = WritePath()
+    write_path.persist(POISON[reason])
+    (poison,) = write_path.retry.records
 
-    kept = lanes.persist_retry(RetryRecord(envelope()), poison)
+    kept = write_path.persist_retry(RetryRecord(envelope()), poison)
 
     assert kept == ["sqs-1"]
-    assert [(each.receipt, each.seconds) for each in lanes.retry.postponed] == [("receipt-1", 0)]
-    assert len(lanes.rows()) == 1
+    assert [(each.receipt, each.seconds) for each in write_path.retry.postponed] == [("receipt-1", 0)]
+    assert len(write_path.rows()) == 1
     assert derived_reason(poison) == reason
 
 
@@ -109,25 +109,25 @@ def derived_reason(record: RetryRecord) -> str:
 
 
 def test_poison_in_an_envelope_leaves_its_good_events_stored() -> None:
-    lanes = Lanes()
+    write_path = WritePath()
 
-    lanes.persist(envelope(event("1"), event("2", roomId=""), event("3"), {"x": 1}))
+    write_path.persist(envelope(event("1"), event("2", roomId=""), event("3"), {"x": 1}))
 
-    assert [row["messageId"] for row in lanes.rows()] == ["1", "3"]
-    assert [record.attributes["reason"] for record in lanes.retry.records] == ["empty_key", "missing_field"]
-    assert [len(decode(record.body).events) for record in lanes.retry.records] == [1, 1]
+    assert [row["messageId"] for row in write_path.rows()] == ["1", "3"]
+    assert [record.attributes["reason"] for record in write_path.retry.records] == ["empty_key", "missing_field"]
+    assert [len(decode(record.body).events) for record in write_path.retry.records] == [1, 1]
 
 
 def test_unprocessed_items_go_to_the_retry_lane_and_the_rest_is_stored() -> None:
     """Fault 3: UnprocessedItems logged and forgotten."""
-    lanes = Lanes()
-    lanes.store.throttled = lambda row: row["messageId"] in ("2", "4")
+    write_path = WritePath()
+    write_path.store.throttled = lambda row: row["messageId"] in ("2", "4")
 
-    lanes.persist(envelope(event("1"), event("2")), envelope(event("3"), event("4")))
+    write_path.persist(envelope(event("1"), event("2")), envelope(event("3"), event("4")))
 
-    assert [row["messageId"] for row in lanes.rows()] == ["1", "3"]
-    assert [each["messageId"] for each in lanes.retried()] == ["2", "4"]
-    assert lanes.retry.records[0].attributes == {
+    assert [row["messageId"] for row in write_path.rows()] == ["1", "3"]
+    assert [each["messageId"] for each in write_path.retried()] == ["2", "4"]
+    assert write_path.retry.records[0].attributes == {
         "reason": "StoreThrottled",
         "lane": "main",
         "attempts": "1",
@@ -136,135 +136,135 @@ def test_unprocessed_items_go_to_the_retry_lane_and_the_rest_is_stored() -> None
 
 
 def test_a_retry_record_keeps_its_time_of_acceptance_and_its_request() -> None:
-    lanes = Lanes()
-    lanes.store.down = True
+    write_path = WritePath()
+    write_path.store.down = True
     CLOCK.advance(3600)
     try:
-        lanes.persist(envelope())
+        write_path.persist(envelope())
     finally:
         CLOCK.advance(-3600)
 
-    assert lanes.retry.records[0].body == envelope()
+    assert write_path.retry.records[0].body == envelope()
 
 
 def test_an_outage_of_the_table_loses_nothing() -> None:
-    lanes = Lanes()
-    lanes.store.down = True
-    lanes.persist(*(envelope(event(str(number))) for number in range(50)))
+    write_path = WritePath()
+    write_path.store.down = True
+    write_path.persist(*(envelope(event(str(number))) for number in range(50)))
 
-    lanes.store.down = False
-    kept = lanes.persist_retry(*lanes.retry.records)
+    write_path.store.down = False
+    kept = write_path.persist_retry(*write_path.retry.records)
 
     assert kept == []
-    assert len(lanes.rows()) == 50
+    assert len(write_path.rows()) == 50
 
 
 def test_the_batch_is_returned_only_when_sqs_refuses_until_near_the_deadline() -> None:
-    lanes = Lanes()
-    lanes.store.down = lanes.retry.down = True
+    write_path = WritePath()
+    write_path.store.down = write_path.retry.down = True
 
     with pytest.raises(RetryLaneUnavailable):
-        lanes.persist(envelope(), seconds=60)
+        write_path.persist(envelope(), seconds=60)
 
-    assert 60 - TRY_MARGIN - LONGEST_WAIT < sum(lanes.waits) <= 60 - TRY_MARGIN
+    assert 60 - TRY_MARGIN - LONGEST_WAIT < sum(write_path.waits) <= 60 - TRY_MARGIN
 
 
 def test_a_record_too_large_for_sqs_returns_its_batch_at_once() -> None:
-    lanes = Lanes()
-    lanes.retry.down = True
+    write_path = WritePath()
+    write_path.retry.down = True
 
     with pytest.raises(RetryLaneUnavailable):
-        lanes.persist(b"{" + b"x" * MESSAGE_BYTES)
+        write_path.persist(b"{" + b"x" * MESSAGE_BYTES)
 
-    assert lanes.waits == []
+    assert write_path.waits == []
 
 
 def test_a_retry_lane_that_refuses_for_a_while_gets_each_record_once() -> None:
-    lanes = Lanes()
-    lanes.store.down = True
-    lanes.retry.refuse_next(2)
+    write_path = WritePath()
+    write_path.store.down = True
+    write_path.retry.refuse_next(2)
 
-    lanes.persist(*(envelope(event(str(number))) for number in range(3)))
+    write_path.persist(*(envelope(event(str(number))) for number in range(3)))
 
-    assert sorted(each["messageId"] for each in lanes.retried()) == ["0", "1", "2"]
-    assert len(lanes.waits) == 1
+    assert sorted(each["messageId"] for each in write_path.retried()) == ["0", "1", "2"]
+    assert len(write_path.waits) == 1
 
 
 def test_the_partial_batch_response_names_the_records_that_failed() -> None:
-    lanes = Lanes()
-    lanes.store.throttled = lambda row: row["messageId"] == "2"
+    write_path = WritePath()
+    write_path.store.throttled = lambda row: row["messageId"] == "2"
 
-    kept = lanes.persist_retry(*(RetryRecord(envelope(event(each))) for each in ("1", "2", "3")))
+    kept = write_path.persist_retry(*(RetryRecord(envelope(event(each))) for each in ("1", "2", "3")))
 
     assert kept == ["sqs-1"]
-    assert lanes.retry.records == []
+    assert write_path.retry.records == []
 
 
 @pytest.mark.parametrize(("received", "seconds"), [(1, 15), (2, 60), (3, 240), (4, 900), (5, 0), (50, 0)])
 def test_each_receive_waits_four_times_longer(received: int, seconds: int) -> None:
     """P6: an outage shorter than the retry budget leaves the dead lane empty."""
-    lanes = Lanes()
-    lanes.store.down = True
+    write_path = WritePath()
+    write_path.store.down = True
 
-    lanes.persist_retry(RetryRecord(envelope()), received=received)
+    write_path.persist_retry(RetryRecord(envelope()), received=received)
 
-    assert [each.seconds for each in lanes.retry.postponed] == [seconds]
+    assert [each.seconds for each in write_path.retry.postponed] == [seconds]
 
 
 def test_a_record_with_one_event_that_may_succeed_is_not_poison() -> None:
-    lanes = Lanes()
-    lanes.store.down = True
+    write_path = WritePath()
+    write_path.store.down = True
 
-    lanes.persist_retry(RetryRecord(envelope(event("1", roomId=""), event("2"), event("3", roomId=""))))
+    write_path.persist_retry(RetryRecord(envelope(event("1", roomId=""), event("2"), event("3", roomId=""))))
 
-    assert [each.seconds for each in lanes.retry.postponed] == [15]
+    assert [each.seconds for each in write_path.retry.postponed] == [15]
 
 
 def test_an_item_that_only_the_table_refuses_is_poison() -> None:
-    lanes = Lanes()
-    lanes.store.put_many = lambda _table, items: [PoisonRecord("refused_by_store") for _ in items]  # type: ignore[method-assign]
+    write_path = WritePath()
+    write_path.store.put_many = lambda _table, items: [PoisonRecord("refused_by_store") for _ in items]  # type: ignore[method-assign]
 
-    lanes.persist(envelope())
+    write_path.persist(envelope())
 
-    assert lanes.retry.records[0].attributes["reason"] == "refused_by_store"
+    assert write_path.retry.records[0].attributes["reason"] == "refused_by_store"
 
 
 def test_an_empty_batch_is_no_trouble() -> None:
-    lanes = Lanes()
+    write_path = WritePath()
 
-    lanes.persist()
+    write_path.persist()
 
-    assert lanes.persist_retry() == []
+    assert write_path.persist_retry() == []
 
 
 def test_another_senders_event_changes_nothing_of_mine() -> None:
     """P12: an attacker's event with someone else's id and time."""
-    lanes = Lanes()
+    write_path = WritePath()
     for subject in ("alice", "mallory"):
-        Acceptor(lanes.broker, lanes.retry, 4, CLOCK).accept(CHAT, caller(subject), [message()], "c", Meter())
+        Acceptor(write_path.broker, write_path.retry, 4, CLOCK).accept(CHAT, caller(subject), [message()], "c", Meter())
 
-    lanes.persist(*lanes.broker.bodies())
+    write_path.persist(*write_path.broker.bodies())
 
-    assert sorted(row["userId"] for row in lanes.rows()) == ["alice", "mallory"]
+    assert sorted(row["userId"] for row in write_path.rows()) == ["alice", "mallory"]
 
 
 def test_poison_is_visible_at_once_also_while_the_table_is_unavailable() -> None:
-    lanes = Lanes()
-    lanes.store.down = True
+    write_path = WritePath()
+    write_path.store.down = True
     bodies = [envelope(event("1")), envelope(event("2", roomId="")), b"not json", envelope(event("4"))]
 
-    lanes.persist_retry(*(RetryRecord(body) for body in bodies), received=2)
+    write_path.persist_retry(*(RetryRecord(body) for body in bodies), received=2)
 
-    last = {each.receipt: each.seconds for each in lanes.retry.postponed}
+    last = {each.receipt: each.seconds for each in write_path.retry.postponed}
     assert sorted(last.values()) == [0, 0, 60, 60]
 
 
 def test_a_record_is_not_tried_near_the_deadline() -> None:
-    lanes = Lanes()
+    write_path = WritePath()
     records = sqs_event([RetryRecord(envelope())], received=2)
 
-    answer = lanes.persister.retry_lane(records, lambda: TRY_MARGIN - 1)
+    answer = write_path.persister.retry_lane(records, lambda: TRY_MARGIN - 1)
 
     assert answer == {"batchItemFailures": [{"itemIdentifier": "sqs-0"}]}
-    assert lanes.rows() == []
-    assert [each.seconds for each in lanes.retry.postponed] == [60]
+    assert write_path.rows() == []
+    assert [each.seconds for each in write_path.retry.postponed] == [60]

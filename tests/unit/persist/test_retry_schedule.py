@@ -22,7 +22,7 @@ from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryRetryLane
 from tests.unit.template_stack import ROOT, TemplateStack
 from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender
-from tests.worlds.write_path import Lanes, received_event
+from tests.worlds.write_path import WritePath, received_event
 
 
 def test_the_command_prints_the_budget_of_the_defaults() -> None:
@@ -67,10 +67,10 @@ def test_a_record_is_dead_at_once_after_its_last_try() -> None:
 @pytest.mark.parametrize(("longer", "dead"), [(-1, 0), (1, 1)])
 def test_the_stated_outage_is_the_longest_that_leaves_the_dead_lane_empty(longer: int, dead: int) -> None:
     """P6 in the worst case: it begins with a record's first try, and ends just after the breaker's probe."""
-    lanes, breaking = Lanes(), BreakerSettings()
+    write_path, breaking = WritePath(), BreakerSettings()
     clock = FixedClock(CLOCK.now())
     lane = MemoryRetryLane(clock)
-    store = GuardedStore(lanes.store, breaking, None, Seconds(clock))
+    store = GuardedStore(write_path.store, breaking, None, Seconds(clock))
     persister = Persister(store, lane, {"chat": TABLE}, clock)
     event = CHAT.accept(message(), sender()).event
     lane.send([RetryRecord(Envelope("chat", "c", NOW, [event]).encode())])
@@ -79,7 +79,7 @@ def test_the_stated_outage_is_the_longest_that_leaves_the_dead_lane_empty(longer
 
     for before, moment in zip([0, *moments], moments, strict=False):
         clock.advance(moment - before)
-        lanes.store.down = moment < end
+        write_path.store.down = moment < end
         if moment == end - 0.001:
             store.put_many(
                 Table(TABLE.table, (CHAT.partition_key, CHAT.sort_key)), [{"roomId": "r", "timestampSk": "t"}]
@@ -90,7 +90,7 @@ def test_the_stated_outage_is_the_longest_that_leaves_the_dead_lane_empty(longer
     lane.receive()
 
     assert len(lane.dead.messages) == dead
-    assert len(lanes.rows()) == 1 - dead
+    assert len(write_path.rows()) == 1 - dead
 
 
 class Seconds:

@@ -1,4 +1,4 @@
-"""The retry lane on SQS while SQS says nothing."""
+"""The retry lane on SQS while SQS does not answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Breakers: open, one probe, closed; and what counts as away."""
+"""Breakers: open, one probe, closed; and which errors count as unavailable."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from headrace.core.envelope import decode
 from headrace.runtime import observability
 from headrace.runtime.observability import LogThrottle, Meter, logger
 from headrace.runtime.settings import ObserveSettings
-from tests.worlds.write_path import ROOM_POST, Lanes, frame_event, http_event
+from tests.worlds.write_path import ROOM_POST, WritePath, frame_event, http_event
 
 
 def test_repeated_reports_are_let_through_once_in_five_seconds_with_their_count() -> None:
@@ -48,25 +48,25 @@ def test_counts_become_one_metric_line_per_set_of_dimensions(capsys: pytest.Capt
 @pytest.mark.parametrize("protocol", ["frame", "http"])
 def test_log_lines_have_the_id_that_travels_with_the_event(protocol: str) -> None:
     logger.set_correlation_id(None)
-    lanes = Lanes()
+    write_path = WritePath()
     if protocol == "frame":
-        lanes.frame("sendMessage", frame_event({"roomId": "kitchen", "message": "hello"}))
+        write_path.frame("sendMessage", frame_event({"roomId": "kitchen", "message": "hello"}))
     else:
-        lanes.post(ROOM_POST, http_event({"message": "hello"}, room="kitchen"))
+        write_path.post(ROOM_POST, http_event({"message": "hello"}, room="kitchen"))
 
-    (body,) = lanes.broker.bodies()
+    (body,) = write_path.broker.bodies()
     assert logger.get_correlation_id() == decode(body).correlation_id == "r-1"
 
 
 def test_what_is_not_stored_is_logged_with_the_id_it_was_accepted_under(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(observability, "_quiet", LogThrottle())
-    lanes = Lanes()
-    lanes.frame("sendMessage", frame_event({"roomId": "kitchen", "message": "hello"}))
-    lanes.store.down = True
+    monkeypatch.setattr(observability, "_throttle", LogThrottle())
+    write_path = WritePath()
+    write_path.frame("sendMessage", frame_event({"roomId": "kitchen", "message": "hello"}))
+    write_path.store.down = True
 
-    lanes.persist(*lanes.broker.bodies())
+    write_path.persist(*write_path.broker.bodies())
 
     assert [vars(record)["correlation_id"] for record in caplog.records] == ["r-1"]
 

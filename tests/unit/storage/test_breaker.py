@@ -1,4 +1,4 @@
-"""The breakers around tables: what opens one, and whom it leaves alone."""
+"""The breakers around tables: what opens one, and what does not."""
 
 from __future__ import annotations
 

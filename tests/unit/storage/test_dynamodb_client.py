@@ -1,4 +1,4 @@
-"""Calls to DynamoDB, with botocore's own parts in between and no service: responses are played."""
+"""Calls to DynamoDB through botocore without a service: responses are played."""
 
 from __future__ import annotations
 

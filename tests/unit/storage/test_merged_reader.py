@@ -1,4 +1,4 @@
-"""What is spread over partitions reads as if it lay in one: in order, to the end, each row once."""
+"""Rows spread over partitions are read in order, to the end, each once."""
 
 from __future__ import annotations
 

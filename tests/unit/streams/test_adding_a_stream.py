@@ -36,28 +36,28 @@ from tests.worlds.write_path import rabbit_event, received_event
 NOW = "2025-11-21T10:00:00.000000Z"
 
 
-class Bell:
-    """Rings when a door was opened, unless it is ``broken``."""
+class DoorHook:
+    """Records each opened door, unless it is ``broken``."""
 
     def __init__(self) -> None:
-        self.rung: list[str] = []
+        self.calls: list[str] = []
         self.broken = False
 
     def stored(self, _stream: Stream, items: Sequence[Item]) -> Sequence[StoreUnavailable | PoisonRecord | None]:
         if self.broken:
-            return [StoreUnavailable("the bell is broken")] * len(items)
-        self.rung += [each["doorId"] for each in items]
+            return [StoreUnavailable("the hook is broken")] * len(items)
+        self.calls += [each["doorId"] for each in items]
         return [None] * len(items)
 
 
-class Walls:
+class DoorGate:
     """Refuses the door ``wall``."""
 
     def admit(self, _caller: Caller, events: Sequence[ValidatedEvent], _now: int) -> Sequence[UserError | None]:
         return [NotFound("doorId is a wall") if each.event["doorId"] == "wall" else None for each in events]
 
 
-BELL = Bell()
+HOOK = DoorHook()
 ROUTES = {"POST /doors/{doorId}/openings": single(DOORS, "doorId"), "POST /openings/batch": batch(DOORS)}
 
 
@@ -65,12 +65,12 @@ ROUTES = {"POST /doors/{doorId}/openings": single(DOORS, "doorId"), "POST /openi
 def added(monkeypatch: pytest.MonkeyPatch) -> None:
     """The one line in headrace/streams/registry.py."""
     monkeypatch.setitem(STREAMS, DOORS.name, DOORS)
-    BELL.rung.clear()
-    BELL.broken = False
+    HOOK.calls.clear()
+    HOOK.broken = False
 
 
-class House:
-    """The lanes, put together as bootstrap puts them together."""
+class DoorsWorld:
+    """The write path of doors, built as bootstrap builds it."""
 
     def __init__(self) -> None:
         environ = {"DOORS_TABLE": "Doors", "DOORS_RETENTION_DAYS": "7"}
@@ -79,10 +79,10 @@ class House:
         self.broker = MemoryPublisher(names.persist_queues(4))
         self.retry = MemoryRetryLane(self.clock)
         self.store = MemoryStore()
-        acceptor = Acceptor(self.broker, self.retry, 4, self.clock, {DOORS.name: Walls()})
+        acceptor = Acceptor(self.broker, self.retry, 4, self.clock, {DOORS.name: DoorGate()})
         self.http = HttpRouter(ROUTES, lambda: acceptor, self.clock)
         self.persister = Persister(
-            self.store, self.retry, tables, self.clock, after=(StreamHooks({DOORS.name: lambda: BELL}),)
+            self.store, self.retry, tables, self.clock, after=(StreamHooks({DOORS.name: lambda: HOOK}),)
         )
         self.letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, tables, self.clock)
 
@@ -108,70 +108,70 @@ class House:
 
 
 def test_one_and_a_batch_reach_the_table_and_its_reader() -> None:
-    house = House()
-    status, results = house.post(
+    world = DoorsWorld()
+    status, results = world.post(
         "POST /doors/{doorId}/openings", {"openingId": "o-1", "timestamp": NOW}, doorId="front"
     )
     assert (status, results[0]["lane"]) == (202, "main")
-    house.clock.advance(1)
-    house.post("POST /openings/batch", {"events": [{"doorId": "front", "openingId": "o-2"}, {"doorId": "back"}]})
+    world.clock.advance(1)
+    world.post("POST /openings/batch", {"events": [{"doorId": "front", "openingId": "o-2"}, {"doorId": "back"}]})
 
-    house.persist()
-    house.persist()
+    world.persist()
+    world.persist()
 
-    assert house.openings("front") == ["o-2", "o-1"]
-    assert len(house.store.rows("Doors")) == 3
-    assert BELL.rung.count("front") == 4, "the hook is called at every delivery"
+    assert world.openings("front") == ["o-2", "o-1"]
+    assert len(world.store.rows("Doors")) == 3
+    assert HOOK.calls.count("front") == 4, "the hook is called at every delivery"
 
 
 def test_what_is_wrong_or_refused_is_named_and_its_neighbours_are_accepted() -> None:
-    house = House()
+    world = DoorsWorld()
 
     events = [{"doorId": "a#b", "openingId": "o-1"}, {"doorId": "wall", "openingId": "o-2"}, {"doorId": "front"}]
-    status, results = house.post("POST /openings/batch", {"events": events})
+    status, results = world.post("POST /openings/batch", {"events": events})
 
     assert status == 202
     assert [each.get("error", {}).get("code") for each in results] == ["invalid_event", "not_found", None]
     assert [each["openingId"] for each in results[:2]] == ["o-1", "o-2"]
-    assert len(house.broker.bodies()) == 1
+    assert len(world.broker.bodies()) == 1
 
 
 def test_without_a_broker_it_takes_the_retry_lane_and_is_stored() -> None:
-    house = House()
-    house.broker.down = True
-    _, results = house.post("POST /doors/{doorId}/openings", {"openingId": "o-1"}, doorId="front")
+    world = DoorsWorld()
+    world.broker.down = True
+    _, results = world.post("POST /doors/{doorId}/openings", {"openingId": "o-1"}, doorId="front")
     assert results[0]["lane"] == "retry"
 
-    house.persist_retry()
+    world.persist_retry()
 
-    assert house.openings("front") == ["o-1"]
-    assert not house.retry.records
+    assert world.openings("front") == ["o-1"]
+    assert not world.retry.records
 
 
 def test_what_its_hook_could_not_take_comes_again_through_the_retry_lane() -> None:
-    house = House()
-    BELL.broken = True
-    house.post("POST /doors/{doorId}/openings", {"openingId": "o-1"}, doorId="front")
-    house.persist()
-    assert house.openings("front") == ["o-1"]
-    assert BELL.rung == []
+    world = DoorsWorld()
+    HOOK.broken = True
+    world.post("POST /doors/{doorId}/openings", {"openingId": "o-1"}, doorId="front")
+    world.persist()
+    assert world.openings("front") == ["o-1"]
+    assert HOOK.calls == []
 
-    BELL.broken = False
-    house.persist_retry()
+    HOOK.broken = False
+    world.persist_retry()
 
-    assert BELL.rung == ["front"]
-    assert not house.retry.records
+    assert HOOK.calls == ["front"]
+    assert not world.retry.records
 
 
-def test_a_record_of_it_that_no_table_takes_is_dead_for_a_reason_and_named_by_stream() -> None:
-    house = House()
-    house.post("POST /doors/{doorId}/openings", {"openingId": "o-1"}, doorId="front")
-    (body,) = house.broker.bodies()
-    house.persist(body.replace(b"front", b"fr#nt"))
-    while not house.retry.dead.messages:
-        house.persist_retry()
+def test_a_record_that_cannot_be_stored_is_dead_with_stream_and_reason() -> None:
+    world = DoorsWorld()
+    world.post("POST /doors/{doorId}/openings", {"openingId": "o-1"}, doorId="front")
+    (body,) = world.broker.bodies()
+    world.persist(body.replace(b"front", b"fr#nt"))
+    while not world.retry.dead.messages:
+        world.persist_retry()
 
-    look = house.letters.find(Filter(stream="doors"))
+    look = world.letters.find(Filter(stream="doors"))
 
     assert [(letter.stream, letter.reason) for letter in look.letters] == [("doors", "invalid_key")]
 
@@ -193,7 +193,8 @@ def test_the_page_shows_the_stream_that_these_tests_run() -> None:
 
 
 @pytest.mark.parametrize("place", UNTOUCHED, ids=lambda place: place.name)
-def test_nothing_that_publishes_persists_retries_or_plays_the_stage_knows_a_stream_by_name(place: Any) -> None:
+def test_the_shared_packages_name_no_stream(place: Any) -> None:
+    """The registry is the only place that lists the streams."""
     for path in [place] if place.is_file() else place.rglob("*.py"):
         named = set(STREAMS) - {DOORS.name}
         for node in ast.walk(ast.parse(path.read_text())):

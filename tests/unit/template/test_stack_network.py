@@ -5,7 +5,7 @@ from tests.unit.template_stack import TemplateStack
 OUTSIDE_THE_VPC = {"AuthorizeConnection", "OpenConnection", "CloseConnection", "ManageDeadLetters", "PushLive"}
 
 
-def test_functions_that_need_public_addresses_are_outside_the_vpc_and_all_others_inside(
+def test_only_functions_that_need_public_addresses_are_outside_the_vpc(
     template_stack: TemplateStack,
 ) -> None:
     outside = {

@@ -97,7 +97,7 @@ def test_only_what_manages_rooms_lets_people_in_and_out(template_stack: Template
     assert may == {"PersistEventsRole"}
 
 
-def test_the_functions_that_look_at_probes_can_read_nothing_else_of_the_messages(template_stack: TemplateStack) -> None:
+def test_functions_that_read_probes_can_read_no_other_messages(template_stack: TemplateStack) -> None:
     """P12."""
     for role in ("SendProbesRole", "ReadStatusRole"):
         (query,) = [

@@ -1,4 +1,4 @@
-"""Queues and mappings: how an event gets from the broker to the function, and what happens when it fails."""
+"""Queues and mappings: the way of an event from the broker to the function, and after a failure."""
 
 from collections import Counter
 
@@ -51,7 +51,7 @@ def test_only_sqs_itself_moves_records_to_the_dead_letter_queue(template_stack: 
     assert len(allowed["sourceQueueArns"]) == 1
 
 
-def test_a_record_is_tried_as_often_as_the_retry_budget_counts_before_it_is_dead(template_stack: TemplateStack) -> None:
+def test_a_record_gets_as_many_attempts_as_the_retry_budget_counts(template_stack: TemplateStack) -> None:
     assert (
         template_stack.resources["RetryQueue"]["Properties"]["RedrivePolicy"]["maxReceiveCount"]
         == retry_schedule.RECEIVES

@@ -11,9 +11,10 @@ from headrace.streams.ski.stream import SKI
 from tests.unit.template_stack import TemplateStack
 
 
-def test_every_table_can_be_restored_and_all_but_those_that_rights_hang_on_forget_expired_items(
+def test_every_table_can_be_restored_and_has_the_right_expiry(
     template_stack: TemplateStack,
 ) -> None:
+    """All expire items, except those that hold rights."""
     tables = template_stack.of_type("AWS::DynamoDB::Table")
 
     for table in tables.values():

@@ -1,4 +1,4 @@
-"""Aggregates of a span of time: counts by user and by group, first and last time. Made from rows or merged."""
+"""Aggregates of a span of time: counts by user and by group, first and last time; from rows or merged."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from headrace.storage.ports import Columns
 TIME_LENGTH, MINUTE_LENGTH = 27, 16
 """Characters of a canonical time, and of one up to its minute."""
 POINT_STEPS = (MINUTE, HOUR)
-"""Steps whose counts every longer slot lists, so that a series needs no shorter slots."""
+"""Longer slots list the counts of these steps, so that a series needs no shorter slots."""
 
 Points = dict[int, tuple[int, int]]
-"""By start: how many events, and of how many users. Steps without events are left out."""
+"""The number of events and of users by the start of a step; steps without events are left out."""
 
 
 @dataclass(slots=True)
 class Aggregate:
-    """``tallies`` are by user, then by each group. ``first`` and ``last`` are times of events, ``""`` without any.
+    """Counts of events. ``tallies`` are by user, then by each group.
 
-    ``expires`` is when the first of its rows expires (epoch seconds, 0: never): from then on it counts too many.
+    ``first`` and ``last`` are the times of the first and last event, ``""`` if there is none. ``expires`` is when the
+    first of its rows expires (epoch seconds, 0: never): from then on the aggregate counts too many.
     """
 
     tallies: tuple[IdCounter, ...]
@@ -37,11 +38,11 @@ class Aggregate:
 
     @classmethod
     def nothing(cls, tallies: int) -> Aggregate:
-        """Of no events."""
+        """An aggregate of no events."""
         return cls(tuple(IdCounter() for _ in range(tallies)))
 
     def merge(self, other: Aggregate) -> None:
-        """Add ``other``, the aggregate of another span of time; ``other`` stays as it is."""
+        """Add ``other``, the aggregate of another span of time, which is not changed."""
         if not other.total:
             return
         self.total += other.total
@@ -54,7 +55,7 @@ class Aggregate:
             self.points[step].update(points)
 
     def mark(self, slot: Slot) -> None:
-        """Add a point for ``slot``, of which this is the whole aggregate."""
+        """Add a point for ``slot``, if this is its whole aggregate and its step has points."""
         if self.total and slot.step in self.points:
             self.points[slot.step][slot.start] = (self.total, self.tallies[0].unique())
 
@@ -69,10 +70,10 @@ class _Minute:
 
 
 class MinuteCounter:
-    """Rows, counted minute by minute as they are read; ``attributes`` are the user's and then each group's.
+    """Counts rows by minute as they are read; ``attributes`` are the user's, then each group's.
 
-    Rows that have expired at ``now`` (epoch seconds), but are not yet deleted, do not count: no history shows them.
-    ``only`` keeps the rows with these values and no others.
+    Rows that expired by ``now`` (epoch seconds) and are not deleted yet are left out, as in histories. With ``only``,
+    rows with other values are left out too.
     """
 
     def __init__(self, attributes: Sequence[str], now: int, only: Mapping[str, str] | None = None) -> None:
@@ -82,7 +83,7 @@ class MinuteCounter:
         self._minutes: dict[str, _Minute] = {}
 
     def add(self, rows: Columns) -> None:
-        """Count ``rows``, which are in the order of their keys."""
+        """Count ``rows``, which must be sorted by their keys."""
         rows = self._living(rows)
         keys, start = rows.keys, 0
         while start < len(keys):
@@ -125,5 +126,5 @@ class MinuteCounter:
 
 
 def _sooner(one: int, other: int) -> int:
-    """The sooner of two times of expiry, of which 0 is never."""
+    """The sooner of two times of expiry; 0 is never."""
     return min(one, other) if one and other else one or other

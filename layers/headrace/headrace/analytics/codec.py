@@ -1,7 +1,8 @@
-"""Aggregates as bytes: compact in the cache and fast to merge.
+"""Encodes aggregates as bytes, small in the cache and fast to merge.
 
-A tally is two columns, its ids in order joined by newlines (no id holds one) and its counts, each packed by zlib: half
-the time to read of JSON packed the same way, and smaller. The layout begins with its number; a newer one gets another.
+A tally is two columns, each compressed by zlib: its ids in order, joined by newlines (no id contains one), and its
+counts. This takes half the time to read of compressed JSON, and is smaller. The first byte is the number of the layout;
+a changed layout gets another number.
 """
 
 from __future__ import annotations
@@ -11,24 +12,23 @@ import zlib
 from array import array
 
 from headrace.analytics.aggregate import POINT_STEPS, Aggregate, Points
-from headrace.analytics.counter import IdCounter
-from headrace.analytics.hyperloglog import HyperLogLog
+from headrace.analytics.counter import HyperLogLog, IdCounter
 
 LAYOUT = 1
 _HEAD = struct.Struct("<BIHBQQ27s27s")  # layout, checksum of the rest, shards, tallies, total, expires, first, last
 _CHECKED = 5
-"""Where what the checksum covers begins."""
+"""The offset of the bytes that the checksum covers."""
 _LENGTH = struct.Struct("<I")
 _TALLY = struct.Struct("<QI")  # error, ids
 _LEVEL = 1
 
 
 class UnknownLayout(Exception):
-    """Not an aggregate of this layout, or not of as many tallies or shards as asked for."""
+    """Not an aggregate of this layout, or of another number of tallies, or of fewer shards."""
 
 
 def encode(aggregate: Aggregate, shards: int) -> bytes:
-    """``aggregate``, read from ``shards`` time shards."""
+    """``aggregate``, which was read from ``shards`` time shards, as bytes."""
     head = _HEAD.pack(
         LAYOUT,
         0,
@@ -48,10 +48,11 @@ def encode(aggregate: Aggregate, shards: int) -> bytes:
 
 
 def check(data: bytes, tallies: int, shards: int) -> int:
-    """When the first row of the aggregate in ``data`` expires, if :func:`decode` can read it.
+    """Check that :func:`decode` can read ``data``. Returns when its first row expires (epoch seconds, 0: never).
 
     Raises:
-        UnknownLayout: of another layout, of other tallies, damaged, or read from fewer than ``shards`` time shards.
+        UnknownLayout: of another layout, of another number of tallies, damaged, or read from fewer than ``shards`` time
+            shards.
     """
     try:
         layout, checksum, covered, number, _, expires, _, _ = _HEAD.unpack_from(data)
@@ -63,7 +64,7 @@ def check(data: bytes, tallies: int, shards: int) -> int:
 
 
 def decode(data: bytes) -> Aggregate:
-    """The aggregate in ``data``, which was checked."""
+    """The aggregate in ``data``, for which :func:`check` did not raise."""
     _, _, _, tallies, total, expires, first, last = _HEAD.unpack_from(data)
     if not total:
         return Aggregate.nothing(tallies)

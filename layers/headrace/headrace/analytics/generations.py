@@ -1,4 +1,9 @@
-"""Cache keys of analytics slots."""
+"""Generations of analytics slots: tokens in the cache, which say whether an aggregate is still valid, and cache keys.
+
+Every aggregate in the cache begins with the token that was its slot's generation before its rows were read. When a late
+event changes the slot, the generation changes, so aggregates of the earlier one are no longer used. The cache must have
+remembered generations for the settling time: a cache that was emptied may have forgotten a change.
+"""
 
 from __future__ import annotations
 
@@ -12,48 +17,44 @@ from headrace.core.times import Clock
 from headrace.storage.cache import Cache
 
 SLOT_GROUPS = 16
-"""Groups of slots that are lost together: keys of one group lie in one slot of a cluster, so on one node."""
+"""Groups of slots that are lost together: keys of one group are in one hash slot of a cluster, so on one node."""
 
 
 def slot_group(number: int) -> str:
-    """The cache key of the time since when the cache has remembered the generations of one group of slots."""
+    """The cache key of the time since when the cache remembers the generations of a group."""
     return f"{{slots.{number}}}:since"
 
 
-def slot_group_of(stream: str, step: int, start: int) -> int:
-    """The group of a slot."""
-    return zlib.crc32(f"{stream}:{step}:{start}".encode()) % SLOT_GROUPS
+def slot_group_of(stream: str, slot: Slot) -> int:
+    """The number of a slot's group."""
+    return zlib.crc32(f"{stream}:{slot.step}:{slot.start}".encode()) % SLOT_GROUPS
 
 
-def slot_generation(stream: str, step: int, start: int) -> str:
-    """The cache key of a slot's generation: every aggregate of that slot, narrowed or not, belongs to one."""
-    return f"{{slots.{slot_group_of(stream, step, start)}}}:generation:{stream}:{step}:{start}"
+def slot_generation(stream: str, slot: Slot) -> str:
+    """The cache key of a slot's generation, which all aggregates of the slot share, filtered or not."""
+    return f"{{slots.{slot_group_of(stream, slot)}}}:generation:{stream}:{slot.step}:{slot.start}"
 
 
-def slot_aggregate(stream: str, step: int, start: int, narrowed: Iterable[tuple[str, str]] = ()) -> str:
-    """The cache key of a slot's aggregate, of all rows or of those ``narrowed`` to values of attributes."""
-    return f"slot:{stream}:{step}:{start}" + "".join(f"#{name}#{value}" for name, value in narrowed)
+def slot_aggregate(stream: str, slot: Slot, narrowed: Iterable[tuple[str, str]] = ()) -> str:
+    """The cache key of a slot's aggregate, of all rows or of those with the ``narrowed`` values of attributes."""
+    return f"slot:{stream}:{slot.step}:{slot.start}" + "".join(f"#{name}#{value}" for name, value in narrowed)
 
 
 def slot_builder(stream: str, start: int, narrowed: Iterable[tuple[str, str]] = ()) -> str:
-    """The cache key of the lock for building the minutes of the hour from ``start``."""
+    """The cache key of the lock for building the minutes of the hour that begins at ``start``."""
     return f"slot-builder:{stream}:{start}" + "".join(f"#{name}#{value}" for name, value in narrowed)
 
 
 CHANGED = b"!"
+"""The generation of a slot while a late event may not be visible to every read."""
 TOKEN_BYTES = 12
 SKEW_SECONDS = 1
 """How far the clocks of two environments may be apart."""
 KEPT_SECONDS = {MINUTE: 6 * HOUR, TEN_MINUTES: DAY, HOUR: 7 * DAY, DAY: 31 * DAY}
-"""How long a slot is kept, by its step. Also the bound on any damage by a cache that forgets what it confirmed."""
+"""How long a slot is kept, by its step. It also bounds how long a wrong aggregate lasts if the cache loses a change."""
 _SINCE_SECONDS = 365 * DAY
 SLICE = 500
-"""Keys in one call: what a cache answers well within the time of a call."""
-
-
-def new_token() -> bytes:
-    """A new generation."""
-    return os.urandom(TOKEN_BYTES)
+"""Keys in one call: a cache answers them well within the timeout of a call."""
 
 
 class Generations:
@@ -67,12 +68,12 @@ class Generations:
 
     def key(self, slot: Slot) -> str:
         """The cache key of a slot's generation."""
-        return slot_generation(self._stream, slot.step, slot.start)
+        return slot_generation(self._stream, slot)
 
     def begin(self, slots: Sequence[Slot], known: Sequence[bytes | None]) -> list[bytes | None]:
-        """A token for each of ``slots``, with which what is read from now on may be kept; ``None`` where not.
+        """A token for each of ``slots``, to keep an aggregate of rows that are read from now on, or ``None``.
 
-        ``known`` are their generations as seen last; those that are missing are made.
+        ``known`` are their generations as last read; missing ones are created.
 
         Raises:
             CacheUnavailable: the cache did not answer.
@@ -81,19 +82,18 @@ class Generations:
         found = dict(zip(slots, known, strict=True))
         missing = [slot for slot, token in found.items() if token is None]
         for part in (missing[at : at + SLICE] for at in range(0, len(missing), SLICE)):
-            made = {slot: new_token() for slot in part}
+            made = {slot: os.urandom(TOKEN_BYTES) for slot in part}
             added = self._cache.add_many({self.key(slot): (made[slot], KEPT_SECONDS[slot.step]) for slot in part})
             found.update({slot: made[slot] for slot, is_new in zip(part, added, strict=True) if is_new})
             others = [slot for slot, is_new in zip(part, added, strict=True) if not is_new]
             found.update(zip(others, self._cache.get_many([self.key(slot) for slot in others]), strict=True))
-        return [self._usable(slot, found[slot], settled) for slot in slots]
-
-    def _usable(self, slot: Slot, token: bytes | None, settled: set[int]) -> bytes | None:
-        group = slot_group_of(self._stream, slot.step, slot.start)
-        return token if token != CHANGED and group in settled else None
+        return [
+            found[slot] if found[slot] != CHANGED and slot_group_of(self._stream, slot) in settled else None
+            for slot in slots
+        ]
 
     def _settled_groups(self) -> set[int]:
-        """The groups that the cache has remembered for the settling time."""
+        """The groups whose generations the cache has remembered for the settling time."""
         names = [slot_group(number) for number in range(SLOT_GROUPS)]
         found = self._cache.get_many(names)
         now = self._clock.now()

@@ -1,16 +1,15 @@
-"""Late events: their minute had ended when they were stored, so an aggregate that lacks them may be in the cache.
+"""Marks the slots that late events change: a cached aggregate may not count them.
 
-The hook marks the slots that a late event changes. While the cache is unavailable it cannot: then the event returns
-through the retry lane, is stored again (which changes nothing) and marked.
+An event is late if its minute had ended when it was stored. While the cache is unavailable, the event goes through the
+retry lane, is stored again (which changes nothing), and then its slots are marked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from headrace.analytics import generations
 from headrace.analytics.aggregate import MINUTE_LENGTH
-from headrace.analytics.generations import CHANGED, SKEW_SECONDS
+from headrace.analytics.generations import CHANGED, SKEW_SECONDS, slot_generation
 from headrace.analytics.time_slots import STEPS, Slot
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, FollowUpUnavailable
@@ -22,33 +21,27 @@ from headrace.storage.cache import Cache
 
 
 class LateEvents:
-    """A hook that ends the generations of the slots that late events belong to."""
+    """A hook that changes the generations of the slots to which late events belong."""
 
     def __init__(self, cache: Cache, clock: Clock, settle: float) -> None:
         self._cache = cache
         self._clock = clock
-        # A read that began before the mark may need as long again to see the row.
+        # A read that began before the mark may miss the row for the settling time.
         self._seconds = settle + 2 * SKEW_SECONDS
 
     def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[FollowUpUnavailable | None]:
-        """One outcome per item: a failure for each late one while the cache does not take the marks."""
+        """One outcome per item: a failure for each late one while the cache is unavailable."""
         if stream.analytics_dimensions is None:
             return [None] * len(items)
-        # A minute that ends while the clocks disagree counts as ended: a mark too many costs little.
+        # A minute counts as ended if any environment's clock may say so: an unnecessary mark costs little.
         now = self._clock.now() + SKEW_SECONDS * times.SECOND
         current = times.iso(now)[:MINUTE_LENGTH]
         minutes = [str(item[stream.analytics_dimensions.time])[:MINUTE_LENGTH] for item in items]
         late = {minute for minute in minutes if minute < current}
-        if not late:
-            return [None] * len(items)
         changed = {slot for minute in late for slot in _slots(minute, now // times.SECOND)}
         try:
-            self._cache.set_many(
-                {
-                    generations.slot_generation(stream.name, step, start): (CHANGED, self._seconds)
-                    for start, step in changed
-                }
-            )
+            if changed:
+                self._cache.set_many({slot_generation(stream.name, slot): (CHANGED, self._seconds) for slot in changed})
         except CacheUnavailable as error:
             report("late events", f"late events wait for the cache: {error.message}")
             return [_NOT_MARKED if minute in late else None for minute in minutes]
@@ -59,7 +52,7 @@ _NOT_MARKED = FollowUpUnavailable("the event is stored, but its minute could not
 
 
 def _slots(minute: str, now: int) -> Iterator[Slot]:
-    """The slots that hold ``minute`` and have ended: the others are not in the cache yet."""
+    """The slots with ``minute`` that ended before ``now`` (epoch seconds): later ones are not in the cache yet."""
     at = times.micros_of(f"{minute}:00.000000Z") // times.SECOND
     for step in STEPS:
         slot = Slot(at - at % step, step)

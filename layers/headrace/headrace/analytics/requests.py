@@ -1,18 +1,19 @@
-"""Parameters of analytics: a window of time, filters by user or group, and how much to list."""
+"""Parameters of analytics: a window of time, filters by user or group, the length of lists and steps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, create_model, field_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, create_model, field_validator
 from pydantic_core import PydanticCustomError
 
 from headrace.analytics.scope import Scope
 from headrace.analytics.time_slots import DAY, HOUR, MINUTE, Span
-from headrace.api.params import Params
+from headrace.api.params import Params, query_time, whole_number
 from headrace.core import times
-from headrace.core.keys import ID_FORM, normalize_id
+from headrace.core.fields import Id
+from headrace.core.keys import ID_FORM
 from headrace.core.stream import Stream
 
 DEFAULT_TOP, TOP_LIMIT = 10, 10_000
@@ -25,7 +26,7 @@ _STEP_FORM = "one of " + ", ".join(map(str, SERIES_STEPS))
 
 @dataclass(frozen=True, slots=True)
 class WindowRequest:
-    """A ``window`` of a ``scope``; ``top`` and ``step`` are of the routes that have them."""
+    """A ``window`` of a ``scope``; ``top`` is the length of lists, ``step`` the seconds of a step."""
 
     scope: Scope
     window: Span
@@ -34,43 +35,20 @@ class WindowRequest:
 
 
 def _micros(value: object) -> int:
-    try:
-        return times.micros_of(times.parse_query(str(value)))
-    except ValueError:
-        allowed = {"allowed": times.ACCEPTED_FORM}
-        raise PydanticCustomError("time", "is not a time with a zone", allowed) from None
+    return times.micros_of(query_time(value))
 
 
-def _whole_number(value: object) -> int | None:
-    text = str(value)
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else None
-
-
-def _top(value: object) -> int:
-    number = _whole_number(value)
-    if number is None:
-        raise PydanticCustomError("number", "is not a whole number")
-    if not 1 <= number <= TOP_LIMIT:
-        raise PydanticCustomError("number", "is out of range")
-    return number
+_seconds = whole_number(MINUTE, DAY, message="is not offered")
 
 
 def _step(value: object) -> int:
-    number = _whole_number(value)
-    if number not in SERIES_STEPS:
+    step = _seconds(value)
+    if step not in SERIES_STEPS:
         raise PydanticCustomError("step", "is not offered")
-    return number
-
-
-def _filter(value: str) -> str:
-    try:
-        return normalize_id(value)
-    except ValueError:
-        raise PydanticCustomError("invalid_key", "is not a usable id") from None
+    return step
 
 
 Micros = Annotated[int, BeforeValidator(_micros)]
-FilterId = Annotated[str, AfterValidator(_filter)]
 
 
 class WindowQuery(Params):
@@ -96,20 +74,20 @@ class WindowQuery(Params):
         return value
 
     def of(self, stream: Stream, *fixed: tuple[str, str]) -> WindowRequest:
-        """The request to ``stream``, narrowed to the ``fixed`` values and to the filters that were given."""
+        """The request for ``stream``, filtered by the ``fixed`` values and by the filters in the query."""
         given = [(name, getattr(self, name, None)) for name in filters_of(stream)]
         narrowed = [*fixed, *((name, value) for name, value in given if value is not None)]
         return WindowRequest(Scope(stream, tuple(narrowed)), Span(self.start, self.end), self.top, self.step)
 
 
 class TopQuery(WindowQuery):
-    """A window, and how many of its users and groups to list."""
+    """A window, and how many users and groups to list."""
 
-    top: Annotated[int, BeforeValidator(_top)] = Field(default=DEFAULT_TOP, description=_TOP_FORM)
+    top: Annotated[int, BeforeValidator(whole_number(1, TOP_LIMIT))] = Field(default=DEFAULT_TOP, description=_TOP_FORM)
 
 
 class StepQuery(WindowQuery):
-    """A window, and the seconds of each step of it."""
+    """A window, and the seconds of each of its steps."""
 
     step: Annotated[int, BeforeValidator(_step)] = Field(default=MINUTE, description=_STEP_FORM)
 
@@ -118,13 +96,13 @@ Q = TypeVar("Q", bound=WindowQuery)
 
 
 def filters_of(stream: Stream) -> tuple[str, ...]:
-    """The attributes that a window of ``stream`` may be narrowed by: its groups, then its user."""
+    """The attributes by which analytics of ``stream`` can be filtered: its groups, then its user."""
     dimensions = stream.analytics_dimensions
     return () if dimensions is None else (*dimensions.groups, dimensions.user)
 
 
 def filtered(model: type[Q], stream: Stream) -> type[Q]:
-    """``model`` with an optional parameter for each attribute that ``stream`` may be narrowed by."""
-    field = (FilterId | None, Field(default=None, description=ID_FORM))
+    """``model`` with an optional parameter for each attribute by which ``stream`` can be filtered."""
+    field = (Id | None, Field(default=None, description=ID_FORM))
     filters: dict[str, Any] = dict.fromkeys(filters_of(stream), field)
     return create_model(f"{stream.name.title()}{model.__name__}", __base__=model, **filters)

@@ -1,14 +1,15 @@
-"""Answers about windows, made from aggregates, each with its time and its accuracy."""
+"""Builds the answers of analytics from aggregates, each with its time and its accuracy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from headrace.analytics.aggregate import Aggregate
-from headrace.analytics.hyperloglog import STANDARD_ERROR
+from headrace.analytics.aggregate import Aggregate, Points
+from headrace.analytics.counter import STANDARD_ERROR
 from headrace.analytics.requests import WindowRequest
 from headrace.analytics.time_slots import Slot, Span
 from headrace.core import times
@@ -21,21 +22,21 @@ Point = TypedDict("Point", {"from": str, "messages": int, "uniqueUsers": int})
 
 
 class Missing(TypedDict):
-    """What an answer may not count yet."""
+    """The events that an answer may not count yet: those stored after a time."""
 
     storedAfter: str
     note: str
 
 
 class Estimate(TypedDict):
-    """How far the counts of an attribute are off: the standard error of unique values, and of each value's count."""
+    """The errors of an attribute's counts: the standard error of unique values, and the largest error of a count."""
 
     uniqueWithin: float
     countsTooLowByAtMost: int
 
 
 class Accuracy(TypedDict):
-    """Whether all numbers are exact, and how far those of an attribute are off that are estimates."""
+    """Whether all numbers are exact, and the errors of each attribute whose numbers are estimates."""
 
     exact: bool
     userId: NotRequired[Estimate]
@@ -45,7 +46,7 @@ class Accuracy(TypedDict):
 
 
 class Answer(TypedDict):
-    """What every answer begins with."""
+    """The first fields of every answer."""
 
     window: Window
     asOf: str
@@ -100,7 +101,7 @@ class SeriesAnswer(Answer):
 
 
 def frame(request: WindowRequest, now: int, settle: float) -> dict[str, Any]:
-    """What every answer begins with: the window as asked, and what may be missing from it."""
+    """The first fields of every answer: the requested window, and which events may be missing."""
     as_of = times.iso(max(0, now - round(settle * times.SECOND)))
     return {
         "window": {
@@ -138,7 +139,7 @@ def active_users_body(request: WindowRequest, found: Aggregate) -> dict[str, Any
 
 
 def accuracy(request: WindowRequest, found: Aggregate) -> dict[str, Any]:
-    """``{"exact": true}``, or which numbers are not, and by how much."""
+    """``{"exact": true}``, or the errors of each attribute whose numbers are estimates."""
     if all(tally.exact for tally in found.tallies):
         return {"exact": True}
     body: dict[str, Any] = {"exact": False}
@@ -151,18 +152,16 @@ def accuracy(request: WindowRequest, found: Aggregate) -> dict[str, Any]:
 def series_points(request: WindowRequest, parts: Iterable[tuple[Slot, Aggregate]]) -> list[dict[str, Any]]:
     """One point per step of the window, empty ones too; ``parts`` are in the order of time."""
     step = request.step
-    known: dict[int, tuple[int, int]] = {}
-    short: dict[int, Aggregate] = {}
-    for slot, found in parts:
-        if slot.step > step:
-            known.update(found.points[step])
-            continue
-        start = slot.start - slot.start % step
-        if start not in short:
-            short[start] = Aggregate.nothing(len(found.tallies))
-            known.update(_counted(short, but=start))
-        short[start].merge(found)
-    known.update(_counted(short))
+    known: Points = {}
+    for start, slots in groupby(parts, lambda part: None if part[0].step > step else part[0].start // step * step):
+        merged = Aggregate.nothing(len(request.scope.attributes))
+        for _, found in slots:
+            if start is None:  # longer than a step: it lists the counts of its steps
+                known.update(found.points[step])
+            else:
+                merged.merge(found)
+        if start is not None:
+            known[start] = (merged.total, merged.tallies[0].unique())
     return [
         {"from": times.iso(max(start * times.SECOND, request.window.start)), "messages": total, "uniqueUsers": users}
         for start in _starts(request.window, step)
@@ -186,21 +185,13 @@ def by_step(request: WindowRequest, parts: Iterable[tuple[Slot, Aggregate]]) -> 
         yield max(start * times.SECOND, request.window.start), found
 
 
-def _counted(short: dict[int, Aggregate], but: int | None = None) -> dict[int, tuple[int, int]]:
-    """The points of the complete steps, which are removed from ``short``."""
-    done = {start: (found.total, found.tallies[0].unique()) for start, found in short.items() if start != but}
-    for start in done:
-        del short[start]
-    return done
-
-
 def _starts(window: Span, step: int) -> Sequence[int]:
     first = window.start // times.SECOND
     return range(first - first % step, -(-window.end // times.SECOND), step)
 
 
 def _active(found: Aggregate) -> float:
-    """Seconds from the first event to the last; at least one, since a single event has no span."""
+    """Seconds from the first event to the last; at least one, because a single event has no duration."""
     if not found.total:
         return 1.0
     return max(1.0, (times.micros_of(found.last) - times.micros_of(found.first)) / times.SECOND)

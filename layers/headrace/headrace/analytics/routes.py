@@ -1,4 +1,4 @@
-"""Questions about any window of a stream: totals and rates, active users, a series."""
+"""HTTP routes of analytics: totals and rates of a window, active users, a series."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.api.router import Request
 from headrace.core.stream import Stream
 
 MARGIN_SECONDS = 4.0
-"""Seconds before the end of an invocation when reading stops: time to keep what was read, and to answer."""
+"""Reading stops so many seconds before the end of an invocation, to store what was read, and to answer."""
 
 
 class StreamAnalytics(NamedTuple):
@@ -25,7 +25,7 @@ class StreamAnalytics(NamedTuple):
 
 
 def deadline(request: Request[Any, Any, Any]) -> Deadline:
-    """When to stop reading for ``request``."""
+    """The time to stop reading for ``request``."""
     return Deadline(request.seconds_left - MARGIN_SECONDS)
 
 
@@ -38,7 +38,7 @@ def window(services: StreamAnalytics, request: Request[None, TopQuery, None]) ->
 
 
 def active_users(services: StreamAnalytics, request: Request[None, WindowQuery, None]) -> dict[str, Any]:
-    """How many users were active in a window."""
+    """The number of users who were active in a window."""
     with _measured(services, request):
         wanted = request.query.of(services.stream)
         head, found = services.analytics.whole(wanted, deadline(request))
@@ -53,7 +53,7 @@ def series(services: StreamAnalytics, request: Request[None, StepQuery, None]) -
 
 @contextmanager
 def _measured(services: StreamAnalytics, request: Request[Any, Any, Any]) -> Iterator[None]:
-    """Count the read units that the answer costs."""
+    """Measure the read units of the answer."""
     before = services.analytics.units
     try:
         yield

@@ -1,4 +1,4 @@
-"""Rows of a span of time, counted by minute: all partitions in parallel, each read page by page to its end."""
+"""Reads the rows of a span of time and counts them by minute: all partitions in parallel, each page by page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from headrace.analytics.aggregate import Aggregate, MinuteCounter
 from headrace.analytics.scope import Scope
@@ -21,22 +21,23 @@ Found = dict[int, Aggregate]
 
 
 class Deadline:
-    """A time after which no further page is read."""
+    """The time after which no further page is read."""
 
     def __init__(self, seconds: float, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._at = monotonic() + seconds
         self._monotonic = monotonic
 
     def check(self) -> None:
-        """Raise StoreThrottled once the time has come."""
+        """Raise StoreThrottled after that time."""
         if self._monotonic() >= self._at:
             raise StoreThrottled(
-                "the window holds more than can be read at once; what was read is kept, so ask again", retry_after=1
+                "the window has more events than one request can read; it continues where it stopped, so try again",
+                retry_after=1,
             )
 
 
 class Scanner:
-    """Reads through ``reader``, ``parallel`` pages at once. ``units`` sums the read units of all scans."""
+    """Reads ``parallel`` pages at a time. ``units`` is the sum of the read units of all scans."""
 
     def __init__(self, reader: ColumnReader, table: str, read_shards: int, clock: Clock, parallel: int = 8) -> None:
         self._reader = reader
@@ -47,7 +48,7 @@ class Scanner:
         self.units = 0.0
 
     def start(self, scope: Scope, spans: Sequence[Span], deadline: Deadline) -> Reading:
-        """Begin to read the rows of each of ``spans``."""
+        """Start to read the rows of each of ``spans``."""
         now = self._clock.now() // times.SECOND
         counted = [MinuteCounter(scope.attributes, now, dict(scope.narrowed)) for _ in spans]
         stop = threading.Event()
@@ -72,27 +73,29 @@ class Scanner:
         return Reading(counted, reading, stop)
 
 
+@dataclass(frozen=True, slots=True)
 class Reading:
-    """A scan that is running."""
+    """A running scan."""
 
-    def __init__(
-        self, counted: Sequence[MinuteCounter], reading: Sequence[Future[None]], stop: threading.Event
-    ) -> None:
-        self._counted = counted
-        self._reading = reading
-        self._stop = stop
+    counted: Sequence[MinuteCounter]
+    reading: Sequence[Future[None]]
+    stop: threading.Event
 
     def result(self) -> list[Found]:
-        """The aggregates of each span, when all is read. Raises StoreUnavailable, also when the deadline came."""
-        done, _ = wait(self._reading, return_when=FIRST_EXCEPTION)
+        """Wait for the aggregates of each span.
+
+        Raises:
+            headrace.core.errors.StoreUnavailable: the table did not answer before the deadline.
+        """
+        done, _ = wait(self.reading, return_when=FIRST_EXCEPTION)
         self.end()
         for each in done:
             each.result()
-        return [minutes.aggregates() for minutes in self._counted]
+        return [minutes.aggregates() for minutes in self.counted]
 
     def end(self) -> None:
-        """Read no further page, and wait for those on their way."""
-        self._stop.set()
-        for each in self._reading:
+        """Start no further read, and wait for the running ones."""
+        self.stop.set()
+        for each in self.reading:
             each.cancel()
-        wait(self._reading)
+        wait(self.reading)

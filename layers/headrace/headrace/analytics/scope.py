@@ -1,4 +1,4 @@
-"""Which events are counted, and where they are read: all of a stream, or those of one user or group."""
+"""Selects the events to count, all of a stream or those of one user or group, and the partitions to read."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from headrace.storage.ports import Query
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A stream, ``narrowed`` to rows with these values of its dimensions: ``(("roomId", "kitchen"),)``.
+    """A stream, ``narrowed`` to rows with these values of its dimensions, such as ``(("roomId", "kitchen"),)``.
 
-    Narrowed to one value, rows are read from the table or index that has it as its partition key: a few pages of one
-    room instead of all rooms. Narrowed to two, the first such one is read and filtered.
+    With one value, rows are read from the table or index with that partition key: a few pages of one room instead of
+    all rooms. With two values, one of them selects the partition, and its rows are filtered by the other.
     """
 
     stream: Stream
@@ -24,22 +24,22 @@ class Scope:
 
     @property
     def dimensions(self) -> AnalyticsDimensions:
-        """What the stream's slots count by. Raises TypeError if the stream declares nothing."""
+        """The dimensions by which the stream's events are counted; TypeError if it declares none."""
         if self.stream.analytics_dimensions is None:
-            raise TypeError(f"the stream {self.stream.name} has no slots")
+            raise TypeError(f"the stream {self.stream.name} declares no analytics")
         return self.stream.analytics_dimensions
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The attributes that are counted: the user's, then each group's."""
+        """The attributes whose values are counted: the user's, then each group's."""
         return (self.dimensions.user, *self.dimensions.groups)
 
     def shards(self, read_shards: int) -> int:
-        """How many partitions its rows are spread over."""
+        """The number of partitions with its rows."""
         return len(self._source(read_shards)[2])
 
     def queries(self, table: str, read_shards: int, span: Span) -> Iterator[Query]:
-        """One query for every partition that has rows of ``span``."""
+        """One query of ``span`` for each partition."""
         index, attribute, partitions = self._source(read_shards)
         for partition in partitions:
             yield Query(

@@ -1,15 +1,24 @@
-"""Aggregates of slots in the cache, and in this environment's memory: found while their generation lasts."""
+"""Keeps aggregates of slots in the cache and in this environment's memory; they are valid for one generation."""
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
 
-from headrace.analytics import generations
 from headrace.analytics.aggregate import Aggregate
 from headrace.analytics.codec import UnknownLayout, check, decode, encode
-from headrace.analytics.generations import CHANGED, KEPT_SECONDS, SLICE, TOKEN_BYTES, Generations
+from headrace.analytics.generations import (
+    CHANGED,
+    KEPT_SECONDS,
+    SLICE,
+    TOKEN_BYTES,
+    Generations,
+    slot_aggregate,
+    slot_builder,
+)
 from headrace.analytics.scope import Scope
 from headrace.analytics.time_slots import HOUR, Slot
 from headrace.core import times
@@ -19,36 +28,46 @@ from headrace.runtime.observability import report
 from headrace.storage.cache import Cache
 
 BUILDER_SECONDS = 10.0
-"""How long others wait for a builder that crashed."""
+"""How long the claim of a builder that crashed keeps others waiting."""
 STORE_BYTES = 1_000_000
 MEMORY_BYTES = 16_000_000
-"""Encoded bytes of the aggregates in memory; decoded they take up to ten times as much."""
+"""The size of the aggregates in memory, as encoded; decoded, they take up to ten times as much."""
 NARROWED_SHARE = 4
-"""Narrowed aggregates are kept for a part of the time: there may be as many as rooms and users."""
+"""Aggregates of one user or group are kept for a quarter of the time: there may be very many of them."""
 
-Key = tuple[str, Slot]
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class SlotState:
     """A slot with its ``generation`` and, if it was found, its aggregate.
 
-    From the cache it comes ``packed``, and stays so until it is needed: many decoded ones would not fit into memory.
+    An aggregate from the cache stays ``packed`` until it is needed: many decoded ones would not fit into memory.
+    A missing one is merged from its ``parts``, and kept with its ``token`` if it has one.
     """
 
     slot: Slot
     generation: bytes | None = None
     aggregate: Aggregate | None = None
     packed: bytes | None = None
+    token: bytes | None = None
+    parts: list[SlotState] = field(default_factory=list)
 
     @property
     def found(self) -> bool:
-        """Whether there is an aggregate."""
+        """Whether the aggregate was found."""
         return self.aggregate is not None or self.packed is not None
+
+    def missing(self) -> Iterator[SlotState]:
+        """It and its missing parts, the longer slots first."""
+        if not self.found:
+            yield self
+            for part in self.parts:
+                yield from part.missing()
 
 
 class LocalAggregates:
-    """The aggregates that this environment used last, with their generations."""
+    """The most recently used aggregates of this environment, with their generations."""
 
     def __init__(self, limit: int = MEMORY_BYTES) -> None:
         self._limit = limit
@@ -56,7 +75,7 @@ class LocalAggregates:
         self._bytes = 0
 
     def get(self, key: str, generation: bytes | None) -> Aggregate | None:
-        """The aggregate, if it is of that ``generation``."""
+        """The aggregate, if it has this ``generation``."""
         held = self._held.get(key)
         if held is None or held[0] != generation:
             return None
@@ -64,7 +83,7 @@ class LocalAggregates:
         return held[1]
 
     def has(self, key: str) -> bool:
-        """Whether there is one, of any generation."""
+        """Whether there is an aggregate of any generation."""
         return key in self._held
 
     def put(self, key: str, generation: bytes, aggregate: Aggregate, size: int) -> None:
@@ -76,7 +95,7 @@ class LocalAggregates:
 
 
 class SlotCache:
-    """The slots of one scope during one request. After a failure, the rest of it does without the cache (P10)."""
+    """The slots of one scope during one request. After a failure, the request continues without the cache (P10)."""
 
     def __init__(
         self, cache: Cache, local: LocalAggregates, scope: Scope, read_shards: int, clock: Clock, settle: float
@@ -87,9 +106,6 @@ class SlotCache:
         self._shards = scope.shards(read_shards)
         self._clock = clock
         self._generations = Generations(cache, scope.stream.name, clock, settle)
-        self._kept = {
-            step: seconds / (NARROWED_SHARE if scope.narrowed else 1) for step, seconds in KEPT_SECONDS.items()
-        }
         self._waiting: dict[str, tuple[bytes, float]] = {}
         self._bytes = 0
         self.is_unavailable = False
@@ -97,17 +113,16 @@ class SlotCache:
     def read(self, slots: Sequence[Slot]) -> list[SlotState]:
         """The state of each of ``slots``; nothing is found while the cache is unavailable."""
         known = [SlotState(slot) for slot in slots]
-        for part in (known[at : at + SLICE] for at in range(0, len(known), SLICE)):
-            if self.is_unavailable:
-                break
-            try:
-                self._read(part)
-            except CacheUnavailable:
-                self._failed()
+        self.refresh(known)
         return known
 
+    def refresh(self, known: Sequence[SlotState]) -> None:
+        """Read slots that were not found again."""
+        for at in range(0, len(known), SLICE):
+            self._attempt(functools.partial(self._read, known[at : at + SLICE]))
+
     def take(self, known: SlotState) -> Aggregate | None:
-        """The aggregate of a slot, removed from its state; ``None`` if there is none."""
+        """The aggregate of a slot, removed from its state; ``None`` if it was not found."""
         found, packed = known.aggregate, known.packed
         known.aggregate = known.packed = None
         if packed is not None and known.generation is not None:
@@ -115,53 +130,54 @@ class SlotCache:
             self._local.put(self._key(known.slot), known.generation, found, len(packed))
         return found
 
-    def begin(self, known: Sequence[SlotState]) -> list[bytes | None]:
-        """Tokens with which aggregates of these slots may be kept, if their rows are read from now on."""
-        if known and not self.is_unavailable:
-            try:
-                return self._generations.begin([each.slot for each in known], [each.generation for each in known])
-            except CacheUnavailable:
-                self._failed()
-        return [None] * len(known)
+    def begin(self, missing: Sequence[SlotState]) -> None:
+        """Set the tokens with which aggregates of rows that are read from now on are kept, where they may be."""
+        slots, generations = [each.slot for each in missing], [each.generation for each in missing]
+        tokens = self._attempt(lambda: self._generations.begin(slots, generations)) if missing else None
+        for each, token in zip(missing, tokens or [None] * len(missing), strict=True):
+            each.token = token
 
     def keep(self, slot: Slot, token: bytes, aggregate: Aggregate) -> None:
         """Keep ``aggregate`` for ``token``'s generation, in memory now and in the cache after :meth:`flush`."""
         data = token + encode(aggregate, self._shards)
         key = self._key(slot)
         self._local.put(key, token, aggregate, len(data))
-        self._waiting[key] = (data, self._kept[slot.step])
+        self._waiting[key] = (data, KEPT_SECONDS[slot.step] / (NARROWED_SHARE if self._scope.narrowed else 1))
         self._bytes += len(data)
         if self._bytes > STORE_BYTES:
             self.flush()
 
     def flush(self) -> None:
-        """Write to the cache what is to be kept; best effort."""
+        """Write the kept aggregates to the cache; best effort."""
         waiting, self._waiting, self._bytes = self._waiting, {}, 0
-        if waiting and not self.is_unavailable:
-            try:
-                self._cache.set_many(waiting)
-            except CacheUnavailable:
-                self._failed()
+        if waiting:
+            self._attempt(lambda: self._cache.set_many(waiting))
 
     def claim(self, slots: Iterable[Slot]) -> set[int]:
         """The hours (their starts) of ``slots`` that the caller builds; another environment builds the others."""
         hours = sorted({slot.start - slot.start % HOUR for slot in slots})
-        if self.is_unavailable or not hours:
-            return set(hours)
-        try:
-            added = self._cache.add_many({self._builder(hour): (b"1", BUILDER_SECONDS) for hour in hours})
-        except CacheUnavailable:
-            self._failed()
+        entries = {self._builder(hour): (b"1", BUILDER_SECONDS) for hour in hours}
+        added = self._attempt(lambda: self._cache.add_many(entries)) if hours else []
+        if added is None:
             return set(hours)
         return {hour for hour, is_ours in zip(hours, added, strict=True) if is_ours}
 
     def release(self, hours: Collection[int]) -> None:
         """Give up the claim to these hours."""
-        if hours and not self.is_unavailable:
-            try:
-                self._cache.delete_many([self._builder(hour) for hour in hours])
-            except CacheUnavailable:
-                self._failed()
+        if hours:
+            self._attempt(lambda: self._cache.delete_many([self._builder(hour) for hour in hours]))
+
+    def _attempt(self, call: Callable[[], T]) -> T | None:
+        """The result of ``call``; ``None`` if the cache is unavailable."""
+        if self.is_unavailable:
+            return None
+        try:
+            return call()
+        except CacheUnavailable:
+            self.is_unavailable = True
+            self._waiting.clear()
+            report("analytics cache", "the cache is unavailable: analytics are read from the table alone")
+            return None
 
     def _read(self, known: Sequence[SlotState]) -> None:
         named = [(each, self._key(each.slot)) for each in known]
@@ -172,7 +188,7 @@ class SlotCache:
         for (each, key), generation in zip(named, found, strict=False):
             each.generation = generation
             each.aggregate = self._unexpired(self._local.get(key, generation))
-        # Rarely: held in memory, but of an earlier generation.
+        # Rarely, an aggregate in memory is of an earlier generation.
         again = [pair for pair in named if self._local.has(pair[1]) and pair[0].aggregate is None and _token(pair[0])]
         values = found[len(named) :] + self._cache.get_many([key for _, key in again])
         for (each, _), value in zip([*unheld, *again], values, strict=True):
@@ -180,7 +196,7 @@ class SlotCache:
                 each.packed = value
 
     def _is_valid(self, known: SlotState, value: bytes) -> bool:
-        """Whether ``value`` is an aggregate of the slot's generation, and none of its rows has expired since."""
+        """Whether ``value`` is an aggregate of the slot's generation, and none of its rows has expired."""
         if value[:TOKEN_BYTES] != _token(known):
             return False
         try:
@@ -190,21 +206,16 @@ class SlotCache:
         return not 0 < expires <= self._clock.now() // times.SECOND
 
     def _unexpired(self, aggregate: Aggregate | None) -> Aggregate | None:
-        """``aggregate``, unless a row of it has expired since."""
+        """``aggregate``, unless one of its rows has expired."""
         if aggregate is not None and 0 < aggregate.expires <= self._clock.now() // times.SECOND:
             return None
         return aggregate
 
     def _key(self, slot: Slot) -> str:
-        return generations.slot_aggregate(self._scope.stream.name, slot.step, slot.start, self._scope.narrowed)
+        return slot_aggregate(self._scope.stream.name, slot, self._scope.narrowed)
 
     def _builder(self, hour: int) -> str:
-        return generations.slot_builder(self._scope.stream.name, hour, self._scope.narrowed)
-
-    def _failed(self) -> None:
-        self.is_unavailable = True
-        self._waiting.clear()
-        report("analytics cache", "the cache is unavailable: analytics come from the table alone")
+        return slot_builder(self._scope.stream.name, hour, self._scope.narrowed)
 
 
 def _token(known: SlotState) -> bytes | None:

@@ -1,4 +1,4 @@
-"""The steps of time that slots have, and how a window is made of them. Steps and starts are whole seconds, UTC."""
+"""Divides a window of time into slots: minutes, ten minutes, hours and days in UTC. Times of slots are in seconds."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Slot(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The second after its last."""
+        """The first second after the slot."""
         return self.start + self.step
 
     def parts(self) -> list[Slot]:
-        """The slots of the next shorter step that it is made of; a minute has none."""
+        """The slots of the next shorter step within it; a minute has none."""
         below = _BELOW.get(self.step)
         return [] if below is None else [Slot(start, below) for start in range(self.start, self.end, below)]
 
@@ -38,7 +38,7 @@ class Span(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """What a window is made of, in the order of time: what comes before the slots, the slots, and what comes after."""
+    """A window in the order of time: the span before the slots, the slots, and the span after them."""
 
     before: Span | None
     slots: list[Slot]
@@ -46,9 +46,9 @@ class Pieces(NamedTuple):
 
 
 def pieces(window: Span, closed_until: int, longest: int = DAY) -> Pieces:
-    """``window`` as the fewest slots that end by ``closed_until`` (seconds), and what is left at its edges.
+    """``window`` as the fewest slots that end by ``closed_until`` (seconds), and the spans at its edges.
 
-    No slot is longer than ``longest``.
+    No slot is longer than ``longest`` seconds.
     """
     first = -(-window.start // times.MINUTE) * MINUTE
     last = min(window.end // times.MINUTE * MINUTE, closed_until // MINUTE * MINUTE)

@@ -1,4 +1,4 @@
-"""What read_ads needs."""
+"""Builds the services of read_ads."""
 
 from __future__ import annotations
 

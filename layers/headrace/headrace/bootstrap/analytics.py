@@ -1,4 +1,4 @@
-"""Analytics of any stream, and what read_analytics needs."""
+"""Builds the analytics of any stream, and the services of read_analytics."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Handlers of the HTTP API and the WebSocket API: routes, with the services that their functions use.
+"""Makes the handlers of the HTTP API and the WebSocket API from routes and the services that they use.
 
 Services are built while Lambda initializes an environment: it has a full CPU then, and a fraction of one during the
-first request. What fails then, such as a setting that is missing, fails again with the first request, which is
-answered and logged as every error is.
+first request. An error, such as a missing setting, occurs again with the first request, which answers and logs it.
 """
 
 from __future__ import annotations
@@ -37,6 +36,6 @@ def frame_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> Frame
 
 
 def _build(services: Callable[[], Any]) -> None:
-    # The first request builds again, and the router answers, logs and counts what fails then.
+    # The first request builds again; the router answers, logs and counts its errors.
     with contextlib.suppress(Exception):
         services()

@@ -1,4 +1,4 @@
-"""The authorizer of WebSocket connections."""
+"""Builds the verifier of tokens for the authorizer of WebSocket connections."""
 
 from __future__ import annotations
 

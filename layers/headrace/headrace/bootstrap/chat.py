@@ -1,4 +1,4 @@
-"""Rooms, memberships, history and conversations."""
+"""Builds rooms, memberships, history and conversations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headrace.streams.chat.stream import CHAT
 
 @functools.cache
 def rooms() -> CachedRooms:
-    """The rooms, with a cache."""
+    """The rooms, with those that were read before kept in memory."""
     return CachedRooms(DynamoRooms(dynamodb(), RoomSettings.read().rooms_table))
 
 
@@ -33,7 +33,7 @@ def memberships() -> DynamoMemberships:
 
 @functools.cache
 def access() -> RoomAccess:
-    """Who may read and write."""
+    """Decides who may read and write."""
     return RoomAccess(rooms(), memberships())
 
 

@@ -1,4 +1,4 @@
-"""What check_health needs."""
+"""Builds the service of check_health."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.storage import redis
 
 @functools.cache
 def health() -> Health:
-    """The health checks: one cheap request to each part."""
+    """The health checks: one cheap request to each dependency."""
     settings = HealthSettings.read()
     dynamodb, sqs, cache = impatient("dynamodb"), impatient("sqs"), redis.connect(settings, CHECK_SECONDS / 2)
     return Health(

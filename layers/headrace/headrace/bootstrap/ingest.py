@@ -1,4 +1,4 @@
-"""The path of events from clients to the broker."""
+"""Builds the path of events from clients to the broker."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def http_acceptor() -> Acceptor:
 
 
 def room_gate() -> RoomGate:
-    """Who may write in a room. What cannot be checked at once is checked before it is stored."""
+    """Decides who may write in a room. Events that cannot be checked now are checked before they are stored."""
     settings, dynamodb = RoomSettings.read(), impatient("dynamodb")
     rooms = CachedRooms(DynamoRooms(dynamodb, settings.rooms_table))
     return RoomGate(rooms, DynamoMemberships(dynamodb, settings.memberships_table))
@@ -63,7 +63,7 @@ def rate_limiter() -> RateLimiter | None:
 
 
 def acceptor(gates: Mapping[str, Gate], rate_limiter: RateLimiter | None = None) -> Acceptor:
-    """Accepts events; ``gates`` by stream name refuse what its sender may not write."""
+    """Accepts events; ``gates``, by stream name, refuse events that their sender may not write."""
     settings = BrokerSettings.read()
     on_state = BreakerStatus(EnvironmentSettings.read()).seen
     publisher = GuardedPublisher(RabbitPublisher(settings, secrets()), BreakerSettings.read(), on_state)

@@ -1,4 +1,4 @@
-"""WebSocket connections, and which rooms have subscribers."""
+"""Builds the store of WebSocket connections, and the hints which rooms have subscribers."""
 
 from __future__ import annotations
 

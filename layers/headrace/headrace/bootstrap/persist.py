@@ -1,4 +1,4 @@
-"""The path of events from the queues to the tables."""
+"""Builds the path of events from the queues to the tables."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from headrace.streams.ski.hook import RideHook
 from headrace.streams.ski.resorts import DynamoResorts
 
 LOOK_SECONDS = 0.5
-"""For one lookup of subscribers: the records are acknowledged only after it."""
+"""The timeout of one lookup of subscribers: the records are acknowledged only after it."""
 
 
 @functools.cache
@@ -55,7 +55,7 @@ def persister() -> Persister:
         {name: table_settings(each) for name, each in STREAMS.items()},
         clock(),
         settings.retry_first_pause_seconds,
-        # The activity hook is the last: what it cannot do is retried, and no live copy waits for that.
+        # The activity hook is the last: its failures are retried, and live copies must not wait for that.
         after=(
             StreamHooks({"ski": ride_hook}),
             NewestPageHook(cache()),

@@ -1,4 +1,4 @@
-"""Pushes to WebSocket connections."""
+"""Builds the service that pushes to WebSocket connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operators' functions need of the queues: dead letters, the parking queue, probes, the topology."""
+"""Builds the operators' services for queues: dead letters, the parking queue, probes, the topology."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def probe_reader() -> ProbeReader:
 
 @functools.cache
 def prober() -> Prober:
-    """Sends and checks probes. Its publisher has no breaker: a probe is sent to a broker that fails, too."""
+    """Sends and checks probes. Its publisher has no breaker: probes are sent to a failing broker too."""
     settings = BrokerSettings.read()
     publisher = RabbitPublisher(settings, secrets())
     return Prober(publisher, probe_reader(), names.persist_queues(settings.persist_queues), clock())

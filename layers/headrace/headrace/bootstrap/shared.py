@@ -1,4 +1,4 @@
-"""What several functions need: the clock, the cache, secrets, DynamoDB, cursors."""
+"""Builds what several functions use: the clock, the cache, secrets, DynamoDB, cursors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cache() -> RedisCache:
 
 
 def separate_cache() -> RedisCache:
-    """Another client of the cache: what fails there starts no cool-down of :func:`cache`, and the reverse."""
+    """Another client of the cache: its failures start no cool-down of :func:`cache`, and the reverse."""
     return RedisCache.of(CacheSettings.read())
 
 

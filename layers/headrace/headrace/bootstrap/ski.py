@@ -1,4 +1,4 @@
-"""What read_ski needs."""
+"""Builds the services of read_ski."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What read_status needs."""
+"""Builds the service of read_status."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import BrokerSettings, DeadLaneSettings, RetryLaneSettings
 
 CONNECT_SECONDS = 1.0
-"""For one connection to the broker: less than a whole answer has."""
+"""The timeout of a connection to the broker; the whole response has more time."""
 
 
 @functools.cache
 def status() -> Status:
-    """The status of every part; no call takes longer than a second."""
+    """The status of every dependency; no call takes longer than a second."""
     settings = BrokerSettings.read()
     retry_url, dead_url = RetryLaneSettings.read().retry_queue_url, DeadLaneSettings.read().dead_letter_queue_url
     secrets = Secrets(lambda: impatient("secretsmanager"))

@@ -1,1 +1,1 @@
-"""Pure code without I/O: errors, times, keys, callers, envelopes, items, and how streams are declared."""
+"""Pure code without I/O: errors, times, keys, callers, envelopes, items, and the declarations of streams."""

@@ -1,4 +1,4 @@
-"""Who calls, and what their token lets them do."""
+"""The caller of a request, and the scopes of their token."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ OPS = "ops"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls: ``subject`` is the user id, ``scopes`` are without prefix, ``expires_at`` is epoch seconds.
+    """The caller: ``subject`` is the user id, ``scopes`` have no prefix, ``expires_at`` is in epoch seconds.
 
-    ``address`` is the client's, where it is known: never log it, never keep it.
+    ``address`` is the client's, where it is known. Never log or store it.
     """
 
     subject: str
@@ -28,10 +28,10 @@ class Caller:
     address: str = field(default="", repr=False, compare=False)
 
     def require(self, *scopes: str, now: int) -> None:
-        """Pass if the token is still good at ``now`` (microseconds) and has one of ``scopes``.
+        """Check that the token is valid at ``now`` (microseconds) and has one of ``scopes``.
 
         Raises:
-            TokenExpired: it was good until ``expires_at``.
+            TokenExpired: the token was valid until ``expires_at``.
             Forbidden: it has none of ``scopes``.
         """
         self.require_unexpired(now)
@@ -43,10 +43,10 @@ class Caller:
             )
 
     def require_unexpired(self, now: int) -> None:
-        """Pass if the token is still good at ``now`` (microseconds).
+        """Check that the token is valid at ``now`` (microseconds).
 
         Raises:
-            TokenExpired: it was good until ``expires_at``.
+            TokenExpired: the token was valid until ``expires_at``.
         """
         if now >= self.expires_at * SECOND:
             raise TokenExpired("the token has expired; get a new one and connect again")

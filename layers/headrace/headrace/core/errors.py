@@ -1,4 +1,4 @@
-"""Every error that Headrace raises; ``ERROR_MAPPINGS`` says what a caller sees and where a record goes."""
+"""Every error that Headrace raises; ``ERROR_MAPPINGS`` defines what a caller sees and where a record goes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, Literal
 Lane = Literal["main", "retry", "dead"]
 
 GOT_LIMIT = 64
-"""Characters of an offending value that are sent back."""
+"""How many characters of a refused value are sent back."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """What is wrong with one field: ``got`` is bounded by :func:`echo`, ``allowed`` says the accepted form."""
+    """An error in one field: ``got`` is the value, shortened by :func:`echo`; ``allowed`` is the accepted form."""
 
     field: str
     message: str
@@ -22,7 +22,7 @@ class FieldError:
     allowed: str | None = None
 
     def to_body(self) -> dict[str, Any]:
-        """The form in which responses show it."""
+        """The form that responses have."""
         body = {"field": self.field, "message": self.message, "got": self.got, "allowed": self.allowed}
         return {name: value for name, value in body.items() if value is not None}
 
@@ -42,27 +42,27 @@ class HeadraceError(Exception):
 
 
 class UserError(HeadraceError):
-    """The caller can put it right."""
+    """An error that the caller can correct."""
 
 
 class InvalidRequest(UserError):
-    """The frame, body or query as a whole is not usable."""
+    """The frame, body or query as a whole is invalid."""
 
 
 class InvalidCursor(InvalidRequest):
-    """The cursor is forged, belongs to another query or caller, or is of an older form."""
+    """The cursor is forged, belongs to another query or caller, or has an older format."""
 
 
 class InvalidEvent(UserError):
-    """One event breaks its stream's rules; ``details`` names each field."""
+    """An event violates its stream's rules; ``details`` names each field."""
 
 
 class TooLarge(UserError):
-    """More bytes or more events than one request may carry."""
+    """The request has more bytes or more events than allowed."""
 
 
 class Unauthorized(UserError):
-    """No token, or one that cannot be trusted."""
+    """The token is missing or invalid."""
 
 
 class TokenExpired(UserError):
@@ -74,11 +74,11 @@ class Forbidden(UserError):
 
 
 class NotFound(UserError):
-    """There is no such thing."""
+    """The resource does not exist."""
 
 
 class Conflict(UserError):
-    """It conflicts with something that exists: the same request cannot succeed later."""
+    """The request conflicts with something that exists; it cannot succeed later."""
 
 
 class RateLimited(UserError):
@@ -88,7 +88,7 @@ class RateLimited(UserError):
 
 
 class Unavailable(HeadraceError):
-    """Something that Headrace needs is unavailable; the same request may succeed after ``retry_after`` seconds."""
+    """A dependency is unavailable; the same request may succeed after ``retry_after`` seconds."""
 
     retry_after = 2
 
@@ -98,35 +98,35 @@ class BrokerUnavailable(Unavailable):
 
 
 class PublishReturned(BrokerUnavailable):
-    """Confirmed, but routed to no queue, so it is not stored."""
+    """The broker confirmed the event, but routed it to no queue: it is not stored."""
 
 
 class PublishNacked(BrokerUnavailable):
-    """The broker refused it."""
+    """The broker refused the event."""
 
 
 class PublishUnconfirmed(BrokerUnavailable):
-    """No answer within the budget: the broker may have it or not."""
+    """The broker did not confirm the event within the budget: it may be stored or not."""
 
 
 class ConnectionLost(BrokerUnavailable):
-    """The connection was refused, cut or never opened."""
+    """The connection to the broker was refused, lost or never opened."""
 
 
 class PublisherBlocked(BrokerUnavailable):
-    """The broker takes nothing from publishers now (memory or disk alarm)."""
+    """The broker accepts nothing from publishers now (memory or disk alarm)."""
 
 
 class StoreUnavailable(Unavailable):
-    """The table could not be reached, or refused for a reason that may pass."""
+    """The table could not be reached, or refused the call for a transient reason."""
 
 
 class StoreThrottled(StoreUnavailable):
-    """Not taken within the time given to retries."""
+    """The table throttled the call until the time for retries was over."""
 
 
 class RetryLaneUnavailable(Unavailable):
-    """The retry queue did not take it."""
+    """The retry queue did not accept the record."""
 
 
 class DeadLaneUnavailable(Unavailable):
@@ -138,7 +138,7 @@ class SecretsUnavailable(Unavailable):
 
 
 class CacheUnavailable(Unavailable):
-    """The cache is unavailable; answers come from the table."""
+    """The cache is unavailable."""
 
 
 class FollowUpUnavailable(Unavailable):
@@ -154,7 +154,7 @@ class PoisonRecord(HeadraceError):
 
 
 class ConfigurationError(HeadraceError):
-    """A setting is missing or not of its accepted form; the message names the variable and the form."""
+    """A setting is missing or invalid; the message names the variable and its accepted form."""
 
 
 POISON_REASONS: dict[str, str] = {
@@ -170,7 +170,7 @@ POISON_REASONS: dict[str, str] = {
     "invalid_key": "a field that becomes part of a key holds what keys may not hold, or too much",
     "invalid_number": "a number that the table cannot hold",
     "invalid_event": "a field is not of its declared form",
-    "item_too_large": "the item is over 400 KB",
+    "item_too_large": "the item is larger than 400 KB",
     "refused_by_store": "the table refuses the item as invalid",
     "not_allowed": "its sender was not in the room, which could not be checked when it was accepted",
 }
@@ -179,11 +179,10 @@ POISON_REASONS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ErrorMapping:
-    """What becomes of an error.
+    """How an error is answered, and where its event or record goes.
 
-    ``code`` is in both protocols' error bodies (it is also the WebSocket code: frames have no status),
-    ``status`` is HTTP's, ``lane`` is where the event or record goes (``None``: nowhere, its sender gets the error),
-    ``retryable`` says whether the same thing may succeed later.
+    ``code`` is in the error bodies of both protocols, ``status`` is the HTTP status. ``lane`` is where the event or
+    record goes; ``None``: nowhere, and its sender gets the error. ``retryable``: the same request may succeed later.
     """
 
     code: str
@@ -210,21 +209,21 @@ ERROR_MAPPINGS: dict[type[BaseException], ErrorMapping] = {
     CacheUnavailable: ErrorMapping("unavailable", 503, None, True),
     PoisonRecord: ErrorMapping("poison", 422, "dead", False),
 }
-"""An error without a row has that of its base class."""
+"""An error without an entry has that of its base class."""
 
 _HIDDEN = "something went wrong on our side; it has been logged"
 
 
 def mapping_of(error: BaseException) -> ErrorMapping:
-    """What becomes of ``error``; one that is not Headrace's is ``internal``."""
+    """The mapping of ``error``; any other exception than Headrace's is ``internal``."""
     rows = (ERROR_MAPPINGS.get(kind) for kind in type(error).__mro__)
     return next((row for row in rows if row is not None), ERROR_MAPPINGS[HeadraceError])
 
 
 def to_body(error: BaseException) -> dict[str, Any]:
-    """The one error shape: ``{"code", "message", "details", "retryAfter"?}``.
+    """The body of every error: ``{"code", "message", "details", "retryAfter"?}``.
 
-    An error that is the platform's own fault shows its code only, never its text.
+    An internal error shows its code, and never its message.
     """
     known = mapping_of(error)
     details = [detail.to_body() for detail in error.details] if isinstance(error, HeadraceError) else []
@@ -237,7 +236,7 @@ def to_body(error: BaseException) -> dict[str, Any]:
 
 
 def echo(value: object, limit: int = GOT_LIMIT) -> object:
-    """``value`` as it may be sent back: at most ``limit`` characters, and always encodable as UTF-8."""
+    """``value`` in a form that may be sent back: at most ``limit`` characters, always valid UTF-8."""
     if value is None or isinstance(value, bool | float):
         return value
     if isinstance(value, int):

@@ -78,7 +78,7 @@ def _value(wire: Mapping[str, Any]) -> Any:
 
 
 def check(item: Item, partition_key: str, sort_key: str | None = None) -> None:
-    """Pass if DynamoDB can take ``item``: its key, its numbers and its size.
+    """Check that DynamoDB accepts ``item``: its key, its numbers and its size.
 
     Raises:
         PoisonRecord: empty_key, invalid_key, invalid_number or item_too_large.

@@ -1,4 +1,4 @@
-"""Who sends an event, and the rules for its time and user that all streams share."""
+"""The sender of events, and the rules for the time and user of an event, which all streams share."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ AGE_LIMIT = times.DAY
 class SenderContext:
     """The sender of a request and the time; created once per request.
 
-    ``subject`` and ``username`` come from the token. A ``trusted`` one (scope events:write) may name the user and
+    ``subject`` and ``username`` are the token's. A ``trusted`` sender (scope events:write) may name another user and
     send events of any age. ``now`` is the server's clock in microseconds, read once. ``address`` is the client's, for
-    streams that keep a keyed hash of it; it is in no ``repr``.
+    streams that store a keyed hash of it; ``repr`` omits it.
     """
 
     subject: str
@@ -28,8 +28,11 @@ class SenderContext:
     _server_times: dict[str, str] = field(default_factory=dict)
 
     def server_time(self, event_id: str | None) -> str:
-        """A time from the server's clock: a microsecond later for each event of a request, so that their order
-        lasts; the same for an id that is sent twice, so that both are one event."""
+        """A time from the server's clock.
+
+        It is a microsecond later for each event of a request, which preserves their order. An id that is sent twice
+        gets the same time, so that both are one event.
+        """
         if event_id is not None and event_id in self._server_times:
             return self._server_times[event_id]
         chosen = times.iso(self.now + len(self._server_times))
@@ -56,16 +59,16 @@ def choose_time(
     try:
         chosen = times.iso(inside)
     except ValueError:
-        raise _outside(id_field, str(event_id), "holds a time that is no time", sender) from None
+        raise _outside(id_field, str(event_id), "contains an invalid time", sender) from None
     _check_bounds(sender, id_field, chosen)
     return chosen
 
 
 def expires_at(timestamp: str, accepted_at: int, retention_days: int) -> int:
-    """The second in which the row of an event may go: ``retention_days`` after it was accepted, or up to a day later.
+    """When the row of an event expires, in epoch seconds: at least ``retention_days`` after it was accepted.
 
-    Counted from the end of the day in which it may be sent, so sending it again changes nothing (P3). An event
-    that was older than that when it was accepted (replayed logs) is kept from then on, and is not born expired.
+    The days count from 24 hours after the event's time, until when it may be sent, so that sending it again changes
+    nothing (P3). For an event that was older when it was accepted (a replayed log), they count from its acceptance.
     """
     return (max(times.micros_of(timestamp) + AGE_LIMIT, accepted_at) + retention_days * times.DAY) // times.SECOND
 

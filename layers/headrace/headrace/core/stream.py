@@ -1,4 +1,4 @@
-"""What a stream declares: its models, table, keys, indexes and limits."""
+"""The declaration of a stream: validation, table, keys, indexes; and the port of hooks on stored rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSettings:
-    """One stream's table: its name, how many days rows are kept (0: for ever), and the shards of its time index."""
+    """One stream's table: its name, the days that rows are kept (0: forever), and the shards of its time index."""
 
     table: str
     retention_days: int = 0
@@ -27,7 +27,7 @@ class TableSettings:
 
 @dataclass(frozen=True, slots=True)
 class ValidatedEvent:
-    """A valid event with its id and time. ``key`` is equal for equal events; ``receipt`` is in the answer."""
+    """A valid event with its id. ``key`` is equal for equal events; ``receipt`` is part of the response."""
 
     event: dict[str, Any]
     id: str
@@ -37,7 +37,7 @@ class ValidatedEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class Shards:
-    """Over how many partitions an index spreads what belongs together: ``write`` are filled, ``read`` are read."""
+    """The number of partitions that an index spreads one value over: ``write`` are filled, ``read`` are read."""
 
     write: int
     read: int
@@ -51,8 +51,8 @@ class Shards:
 class Index:
     """A secondary index; a ``sharded`` one has a time shard as its partition key.
 
-    ``shards`` are the stream's own; without, they are those of TIME_WRITE_SHARDS and TIME_READ_SHARDS.
-    An index ``of`` an attribute has the rows of each of its values spread over its ``shards`` (``keys.shard_of``).
+    Without ``shards``, TIME_WRITE_SHARDS and TIME_READ_SHARDS apply. An index ``of`` an attribute spreads the rows of
+    each of its values over its ``shards`` (``keys.shard_of``).
     """
 
     name: str
@@ -63,16 +63,16 @@ class Index:
     of: str | None = None
 
     def partitions(self, value: str) -> list[str]:
-        """Where the rows of one value lie: of the partition key, or of the attribute that is spread."""
+        """The partitions of the rows of one value: of the partition key, or of the attribute that is spread."""
         return [value] if self.shards is None else keys.shards_of(value, self.shards.read)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnalyticsDimensions:
-    """What the slots of a stream count by: the attribute of its ``user``, and those of its ``groups``.
+    """What the analytics of a stream count by: the attribute of its ``user``, and those of its ``groups``.
 
-    Its sharded index must hold all of them, and ``expiresAt``; ``time`` is the sort key of every index that slots are
-    read from, and begins with the time.
+    Its sharded index must project all of them, and ``expiresAt``. ``time`` is the sort key of every index that
+    analytics read, and begins with the time.
     """
 
     user: str
@@ -85,12 +85,12 @@ class Stream:
     """One kind of event, declared in one module.
 
     ``incoming`` is the model of an event as clients send it; a stream without one is not for clients.
-    ``accept(raw, sender)`` validates what a client sent and stamps it, or raises InvalidEvent.
-    ``item(event, accepted_at, table)`` validates a stamped event again (a record may come from anywhere) and makes
+    ``accept(raw, sender)`` validates a client's event and adds its id, time and user, or raises InvalidEvent.
+    ``item(event, accepted_at, table)`` validates such an event again, since a record may come from anywhere, and makes
     its row, or raises PoisonRecord; ``accepted_at`` is in microseconds.
     ``id_field`` is the field of the id, in requests and in answers.
     ``table_setting`` and ``retention_setting`` name the variables with its table and its days to keep.
-    A stream with ``analytics_dimensions`` has slots (``headrace.analytics``).
+    A stream with ``analytics_dimensions`` has analytics (``headrace.analytics``).
     With ``insert_only`` an existing row is never replaced.
     """
 
@@ -117,7 +117,7 @@ class StoredHook(Protocol):
     ) -> Sequence[StoreUnavailable | PoisonRecord | FollowUpUnavailable | None]:
         """One outcome per item, in order. Must not raise, and may be called again with the same item.
 
-        A failure sends the item's event through the retry queue, where it is stored and the hook is called again. So
-        return failures only for what answers depend on; report best-effort work that failed, and return ``None``.
+        A failure sends the item's event to the retry queue: it is stored again, and the hook is called again. Return
+        failures only for work that answers depend on. Report a failure of best-effort work, and return ``None``.
         """
         ...

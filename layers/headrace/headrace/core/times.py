@@ -1,7 +1,7 @@
-"""Times: one fixed-width form, so that text order is time order.
+"""Parses and formats times.
 
-Inside, a time is an ``int`` of microseconds since the epoch, or its canonical text ``2025-11-21T10:00:58.722861Z``
-(UTC, always six digits, always 27 characters). Canonical texts compare as their times do.
+Internally, a time is an ``int`` of microseconds since the epoch, or its canonical text ``2025-11-21T10:00:58.722861Z``
+(UTC, always six digits, always 27 characters). Canonical texts sort in the order of their times.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DAY = 24 * HOUR
 ACCEPTED_FORM = "ISO-8601 with a zone, such as 2025-11-21T10:00:58.722861Z, or epoch milliseconds; years 1970 to 9999"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LAST = 253_402_300_799_999_999  # 9999-12-31T23:59:59.999999Z: one more microsecond would be a digit wider
+_LAST = 253_402_300_799_999_999  # 9999-12-31T23:59:59.999999Z: a later time would have a digit more
 _CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 _TOLERATED = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,12}))?(?:[Zz]|([+-]\d\d):?(\d\d))", re.ASCII
@@ -120,7 +120,7 @@ def micros_of(canonical: str) -> int:
 
 
 def uuid7_micros(text: str) -> int | None:
-    """The time inside a UUIDv7 (milliseconds, as microseconds since the epoch), or ``None`` if it is none."""
+    """The time in a UUIDv7 (milliseconds, as microseconds since the epoch), or ``None`` if ``text`` is not one."""
     if len(text) != 36:
         return None
     match = _UUID7.fullmatch(text)

@@ -1,4 +1,4 @@
-"""Reads events as their models; errors name each wrong field, its value and what is allowed."""
+"""Validates events against their models; errors name each invalid field, its value and its accepted form."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def incoming(model: type[Model]) -> Callable[[object], Model]:
-    """What reads a client's event as ``model``, and raises an InvalidEvent that names each wrong field."""
+    """A function that validates a client's event as ``model``; its InvalidEvent names each invalid field."""
     return _reader(model, invalid_event)
 
 
 def stamped(model: type[Model]) -> Callable[[object], Model]:
-    """What reads an envelope's event as ``model``, and raises a PoisonRecord with the first wrong field's reason."""
+    """A function that validates an envelope's event as ``model``; the first invalid field decides its PoisonRecord."""
     return _reader(model, poison)
 
 
@@ -37,7 +37,7 @@ def _reader(
 
 
 def invalid_event(model: type[BaseModel], error: ValidationError) -> InvalidEvent:
-    """``error`` as an InvalidEvent that names each field, what came and what is allowed."""
+    """``error`` as an InvalidEvent that names each field, its value and its accepted form."""
     details = field_errors(model, error)
     return InvalidEvent(f"{details[0].field} {details[0].message}", details=details)
 
@@ -62,8 +62,7 @@ _MESSAGES = {
 def field_errors(model: type[BaseModel], error: ValidationError) -> list[FieldError]:
     """Pydantic's errors as field errors; ``allowed`` is the field's description.
 
-    A PydanticCustomError may bring its own ``field`` and ``allowed`` in its context, and ``got: None`` where no value
-    is to blame.
+    The context of a PydanticCustomError may override ``field`` and ``allowed``; with ``got: None`` no value is shown.
     """
     forms = {found.alias or name: found.description for name, found in model.model_fields.items()}
     details = []

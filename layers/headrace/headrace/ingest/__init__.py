@@ -1,1 +1,1 @@
-"""Takes events from clients: how many of them, and how they are published."""
+"""Accepts events from clients: the HTTP routes, the rate limit, and the way to the broker."""

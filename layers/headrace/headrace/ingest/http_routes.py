@@ -1,4 +1,4 @@
-"""The HTTP routes that take events: one, or a batch, with one result for each event."""
+"""HTTP routes that accept one event or a batch, with one result for each event."""
 
 from __future__ import annotations
 

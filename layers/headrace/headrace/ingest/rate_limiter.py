@@ -1,12 +1,12 @@
-"""Limits each sender to a number of events/s, over all environments as far as they know of each other.
+"""Limits each sender to a number of events/s, by counts that the environments exchange.
 
 A request is decided from the counts of this environment, in microseconds. At most once a second, a background
 thread reports these counts to the cache and learns those of the other environments; no request waits for it.
 
 An environment therefore never admits more than the limit in a window. All together can exceed it by what the others
 admitted since they last exchanged counts, about two seconds. Without the cache each environment enforces the limit
-independently. Counts of an exchange without an answer are reported again. If they had arrived, they count twice until
-they leave the window.
+independently. Counts of an exchange without an answer are reported again. If the cache had received them, they count
+twice until they leave the window.
 """
 
 from __future__ import annotations

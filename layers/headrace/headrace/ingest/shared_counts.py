@@ -1,4 +1,4 @@
-"""The counts of all environments in Redis or Valkey: how many events of each sender, by slot.
+"""Exchanges the counts of all environments through Redis or Valkey: the events of each sender by slot.
 
 A sender has one hash per ``WINDOW_SECONDS`` of time, with a field for each slot and one for the slot in which its
 closed window opens. A hash expires once its slots have left every window.

@@ -1,4 +1,4 @@
-"""The rate limit of one sender as a pure decision: a sliding window of counts with hysteresis.
+"""Decides the rate limit of one sender, without I/O: a sliding window of counts with hysteresis.
 
 A :class:`SlidingWindow` counts the events that were admitted in the last ``WINDOW_SECONDS``. When they reach
 ``Limit.most``, the window closes: it admits nothing until it holds ``Limit.resume_below`` events or fewer. Refused
@@ -83,18 +83,18 @@ class SlidingWindow:
         return admitted
 
     def wait(self, now: float) -> float:
-        """Seconds until a closed window opens, as far as is known; 0 if it is open."""
+        """Seconds until a closed window opens, by the known counts; 0 if it is open."""
         return max(0.0, self.resume_slot * SLOT_SECONDS - now)
 
     def report(self, now: float) -> Counts:
-        """What the other environments do not know. It is part of every report until :meth:`learn` confirms one."""
+        """Counts that the other environments do not know. Every report contains them until :meth:`learn` is called."""
         self._recount(int(now / SLOT_SECONDS))
         self._sent = dict(self._local)
         unknown = {slot: events - self._reported.get(slot, 0) for slot, events in self._sent.items()}
         return Counts({slot: events for slot, events in unknown.items() if events}, self.resume_slot)
 
     def learn(self, everywhere: Counts, now: float) -> None:
-        """Take over the counts of all environments, the last report among them."""
+        """Use the counts of all environments, which include the last report."""
         self._reported = self._sent
         self._others = {slot: events - self._sent.get(slot, 0) for slot, events in everywhere.events.items()}
         slot = int(now / SLOT_SECONDS)
@@ -103,7 +103,7 @@ class SlidingWindow:
             self._close()
 
     def _recount(self, slot: int) -> None:
-        """Move on to ``slot``: drop the slots that left the window, and sum up the rest."""
+        """Advance to ``slot``: drop the slots that left the window, and add up the others."""
         # abs(): after the clock was set back, slots far in the future do not count.
         self._local = {at: events for at, events in self._local.items() if abs(slot - at) <= SLOTS}
         self._others = {at: events for at, events in self._others.items() if abs(slot - at) <= SLOTS and events > 0}

@@ -1,4 +1,4 @@
-"""What happens when a WebSocket connection opens and closes."""
+"""Routes of ``$connect`` and ``$disconnect``: store and delete a WebSocket connection."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from headrace.live.connections import Connections
 
 
 def open_connection(connections: Connections, request: Request[None, None, Any]) -> dict[str, str]:
-    """Store the connection; the answer's header chooses the subprotocol, which browsers insist on."""
+    """Store the connection; the answer's header selects the subprotocol, which browsers require."""
     connections.open(request.event["requestContext"]["connectionId"], request.caller)
     return {"Sec-WebSocket-Protocol": SUBPROTOCOL}
 
 
 def close_connection(connections: Connections, request: Request[None, None, Any]) -> dict[str, str]:
-    """Delete the connection and its subscriptions. AWS calls this best effort, so rows also expire."""
+    """Delete the connection and its subscriptions."""
     connections.close(request.event["requestContext"]["connectionId"])
     return {}

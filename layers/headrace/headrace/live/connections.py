@@ -1,6 +1,6 @@
-"""Live connections: one row per connection, one more per room that it subscribes to.
+"""The port of live connections: one row per connection, and one per room to which it subscribes.
 
-``$disconnect`` is best effort, so every row expires: API Gateway ends a connection after two hours.
+All rows expire, because ``$disconnect`` is best effort: API Gateway ends a connection after two hours.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from headrace.core.times import SECOND
 CONNECTION_SECONDS = 2 * 3600
 GRACE_SECONDS = 600
 CHECKED_ROWS = 25
-"""Rows that are checked for one that has not expired; a room with more is taken to have subscribers."""
+"""Rows that are searched for one that has not expired; a room with more rows counts as one with subscribers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """One connection in one room; it may read messages from ``since`` on (canonical), ``None`` for all."""
+    """A connection in a room; it may read messages from ``since`` on (a canonical time; ``None``: all)."""
 
     connection_id: str
     user_id: str
@@ -29,54 +29,49 @@ class Subscription:
 
 
 class Connections(Protocol):
-    """Stores who is connected. Every method may raise StoreUnavailable; a change that failed may be half done."""
+    """Stores connections and subscriptions. Every method may raise StoreUnavailable; some rows may then be changed."""
 
     def open(self, connection_id: str, caller: Caller) -> None:
-        """Store a connection until it closes, or for as long as one can live."""
+        """Store a connection. Its row expires after the longest time that a connection can last."""
         ...
 
     def close(self, connection_id: str) -> int:
-        """Delete a connection and its subscriptions; returns the number of rows. Closing twice is harmless."""
+        """Delete a connection and its subscriptions; returns the number of rows. May be called again."""
         ...
 
     def subscribe(self, room_id: str, connection_id: str, caller: Caller, connected_at: int, since: str | None) -> None:
-        """Put a connection (opened at ``connected_at``, epoch seconds) into a room, until it or its token ends."""
+        """Subscribe a connection (opened at ``connected_at``, epoch seconds) to a room, until it or its token ends."""
         ...
 
     def unsubscribe(self, room_id: str, connection_ids: Iterable[str]) -> None:
-        """Remove connections from a room; those that are not in it are ignored."""
+        """Unsubscribe connections from a room; those without a subscription are ignored."""
         ...
 
     def unsubscribe_user(self, room_id: str, user_id: str) -> int:
-        """Remove all connections of a user from a room, as when a membership ends; returns their number."""
+        """Unsubscribe all connections of a user from a room, such as when a membership ends; returns their number."""
         ...
 
     def members_only(self, room_id: str) -> int:
-        """Remove the connections that subscribed without a membership: a room reads as open until it is created.
+        """Unsubscribe the connections that subscribed before the room had members; returns their number.
 
-        Returns their number.
+        A room is open to all until it is created.
         """
         ...
 
     def subscriptions(self, room_id: str) -> list[Subscription]:
-        """The subscriptions of a room that have not expired, all those that were written before the call included."""
+        """The subscriptions of a room that have not expired, read consistently."""
         ...
 
     def has_subscriptions(self, room_id: str) -> bool:
-        """Whether a room may have subscriptions; when it is uncertain, true. Cheaper than :meth:`subscriptions`."""
+        """Whether a room may have subscriptions; true if uncertain. Cheaper than :meth:`subscriptions`."""
         ...
 
 
 def connection_row(connection_id: str, caller: Caller, now: int) -> dict[str, Any]:
-    """The row of a connection; ``now`` in microseconds."""
-    return {
-        "roomId": connection_room(connection_id),
-        "connectionId": connection_id,
-        "userId": caller.subject,
-        "connectedAt": now // SECOND,
-        "tokenExpiresAt": caller.expires_at,
-        "expiresAt": now // SECOND + CONNECTION_SECONDS + GRACE_SECONDS,
-    }
+    """The row of a connection that opens at ``now`` (microseconds)."""
+    connected_at = now // SECOND
+    row = subscription_row(connection_room(connection_id), connection_id, caller, connected_at, None)
+    return {**row, "connectedAt": connected_at}
 
 
 def subscription_row(
@@ -94,7 +89,7 @@ def subscription_row(
 
 
 def unexpired(rows: Iterable[Mapping[str, Any]], now: int) -> list[Subscription]:
-    """The subscriptions among ``rows`` that have not expired at ``now`` (microseconds): TTL deletes days later."""
+    """The subscriptions that have not expired at ``now`` (microseconds); TTL may delete their rows days later."""
     return [
         Subscription(row["connectionId"], row["userId"], row.get("since"))
         for row in rows

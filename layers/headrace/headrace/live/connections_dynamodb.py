@@ -1,4 +1,4 @@
-"""WebSocket connections and their subscriptions in DynamoDB."""
+"""Stores WebSocket connections and their subscriptions in DynamoDB."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DynamoConnections:
         self._table.put(connection_row(connection_id, caller, self._clock.now()))
 
     def close(self, connection_id: str) -> int:
-        # The index may not show the connection's own row yet; its key is known without it.
+        # The index may not have the connection's own row yet, whose key is known.
         rows = self._table.query_all("connectionId", connection_id, IndexName=INDEX, ProjectionExpression="roomId")
         rooms = {row["roomId"] for row in rows}
         return self._delete((room, connection_id) for room in sorted({connection_room(connection_id), *rooms}))

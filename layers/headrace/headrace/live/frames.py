@@ -1,4 +1,4 @@
-"""The frame with new messages of a room: ``{"type": "messages", "roomId", "items"}``. Also the body of live copies."""
+"""Builds and parses frames with new messages: ``{"type": "messages", "roomId", "items"}``, also used as live copies."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _MISSED = b'"missed":true,'
 
 
 def frames(room_id: str, items: Iterable[Mapping[str, Any]], *, missed: bool = False) -> list[bytes]:
-    """``items`` (as history shows them) in as few frames as hold them, in order; none is longer than 32 KB.
+    """``items``, as in histories, in as few frames as possible of at most 32 KB, in order.
 
-    ``missed`` marks the first frame: the subscriber did not get all earlier messages. An item that is too long for any
-    frame is left out, and the next frame is marked: only history has it.
+    ``missed`` marks the first frame: the subscriber did not get all earlier messages. An item that is too long for a
+    frame is left out, and the next frame is marked, because only history has the item.
     """
     head = b'{"type":"messages","roomId":' + encode(room_id).encode() + b","
     made: list[bytes] = []
@@ -46,7 +46,7 @@ def parse(body: bytes) -> tuple[str, list[dict[str, Any]]]:
     """The room and the items of a frame.
 
     Raises:
-        ValueError: not such a frame.
+        ValueError: not a frame of messages.
     """
     try:
         content = json.loads(body)

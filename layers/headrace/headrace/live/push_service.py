@@ -1,7 +1,7 @@
-"""Pushes live copies to subscribers: one frame per connection and batch, all connections in parallel.
+"""Pushes live copies to subscribers: one frame per connection and batch, to all connections in parallel.
 
-Best effort: no batch returns to its queue, and nothing raises. After a failed push the subscriber's next frame has
-``missed``, so that its client reads the missing messages from history.
+Best effort: no batch returns to its queue. After a failed push, the subscriber's next frame has ``missed``, so that the
+client reads the missing messages from history.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from headrace.runtime.observability import Meter, report, report_unexpected
 from headrace.runtime.parallel import Parallel
 
 BATCH_SECONDS = 5.0
-"""How long a batch may take: as long as the next ones stay in the queue."""
+"""How long a batch may take; the next ones wait in the queue."""
 FIRST_REST = 1.0
 LONGEST_REST = 30.0
-"""Seconds for which a connection is skipped after it was late twice in a row, doubled each further time.
-Without it every batch would wait for the connection."""
+"""Seconds for which a connection is skipped after it was late twice in a row, doubled each further time, so that not
+every batch waits for it."""
 REMEMBERED = 10_000
 """Late connections, and subscribers with missed messages, that an environment remembers."""
 READS_AT_ONCE = 8
@@ -45,7 +45,7 @@ class _Late:
 
 
 class PushService:
-    """Pushes batches of live copies. Remembers across batches which connections are late or missed something."""
+    """Pushes batches of live copies. Remembers which connections were late, and which missed messages."""
 
     def __init__(
         self, connections: Connections, pusher: ConnectionPusher, monotonic: Callable[[], float] = time.monotonic
@@ -62,7 +62,7 @@ class PushService:
         meter = Meter()
         try:
             self._push(_rooms(event, meter), meter)
-        except Exception as error:  # noqa: BLE001 - a retried batch would come too late to be useful
+        except Exception as error:  # noqa: BLE001 - reported; a retried batch would be too late to be useful
             report_unexpected(error)
         finally:
             meter.flush()
@@ -94,7 +94,7 @@ class PushService:
     def _addressed(
         self, room_id: str, items: Items, subscriptions: Iterable[Subscription]
     ) -> Iterable[tuple[Subscription, list[bytes]]]:
-        """Each subscription with its frames: only messages since it may read the room. Most share the same bytes."""
+        """Each subscription with its frames, which have only messages that it may read. Most share the same bytes."""
         now = self._monotonic()
         earliest = min(item["timestamp"] for item in items.values())
         made: dict[tuple[str | None, bool], list[bytes]] = {}
@@ -113,7 +113,7 @@ class PushService:
                 yield subscription, made[key]
 
     def _record(self, subscribers: Sequence[Subscriber], results: Sequence[PushResult], meter: Meter) -> None:
-        # When most are late, this environment is slow, not the connections.
+        # If most are late, this environment is slow, not the connections.
         is_overloaded = results.count("late") > max(1, len(results) // 2)
         for subscriber, result in zip(subscribers, results, strict=True):
             meter.count("LivePushed", verdict=result)
@@ -140,11 +140,11 @@ class PushService:
             try:
                 self._connections.unsubscribe(room_id, connection_ids)
             except StoreUnavailable as error:
-                report("live push", f"closed connections were left to expire: {error.message}")
+                report("live push", f"closed connections are not deleted before they expire: {error.message}")
 
 
 def _rooms(event: Mapping[str, Any], meter: Meter) -> dict[str, dict[str, dict[str, Any]]]:
-    """The items of all copies by room and key, in the order in which they came."""
+    """The items of all live copies by room and key, in the order of the event."""
     rooms: dict[str, dict[str, dict[str, Any]]] = {}
     for queue in event["rmqMessagesByQueue"].values():
         for record in queue:

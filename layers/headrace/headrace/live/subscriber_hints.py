@@ -1,9 +1,9 @@
-"""Whether a room has subscribers: a mark in the cache, so that a room without any costs almost nothing.
+"""Marks in the cache whether a room has subscribers, so that messages of rooms without any cost almost nothing.
 
-A mark is "some" or "none"; without a mark the Connections table is read. A subscribing connection writes its row first
-and "some" second. A function that stores messages and finds no row sets "none", but only where there is no mark. So an
-early read can hide a later row only if its "none" is set after the "some" has expired, and a read that took so long
-sets no mark. When it is uncertain, and without the cache, a room is taken to have subscribers.
+A mark is "some" or "none"; without a mark, the Connections table is read. A subscribing connection first writes its row
+and then sets "some". A function that stores messages and finds no row sets "none", but only if there is no mark. Its
+read could miss a later row only if "none" is set after "some" has expired, so a read that takes long sets no mark. If
+it is uncertain, and without the cache, a room counts as one with subscribers.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from headrace.storage.cache import Cache
 SOME = b"some"
 NONE = b"none"
 MARK_SECONDS = 30.0
-"""How long a mark is valid; also how late live copies may begin when a "some" could not be set."""
+"""How long a mark is valid, and how late live copies may begin if "some" could not be set."""
 LOOK_SECONDS = MARK_SECONDS / 3
-"""How long a read of the table may take for its result to set "none"."""
+"""How long a read of the table may take to set "none"."""
 LOOKS = 4
-"""Rooms read from the table per batch of stored messages; further rooms are taken to have subscribers."""
+"""Rooms that are looked up in the table per batch of stored messages; others count as rooms with subscribers."""
 COOLDOWN_SECONDS = 5.0
-"""How long the table is not read after it did not answer."""
+"""How long the table is not read after a failed read."""
 
 
 class SubscriberHints:
@@ -40,14 +40,14 @@ class SubscriberHints:
         self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
 
     def mark_subscribed(self, room_id: str) -> None:
-        """Mark a room as subscribed to, after the row is written. If that fails, live copies may begin 30 s late."""
+        """Set "some" for a room after a subscription is stored. If that fails, live copies may begin 30 s late."""
         try:
             self._cache.set(live_marker(room_id), SOME, MARK_SECONDS)
         except CacheUnavailable as error:
-            report("live marker", f"a room is not marked as subscribed to: {error.message}")
+            report("live marker", f"the mark that a room has subscribers is not set: {error.message}")
 
     def rooms_with_subscribers(self, room_ids: Sequence[str]) -> list[str]:
-        """The rooms that may have subscribers: one read of the cache, and at most four of the table."""
+        """The rooms that may have subscribers: reads the cache once, and the table at most four times."""
         try:
             marks = self._cache.get_many([live_marker(room_id) for room_id in room_ids])
         except CacheUnavailable:

@@ -81,10 +81,15 @@ class BreakerStatus:
     def seen(self, breaker: str, state: State) -> None:
         """Write the state of ``breaker``, if it changed or was written more than 10 s ago."""
         with self._lock:
-            seconds = WAIT_SECONDS if self._written else FIRST_WAIT_SECONDS
-            record, is_change = self._record(breaker, state)
-            if record is None:
+            now, at = self._monotonic(), times.iso(self._clock.now())
+            written, last = self._written.get(breaker, (0.0, None))
+            is_change = last is None or last.state != state
+            if not is_change and now - written < REFRESH_SECONDS:
                 return
+            since = at if last is None or is_change else last.since
+            record = BreakerRecord(breaker, self._function, self._environment, state, since, at)
+            seconds = WAIT_SECONDS if self._written else FIRST_WAIT_SECONDS
+            self._written[breaker] = (now, record)
             writing = self._pool.submit(self._write, record)
         if is_change:
             report(f"breaker {breaker} {state}", f"the breaker of the {breaker} is {state}")
@@ -94,18 +99,6 @@ class BreakerStatus:
                 meter.flush()
         # Lambda freezes the environment after the response: without this wait the thread might not write in time.
         wait([writing], seconds)
-
-    def _record(self, breaker: str, state: State) -> tuple[BreakerRecord | None, bool]:
-        now = self._monotonic()
-        written, last = self._written.get(breaker, (0.0, None))
-        is_change = last is None or last.state != state
-        if not is_change and now - written < REFRESH_SECONDS:
-            return None, False
-        at = times.iso(self._clock.now())
-        since = at if last is None or is_change else last.since
-        record = BreakerRecord(breaker, self._function, self._environment, state, since, at)
-        self._written[breaker] = (now, record)
-        return record, is_change
 
     def _write(self, record: BreakerRecord) -> None:
         try:

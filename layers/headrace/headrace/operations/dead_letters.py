@@ -59,24 +59,16 @@ class RedriveState:
     done: bool = False
 
 
+@dataclass(frozen=True)
 class DeadLetters:
     """The dead lane of one stage; ``tables`` are by stream name."""
 
-    def __init__(
-        self,
-        lane: DeadLane,
-        retry_lane: RetryLane,
-        tables: Mapping[str, TableSettings],
-        clock: Clock,
-        monotonic: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._lane = lane
-        self._retry_lane = retry_lane
-        self._tables = tables
-        self._clock = clock
-        self._monotonic = monotonic
-        self._sleep = sleep
+    lane: DeadLane
+    retry_lane: RetryLane
+    tables: Mapping[str, TableSettings]
+    clock: Clock
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
 
     def find(self, wanted: Filter, limit: int = SCAN_LIMIT) -> ScanResult:
         """The letters that match. Nothing is changed, and all are visible again when this returns.
@@ -85,12 +77,12 @@ class DeadLetters:
             DeadLaneUnavailable: the queue is unavailable.
         """
         found, scan = self._find(wanted, SCAN_HOLD, limit)
-        self._lane.release(scan.held)
+        self.lane.release(scan.held)
         return found
 
     def start(self, wanted: Filter, rate: int) -> RedriveState:
         """A redrive of the letters that match, at most ``rate`` a second."""
-        return RedriveState(times.iso(self._clock.now()), wanted, rate)
+        return RedriveState(times.iso(self.clock.now()), wanted, rate)
 
     def redrive(self, state: RedriveState, meter: Meter) -> RedriveState:
         """Move letters to the retry lane for one slice of time; ``done`` when none is left.
@@ -100,7 +92,7 @@ class DeadLetters:
         Raises:
             DeadLaneUnavailable: the queue is unavailable, and nothing was moved yet.
         """
-        began = self._monotonic()
+        began = self.monotonic()
         scan = self._scan(SLICE_HOLD, began + SLICE_SECONDS)
         moved = failed = 0
         for letters in scan:
@@ -117,7 +109,7 @@ class DeadLetters:
         idle = 0 if moved or failed else state.idle + 1
         done = scan.complete or idle >= IDLE_SLICES
         if moved or failed or done:
-            self._lane.release(scan.held)
+            self.lane.release(scan.held)
         return replace(state, moved=state.moved + moved, failed=failed, idle=idle, done=done)
 
     def discard(self, wanted: Filter, rate: int, confirm: int | None, meter: Meter) -> tuple[ScanResult, int]:
@@ -132,20 +124,20 @@ class DeadLetters:
         found, scan = self._find(wanted, SLICE_HOLD, discard_limit(rate))
         count = len(found.letters)
         if confirm != count:
-            self._lane.release(scan.held)
+            self.lane.release(scan.held)
             raise InvalidRequest(f"{count} letters would be discarded; confirm must be {count}")
-        began = self._monotonic()
+        began = self.monotonic()
         gone: set[str] = set()
         for start in range(0, count, RECEIVE_LIMIT):
             part = found.letters[start : start + RECEIVE_LIMIT]
             gone |= self._delete(part, "Discarded", meter)
             self._pace(began, start + len(part), rate, began + DISCARD_SECONDS)
         scan.forget(gone)
-        self._lane.release(scan.held)
+        self.lane.release(scan.held)
         return found, len(gone)
 
     def _find(self, wanted: Filter, hold: int, limit: int) -> tuple[ScanResult, _Scan]:
-        scan = self._scan(hold, self._monotonic() + SCAN_SECONDS)
+        scan = self._scan(hold, self.monotonic() + SCAN_SECONDS)
         found = ScanResult()
         for letters in scan:
             found.scanned += len(letters)
@@ -157,12 +149,12 @@ class DeadLetters:
         return found, scan
 
     def _scan(self, hold: int, deadline: float) -> _Scan:
-        return _Scan(self._lane, hold, lambda: self._monotonic() < deadline, self._tables)
+        return _Scan(self.lane, self.tables, hold, lambda: self.monotonic() < deadline)
 
     def _move(self, letters: Sequence[DeadLetter], redriven_at: str, meter: Meter) -> set[str]:
         if not letters:
             return set()
-        outcomes = self._retry_lane.send([letter.retry_record(redriven_at) for letter in letters])
+        outcomes = self.retry_lane.send([letter.retry_record(redriven_at) for letter in letters])
         sent = [letter for letter, outcome in zip(letters, outcomes, strict=True) if outcome is None]
         for outcome in outcomes:
             if outcome is not None:
@@ -171,16 +163,16 @@ class DeadLetters:
 
     def _delete(self, letters: Sequence[DeadLetter], counted_as: str, meter: Meter) -> set[str]:
         gone = set()
-        for letter, deleted in zip(letters, self._lane.delete([each.held for each in letters]), strict=True):
+        for letter, deleted in zip(letters, self.lane.delete([each.held for each in letters]), strict=True):
             if deleted:
                 gone.add(letter.held.id)
                 meter.count(counted_as, letter.events, stream=letter.stream)
         return gone
 
     def _pace(self, began: float, count: int, rate: int, deadline: float) -> None:
-        pause = min(began + count / rate, deadline) - self._monotonic()
+        pause = min(began + count / rate, deadline) - self.monotonic()
         if pause > 0:
-            self._sleep(pause)
+            self.sleep(pause)
 
 
 def _is_meant(letter: DeadLetter, state: RedriveState) -> bool:
@@ -190,6 +182,7 @@ def _is_meant(letter: DeadLetter, state: RedriveState) -> bool:
     return sent_before and moved_before and state.wanted.matches(letter)
 
 
+@dataclass
 class _Scan:
     """Receives letters, each once, until the queue is read or the time is over.
 
@@ -197,15 +190,12 @@ class _Scan:
     the queue fails after the first letters, the held ones are released and the scan ends.
     """
 
-    def __init__(
-        self, lane: DeadLane, hold: int, in_time: Callable[[], bool], tables: Mapping[str, TableSettings]
-    ) -> None:
-        self._lane = lane
-        self._hold = hold
-        self._in_time = in_time
-        self._tables = tables
-        self._held: dict[str, ReceivedLetter] = {}
-        self.complete = False
+    lane: DeadLane
+    tables: Mapping[str, TableSettings]
+    hold: int
+    in_time: Callable[[], bool]
+    complete: bool = False
+    _held: dict[str, ReceivedLetter] = field(default_factory=dict)
 
     @property
     def held(self) -> list[ReceivedLetter]:
@@ -217,11 +207,11 @@ class _Scan:
 
     def __iter__(self) -> Iterator[list[DeadLetter]]:
         seen: set[str] = set()
-        while self._in_time():
+        while self.in_time():
             try:
-                received = self._lane.receive(self._hold)
+                received = self.lane.receive(self.hold)
             except DeadLaneUnavailable as error:
-                self._lane.release(self.held)
+                self.lane.release(self.held)
                 if not seen:
                     raise
                 report("DeadLaneUnavailable", error.message)
@@ -232,7 +222,7 @@ class _Scan:
                 return
             seen.update(new)
             self._held.update(new)
-            yield [examine(each, self._tables) for each in new.values()]
+            yield [examine(each, self.tables) for each in new.values()]
 
 
 def discard_limit(rate: int) -> int:

@@ -5,6 +5,7 @@ Accepting events needs the broker or the retry lane. Reading needs the table; wi
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -47,15 +48,15 @@ class Health:
         """HTTP status and body: 200 while events are accepted and history can be read, else 503."""
         now = self._monotonic()
         if self._kept is None or now - self._kept[0] > KEPT_SECONDS:
-            self._kept = (now, self._ask())
+            self._kept = (now, self._check())
         body = self._kept[1]
         return (200 if body["accepting"] and body["reading"] else 503), body
 
-    def _ask(self) -> HealthBody:
-        asked = {name: self._pool.submit(check) for name, check in self._checks.items()}
+    def _check(self) -> HealthBody:
+        pending = {name: self._pool.submit(check) for name, check in self._checks.items()}
         deadline = self._monotonic() + CHECK_SECONDS
         parts: dict[str, str] = {}
-        for name, future in asked.items():
+        for name, future in pending.items():
             try:
                 future.result(timeout=max(0.0, deadline - self._monotonic()))
                 parts[name] = "ok"
@@ -79,13 +80,10 @@ def any_port_open(urls: tuple[str, ...], seconds: float = CHECK_SECONDS / 2) -> 
     Raises:
         OSError: none does within ``seconds``.
     """
-    for number, url in enumerate(urls):
+    for url in urls:
         parts = urlsplit(url)
         port = parts.port or (5671 if parts.scheme == "amqps" else 5672)
-        try:
+        with contextlib.suppress(OSError):
             socket.create_connection((str(parts.hostname), port), timeout=seconds / len(urls)).close()
-        except OSError:
-            if number + 1 == len(urls):
-                raise
-        else:
             return
+    raise OSError("no broker accepts a connection")

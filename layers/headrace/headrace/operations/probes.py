@@ -38,26 +38,26 @@ class ProbeRun:
     seconds: dict[str, float]
 
 
+@dataclass(frozen=True)
 class ProbeReader:
     """Reads probes from the ``table`` of their stream, consistently. All methods may raise StoreUnavailable."""
 
-    def __init__(self, reader: RangeReader, table: str) -> None:
-        self._reader = reader
-        self._table = table
+    reader: RangeReader
+    table: str
 
     def is_readable(self, queue: str, minute: int) -> bool:
         """Whether the probe of ``queue`` and ``minute`` (microseconds) is in the table."""
         after = times.iso(minute + times.MINUTE)
-        return bool(self._reader.read(self._query(queue, times.iso(minute), after)).items)
+        return bool(self.reader.read(self._query(queue, times.iso(minute), after)).items)
 
     def newest(self, queue: str) -> str | None:
         """The minute of the newest probe that came through ``queue``, as a canonical time."""
-        items = self._reader.read(self._query(queue, None, None)).items
+        items = self.reader.read(self._query(queue, None, None)).items
         return str(items[0]["timestamp"]) if items else None
 
     def _query(self, queue: str, lower: str | None, upper: str | None) -> RangeQuery:
         return RangeQuery(
-            table=self._table,
+            table=self.table,
             partition_attribute=PROBE.partition_key,
             partition=keys.probe_room(queue),
             sort_attribute=PROBE.sort_key,
@@ -68,30 +68,22 @@ class ProbeReader:
         )
 
 
+@dataclass
 class Prober:
     """Sends and checks the probes of ``queues``."""
 
-    def __init__(
-        self,
-        publisher: Publisher,
-        reader: ProbeReader,
-        queues: Sequence[str],
-        clock: Clock,
-        sleep: Callable[[float], None] = time.sleep,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._publisher = publisher
-        self._reader = reader
-        self._queues = queues
-        self._clock = clock
-        self._sleep = sleep
-        self._monotonic = monotonic
-        self._former_run: int | None = None
+    publisher: Publisher
+    reader: ProbeReader
+    queues: Sequence[str]
+    clock: Clock
+    sleep: Callable[[float], None] = time.sleep
+    monotonic: Callable[[], float] = time.monotonic
+    _former_run: int | None = None
 
     def run_for(self, event: Mapping[str, Any], correlation_id: str) -> dict[str, Any]:
         """Run the minute of a scheduled ``event``, or the current one for an event without a time."""
         at = event.get("time")
-        return asdict(self.run(times.parse_iso(at) if isinstance(at, str) else self._clock.now(), correlation_id))
+        return asdict(self.run(times.parse_iso(at) if isinstance(at, str) else self.clock.now(), correlation_id))
 
     def run(self, at: int, correlation_id: str) -> ProbeRun:
         """Check the minute before ``at`` (microseconds), then send and watch the probes of the current minute.
@@ -107,7 +99,7 @@ class Prober:
             if missing:
                 message = f"the last minute's probe was not stored through {', '.join(missing)}"
                 report("ProbeMissing", message, level="error")
-            started = self._monotonic()
+            started = self.monotonic()
             sent = self._send(times.iso(minute), correlation_id)
             meter.count("Accepted", len(sent), stream=PROBE.name, lane="main")
             seconds = self._watch(sent, minute, started)
@@ -124,7 +116,7 @@ class Prober:
         That is assumed when all are missing and this environment did not run in that minute: a new stack, or a stage
         that was down. If another environment did run, the missing probes are reported a minute later.
         """
-        seen = {queue: self._seen(queue, minute) for queue in self._queues}
+        seen = {queue: self._seen(queue, minute) for queue in self.queues}
         if self._former_run != minute and all(each is False for each in seen.values()):
             return []
         return [queue for queue, each in seen.items() if not each]
@@ -134,13 +126,13 @@ class Prober:
 
         An unconfirmed probe is not sent to the retry lane, because probes measure the main lane.
         """
-        accepted_at = times.iso(self._clock.now())
+        accepted_at = times.iso(self.clock.now())
         messages = []
-        for queue in self._queues:
+        for queue in self.queues:
             envelope = Envelope(PROBE.name, correlation_id, accepted_at, [probe(queue, minute)])
             messages.append(Outgoing(queue, envelope.encode(), correlation_id))
         sent = []
-        for queue, outcome in zip(self._queues, self._publisher.publish(messages), strict=True):
+        for queue, outcome in zip(self.queues, self.publisher.publish(messages), strict=True):
             if outcome is None:
                 sent.append(queue)
             else:
@@ -154,16 +146,16 @@ class Prober:
         while True:
             for queue in sent:
                 if queue not in seconds and self._seen(queue, minute):
-                    seconds[queue] = self._monotonic() - started
-            if len(seconds) == len(sent) or self._monotonic() - started + wait > WATCH_SECONDS:
+                    seconds[queue] = self.monotonic() - started
+            if len(seconds) == len(sent) or self.monotonic() - started + wait > WATCH_SECONDS:
                 return seconds
-            self._sleep(wait)
+            self.sleep(wait)
             wait = min(wait * 2, LONGEST_WAIT)
 
     def _seen(self, queue: str, minute: int) -> bool | None:
         """Whether the probe is there; ``None`` while the table cannot be read."""
         try:
-            return self._reader.is_readable(queue, minute)
+            return self.reader.is_readable(queue, minute)
         except StoreUnavailable as error:
             report("probe StoreUnavailable", f"probes cannot be read: {error.message}")
             return None

@@ -136,11 +136,11 @@ class StatusProbes:
 class Status:
     """Reads all parts, and keeps the answer for ``KEPT_SECONDS``."""
 
-    def __init__(self, asks: StatusProbes, clock: Clock, seconds: float = ASK_SECONDS) -> None:
-        self._asks: dict[str, Callable[[], Any]] = vars(asks)
+    def __init__(self, readers: StatusProbes, clock: Clock, seconds: float = ASK_SECONDS) -> None:
+        self._readers: dict[str, Callable[[], Any]] = vars(readers)
         self._clock = clock
         self._seconds = seconds
-        self._pool = ThreadPoolExecutor(len(self._asks), "status")
+        self._pool = ThreadPoolExecutor(len(self._readers), "status")
         self._hanging: dict[str, Future[Any]] = {}
         self._kept: tuple[int, StatusBody] | None = None
 
@@ -155,11 +155,11 @@ class Status:
 
     def _read(self) -> dict[str, Any]:
         # A late answer is not used: it may be from before a freeze.
-        self._hanging = {name: asked for name, asked in self._hanging.items() if not asked.done()}
-        asked = {name: self._pool.submit(ask) for name, ask in self._asks.items() if name not in self._hanging}
-        wait(asked.values(), self._seconds)
+        self._hanging = {name: future for name, future in self._hanging.items() if not future.done()}
+        pending = {name: self._pool.submit(read) for name, read in self._readers.items() if name not in self._hanging}
+        wait(pending.values(), self._seconds)
         parts: dict[str, Any] = dict.fromkeys(self._hanging, Unknown("an earlier request is not answered yet"))
-        for name, future in asked.items():
+        for name, future in pending.items():
             if future.done():
                 parts[name] = _result(future)
             else:
@@ -173,9 +173,9 @@ def read_status(status: Status, _request: Request[None, None, None]) -> StatusBo
     return status.body()
 
 
-def _result(asked: Future[Any]) -> Any:
+def _result(done: Future[Any]) -> Any:
     try:
-        return asked.result()
+        return done.result()
     except HeadraceError as error:
         return Unknown(error.message, away=isinstance(error, BrokerUnavailable))
     except Exception as error:  # noqa: BLE001 - a failure of one part must not hide the others

@@ -27,7 +27,7 @@ from headrace.runtime.observability import Meter, report
 from headrace.storage.ports import Store
 
 TRY_MARGIN = 12.0
-"""Seconds before the deadline after which nothing more is tried: one call to a silent service may take this long."""
+"""No attempt begins later than this before the deadline, in seconds: a call to a silent service may take as long."""
 FIRST_WAIT = 0.2
 LONGEST_WAIT = 5.0
 REDELIVERED = "Redelivered"

@@ -1,6 +1,6 @@
-"""Parses and validates records: the bytes of an SQS record, and the rows of any record.
+"""Parses records of both lanes: the bytes of an SQS record, and the validated rows of any record.
 
-This is the only validator. :func:`rows_of` gives the same reason again for a dead letter that is inspected later.
+No other code validates records, so a dead letter that is inspected has the reason for which it could not be stored.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class RowWriter:
     def _run_hooks(
         self, stream: Stream, rows: Sequence[tuple[int, dict[str, Any], Item]], outcomes: Sequence[Failure | None]
     ) -> Sequence[Reason | None]:
-        """``outcomes`` of storing, with the failures of the hooks."""
+        """The ``outcomes`` of storing, and the failures of hooks."""
         reasons: list[Reason | None] = list(outcomes)
         for hook in self._after:
             stored = [at for at, reason in enumerate(reasons) if reason is None]

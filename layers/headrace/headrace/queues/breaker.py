@@ -1,8 +1,8 @@
-"""A publisher behind a circuit breaker: while the broker is unavailable, a publish is refused in microseconds.
+"""Puts a circuit breaker around a publisher: while the broker is unavailable, a publish is refused in microseconds.
 
 A publish counts as failed when the broker answered for none of its messages: the connection was lost or refused, no
-confirm came in time, or publishers are blocked. A message that was returned or nacked *is* an answer: a deleted or full
-queue sends its own events to the retry lane, and takes nothing from the other queues. The probe is a request's publish.
+confirm came in time, or publishers are blocked. A returned or nacked message is an answer: when a queue is deleted or
+full, only its own events go to the retry lane. The half-open breaker lets one request's publish through.
 """
 
 from __future__ import annotations

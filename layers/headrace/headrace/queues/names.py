@@ -1,4 +1,4 @@
-"""Names of exchanges and queues, and which queue takes which event."""
+"""The names of exchanges and queues, and the queue of each event."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ PARKED_EXCHANGE = "headrace.parked"
 PARKED_QUEUE = "parked"
 LIVE_EXCHANGE = "headrace.live"
 LIVE_QUEUES = 2
-"""Fixed, since each has its own event source mapping in the template (PushLive)."""
+"""Constant: each live queue has an event source mapping in the template (PushLive)."""
 
 
 def queue_name(event_id: str, queues: int) -> str:
-    """The persist queue of an event, by its id: a hot room pins nothing."""
+    """The persist queue of an event, by its id, so that the events of a busy room are spread over all queues."""
     return persist_queue(zlib.crc32(event_id.encode()) % queues)
 
 
@@ -28,7 +28,7 @@ def persist_queues(queues: int) -> list[str]:
 
 
 def live_queue(room_id: str) -> str:
-    """The live queue of a room, which is also its routing key: one for each room, so that a room's order is kept."""
+    """The live queue of a room, which is also its routing key: one per room, which preserves the room's order."""
     return live_queues()[zlib.crc32(room_id.encode()) % LIVE_QUEUES]
 
 

@@ -1,6 +1,6 @@
-"""AWS clients: short timeouts, few retries, made once per process.
+"""Makes AWS clients with short timeouts and few retries.
 
-botocore alone, without boto3 on top: the same clients for less of a cold start.
+They are botocore's: boto3 would give the same clients for a longer cold start.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ THROTTLING_CODES = frozenset(
 def client(service: str, *, timeout: float = 2.0, attempts: int = 2, connections: int = 10) -> Any:
     """A client of ``service`` that gives up after ``attempts`` tries of ``timeout`` seconds each.
 
-    Parameters are not validated: what goes in is built here, and validation costs more than the call.
+    Parameters are not validated: validation would cost more CPU than the call.
 
     Raises:
         ConfigurationError: no region is set.
@@ -66,13 +66,13 @@ def _session() -> botocore.session.Session:
 
 
 def signing() -> tuple[Callable[[], Any], str]:
-    """What signs requests of this process: a function that gives the credentials as they are now, and the region.
+    """What signs requests of this process: a function that returns the current credentials, and the region.
 
     Raises:
         NoCredentialsError: there are none.
     """
     session = _session()
-    # Resolved once; a role's temporary credentials renew themselves behind it.
+    # Resolved once; botocore renews a role's temporary credentials.
     known = session.get_credentials()
     if known is None:
         raise NoCredentialsError

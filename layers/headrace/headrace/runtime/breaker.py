@@ -1,8 +1,8 @@
-"""A circuit breaker: calls to an unavailable service fail in microseconds, until one real call succeeds again.
+"""A circuit breaker: calls to an unavailable service fail in microseconds until a call succeeds again.
 
-Closed, it lets every call through and remembers how the last ``window`` ended. When more than ``failure_percent`` of
-them failed it opens, and refuses every call for ``probe_seconds``; then it lets exactly one through (half open), which
-closes it or opens it again. A new environment may open after a third of the window. Nothing here waits for anything.
+A closed breaker lets every call through and remembers the results of the last ``window`` calls. It opens when more
+than ``failure_percent`` of them failed, and refuses every call for ``probe_seconds``. Then it lets exactly one call
+through (half open), which closes it or opens it again. In a new environment a third of the window is enough to open.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ OnState = Callable[[str, State], object]
 
 
 class Breaker(Generic[T]):
-    """A breaker around calls that answer a ``T``; ``is_failure`` judges the answers. Safe for threads.
+    """A breaker around calls that return a ``T``; ``is_failure`` decides which results are failures. Thread-safe.
 
-    A call that raises is a failure too, and the exception passes through.
+    A call that raises is a failure too; the exception is raised to the caller.
     """
 
     def __init__(
@@ -49,10 +49,10 @@ class Breaker(Generic[T]):
     @property
     def state(self) -> State:
         """The current state. After ``probe_seconds``, ``open`` lasts until the next call."""
-        return self._breaker.state.value  # type: ignore[return-value]  # the others are set by hand only
+        return self._breaker.state.value  # type: ignore[return-value]  # other states are only set by hand
 
     def call(self, attempt: Callable[[], T]) -> T | None:
-        """What ``attempt`` answers; ``None`` when it was not called, because the breaker is open."""
+        """The result of ``attempt``; ``None`` if it was not called because the breaker is open."""
         try:
             return self._breaker.call_sync(attempt)
         except CircuitOpenError:
@@ -69,13 +69,13 @@ class _Judge(Generic[T]):
         self._is_failure = is_failure
 
     def is_failure(self, *, result: object, exception: Exception | None) -> bool:
-        return exception is not None or self._is_failure(result)  # type: ignore[arg-type]  # what attempt answered
+        return exception is not None or self._is_failure(result)  # type: ignore[arg-type]  # a T
 
 
 def _config(settings: BreakerSettings) -> Config:
     window = settings.breaker_window
     return Config(
-        # The library opens at the threshold, the parameter says above it.
+        # The library opens at the threshold; the setting means above it.
         failure_rate_threshold=math.nextafter(settings.breaker_failure_percent / 100, 1.0),
         window_size=window,
         minimum_number_of_calls=min(window, max(2, window // 3)),

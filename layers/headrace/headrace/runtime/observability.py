@@ -1,4 +1,4 @@
-"""Logs and metrics. Callers pass no private data: no message text, token or password; ids only where they help."""
+"""Writes logs and metrics. Pass no private data: no message text, token or password; ids only where they help."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class LogThrottle:
         return kept + 1
 
 
-_quiet = LogThrottle()
+_throttle = LogThrottle()
 
 
 def report(kind: str, message: str, *, level: str = "warning", **fields: Any) -> None:
-    """Log ``message`` at most once in 5 s per ``kind``, with the number of times it happened since."""
-    count = _quiet.pass_count(kind)
+    """Log ``message`` at most once in 5 s per ``kind``, with the number of reports since the last one."""
+    count = _throttle.pass_count(kind)
     if count:
         getattr(logger, level)(message, extra={"kind": kind, "count": count, **fields})
 

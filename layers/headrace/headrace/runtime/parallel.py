@@ -1,4 +1,4 @@
-"""Several calls at once, in threads that an environment keeps."""
+"""Runs several calls at once, in threads that an environment keeps."""
 
 from __future__ import annotations
 

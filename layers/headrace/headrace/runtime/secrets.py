@@ -13,7 +13,7 @@ from headrace.runtime.aws import AWS_ERRORS, client, error_code
 
 @dataclass(frozen=True)
 class Credentials:
-    """A username and a password; the password is left out of ``repr``."""
+    """A username and a password; ``repr`` omits the password."""
 
     username: str
     password: str = field(repr=False)

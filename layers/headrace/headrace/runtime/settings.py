@@ -1,45 +1,21 @@
-"""Settings: one frozen model per handler, read from the environment once per cold start.
+"""Reads settings from environment variables, as frozen models that the builders read once per cold start.
 
-The only module that reads ``os.environ``. A field ``broker_endpoints`` is the variable ``BROKER_ENDPOINTS``; its
-description is the accepted form that a :class:`~headrace.core.errors.ConfigurationError` quotes.
+Only this module reads ``os.environ``. A field ``broker_endpoints`` is the variable ``BROKER_ENDPOINTS``; its
+description is the accepted form that a :class:`~headrace.core.errors.ConfigurationError` quotes. `make reference`
+writes the docstring after each field to docs/reference/settings.md.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Annotated, Self
-from urllib.parse import urlsplit
+from typing import Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from headrace.core.errors import ConfigurationError
 from headrace.core.stream import Stream, TableSettings
-
-
-def _split(value: object) -> object:
-    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
-
-
-def _amqp_urls(value: object) -> object:
-    urls = _split(value)
-    for url in urls if isinstance(urls, tuple) else ():
-        parts = urlsplit(url)
-        if parts.scheme not in ("amqp", "amqps") or not parts.hostname or parts.username is not None:
-            raise ValueError("not an AMQP URL without credentials")
-    return urls
-
-
-def _endpoint(value: object) -> object:
-    host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
-    if not host or not port.isdigit() or not 0 < int(port) < 65536:
-        raise ValueError("not host:port")
-    return value
-
-
-Name = Annotated[str, Field(min_length=1)]
-AmqpUrls = Annotated[tuple[str, ...], BeforeValidator(_amqp_urls)]
-AMQP_FORM = "a comma list of AMQP URLs without credentials, such as amqps://host:5671"
+from headrace.runtime.setting_types import AMQP_FORM, AmqpUrls, CommaList, Endpoint, Name
 
 
 class Settings(BaseModel):
@@ -69,166 +45,207 @@ class BrokerSettings(Settings):
     """Where the broker is, and how long a publish may take."""
 
     broker_endpoints: AmqpUrls = Field(min_length=1, description=AMQP_FORM)
+    """Addresses of the broker's nodes."""
     broker_secret_arn: Name = Field(description="the ARN of a secret with username and password")
+    """Secret with the broker's user name and password."""
     persist_queues: int = Field(default=4, ge=1, le=64, description="a whole number from 1 to 64")
+    """Persist queues that new events are spread over, or that are read."""
     publish_budget_seconds: float = Field(default=1.0, gt=0, le=20, description="seconds, above 0 and at most 20")
+    """Longest time that one request may take to publish and confirm its events."""
     broker_heartbeat_seconds: int = Field(default=600, ge=60, le=3600, description="whole seconds from 60 to 3600")
+    """Heartbeat of the AMQP connections."""
 
 
 class AuthSettings(Settings):
     """How tokens are read."""
 
-    scope_prefix: str = Field(default="", description="what stands before every scope in a token, or nothing")
+    scope_prefix: str = Field(default="", description="the text before every scope in a token, or nothing")
+    """Prefix of every scope in a token, such as ``headrace/``."""
 
 
 class AuthorizerSettings(AuthSettings):
     """Whose tokens are trusted."""
 
     jwt_issuer: Name = Field(description="the URL of the issuer, as in the token's iss")
-    jwt_audience: Annotated[tuple[str, ...], BeforeValidator(_split)] = Field(
+    """Issuer whose tokens the WebSocket API accepts."""
+    jwt_audience: CommaList = Field(
         min_length=1, description="a comma list of audiences, as in the token's aud or client_id"
     )
+    """Audiences or client ids that are accepted."""
 
 
 class RetryLaneSettings(Settings):
     """Where the retry lane is."""
 
     retry_queue_url: Name = Field(description="the URL of the RetryQueue")
+    """Queue of the retry lane."""
 
 
 class DeadLaneSettings(Settings):
     """Where the dead lane is."""
 
     dead_letter_queue_url: Name = Field(description="the URL of the DeadLetterQueue")
+    """Queue of the dead lane."""
 
 
 class BreakerSettings(Settings):
     """When the breakers around the broker and around tables open, and when they try again."""
 
     breaker_failure_percent: int = Field(default=50, ge=1, le=99, description="a whole number from 1 to 99")
+    """A breaker opens when more than this share of the latest calls failed."""
     breaker_window: int = Field(default=10, ge=1, le=1000, description="a whole number from 1 to 1000")
+    """Number of latest calls that a breaker judges by."""
     breaker_probe_seconds: float = Field(default=10, gt=0, le=600, description="seconds, above 0 and at most 600")
+    """Time that an open breaker refuses calls before it lets one through."""
 
 
 class RateSettings(Settings):
-    """How many events/s one sender may send: a user, or a trusted producer. 0: any number."""
+    """How many events/s one sender may send: a user, or a trusted producer. 0: no limit."""
 
     event_rate: int = Field(default=0, ge=0, le=100_000, description="a whole number from 0 to 100000")
+    """Events per second that one user may send; 0 for no limit."""
     trusted_event_rate: int = Field(default=0, ge=0, le=100_000, description="a whole number from 0 to 100000")
+    """The same for a producer with the scope ``events:write``."""
     event_rate_off_percent: int = Field(default=50, ge=1, le=95, description="a whole number from 1 to 95")
+    """A sender over the rate is refused until the rate falls to this share of it."""
 
 
 class EnvironmentSettings(Settings):
-    """What Lambda says about this environment."""
+    """The variables by which Lambda describes this environment."""
 
     aws_lambda_function_name: str = Field(default="", description="a name")
+    """Name of the function. Lambda sets it."""
     aws_lambda_log_stream_name: str = Field(default="", description="a name")
+    """Log stream of the environment, which identifies it. Lambda sets it."""
 
 
 class PersistSettings(RetryLaneSettings, BreakerSettings):
     """For persist_events; tables are named per stream by :func:`table_settings`."""
 
     persist_parallel_writes: int = Field(default=8, ge=1, le=64, description="a whole number from 1 to 64")
+    """``BatchWriteItem`` calls that one environment makes at the same time."""
     persist_retry_seconds: float = Field(default=3.0, gt=0, le=3, description="seconds, above 0 and at most 3")
+    """Time for which rows that DynamoDB left unprocessed are written again."""
     retry_first_pause_seconds: int = Field(default=15, ge=1, le=900, description="whole seconds from 1 to 900")
+    """Pause before the second try in the retry lane; each later one is four times as long."""
 
 
 class RoomSettings(Settings):
     """Where rooms and memberships are."""
 
     rooms_table: Name = Field(description="the name of the Rooms table")
+    """Table of rooms."""
     memberships_table: Name = Field(description="the name of the Memberships table")
+    """Table of memberships."""
 
 
 class TopologySettings(BrokerSettings):
     """For declare_topology."""
 
     persist_delivery_limit: int = Field(default=20, ge=1, le=1000, description="a whole number from 1 to 1000")
+    """Deliveries of a message after which RabbitMQ moves it to the parking queue."""
 
 
 class CacheSettings(Settings):
     """Where the cache is."""
 
-    cache_endpoint: Annotated[str, BeforeValidator(_endpoint)] = Field(description="host:port")
+    cache_endpoint: Endpoint = Field(description="host:port")
+    """Address of the cache."""
     cache_tls: bool = Field(default=True, description="true or false")
+    """Whether connections to the cache use TLS."""
 
 
 class HealthSettings(RetryLaneSettings, CacheSettings):
-    """For check_health, which sends each part one cheap request."""
+    """For check_health, which sends each dependency one cheap request."""
 
     broker_endpoints: AmqpUrls = Field(min_length=1, description=AMQP_FORM)
     chat_messages_table: Name = Field(description="the name of the ChatMessages table")
+    """Table of the stream ``chat``."""
 
 
 class ConnectionSettings(Settings):
     """For open_connection and close_connection."""
 
     connections_table: Name = Field(description="the name of the Connections table")
+    """Table of WebSocket connections and subscriptions."""
 
 
 class PushSettings(ConnectionSettings):
     """For push_live."""
 
     management_url: Name = Field(description="the URL of a WebSocket API's stage, such as https://host/stage")
+    """Address of the WebSocket API's stage, for pushing to connections."""
     aws_endpoint_url_apigatewaymanagementapi: str = Field(default="", description="a URL, or nothing")
+    """Replaces ``MANAGEMENT_URL``, as for AWS's own clients."""
 
     @property
     def connections_url(self) -> str:
-        """Where connections are pushed to: as for AWS's own clients, an endpoint of a stage goes first."""
+        """The URL to push to: as for AWS's own clients, an endpoint from the environment has precedence."""
         return self.aws_endpoint_url_apigatewaymanagementapi or self.management_url
 
 
 class CursorSettings(Settings):
-    """What the cursors of pages are encrypted with."""
+    """The key material for the cursors of pages."""
 
     cursor_secret_arn: Name = Field(description="the ARN of a secret whose string is key material")
+    """Secret that the cursors of pages are encrypted with."""
 
 
 class AddressSettings(Settings):
-    """For receive_http: what clients' addresses are hashed with."""
+    """For receive_http: the key for hashes of clients' addresses."""
 
     address_secret_arn: Name = Field(description="the ARN of a secret whose string is key material")
+    """Secret that clients' addresses are hashed with."""
 
 
 class ResortSettings(Settings):
     """Where resorts and their seasons are."""
 
     resorts_table: Name = Field(description="the name of the Resorts table")
+    """Table of resorts and seasons."""
 
 
 class SettleSettings(Settings):
     """How old an event must be at most until every analytics answer counts it."""
 
     analytics_settle_seconds: float = Field(default=10, ge=10, le=600, description="seconds from 10 to 600")
+    """Age from which every analytics answer counts an event."""
 
 
 class AnalyticsSettings(SettleSettings):
     """For read_analytics and read_ads; tables are named per stream by :func:`table_settings`."""
 
     analytics_parallel_reads: int = Field(default=8, ge=1, le=64, description="a whole number from 1 to 64")
+    """Pages that one environment reads at the same time."""
 
 
 class ObserveSettings(Settings):
-    """What logs and metrics are filed under."""
+    """The service and namespace of logs and metrics."""
 
     powertools_service_name: str = Field(default="headrace", description="a name")
+    """Service name in logs, and the dimension ``service`` of every metric."""
     powertools_metrics_namespace: str = Field(default="Headrace", description="a CloudWatch namespace")
+    """Namespace of the metrics."""
 
 
 class _TableVariables(Settings):
     """The variables of one stream's table, under names that do not depend on the stream."""
 
     table: Name = Field(description="the name of a table")
-    retention_days: int = Field(default=0, ge=0, le=36500, description="whole days, 0 to keep for ever")
-    # Reading may cover more shards than writing fills.
+    """Table of the stream ``{stream}``."""
+    retention_days: int = Field(default=0, ge=0, le=36500, description="whole days, 0 to keep forever")
+    """Days that events of the stream ``{stream}`` are kept."""
+    # Reads may cover more shards than writes fill, while the number of shards is lowered.
     time_write_shards: int = Field(default=8, ge=1, le=1000, description="a whole number from 1 to 1000")
+    """Shards of each time index that writes fill."""
     time_read_shards: int = Field(
         default=8, ge=1, le=1000, description="a whole number from 1 to 1000, not below TIME_WRITE_SHARDS"
     )
+    """Shards of each time index that queries read."""
 
     @field_validator("time_read_shards")
     @classmethod
-    def _covers_what_is_written(cls, value: int, info: ValidationInfo) -> int:
+    def _reads_all_written(cls, value: int, info: ValidationInfo) -> int:
         if value < info.data.get("time_write_shards", 0):
             raise ValueError("events in the shards beyond would be missing from every answer")
         return value

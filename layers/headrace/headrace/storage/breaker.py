@@ -1,8 +1,8 @@
-"""A store behind circuit breakers, one per table: while a table is unavailable, a put is refused in microseconds.
+"""Puts a circuit breaker around each table: while a table is unavailable, a put is refused in microseconds.
 
-A put counts as failed when the table answered for none of its items. A throttled item is no failure: the table is
-there, and what it does not take in time goes on one by one; opening would send what it still takes into the retry lane
-too. Nor is an item that the table refuses as invalid.
+A put counts as failed when the table answered for none of its items. Throttled items are not failures: the table is
+available, and an open breaker would also send the items that it still accepts to the retry lane. Items that the table
+refuses as invalid are not failures either.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class GuardedStore:
         """The breaker of one table."""
         known = self._breakers.get(table)
         if known is None:
-            made: TableBreaker = Breaker(f"table {table}", self._settings, is_away, self._on_state, self._clock)
+            made: TableBreaker = Breaker(f"table {table}", self._settings, is_unavailable, self._on_state, self._clock)
             known = self._breakers.setdefault(table, made)
         return known
 
 
-def is_away(outcomes: Sequence[Failure | None]) -> bool:
+def is_unavailable(outcomes: Sequence[Failure | None]) -> bool:
     """Whether the table answered for none of the items."""
     return all(isinstance(each, StoreUnavailable) and not isinstance(each, StoreThrottled) for each in outcomes)

@@ -16,7 +16,7 @@ class Cache(Protocol):
         ...
 
     def set(self, key: str, value: bytes, seconds: float, *, only_new: bool = False) -> bool:
-        """Store ``value`` for ``seconds``; with ``only_new`` only where there is none. Returns whether it did."""
+        """Store ``value`` for ``seconds``; with ``only_new`` only if there is none. Returns whether it was stored."""
         ...
 
     def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
@@ -24,7 +24,7 @@ class Cache(Protocol):
         ...
 
     def add_many(self, entries: Mapping[str, tuple[bytes, float]]) -> list[bool]:
-        """Store each value for its seconds, only where there is none. Returns which were stored, in order.
+        """Store each value for its seconds, only if its key has no value. Returns which were stored, in order.
 
         Of several concurrent callers one succeeds.
         """
@@ -36,7 +36,7 @@ class Cache(Protocol):
 
 
 class Commands(Protocol):
-    """Runs commands of Redis, for data structures and scripts that :class:`Cache` has no method for."""
+    """Runs commands of Redis, for data structures and scripts that :class:`Cache` does not cover."""
 
     def run(self, commands: Sequence[Command]) -> list[Any]:
         """The results of ``commands``, in order. Each is on one key; they are sent in one round trip.

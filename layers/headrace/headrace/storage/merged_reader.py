@@ -1,4 +1,4 @@
-"""Rows of one value that an index spreads over several partitions, read as if they lay in one."""
+"""Reads the rows of a value that an index spreads over several partitions as if they were in one partition."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ StartKey = Callable[[str], Mapping[str, str]]
 class MergedReader:
     """A :class:`~headrace.storage.ports.RangeReader` over ``partitions(value)`` of the value that a query names.
 
-    Sort keys are unique. So a position is a sort key alone, which ``start_key`` completes to the attributes of a key;
-    a query's ``start``, and the ``more`` of what is found, need hold no more than it. All partitions are read at once,
-    each for as many rows as the query wants: none knows how many of them come first.
+    Sort keys are unique, so a position is a sort key alone. A query's ``start`` and the ``more`` of a result contain
+    only that; ``start_key`` completes it to the attributes of a key. All partitions are read at the same time, each for
+    the query's whole limit, because all of the first rows may be in one of them.
     """
 
     def __init__(self, reader: RangeReader, partitions: Partitions, start_key: StartKey) -> None:
@@ -46,9 +46,9 @@ class MergedReader:
 
 
 def merged(query: RangeQuery, parts: Sequence[Rows]) -> Rows:
-    """The first rows of all ``parts``, as far as every part is known.
+    """The first rows of all ``parts``, up to the position that all of them have been read to.
 
-    A part that has more is known up to where it stopped: what others have beyond that place is left for the next read.
+    A part with ``more`` was read up to that key. Rows of other parts beyond it are left for the next read.
     """
     name, newest_first = query.sort_attribute, query.newest_first
 

@@ -1,4 +1,4 @@
-"""The cache in Redis or Valkey, alone or as a cluster."""
+"""The cache in Redis or Valkey, on one node or in a cluster."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class RedisCache:
         self.run([("DEL", key) for key in keys])
 
     def run(self, commands: Sequence[Command]) -> list[Any]:
-        """See :class:`~headrace.storage.cache.Commands`. Fails at once for 5 s after a failed call."""
+        """See :class:`~headrace.storage.cache.Commands`. For 5 s after a failed call, every call fails at once."""
         if not commands:
             return []
         if self._cooldown.is_active:
@@ -101,7 +101,7 @@ def _options(settings: CacheSettings, seconds: float) -> dict[str, Any]:
     from redis.retry import Retry
 
     host, _, port = settings.cache_endpoint.rpartition(":")
-    # The library's own retries would take seconds while the cache is unavailable.
+    # Without the library's retries, which would take seconds while the cache is unavailable.
     return {
         "host": host,
         "port": int(port),

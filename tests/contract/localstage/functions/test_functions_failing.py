@@ -49,14 +49,14 @@ async def test_an_exception_is_answered_with_its_type_message_and_trace(
     caplog.set_level(logging.INFO, "localstage.functions")
     pool = await stage.run(stage.function("def handler(event, context):\n    raise ValueError(event)\n"))
 
-    answer = await pool.invoke("Fn", b'"told in confidence"')
+    answer = await pool.invoke("Fn", b'"a confidential text"')
 
     assert answer.error == "Unhandled"
     said = json.loads(answer.payload)
-    assert (said["errorType"], said["errorMessage"]) == ("ValueError", "told in confidence")
+    assert (said["errorType"], said["errorMessage"]) == ("ValueError", "a confidential text")
     assert 'app.py", line 2, in handler' in said["stackTrace"][0]
     assert caplog.messages == ["Fn failed: ValueError (python -m localstage logs Fn)"]
-    assert "[ERROR] ValueError: told in confidence\nTraceback" in stage.log()
+    assert "[ERROR] ValueError: a confidential text\nTraceback" in stage.log()
 
 
 async def test_the_environment_lives_on_after_an_exception(stage: Stage) -> None:

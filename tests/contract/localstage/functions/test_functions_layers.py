@@ -1,4 +1,4 @@
-"""Building layers and the runtime with uv, from a package that lies on the disk."""
+"""Building layers and the runtime with uv, from a package on disk."""
 
 from __future__ import annotations
 

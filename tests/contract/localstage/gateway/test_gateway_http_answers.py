@@ -1,4 +1,4 @@
-"""What a client of an HTTP API is given for a function's answer, or for its failure."""
+"""The response of an HTTP API to a function's answer, or to its failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a function is given for a request to an HTTP API: payload format 2.0."""
+"""The event of a request to an HTTP API: payload format 2.0."""
 
 from __future__ import annotations
 

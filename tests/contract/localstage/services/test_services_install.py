@@ -1,4 +1,4 @@
-"""What is missing is said with the one command that brings it; what runs elsewhere is checked before it is used."""
+"""A missing program is reported with the command that installs it; external services are checked before use."""
 
 from __future__ import annotations
 

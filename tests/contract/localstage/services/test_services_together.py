@@ -1,4 +1,4 @@
-"""The stage's own RabbitMQ, Redis, DynamoDB and SQS: they answer, keep what they accepted, and leave nothing behind."""
+"""The stage's RabbitMQ, Redis, DynamoDB and SQS: they answer, keep accepted data, and leave no process behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For the tests of provisioning: an emulator of DynamoDB, SQS and Secrets Manager, and models made by hand."""
+"""For the tests of provisioning: an emulator of DynamoDB, SQS and Secrets Manager, and hand-written models."""
 
 import json
 

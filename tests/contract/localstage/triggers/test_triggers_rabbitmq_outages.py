@@ -11,7 +11,6 @@ import pika
 from localstage.core.invoker import Invocation
 from localstage.core.model import RabbitMqMapping
 from localstage.triggers.rabbitmq import RabbitMqTrigger
-from tests.contract.localstage.local_services import RabbitServer
 from tests.contract.localstage.triggers.trigger_fakes import (
     BROKER_ARN,
     OK,
@@ -23,6 +22,7 @@ from tests.contract.localstage.triggers.trigger_fakes import (
     rabbitmq_queue,  # noqa: F401 - a fixture
     rabbitmq_triggers,  # noqa: F401 - a fixture
 )
+from tests.contract.rabbit import Rabbit
 
 
 async def test_a_queue_that_is_declared_later_is_picked_up(channel, functions, make_trigger, caplog):
@@ -70,7 +70,7 @@ async def test_a_wrong_password_is_said_without_the_password(rabbitmq, queue, fu
     assert "not-that" not in caplog.text
 
 
-async def test_a_broker_that_dies_and_returns_is_read_again_and_nothing_is_lost(own_rabbitmq: RabbitServer, functions):
+async def test_a_broker_that_dies_and_returns_is_read_again_and_nothing_is_lost(own_rabbitmq: Rabbit, functions):
     def declare_and_publish(*bodies: str) -> None:
         with pika.BlockingConnection(pika.URLParameters(own_rabbitmq.url)) as connection:
             channel = connection.channel()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from pathlib import Path
 
 from aws_lambda_powertools.utilities.data_classes import SQSEvent
+from moto.server import ThreadedMotoServer
 
 from localstage.core.invoker import Invocation
 from localstage.triggers.sqs_queue import make_client, queue_arn
-from tests.contract.localstage.local_services import MotoServer
 from tests.contract.localstage.triggers.trigger_fakes import (
     CREDENTIALS,
     OK,
@@ -25,6 +24,7 @@ from tests.contract.localstage.triggers.trigger_fakes import (
     sqs_queue,  # noqa: F401 - a fixture
     sqs_triggers,  # noqa: F401 - a fixture
 )
+from tests.worlds.ports import free_port
 
 
 async def test_a_message_reaches_the_function_in_the_shape_that_lambda_gives_it(sqs, queue, functions, make_trigger):
@@ -122,16 +122,18 @@ async def test_a_disabled_mapping_reads_nothing(sqs, queue, functions, make_trig
     assert left(sqs, queue) == (1, 0)
 
 
-async def test_an_emulator_that_comes_later_is_read_and_its_absence_said(tmp_path: Path, functions, caplog):
+async def test_an_emulator_that_starts_later_is_read_and_its_absence_is_logged(functions, caplog):
     caplog.set_level(logging.INFO, "localstage.triggers")
-    server = MotoServer(tmp_path)
-    url = f"{server.url}/123456789012/late"
-    trigger = new_sqs_trigger(server.url, functions, url)
+    port = free_port()
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
+    endpoint = f"http://127.0.0.1:{port}"
+    url = f"{endpoint}/123456789012/late"
+    trigger = new_sqs_trigger(endpoint, functions, url)
     await trigger.start()
     await eventually(lambda: trigger.status().state == "waiting")
     try:
-        await asyncio.to_thread(server.start)
-        client = make_client(server.url, "us-east-1", CREDENTIALS)
+        server.start()
+        client = make_client(endpoint, "us-east-1", CREDENTIALS)
         client.create_queue(QueueName="late")
         send(client, url, "a")
         client.close()
@@ -140,7 +142,7 @@ async def test_an_emulator_that_comes_later_is_read_and_its_absence_said(tmp_pat
         assert trigger.status().state == "running"
     finally:
         await trigger.stop()
-        await asyncio.to_thread(server.close)
+        await asyncio.to_thread(server.stop)
 
     messages = [record.getMessage() for record in caplog.records]
     assert messages[0] == "Mapping: SQS is not reachable (EndpointConnectionError); trying again"

@@ -28,8 +28,8 @@ def persist_queue(channel: BlockingChannel) -> str:
 
 
 @pytest.fixture
-def retry_queue(sqs_endpoint: str) -> Iterator[tuple[Any, str]]:
-    client = make_client(sqs_endpoint, "us-east-1", CREDENTIALS)
+def retry_queue(moto_url: str) -> Iterator[tuple[Any, str]]:
+    client = make_client(moto_url, "us-east-1", CREDENTIALS)
     yield client, client.create_queue(QueueName=f"retry-{uuid.uuid4()}")["QueueUrl"]
     client.close()
 
@@ -52,13 +52,13 @@ async def functions() -> FakeFunctions:
 
 @pytest.fixture
 async def triggers(
-    model: StageModel, functions: FakeFunctions, rabbitmq: str, sqs_endpoint: str, retry_queue: tuple[Any, str]
+    model: StageModel, functions: FakeFunctions, rabbitmq: str, moto_url: str, retry_queue: tuple[Any, str]
 ) -> AsyncIterator[Triggers]:
     triggers = Triggers(
         model,
         functions,
         broker_urls={"Broker": rabbitmq},
-        sqs_endpoint=sqs_endpoint,
+        sqs_endpoint=moto_url,
         queue_urls={"RetryQueue": retry_queue[1]},
         sqs_credentials=CREDENTIALS,
     )

@@ -148,8 +148,8 @@ def ready(channel: BlockingChannel, queue: str) -> int:
 
 
 @pytest.fixture(name="sqs", scope="module")
-def sqs_client(sqs_endpoint: str) -> Iterator[Any]:
-    client = make_client(sqs_endpoint, "us-east-1", CREDENTIALS)
+def sqs_client(moto_url: str) -> Iterator[Any]:
+    client = make_client(moto_url, "us-east-1", CREDENTIALS)
     yield client
     client.close()
 
@@ -200,11 +200,11 @@ def new_sqs_trigger(
 
 
 @pytest.fixture(name="make_trigger")
-async def sqs_triggers(sqs_endpoint: str, functions: FakeFunctions) -> AsyncIterator[Callable[..., SqsTrigger]]:
+async def sqs_triggers(moto_url: str, functions: FakeFunctions) -> AsyncIterator[Callable[..., SqsTrigger]]:
     made: list[SqsTrigger] = []
 
     def make(*args: object, **options: object) -> SqsTrigger:
-        made.append(new_sqs_trigger(sqs_endpoint, functions, *args, **options))
+        made.append(new_sqs_trigger(moto_url, functions, *args, **options))
         return made[-1]
 
     yield make

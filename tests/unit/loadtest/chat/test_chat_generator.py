@@ -1,4 +1,4 @@
-"""The generated conversation is believable, within the platform's limits, and the same again for the same run."""
+"""The generated conversation is plausible, within the platform's limits, and the same for the same seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person sees cannot take over the terminal, and reads from top to bottom."""
+"""Displayed messages cannot control the terminal, and read from top to bottom."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""IRC logs become events: every said line exactly one, in order, text identical, the same ids each time."""
+"""IRC logs become events: one per message line, in order, with identical text and stable ids."""
 
 from __future__ import annotations
 

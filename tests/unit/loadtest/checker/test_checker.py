@@ -1,4 +1,4 @@
-"""The checker catches every way in which a platform can break its word (P1, P3, P4)."""
+"""The checker finds every kind of broken promise (P1, P3, P4)."""
 
 from __future__ import annotations
 

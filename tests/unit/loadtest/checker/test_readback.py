@@ -1,4 +1,4 @@
-"""Reading back drains first, walks everything once, and knows when it was all there."""
+"""Reading back drains first, reads everything once, and stops when everything is there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames joined by hand are the JSON that ``json.dumps`` would have made, and never too large for API Gateway."""
+"""Frames joined by hand equal the JSON of ``json.dumps``, and are never too large for API Gateway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guard of WebSocket frames: what passes it, however the bytes are cut."""
+"""The guard of WebSocket frames: what passes it, however the bytes are split."""
 
 from __future__ import annotations
 

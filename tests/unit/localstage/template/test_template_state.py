@@ -1,4 +1,4 @@
-"""What is the same at the next start: generated secrets, and the translation of an unchanged template."""
+"""What the next start reuses: generated secrets, and the translation of an unchanged template."""
 
 import json
 import os

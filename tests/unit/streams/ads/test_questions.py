@@ -1,4 +1,4 @@
-"""Every question about clicks has the answer of a list of all stored clicks, whatever happened on the way there."""
+"""Every query about clicks has the answer of a list of all stored clicks, after any faults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.core.items import Item
 from headrace.core.times import parse_iso
 from headrace.streams.ads import routes
 from headrace.streams.ads.routes import POINTS_LIMIT
-from tests.worlds.ads_world import SETTLE, START, Billboards, click
+from tests.worlds.ads_world import SETTLE, START, AdsWorld, click
 
 NOW = parse_iso(START)
 ADS, USERS, TYPES = ("ad-1", "ad-2"), ("ann", "bob"), ("banner", "video")
@@ -56,11 +56,11 @@ STEPS = st.lists(
 )
 
 
-class Story:
-    """Billboards, what was sent, and what was ever stored."""
+class AdsModel:
+    """The clicks that were sent and stored, as the expected answers are computed from them."""
 
     def __init__(self) -> None:
-        self.boards = Billboards()
+        self.world = AdsWorld()
         self.waiting: list[bytes] = []
         self.delivered: list[bytes] = []
         self.sent: set[tuple[str, ...]] = set()
@@ -70,12 +70,12 @@ class Story:
 
     def send(self, value: Any) -> None:
         sender, clicks = value
-        status, body = self.boards.post(*(click(**each) for each in clicks), subject=sender)
+        status, body = self.world.post(*(click(**each) for each in clicks), subject=sender)
         assert status == 202
         for each, result in zip(clicks, body["results"], strict=True):
-            told = (each["adId"], each["userId"], each["adType"], result["clickedAt"], result["clickId"])
-            self.sent.add((keys.sender_tag(sender), *told))
-        self.waiting += self.boards.accepted()
+            fields = (each["adId"], each["userId"], each["adType"], result["clickedAt"], result["clickId"])
+            self.sent.add((keys.sender_tag(sender), *fields))
+        self.waiting += self.world.accepted()
 
     def store(self, value: Any) -> None:
         self.send(value)
@@ -83,22 +83,22 @@ class Story:
 
     def outage(self, value: Any) -> None:
         """The broker is unavailable: events take the retry lane."""
-        self.boards.broker.down = True
+        self.world.broker.down = True
         self.send(value)
-        self.boards.broker.down = False
+        self.world.broker.down = False
 
     def race(self, value: Any) -> None:
         """Two that look at the same moment and find nothing: the slower one writes over the other's rows."""
         sender, one, other, pause = value
-        self.boards.store.lag = 0.0
-        looked_at = self.boards.clock.now()
+        self.world.store.lag = 0.0
+        looked_at = self.world.clock.now()
         self.store((sender, [one]))
         self.wait(pause)
-        self.boards.store.looked_at = looked_at
+        self.world.store.looked_at = looked_at
         self.raced = True
         self.store((sender, [{**other, "clickId": one["clickId"]} if "clickId" in one else other]))
         self.raced = False
-        self.boards.store.looked_at = None
+        self.world.store.looked_at = None
 
     def deliver(self, at: int) -> None:
         if self.waiting:
@@ -112,51 +112,51 @@ class Story:
 
     def blackout(self, at: int) -> None:
         """The table is unavailable: delivered events take the retry lane."""
-        self.boards.store.down = True
+        self.world.store.down = True
         self.deliver(at)
-        self.boards.store.down = False
+        self.world.store.down = False
 
     def give(self, body: bytes) -> None:
-        self.boards.deliver(body)
+        self.world.deliver(body)
         self.note()
 
     def retry(self, _: object = None) -> bool:
-        done = self.boards.retry_all()
+        done = self.world.retry_all()
         self.note()
         return done
 
     def note(self) -> None:
         """P3: what is stored was sent, and no row ever goes or, unless writers raced, changes."""
-        rows = {(row["clickId"], row["sender"]): row for row in self.boards.rows()}
+        rows = {(row["clickId"], row["sender"]): row for row in self.world.rows()}
         for key, row in rows.items():
-            told = (row["adId"], row["userId"], row["adType"], row["timestampSk"][:27], row["clickId"])
-            assert (row["sender"], *told) in self.sent
+            fields = (row["adId"], row["userId"], row["adType"], row["timestampSk"][:27], row["clickId"])
+            assert (row["sender"], *fields) in self.sent
             if key in self.stored and row != self.stored[key]:
                 self.since.pop(key, None)
-            if not self.boards.retry.records:
-                self.since.setdefault(key, self.boards.clock.now())
+            if not self.world.retry.records:
+                self.since.setdefault(key, self.world.clock.now())
         assert self.stored.keys() <= rows.keys()
         assert self.raced or all(rows[key] == row for key, row in self.stored.items())
         self.stored = rows
 
     def lose(self, _: object) -> None:
-        self.boards.cache.clear()
+        self.world.cache.clear()
 
     def cache(self, is_there: bool) -> None:
-        self.boards.cache.down = not is_there
+        self.world.cache.down = not is_there
 
     def lag(self, seconds: float) -> None:
-        self.boards.store.lag = seconds
+        self.world.store.lag = seconds
 
     def wait(self, seconds: float) -> None:
-        self.boards.clock.advance(seconds)
+        self.world.clock.advance(seconds)
 
     def ask(self, _: object = None) -> None:
         """An answer counts what is settled, and nothing that is not stored."""
-        until = self.boards.clock.now() - SETTLE * times.SECOND
+        until = self.world.clock.now() - SETTLE * times.SECOND
         sure = [row for key, row in self.stored.items() if self.since.get(key, until + 1) <= until]
         for ad in ADS:
-            _, body = self.boards.ask(routes.stats, self.window("3600", hours=20), adId=ad)
+            _, body = self.world.ask(routes.stats, self.window("3600", hours=20), adId=ad)
             low, high = (within(rows, ad, hours=20) for rows in (sure, self.stored.values()))
             assert len(low) <= body["clicks"] <= len(high)
 
@@ -166,19 +166,19 @@ class Story:
 
     def settle(self) -> None:
         """Everything is stored and as old as it must be: then every answer is exact, and stays so."""
-        self.boards.cache.down = False
+        self.world.cache.down = False
         while self.waiting:
             self.deliver(0)
         assert any(self.retry() for _ in range(10))
         self.wait(SETTLE + 0.001)
-        for router in (self.boards.router, self.boards.reader()):
+        for router in (self.world.router, self.world.reader()):
             self.judge(router)
         self.wait(30)
-        self.judge(self.boards.router)
+        self.judge(self.world.router)
 
     def judge(self, router: HttpRouter) -> None:
         rows = list(self.stored.values())
-        ask = self.boards.ask
+        ask = self.world.ask
         _, top = ask(routes.top, self.window(), router=router)
         ranked = sorted(Counter(row["adId"] for row in rows).items(), key=lambda pair: (-pair[1], pair[0]))
         assert top["topAds"] == [{"adId": ad, "clicks": clicks} for ad, clicks in ranked]
@@ -193,7 +193,7 @@ class Story:
             assert self.history(routes.user_clicks, router, userId=user) == listed(rows, "userId", user)
 
     def history(self, route: Any, router: HttpRouter, **path: str) -> list[str]:
-        pages = self.boards.walk(route, {"limit": "2"}, router=router, **path)
+        pages = self.world.walk(route, {"limit": "2"}, router=router, **path)
         return [item["key"] for page in pages for item in page["items"]]
 
 
@@ -226,19 +226,20 @@ def listed(rows: list[Item], name: str, value: str) -> list[str]:
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(STEPS)
 def test_p3_p9_every_answer_is_that_of_a_list_of_all_stored_clicks(steps: list[Any]) -> None:
-    story = Story()
+    model = AdsModel()
     for name, value in steps:
-        getattr(story, name)(value)
-    story.settle()
+        getattr(model, name)(value)
+    model.settle()
 
 
-def test_an_answer_has_at_most_1500_steps_those_that_a_window_only_touches_among_them() -> None:
-    boards = Billboards()
+def test_an_answer_has_at_most_1500_steps() -> None:
+    """Steps that the window only touches count too."""
+    world = AdsWorld()
     start = times.micros_of(START)
 
     def ask(minutes: int, seconds: int) -> tuple[int, Any]:
         end = start + minutes * times.MINUTE + seconds * times.SECOND
-        return boards.ask(routes.stats, {"from": START, "to": times.iso(end), "step": "60"}, adId="ad-1")
+        return world.ask(routes.stats, {"from": START, "to": times.iso(end), "step": "60"}, adId="ad-1")
 
     status, body = ask(1499, 0)  # it begins in the middle of a minute
     assert (status, len(body["points"])) == (200, POINTS_LIMIT)

@@ -1,4 +1,4 @@
-"""What is a click, what is refused, and what becomes of it on the way to its row."""
+"""Clicks: what is accepted, what is refused, and the stored row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headrace.streams.ads.addresses import COOLDOWN_SECONDS, AddressHasher, cano
 from headrace.streams.ads.history import item_of, start_key
 from headrace.streams.ads.stream import AD_INDEX, ADS, DERIVED_ID_LENGTH, ONCE_DAYS, TIME_SHARDS
 from tests.fakes.secrets import MemorySecrets
-from tests.worlds.ads_world import ADDRESS, CLICKS, SINGLE, START, USER, Billboards, click, hash_with
+from tests.worlds.ads_world import ADDRESS, CLICKS, SINGLE, START, USER, AdsWorld, click, hash_with
 from tests.worlds.ski_world import event
 
 NOW = parse_iso(START)
@@ -104,15 +104,15 @@ def test_clicks_without_ids_that_differ_in_anything_are_two(other: dict[str, Any
 
 def test_a_click_id_counts_once_whatever_else_it_comes_with_again() -> None:
     """P3: neither another time nor another ad, type or user makes it another click, and the first one stays."""
-    boards = Billboards()
-    boards.store_all(click(clickId="c-1"))
-    first = boards.rows()
+    world = AdsWorld()
+    world.store_all(click(clickId="c-1"))
+    first = world.rows()
 
     for fields in ({"clickedAt": NOW // 1000 - 60_000}, {"adId": "ad-2"}, {"adType": "video"}, {"userId": "bob"}):
-        boards.clock.advance(3600)
-        boards.store_all(click(clickId="c-1", **fields))
+        world.clock.advance(3600)
+        world.store_all(click(clickId="c-1", **fields))
 
-    assert boards.rows() == first
+    assert world.rows() == first
 
 
 @given(IDS, st.integers(0, 2**50))
@@ -135,21 +135,21 @@ def test_a_position_in_an_index_leads_to_the_key_of_its_click(click_id: str, at:
 
 
 def test_the_first_of_a_batch_counts() -> None:
-    boards = Billboards()
+    world = AdsWorld()
 
-    boards.store_all(click(clickId="c-1"), click(clickId="c-1", adId="ad-2"), click(clickId="c-1", adId="ad-3"))
+    world.store_all(click(clickId="c-1"), click(clickId="c-1", adId="ad-2"), click(clickId="c-1", adId="ad-3"))
 
-    assert [row["adId"] for row in boards.rows()] == ["ad-1"]
+    assert [row["adId"] for row in world.rows()] == ["ad-1"]
 
 
 def test_a_click_id_of_another_sender_is_another_click() -> None:
     """P12: no user can use up the ids of others."""
-    boards = Billboards()
+    world = AdsWorld()
 
-    boards.store_all(click(clickId="c-1"))
-    boards.store_all(click(clickId="c-1"), subject="other")
+    world.store_all(click(clickId="c-1"))
+    world.store_all(click(clickId="c-1"), subject="other")
 
-    assert len(boards.rows()) == 2
+    assert len(world.rows()) == 2
 
 
 @pytest.mark.parametrize("days", [1, 7, 90])
@@ -192,30 +192,30 @@ def test_a_record_that_is_no_click_is_poison(fields: dict[str, Any], reason: str
 
 def test_a_click_takes_about_175_bytes_on_the_broker() -> None:
     """In batches of ten, as ad servers send them; with ids of 36 characters and all that a click may have."""
-    boards = Billboards()
+    world = AdsWorld()
     ids = [(f"ad-{n:06d}", f"user-{n:06d}", f"018f3c5e-7b1a-7c3d-9e2f-{n:012d}") for n in range(10)]
     sent = [click(adId=ad, userId=user, clickId=one, address=ADDRESS) for ad, user, one in ids]
 
-    boards.post(*sent)
+    world.post(*sent)
 
-    (body,) = boards.accepted()
+    (body,) = world.accepted()
     assert len(decode(body).events) == 10
     assert 150 <= len(body) / 10 <= 180
 
 
 def test_an_address_is_kept_as_a_keyed_hash_and_nowhere_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    boards = Billboards()
+    world = AdsWorld()
 
-    boards.post(click(address=ADDRESS))
-    boards.post(click(userId="ann", clickId="own"), subject="ann", scope=USER)
-    bodies = boards.accepted()
-    boards.deliver(*bodies)
+    world.post(click(address=ADDRESS))
+    world.post(click(userId="ann", clickId="own"), subject="ann", scope=USER)
+    bodies = world.accepted()
+    world.deliver(*bodies)
 
-    hashes = {row["addressHash"] for row in boards.rows()}
-    assert len(boards.rows()) == 2
+    hashes = {row["addressHash"] for row in world.rows()}
+    assert len(world.rows()) == 2
     assert [len(each) for each in hashes] == [16]
     printed = capsys.readouterr()
-    for text in (*map(str, bodies), str(boards.rows()), printed.out, printed.err):
+    for text in (*map(str, bodies), str(world.rows()), printed.out, printed.err):
         assert ADDRESS not in text
 
 
@@ -229,11 +229,11 @@ def test_who_calls_is_shown_without_the_address() -> None:
 
 
 def test_of_a_producer_that_names_no_address_its_own_is_not_kept() -> None:
-    boards = Billboards()
+    world = AdsWorld()
 
-    boards.store_all(click())
+    world.store_all(click())
 
-    assert "addressHash" not in boards.rows()[0]
+    assert "addressHash" not in world.rows()[0]
 
 
 def test_equal_addresses_have_equal_hashes_and_another_key_other_ones() -> None:
@@ -250,20 +250,20 @@ def test_while_the_key_cannot_be_read_clicks_are_accepted_without_an_address(mon
     secrets, now = MemorySecrets({}), [0.0]
     hasher = AddressHasher(secrets, "key", lambda: now[0])
     monkeypatch.setattr("headrace.streams.ads.addresses.hasher", lambda: hasher)
-    boards = Billboards()
+    world = AdsWorld()
 
     for number in range(3):
-        assert boards.post(click(clickId=f"c-{number}", address=ADDRESS))[0] == 202
+        assert world.post(click(clickId=f"c-{number}", address=ADDRESS))[0] == 202
     assert secrets.reads == 1, "it is not asked for again at once"
     secrets.values["key"] = "k" * 64
     now[0] = COOLDOWN_SECONDS
-    boards.post(click(clickId="c-3", address=ADDRESS))
+    world.post(click(clickId="c-3", address=ADDRESS))
 
-    assert ["h" in each for each in sorted(boards.events(), key=lambda each: each["i"])] == [False, False, False, True]
+    assert ["h" in each for each in sorted(world.events(), key=lambda each: each["i"])] == [False, False, False, True]
 
 
 def test_one_click_is_answered_with_202_and_what_it_is_known_by() -> None:
-    status, body = Billboards().post(click(clickId="c-1"))
+    status, body = AdsWorld().post(click(clickId="c-1"))
 
     assert (status, body) == (
         202,
@@ -274,17 +274,17 @@ def test_one_click_is_answered_with_202_and_what_it_is_known_by() -> None:
 def test_one_bad_click_among_five_hundred_is_named_and_the_others_are_accepted() -> None:
     clicks = [click(clickId=f"c-{number}") for number in range(500)]
     clicks[123]["adId"] = "ad 1"
-    boards = Billboards()
+    world = AdsWorld()
 
-    status, body = boards.post(*clicks)
+    status, body = world.post(*clicks)
 
     refused = [(at, each["clickId"]) for at, each in enumerate(body["results"]) if "error" in each]
     assert (status, refused) == (202, [(123, "c-123")])
-    assert len(boards.events()) == 499
+    assert len(world.events()) == 499
 
 
 def test_a_path_and_a_body_that_name_two_ads_are_refused() -> None:
-    status, body = Billboards().send(click(adId="ad-2"), SINGLE, {"adId": "ad-1"})
+    status, body = AdsWorld().send(click(adId="ad-2"), SINGLE, {"adId": "ad-1"})
 
     assert (status, body["error"]["details"][0]["field"]) == (400, "adId")
 
@@ -292,4 +292,4 @@ def test_a_path_and_a_body_that_name_two_ads_are_refused() -> None:
 @pytest.mark.parametrize("scope", ["chat:read", "analytics:read", ""])
 def test_a_token_without_a_scope_to_write_is_refused(scope: str) -> None:
     """P12."""
-    assert Billboards().post(click(), scope=scope)[0] == 403
+    assert AdsWorld().post(click(), scope=scope)[0] == 403

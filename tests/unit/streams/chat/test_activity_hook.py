@@ -1,4 +1,4 @@
-"""Rooms keep when something was last said, for a write per room and second."""
+"""Rooms store the time of their last message, with one write per room and second."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def said(second: float, room: str = "kitchen", **more: Any) -> dict[str, Any]:
 
 def test_a_room_is_written_once_for_a_batch_and_a_second() -> None:
     parts = Parts("kitchen", "garden")
-    listener = parts.environment()
+    hook = parts.environment()
 
-    listener.stored(CHAT, [said(1.2), said(1.5), said(1.1), said(1.3, "garden")])
+    hook.stored(CHAT, [said(1.2), said(1.5), said(1.1), said(1.3, "garden")])
     assert parts.activity.writes == 2
     for tenth in range(10):
-        listener.stored(CHAT, [said(1 + tenth / 10)])
+        hook.stored(CHAT, [said(1 + tenth / 10)])
     assert parts.activity.writes == 2
-    listener.stored(CHAT, [said(2.0)])
+    hook.stored(CHAT, [said(2.0)])
 
     assert parts.activity.writes == 3
     assert parts.activity.last_keys["kitchen"] == said(2.0)["timestampSk"]
@@ -79,44 +79,44 @@ def test_a_message_that_is_stored_before_its_room_is_there_makes_it_an_open_one(
 
 def test_what_could_not_be_written_comes_again_but_only_the_newest_of_each_room() -> None:
     parts = Parts("kitchen", "garden")
-    listener = parts.environment()
+    hook = parts.environment()
     parts.activity.down = True
 
-    outcomes = listener.stored(CHAT, [said(1), said(3), said(2), said(4, "garden")])
+    outcomes = hook.stored(CHAT, [said(1), said(3), said(2), said(4, "garden")])
 
     assert [outcome is None for outcome in outcomes] == [True, False, True, False]
     assert all(isinstance(outcome, StoreUnavailable | None) for outcome in outcomes)
     parts.activity.down = False
     parts.monotonic = COOLDOWN_SECONDS
-    assert listener.stored(CHAT, [said(3)]) == [None]
+    assert hook.stored(CHAT, [said(3)]) == [None]
     assert parts.activity.last_keys["kitchen"] == said(3)["timestampSk"]
 
 
 def test_a_table_that_does_not_answer_is_left_alone_for_a_while() -> None:
     parts = Parts("kitchen")
-    listener = parts.environment()
+    hook = parts.environment()
     parts.activity.down = True
 
     for second in range(5):
-        (outcome,) = listener.stored(CHAT, [said(second)])
+        (outcome,) = hook.stored(CHAT, [said(second)])
         assert isinstance(outcome, StoreUnavailable)
     assert parts.activity.writes == 1
 
     parts.activity.down, parts.monotonic = False, COOLDOWN_SECONDS
-    assert listener.stored(CHAT, [said(9)]) == [None]
+    assert hook.stored(CHAT, [said(9)]) == [None]
 
 
 def test_one_that_is_throttled_is_asked_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = Parts("kitchen")
-    listener = parts.environment()
+    hook = parts.environment()
 
     def throttled(*_: object) -> bool:
         raise StoreThrottled("slower")
 
     with monkeypatch.context() as patch:
         patch.setattr(parts.activity, "raise_to", throttled)
-        assert listener.stored(CHAT, [said(1)]) != [None]
-    assert listener.stored(CHAT, [said(1)]) == [None]
+        assert hook.stored(CHAT, [said(1)]) != [None]
+    assert hook.stored(CHAT, [said(1)]) == [None]
 
 
 @settings(max_examples=100, deadline=None)

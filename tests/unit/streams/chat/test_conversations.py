@@ -1,34 +1,32 @@
-"""A user's rooms: their order, the last message as far as it may be seen, what is unread, and read marks."""
+"""A user's rooms: their order, the last readable message, unread messages and read marks."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from headrace.api.params import read
 from headrace.core.errors import Forbidden, InvalidCursor, InvalidRequest, StoreUnavailable
 from headrace.streams.chat import conversations
 from headrace.streams.chat.routes import ConversationsQuery
-from tests.worlds.conversation_world import Desk
+from tests.worlds.conversation_world import ConversationWorld
 from tests.worlds.history_world import START, at
 from tests.worlds.senders import caller
 
 
 @pytest.fixture
-def desk() -> Desk:
-    desk = Desk()
-    desk.room("kitchen")
-    return desk
+def world() -> ConversationWorld:
+    world = ConversationWorld()
+    world.room("kitchen")
+    return world
 
 
-def test_a_conversation_says_what_room_it_is_and_what_was_said_last(desk: Desk) -> None:
-    desk.join("alice", "kitchen", 1)
-    desk.say("kitchen", 5, 7)
+def test_a_conversation_says_what_room_it_is_and_what_was_said_last(world: ConversationWorld) -> None:
+    world.join("alice", "kitchen", 1)
+    world.say("kitchen", 5, 7)
 
-    item = desk.only()
+    item = world.only()
 
     last = item.pop("lastMessage")
     assert (last["messageId"], last["message"], last["username"]) == ("m1", "text of m1", "Bob")
@@ -44,253 +42,261 @@ def test_a_conversation_says_what_room_it_is_and_what_was_said_last(desk: Desk) 
     }
 
 
-def test_rooms_come_with_the_newest_activity_first_and_joining_is_activity(desk: Desk) -> None:
+def test_rooms_come_with_the_newest_activity_first_and_joining_is_activity(world: ConversationWorld) -> None:
     for room, joined in (("attic", 1), ("cellar", 2), ("garden", 30), ("kitchen", 3)):
-        desk.room(room)
-        desk.join("alice", room, joined)
-    desk.say("kitchen", 10)
-    desk.say("attic", 20)
+        world.room(room)
+        world.join("alice", room, joined)
+    world.say("kitchen", 10)
+    world.say("attic", 20)
 
-    assert desk.walk(10) == desk.walk(1) == ["garden", "attic", "kitchen", "cellar"]
-    assert desk.page()["complete"]
+    assert world.walk(10) == world.walk(1) == ["garden", "attic", "kitchen", "cellar"]
+    assert world.page()["complete"]
 
 
-def test_nobody_reads_another_users_conversations(desk: Desk) -> None:
+def test_nobody_reads_another_users_conversations(world: ConversationWorld) -> None:
     """P12: neither does a trusted producer, or an operator."""
     for who in (caller("mallory"), caller("mallory", "chat:read", "events:write", "ops")):
         with pytest.raises(Forbidden):
-            desk.page(who=who)
+            world.page(who=who)
 
 
-def test_p12_a_room_that_was_left_shows_the_last_message_of_the_interval_and_stays_where_it_was(desk: Desk) -> None:
-    desk.room("garden")
-    desk.join("alice", "kitchen")
-    desk.join("alice", "garden")
-    desk.say("kitchen", 10)
-    desk.say("garden", 30)
-    desk.leave("alice", "kitchen", 20)
-    before = desk.page()["items"]
+def test_p12_a_room_that_was_left_shows_the_last_message_of_the_interval(
+    world: ConversationWorld,
+) -> None:
+    """It keeps its position in the list."""
+    world.room("garden")
+    world.join("alice", "kitchen")
+    world.join("alice", "garden")
+    world.say("kitchen", 10)
+    world.say("garden", 30)
+    world.leave("alice", "kitchen", 20)
+    before = world.page()["items"]
 
-    desk.say("kitchen", 40, 50)
+    world.say("kitchen", 40, 50)
 
-    after = desk.page()["items"]
+    after = world.page()["items"]
     assert [item["roomId"] for item in after] == ["garden", "kitchen"]
     kitchen = after[1]
     assert (kitchen["lastMessage"]["timestamp"], kitchen["unread"], kitchen["activityAt"]) == (at(10), 1, at(20))
     assert kitchen["membership"] == {"state": "left", "since": at(20)}
-    assert {**before[1], "activityAt": at(20)} == kitchen, "nothing tells that there is talk now"
+    assert {**before[1], "activityAt": at(20)} == kitchen, "later messages do not show"
 
 
-def test_an_open_room_that_was_left_shows_its_last_message_but_counts_only_the_stay() -> None:
-    desk = Desk()
-    desk.room("lobby", "open")
-    desk.join("alice", "lobby", 5)
-    desk.say("lobby", 1, 6, 9)
-    desk.leave("alice", "lobby", 8)
+def test_an_open_room_that_was_left_counts_unread_within_the_interval_only() -> None:
+    """It still shows the room's last message."""
+    world = ConversationWorld()
+    world.room("lobby", "open")
+    world.join("alice", "lobby", 5)
+    world.say("lobby", 1, 6, 9)
+    world.leave("alice", "lobby", 8)
 
-    item = desk.only()
+    item = world.only()
 
     assert (item["lastMessage"]["timestamp"], item["unread"], item["activityAt"]) == (at(9), 1, at(9))
 
 
-def test_a_room_in_which_nothing_was_said_has_no_last_message(desk: Desk) -> None:
-    desk.join("alice", "kitchen", 4)
+def test_a_room_in_which_nothing_was_said_has_no_last_message(world: ConversationWorld) -> None:
+    world.join("alice", "kitchen", 4)
 
-    item = desk.only()
+    item = world.only()
 
     assert (item["lastMessage"], item["unread"], item["activityAt"]) == (None, 0, at(4))
 
 
-def test_expired_messages_are_neither_last_nor_unread(desk: Desk) -> None:
-    desk.join("alice", "kitchen")
-    desk.say("kitchen", 1)
-    desk.say("kitchen", 2, 3, expiresAt=START // 1_000_000 + 100)
+def test_expired_messages_are_neither_last_nor_unread(world: ConversationWorld) -> None:
+    world.join("alice", "kitchen")
+    world.say("kitchen", 1)
+    world.say("kitchen", 2, 3, expiresAt=START // 1_000_000 + 100)
 
-    assert (desk.only()["lastMessage"]["timestamp"], desk.only()["unread"]) == (at(1), 1)
-
-
-def test_unread_are_texts_of_others_after_the_mark(desk: Desk) -> None:
-    desk.join("alice", "kitchen", 1)
-    desk.say("kitchen", 2, 3)
-    desk.say("kitchen", 4, user="alice")
-    desk.say("kitchen", 5, user="carol", messageType="JOIN")
-    desk.say("kitchen", 6, user="carol")
-
-    assert desk.only()["unread"] == 3
-    desk.read("kitchen", at(2))
-    assert desk.only()["unread"] == 2
-    desk.read("kitchen", at(6))
-    assert desk.only()["unread"] == 0
+    assert (world.only()["lastMessage"]["timestamp"], world.only()["unread"]) == (at(1), 1)
 
 
-def test_what_was_said_between_two_intervals_is_not_unread(desk: Desk) -> None:
-    desk.join("alice", "kitchen", 1)
-    desk.leave("alice", "kitchen", 5)
-    desk.join("alice", "kitchen", 10)
-    desk.say("kitchen", 2, 6, 7, 12)
+def test_unread_are_texts_of_others_after_the_mark(world: ConversationWorld) -> None:
+    world.join("alice", "kitchen", 1)
+    world.say("kitchen", 2, 3)
+    world.say("kitchen", 4, user="alice")
+    world.say("kitchen", 5, user="carol", messageType="JOIN")
+    world.say("kitchen", 6, user="carol")
 
-    assert desk.only()["unread"] == 2
-    desk.read("kitchen", at(7))
-    assert desk.only()["unread"] == 1
+    assert world.only()["unread"] == 3
+    world.read("kitchen", at(2))
+    assert world.only()["unread"] == 2
+    world.read("kitchen", at(6))
+    assert world.only()["unread"] == 0
+
+
+def test_what_was_said_between_two_intervals_is_not_unread(world: ConversationWorld) -> None:
+    world.join("alice", "kitchen", 1)
+    world.leave("alice", "kitchen", 5)
+    world.join("alice", "kitchen", 10)
+    world.say("kitchen", 2, 6, 7, 12)
+
+    assert world.only()["unread"] == 2
+    world.read("kitchen", at(7))
+    assert world.only()["unread"] == 1
 
 
 @pytest.mark.parametrize(("said", "unread", "capped"), [(99, 99, False), (100, 100, False), (101, 100, True)])
-def test_the_count_ends_at_a_hundred_and_says_so(desk: Desk, said: int, unread: int, capped: bool) -> None:
-    desk.join("alice", "kitchen")
-    desk.say("kitchen", *range(1, said + 1))
+def test_the_count_ends_at_a_hundred_and_says_so(
+    world: ConversationWorld, said: int, unread: int, capped: bool
+) -> None:
+    world.join("alice", "kitchen")
+    world.say("kitchen", *range(1, said + 1))
 
-    assert (desk.only()["unread"], desk.only()["unreadCapped"]) == (unread, capped)
-
-
-def test_a_count_that_would_cost_too_much_says_that_there_may_be_more(desk: Desk) -> None:
-    desk.join("alice", "kitchen")
-    desk.say("kitchen", 1)
-    desk.say("kitchen", *(2 + n / 100 for n in range(5000)), user="alice")
-    desk.say("kitchen", 100)
-
-    assert (desk.only()["unread"], desk.only()["unreadCapped"]) == (1, True)
+    assert (world.only()["unread"], world.only()["unreadCapped"]) == (unread, capped)
 
 
-def test_a_mark_is_a_key_a_time_or_both_and_what_it_names_is_read(desk: Desk) -> None:
-    desk.join("alice", "kitchen")
-    first, *_ = desk.say("kitchen", 5, 5, 5)
-    desk.say("kitchen", 6)
+def test_a_count_that_would_cost_too_much_says_that_there_may_be_more(world: ConversationWorld) -> None:
+    world.join("alice", "kitchen")
+    world.say("kitchen", 1)
+    world.say("kitchen", *(2 + n / 100 for n in range(5000)), user="alice")
+    world.say("kitchen", 100)
 
-    assert desk.read("kitchen", first) == first
-    assert desk.only()["unread"] == 3
-    assert desk.read("kitchen", f"{at(5)}#m1") == f"{at(5)}#m1"
-    assert desk.only()["unread"] == 2
-    assert desk.read("kitchen", START // 1000 + 5000) == at(5)
-    assert desk.only()["unread"] == 1
-    assert desk.only()["readTo"] == at(5)
+    assert (world.only()["unread"], world.only()["unreadCapped"]) == (1, True)
 
 
-def test_a_mark_only_moves_forward_and_the_answer_says_where_it_is(desk: Desk) -> None:
-    desk.join("alice", "kitchen")
-    desk.say("kitchen", 5, 6)
+def test_a_mark_is_a_key_a_time_or_both_and_what_it_names_is_read(world: ConversationWorld) -> None:
+    world.join("alice", "kitchen")
+    first, *_ = world.say("kitchen", 5, 5, 5)
+    world.say("kitchen", 6)
 
-    assert desk.read("kitchen", at(6)) == at(6)
-    assert desk.read("kitchen", at(5)) == at(6)
-    assert desk.only()["unread"] == 0
-
-
-def test_of_two_devices_at_once_the_one_that_read_further_wins(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk.join("alice", "kitchen")
-    slower = desk.memberships.get("alice", "kitchen")
-    desk.read("kitchen", at(6))
-    answers = iter([slower, desk.memberships.get("alice", "kitchen")])
-    monkeypatch.setattr(desk.memberships, "get", lambda *_: next(answers))
-
-    assert desk.read("kitchen", at(5)) == at(6)
+    assert world.read("kitchen", first) == first
+    assert world.only()["unread"] == 3
+    assert world.read("kitchen", f"{at(5)}#m1") == f"{at(5)}#m1"
+    assert world.only()["unread"] == 2
+    assert world.read("kitchen", START // 1000 + 5000) == at(5)
+    assert world.only()["unread"] == 1
+    assert world.only()["readTo"] == at(5)
 
 
-def test_whoever_was_never_in_a_room_has_no_mark_there_and_who_left_still_has(desk: Desk) -> None:
+def test_a_mark_only_moves_forward_and_the_answer_says_where_it_is(world: ConversationWorld) -> None:
+    world.join("alice", "kitchen")
+    world.say("kitchen", 5, 6)
+
+    assert world.read("kitchen", at(6)) == at(6)
+    assert world.read("kitchen", at(5)) == at(6)
+    assert world.only()["unread"] == 0
+
+
+def test_of_two_devices_at_once_the_one_that_read_further_wins(
+    world: ConversationWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.join("alice", "kitchen")
+    slower = world.memberships.get("alice", "kitchen")
+    world.read("kitchen", at(6))
+    answers = iter([slower, world.memberships.get("alice", "kitchen")])
+    monkeypatch.setattr(world.memberships, "get", lambda *_: next(answers))
+
+    assert world.read("kitchen", at(5)) == at(6)
+
+
+def test_whoever_was_never_in_a_room_has_no_mark_there_and_who_left_still_has(world: ConversationWorld) -> None:
     """P12: a mark belongs to a membership, in an open room too."""
-    desk.room("lobby", "open")
+    world.room("lobby", "open")
     for room in ("kitchen", "lobby", "nowhere"):
         with pytest.raises(Forbidden):
-            desk.read(room, at(5))
-    desk.join("alice", "kitchen", 1)
-    desk.leave("alice", "kitchen", 5)
+            world.read(room, at(5))
+    world.join("alice", "kitchen", 1)
+    world.leave("alice", "kitchen", 5)
 
-    assert desk.read("kitchen", at(3)) == at(3)
+    assert world.read("kitchen", at(3)) == at(3)
 
 
 @pytest.mark.parametrize(
     "up_to", [None, "", "yesterday", "2025-11-21T10:00:00", "#", f"{at(5)}#", f"{at(5)}#a#b", 1.5, True, []]
 )
-def test_a_mark_of_another_form_is_refused(desk: Desk, up_to: Any) -> None:
-    desk.join("alice", "kitchen")
+def test_a_mark_of_another_form_is_refused(world: ConversationWorld, up_to: Any) -> None:
+    world.join("alice", "kitchen")
 
     with pytest.raises(InvalidRequest) as refused:
-        desk.read("kitchen", up_to)
+        world.read("kitchen", up_to)
 
     (detail,) = refused.value.details
     assert detail.field == "upTo"
 
 
-def test_a_mark_far_ahead_would_hide_what_is_still_to_come(desk: Desk) -> None:
-    desk.join("alice", "kitchen")
+def test_a_mark_far_ahead_would_hide_what_is_still_to_come(world: ConversationWorld) -> None:
+    world.join("alice", "kitchen")
 
-    assert desk.read("kitchen", at(1000 + 300)) == at(1300)
+    assert world.read("kitchen", at(1000 + 300)) == at(1300)
     for up_to in (at(1000 + 301), f"{at(1301)}#m1"):
         with pytest.raises(InvalidRequest, match="too far ahead"):
-            desk.read("kitchen", up_to)
+            world.read("kitchen", up_to)
 
 
 def test_a_walk_meets_each_room_without_new_activity_once_while_others_move_up() -> None:
-    desk = Desk()
+    world = ConversationWorld()
     for number in range(9):
-        desk.room(f"room-{number}")
-        desk.join("alice", f"room-{number}", number)
+        world.room(f"room-{number}")
+        world.join("alice", f"room-{number}", number)
 
     seen, before = [], None
     for page_number in range(3):
-        page = desk.page(3, before)
+        page = world.page(3, before)
         seen += [item["roomId"] for item in page["items"]]
         before = page["next"]
-        desk.say(f"room-{page_number}", 100 + page_number)
+        world.say(f"room-{page_number}", 100 + page_number)
 
     assert seen == [f"room-{number}" for number in (8, 7, 6, 5, 4, 3, 2)]
     assert before is None
 
 
 def test_messages_are_read_for_the_rooms_of_the_page_only() -> None:
-    desk = Desk()
+    world = ConversationWorld()
     for number in range(50):
-        desk.room(f"room-{number}")
-        desk.join("alice", f"room-{number}", number)
-        desk.say(f"room-{number}", 100 + number)
+        world.room(f"room-{number}")
+        world.join("alice", f"room-{number}", number)
+        world.say(f"room-{number}", 100 + number)
 
-    desk.page(5)
+    world.page(5)
 
-    assert set(desk.reader.asked) == {f"room-{number}" for number in range(45, 50)}
+    assert set(world.reader.asked) == {f"room-{number}" for number in range(45, 50)}
 
 
-def test_what_is_read_to_the_end_is_not_counted(desk: Desk) -> None:
-    desk.join("alice", "kitchen")
-    (key,) = desk.say("kitchen", 5)
-    desk.read("kitchen", key)
-    desk.reader.asked.clear()
+def test_what_is_read_to_the_end_is_not_counted(world: ConversationWorld) -> None:
+    world.join("alice", "kitchen")
+    (key,) = world.say("kitchen", 5)
+    world.read("kitchen", key)
+    world.reader.asked.clear()
 
-    assert desk.only()["unread"] == 0
-    assert desk.reader.asked == ["kitchen"]
+    assert world.only()["unread"] == 0
+    assert world.reader.asked == ["kitchen"]
 
 
 def test_a_list_that_cannot_cover_all_rooms_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conversations, "ROOMS_LIMIT", 3)
-    desk = Desk()
+    world = ConversationWorld()
     for number in range(4):
-        assert desk.page()["complete"]
-        desk.room(f"room-{number}")
-        desk.join("alice", f"room-{number}", number)
+        assert world.page()["complete"]
+        world.room(f"room-{number}")
+        world.join("alice", f"room-{number}", number)
 
-    page = desk.page()
+    page = world.page()
 
     assert (len(page["items"]), page["complete"]) == (3, False)
 
 
-def test_cursors_of_others_are_refused(desk: Desk) -> None:
+def test_cursors_of_others_are_refused(world: ConversationWorld) -> None:
     for number in range(3):
-        desk.room(f"room-{number}")
-        desk.join("alice", f"room-{number}")
-        desk.join("bob", f"room-{number}")
-    cursor = desk.page(1)["next"]
+        world.room(f"room-{number}")
+        world.join("alice", f"room-{number}")
+        world.join("bob", f"room-{number}")
+    cursor = world.page(1)["next"]
 
-    assert desk.page(1, cursor)["items"]
+    assert world.page(1, cursor)["items"]
     for forged in (cursor[:-2], "", "nonsense"):
         with pytest.raises(InvalidCursor):
-            desk.page(1, forged)
+            world.page(1, forged)
     with pytest.raises(InvalidCursor):
-        desk.conversations.page(caller("bob"), "bob", ConversationsQuery(before=cursor))
+        world.conversations.page(caller("bob"), "bob", ConversationsQuery(before=cursor))
 
 
-def test_rooms_that_cannot_be_read_are_not_left_out_silently(desk: Desk) -> None:
-    desk.join("alice", "kitchen")
-    desk.activity.down = True
+def test_rooms_that_cannot_be_read_are_not_left_out_silently(world: ConversationWorld) -> None:
+    world.join("alice", "kitchen")
+    world.activity.down = True
 
     with pytest.raises(StoreUnavailable):
-        desk.page()
+        world.page()
 
 
 @pytest.mark.parametrize(
@@ -301,63 +307,3 @@ def test_bad_parameters_are_named(query: dict[str, str]) -> None:
         read(ConversationsQuery, query)
 
     assert [detail.field for detail in refused.value.details] == list(query)
-
-
-ROOMS = {"attic": "open", "cellar": "members", "garden": "members", "lobby": "open"}
-STEPS = st.tuples(
-    st.sampled_from(["join", "leave", "say", "say", "say", "read"]),
-    st.sampled_from(sorted(ROOMS)),
-    st.sampled_from(["alice", "bob"]),
-    st.integers(0, 24),
-)
-
-
-def in_room(events: list[tuple[float, int]], second: float) -> bool:
-    """Whether the last join or leave up to then is a join; at the same time joins come first."""
-    before = sorted(event for event in events if event[0] <= second)
-    return bool(before) and before[-1][1] == 0
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.lists(STEPS, max_size=40), st.integers(1, 3))
-def test_every_list_is_what_a_scan_of_everything_gives(steps: list[tuple[str, str, str, int]], limit: int) -> None:
-    desk = Desk()
-    for room, kind in ROOMS.items():
-        desk.room(room, kind)  # type: ignore[arg-type]
-    comings: dict[str, list[tuple[float, int]]] = {room: [] for room in ROOMS}
-    marks: dict[str, float] = {}
-    for what, room, user, half in steps:
-        second = half / 2
-        if what in ("join", "leave"):
-            desk.change(what, user, room, second)  # type: ignore[arg-type]
-            if user == "alice":
-                comings[room].append((second, int(what == "leave")))
-        elif what == "say":
-            desk.say(room, second, user=user)
-        elif any(in_room(comings[room], each) for each, _ in comings[room]):
-            desk.read(room, at(second))
-            marks[room] = max(marks.get(room, 0), second)
-
-    items = {item["roomId"]: item for item in desk.page()["items"]}
-
-    expected = {room for room in ROOMS if any(in_room(comings[room], each) for each, _ in comings[room])}
-    assert set(items) == expected
-    for room, item in items.items():
-        rows = sorted((row for row in desk.rows if row["roomId"] == room), key=lambda row: str(row["timestampSk"]))
-        stay = [row for row in rows if in_room(comings[room], second_of(row))]
-        seen = rows if ROOMS[room] == "open" else stay
-        assert (item["lastMessage"] or {}).get("key") == (seen[-1]["timestampSk"] if seen else None)
-        assert item["unread"] == sum(row["userId"] == "bob" and second_of(row) > marks.get(room, -1) for row in stay)
-        assert item["membership"]["state"] == ("in" if in_room(comings[room], 1000) else "left")
-        newest, since = (rows[-1]["timestamp"] if rows else ""), item["membership"]["since"]
-        if item["membership"]["state"] == "in":
-            assert item["activityAt"][:19] == max(newest, since)[:19]
-        elif ROOMS[room] == "members":
-            assert item["activityAt"] == since if newest >= since else item["activityAt"] <= since
-    order = [item["activityAt"] for item in desk.page()["items"]]
-    assert order == sorted(order, reverse=True)
-    assert desk.walk(limit) == list(items)
-
-
-def second_of(row: dict[str, Any]) -> float:
-    return next(half / 2 for half in range(25) if at(half / 2) == row["timestamp"])

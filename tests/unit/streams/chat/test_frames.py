@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 
 from tests.worlds.senders import NOW, message
-from tests.worlds.write_path import Lanes, frame_event
+from tests.worlds.write_path import WritePath, frame_event
 
 
-def answered(lanes: Lanes, body: object, action: str = "sendMessage", **event: Any) -> dict[str, Any]:
-    answer = lanes.frame(action, frame_event(body, **event))
+def answered(write_path: WritePath, body: object, action: str = "sendMessage", **event: Any) -> dict[str, Any]:
+    answer = write_path.frame(action, frame_event(body, **event))
     assert answer["statusCode"] == 200
     return dict(json.loads(answer["body"]))
 
 
 def test_a_message_is_answered_with_an_ack() -> None:
-    answer = answered(Lanes(), message(action="sendMessage", requestId="7"))
+    answer = answered(WritePath(), message(action="sendMessage", requestId="7"))
 
     assert answer == {
         "type": "ack",
@@ -31,7 +31,7 @@ def test_a_message_is_answered_with_an_ack() -> None:
 def test_a_batch_is_answered_with_one_result_per_event_in_order() -> None:
     events = [message(messageId="1"), {"messageId": "2"}, message(messageId="3")]
 
-    answer = answered(Lanes(), {"action": "sendBatch", "requestId": "8", "events": events}, "sendBatch")
+    answer = answered(WritePath(), {"action": "sendBatch", "requestId": "8", "events": events}, "sendBatch")
 
     assert (answer["type"], answer["requestId"]) == ("acks", "8")
     assert [result["messageId"] for result in answer["results"]] == ["1", "2", "3"]
@@ -40,21 +40,21 @@ def test_a_batch_is_answered_with_one_result_per_event_in_order() -> None:
 
 
 def test_a_ping_is_answered_with_the_time() -> None:
-    assert answered(Lanes(), {"action": "ping"}, "ping") == {"type": "pong", "time": NOW}
+    assert answered(WritePath(), {"action": "ping"}, "ping") == {"type": "pong", "time": NOW}
 
 
 def test_a_refused_message_is_answered_with_its_ids() -> None:
-    answer = answered(Lanes(), message(requestId="9", roomId="a#b"))
+    answer = answered(WritePath(), message(requestId="9", roomId="a#b"))
 
     assert (answer["type"], answer["requestId"], answer["messageId"]) == ("error", "9", "m-1")
     assert answer["error"]["details"][0]["field"] == "roomId"
 
 
 def test_an_unavailable_platform_is_an_error_with_the_id_to_retry_with() -> None:
-    lanes = Lanes()
-    lanes.broker.down = lanes.retry.down = True
+    write_path = WritePath()
+    write_path.broker.down = write_path.retry.down = True
 
-    answer = answered(lanes, message())
+    answer = answered(write_path, message())
 
     assert answer["error"]["code"] == "unavailable"
     assert answer["error"]["retryAfter"]
@@ -79,39 +79,39 @@ def test_an_unavailable_platform_is_an_error_with_the_id_to_retry_with() -> None
 def test_a_frame_that_cannot_be_used_is_an_error_that_names_the_field(
     body: object, action: str, code: str, field: str | None
 ) -> None:
-    lanes = Lanes()
+    write_path = WritePath()
 
-    answer = answered(lanes, body, action)
+    answer = answered(write_path, body, action)
 
     assert answer["type"] == "error"
     assert answer["error"]["code"] == code
     assert [detail["field"] for detail in answer["error"]["details"]] == ([field] if field else [])
-    assert lanes.broker.bodies() == []
+    assert write_path.broker.bodies() == []
 
 
 @pytest.mark.parametrize("action", ["sendMessage", "ping", "$default"])
 def test_a_token_that_expires_while_connected_is_noticed_at_the_next_frame(action: str) -> None:
-    assert answered(Lanes(), message(requestId="1"), action, exp=1)["error"]["code"] == "token_expired"
+    assert answered(WritePath(), message(requestId="1"), action, exp=1)["error"]["code"] == "token_expired"
 
 
 def test_a_token_without_the_scope_is_refused() -> None:
-    answer = answered(Lanes(), message(), scope="chat:read")
+    answer = answered(WritePath(), message(), scope="chat:read")
 
     assert answer["error"]["code"] == "forbidden"
     assert "chat:write" in answer["error"]["details"][0]["allowed"]
 
 
 def test_scopes_are_read_with_the_prefix_of_the_stage() -> None:
-    lanes = Lanes()
+    write_path = WritePath()
 
     for scope, kind in (("headrace/chat:write", "ack"), ("chat:write", "error")):
-        answer = lanes.frame("sendMessage", frame_event(message(), scope=scope), "headrace/")
+        answer = write_path.frame("sendMessage", frame_event(message(), scope=scope), "headrace/")
         assert json.loads(answer["body"])["type"] == kind
 
 
 @pytest.mark.parametrize("request_id", [7, "", "x" * 129, None, {}])
 def test_a_request_id_that_cannot_be_sent_back_is_left_out(request_id: object) -> None:
-    assert "requestId" not in answered(Lanes(), {"requestId": request_id}, "ping")
+    assert "requestId" not in answered(WritePath(), {"requestId": request_id}, "ping")
 
 
 def test_an_unexpected_error_is_answered_without_its_text(capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,19 +119,19 @@ def test_an_unexpected_error_is_answered_without_its_text(capsys: pytest.Capture
         def accept(self, *_: object) -> None:
             raise KeyError("what alice wrote")
 
-    lanes = Lanes()
-    lanes.acceptor = Broken()  # type: ignore[assignment]
-    answer = answered(lanes, message())
+    write_path = WritePath()
+    write_path.acceptor = Broken()  # type: ignore[assignment]
+    answer = answered(write_path, message())
 
     assert answer["error"]["code"] == "internal"
     assert "what alice wrote" not in json.dumps(answer) + capsys.readouterr().out
 
 
 def test_nothing_that_was_written_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
-    lanes = Lanes()
-    lanes.broker.down = lanes.retry.down = True
+    write_path = WritePath()
+    write_path.broker.down = write_path.retry.down = True
 
-    answered(lanes, message(message="our secret"))
-    answered(lanes, message(message="our secret", roomId="#"))
+    answered(write_path, message(message="our secret"))
+    answered(write_path, message(message="our secret", roomId="#"))
 
     assert "our secret" not in capsys.readouterr().out

@@ -17,7 +17,7 @@ from headrace.streams.chat.memberships import Change
 from headrace.streams.chat.rooms import CachedRooms, Room
 from headrace.streams.chat.stream import CHAT, UNCHECKED, item
 from tests.fakes.chat import MemoryRooms
-from tests.worlds.room_world import GROUP, OPEN, Keepers, caller
+from tests.worlds.room_world import GROUP, OPEN, RoomWorld, caller
 from tests.worlds.senders import NOW, TABLE, message
 from tests.worlds.write_path import QUEUES
 
@@ -26,16 +26,16 @@ MESSAGES = Table(TABLE.table, ("roomId", "timestampSk"))
 
 
 @pytest.fixture
-def keepers() -> Keepers:
-    found = Keepers()
+def world() -> RoomWorld:
+    found = RoomWorld()
     found.ok("alice", "PUT", "kitchen", GROUP)
     found.ok("alice", "PUT", "kitchen/members/bob")
     found.ok("alice", "PUT", "hall", OPEN)
     return found
 
 
-def send(keepers: Keepers, user: str, *raws: dict[str, Any], scopes: tuple[str, ...] = ()) -> list[Result]:
-    acceptor = Acceptor(keepers.lanes.broker, keepers.lanes.retry, QUEUES, keepers.clock, {"chat": keepers.gate})
+def send(world: RoomWorld, user: str, *raws: dict[str, Any], scopes: tuple[str, ...] = ()) -> list[Result]:
+    acceptor = Acceptor(world.write_path.broker, world.write_path.retry, QUEUES, world.clock, {"chat": world.gate})
     return acceptor.accept(CHAT, caller(user, *scopes), raws, "c-1", Meter())
 
 
@@ -43,204 +43,204 @@ def fate(result: Result) -> object:
     return result.lane if result.error is None else type(result.error)
 
 
-def away(keepers: Keepers, down: bool = True) -> None:
-    keepers.rooms.down = keepers.memberships.down = down
+def set_tables(world: RoomWorld, down: bool = True) -> None:
+    world.rooms.down = world.memberships.down = down
 
 
-def persisted(keepers: Keepers, *message_ids: str) -> list[object]:
+def persisted(world: RoomWorld, *message_ids: str) -> list[object]:
     """What became of published messages when they were stored."""
-    events = {each["messageId"]: each for each in keepers.lanes.published() if each["messageType"] == "TEXT"}
-    rows = [item(events[message_id], keepers.clock.now(), TABLE) for message_id in message_ids]
-    outcomes = keepers.store.put_many(MESSAGES, rows)
+    events = {each["messageId"]: each for each in world.write_path.published() if each["messageType"] == "TEXT"}
+    rows = [item(events[message_id], world.clock.now(), TABLE) for message_id in message_ids]
+    outcomes = world.store.put_many(MESSAGES, rows)
     return [each.reason if isinstance(each, PoisonRecord) else each and type(each) for each in outcomes]
 
 
-def test_who_is_in_a_members_room_writes_and_who_is_not_is_refused_event_by_event(keepers: Keepers) -> None:
+def test_members_write_to_a_members_room_and_others_are_refused_per_event(world: RoomWorld) -> None:
     """P12."""
     batch = [message(roomId=room, messageId=f"m-{number}") for number, room in enumerate(("kitchen", "hall", "new"))]
 
-    assert [fate(each) for each in send(keepers, "bob", *batch)] == ["main"] * 3
-    assert [fate(each) for each in send(keepers, "carol", *batch)] == [Forbidden, "main", "main"]
-    (refused, *_) = send(keepers, "carol", *batch)
+    assert [fate(each) for each in send(world, "bob", *batch)] == ["main"] * 3
+    assert [fate(each) for each in send(world, "carol", *batch)] == [Forbidden, "main", "main"]
+    (refused, *_) = send(world, "carol", *batch)
     assert refused.error is not None
     assert [detail.field for detail in refused.error.details] == ["roomId"]
-    assert ("carol", "kitchen") not in {(each["userId"], each["roomId"]) for each in keepers.lanes.published()}
+    assert ("carol", "kitchen") not in {(each["userId"], each["roomId"]) for each in world.write_path.published()}
 
 
-def test_a_removal_is_in_force_for_the_next_message(keepers: Keepers) -> None:
+def test_a_removal_is_in_force_for_the_next_message(world: RoomWorld) -> None:
     """P12."""
-    assert fate(*send(keepers, "bob", message())) == "main"
-    keepers.clock.advance(1)
-    keepers.ok("alice", "DELETE", "kitchen/members/bob")
+    assert fate(*send(world, "bob", message())) == "main"
+    world.clock.advance(1)
+    world.ok("alice", "DELETE", "kitchen/members/bob")
 
-    assert fate(*send(keepers, "bob", message(messageId="m-2"))) is Forbidden
-
-
-def test_a_trusted_producer_writes_anywhere(keepers: Keepers) -> None:
-    assert fate(*send(keepers, "bot", message(userId="zoe"), scopes=("events:write",))) == "main"
+    assert fate(*send(world, "bob", message(messageId="m-2"))) is Forbidden
 
 
-def test_the_first_message_creates_an_open_room_that_nobody_can_close_any_more(keepers: Keepers) -> None:
+def test_a_trusted_producer_writes_anywhere(world: RoomWorld) -> None:
+    assert fate(*send(world, "bot", message(userId="zoe"), scopes=("events:write",))) == "main"
+
+
+def test_the_first_message_creates_an_open_room_that_nobody_can_close_any_more(world: RoomWorld) -> None:
     """P12: messages of an open room are not taken over by a user who names the room later."""
-    send(keepers, "bob", message(roomId="new"))
+    send(world, "bob", message(roomId="new"))
 
-    assert keepers.rooms.rows["new"] == Room("new", "open", "group", NOW, "bob")
-    assert keepers.ask("mallory", "PUT", "new", GROUP)[0] == 409
-    assert keepers.ok("carol", "PUT", "new", OPEN)["createdBy"] == "bob"
+    assert world.rooms.rows["new"] == Room("new", "open", "group", NOW, "bob")
+    assert world.ask("mallory", "PUT", "new", GROUP)[0] == 409
+    assert world.ok("carol", "PUT", "new", OPEN)["createdBy"] == "bob"
 
 
-def test_an_open_room_costs_one_read_per_environment_and_a_members_room_one_per_request(keepers: Keepers) -> None:
-    keepers.rooms.reads = keepers.memberships.reads = 0
+def test_an_open_room_costs_one_read_and_a_members_room_one_per_request(world: RoomWorld) -> None:
+    world.rooms.reads = world.memberships.reads = 0
     for number in range(50):
-        send(keepers, "bob", *[message(roomId="hall", messageId=f"{number}-{each}") for each in range(10)])
-    assert (keepers.rooms.reads, keepers.memberships.reads) == (1, 0)
+        send(world, "bob", *[message(roomId="hall", messageId=f"{number}-{each}") for each in range(10)])
+    assert (world.rooms.reads, world.memberships.reads) == (1, 0)
 
     for number in range(5):
-        send(keepers, "bob", *[message(messageId=f"{number}-{each}") for each in range(10)])
-    assert (keepers.rooms.reads, keepers.memberships.reads) == (2, 5)
+        send(world, "bob", *[message(messageId=f"{number}-{each}") for each in range(10)])
+    assert (world.rooms.reads, world.memberships.reads) == (2, 5)
 
 
-def test_while_the_tables_are_away_every_message_is_accepted_and_checked_before_it_is_stored(keepers: Keepers) -> None:
+def test_without_tables_messages_are_accepted_and_checked_before_storage(world: RoomWorld) -> None:
     """P1, P12."""
-    away(keepers)
-    sent = [send(keepers, user, message(messageId=user, roomId=room)) for user, room in WHO]
-    away(keepers, down=False)
+    set_tables(world)
+    sent = [send(world, user, message(messageId=user, roomId=room)) for user, room in WHO]
+    set_tables(world, down=False)
 
     assert [fate(*each) for each in sent] == ["main"] * len(WHO)
-    assert persisted(keepers, *[user for user, _ in WHO]) == [None, "not_allowed", None, None]
-    assert {(row["userId"], row["roomId"]) for row in keepers.lanes.rows()} == {
+    assert persisted(world, *[user for user, _ in WHO]) == [None, "not_allowed", None, None]
+    assert {(row["userId"], row["roomId"]) for row in world.write_path.rows()} == {
         ("bob", "kitchen"),
         ("dora", "hall"),
         ("eve", "new"),
     }
-    assert keepers.rooms.rows["new"].kind == "open"
-    assert not any(UNCHECKED in row for row in keepers.lanes.rows())
+    assert world.rooms.rows["new"].kind == "open"
+    assert not any(UNCHECKED in row for row in world.write_path.rows())
 
 
-def test_a_room_known_to_be_open_is_not_checked_again_while_the_tables_are_away(keepers: Keepers) -> None:
-    send(keepers, "bob", message(roomId="hall"))
-    away(keepers)
+def test_a_room_known_to_be_open_is_not_checked_again_while_the_tables_are_down(world: RoomWorld) -> None:
+    send(world, "bob", message(roomId="hall"))
+    set_tables(world)
 
-    send(keepers, "bob", message(roomId="hall", messageId="m-2"))
+    send(world, "bob", message(roomId="hall", messageId="m-2"))
 
-    assert UNCHECKED not in keepers.lanes.published()[-1]
+    assert UNCHECKED not in world.write_path.published()[-1]
 
 
-def test_tables_that_are_away_are_not_asked_by_every_request(keepers: Keepers) -> None:
-    away(keepers)
-    keepers.rooms.reads = 0
+def test_tables_that_are_away_are_not_asked_by_every_request(world: RoomWorld) -> None:
+    set_tables(world)
+    world.rooms.reads = 0
     for number in range(20):
-        send(keepers, "bob", message(messageId=f"m-{number}"))
-    assert keepers.rooms.reads == 1
+        send(world, "bob", message(messageId=f"m-{number}"))
+    assert world.rooms.reads == 1
 
-    away(keepers, down=False)
-    keepers.gate_time += 5
-    assert fate(*send(keepers, "carol", message())) is Forbidden
+    set_tables(world, down=False)
+    world.gate_time += 5
+    assert fate(*send(world, "carol", message())) is Forbidden
 
 
-def test_a_right_that_still_cannot_be_checked_keeps_the_message_in_the_lanes(keepers: Keepers) -> None:
+def test_a_right_that_still_cannot_be_checked_keeps_the_message_in_the_lanes(world: RoomWorld) -> None:
     """P1."""
-    away(keepers)
-    send(keepers, "bob", message(messageId="bob"))
+    set_tables(world)
+    send(world, "bob", message(messageId="bob"))
 
-    assert persisted(keepers, "bob") == [StoreUnavailable]
-    assert keepers.lanes.rows() == []
-    away(keepers, down=False)
-    assert persisted(keepers, "bob") == [None]
-
-
-def test_what_counts_is_who_was_in_the_room_when_the_message_was_accepted(keepers: Keepers) -> None:
-    keepers.gate = keepers.new_gate()
-    keepers.clock.advance(10)
-    away(keepers)
-    send(keepers, "bob", message(messageId="in time"))
-    away(keepers, down=False)
-    keepers.clock.advance(1)
-    keepers.ok("alice", "DELETE", "kitchen/members/bob")
-    keepers.clock.advance(1)
-    away(keepers)
-    keepers.gate = keepers.new_gate()
-    send(keepers, "bob", message(messageId="too late"))
-    away(keepers, down=False)
-    keepers.clock.advance(10)
-    keepers.ok("alice", "PUT", "kitchen/members/bob")
-
-    assert persisted(keepers, "in time", "too late") == [None, "not_allowed"]
+    assert persisted(world, "bob") == [StoreUnavailable]
+    assert world.write_path.rows() == []
+    set_tables(world, down=False)
+    assert persisted(world, "bob") == [None]
 
 
-def test_a_join_by_a_clock_ahead_covers_what_was_accepted_by_a_clock_behind(keepers: Keepers) -> None:
-    ahead = iso(keepers.clock.now() + 200_000)
-    keepers.memberships.add(Change(user_id="carol", room_id="kitchen", kind="join", event=membership_event(ahead, "e")))
-    away(keepers)
-    send(keepers, "carol", message(messageId="carol"))
-    away(keepers, down=False)
+def test_what_counts_is_who_was_in_the_room_when_the_message_was_accepted(world: RoomWorld) -> None:
+    world.gate = world.new_gate()
+    world.clock.advance(10)
+    set_tables(world)
+    send(world, "bob", message(messageId="in time"))
+    set_tables(world, down=False)
+    world.clock.advance(1)
+    world.ok("alice", "DELETE", "kitchen/members/bob")
+    world.clock.advance(1)
+    set_tables(world)
+    world.gate = world.new_gate()
+    send(world, "bob", message(messageId="too late"))
+    set_tables(world, down=False)
+    world.clock.advance(10)
+    world.ok("alice", "PUT", "kitchen/members/bob")
 
-    assert persisted(keepers, "carol") == [None]
+    assert persisted(world, "in time", "too late") == [None, "not_allowed"]
 
 
-def test_slow_tables_hold_a_request_no_longer_than_its_time_for_checks(keepers: Keepers) -> None:
+def test_a_join_by_a_clock_ahead_covers_what_was_accepted_by_a_clock_behind(world: RoomWorld) -> None:
+    ahead = iso(world.clock.now() + 200_000)
+    world.memberships.add(Change(user_id="carol", room_id="kitchen", kind="join", event=membership_event(ahead, "e")))
+    set_tables(world)
+    send(world, "carol", message(messageId="carol"))
+    set_tables(world, down=False)
+
+    assert persisted(world, "carol") == [None]
+
+
+def test_slow_tables_hold_a_request_no_longer_than_its_time_for_checks(world: RoomWorld) -> None:
     class Slow(MemoryRooms):
         def create(self, room: Room) -> Room:
-            keepers.gate_time += 0.2
+            world.gate_time += 0.2
             return super().create(room)
 
     rooms = Slow()
-    keepers.gate = type(keepers.gate)(CachedRooms(rooms), keepers.memberships, lambda: keepers.gate_time)
+    world.gate = type(world.gate)(CachedRooms(rooms), world.memberships, lambda: world.gate_time)
 
-    sent = send(keepers, "bob", *[message(roomId=f"new-{number}", messageId=f"m-{number}") for number in range(10)])
+    sent = send(world, "bob", *[message(roomId=f"new-{number}", messageId=f"m-{number}") for number in range(10)])
 
     assert {fate(each) for each in sent} == {"main"}
     assert len(rooms.rows) == 3
-    assert sum(UNCHECKED in each for each in keepers.lanes.published()) == 7
+    assert sum(UNCHECKED in each for each in world.write_path.published()) == 7
 
 
-def test_a_client_cannot_mark_its_own_message(keepers: Keepers) -> None:
-    send(keepers, "bob", message(roomId="hall", uncheckedAt=NOW, unchecked_at=NOW))
+def test_a_client_cannot_mark_its_own_message(world: RoomWorld) -> None:
+    send(world, "bob", message(roomId="hall", uncheckedAt=NOW, unchecked_at=NOW))
 
-    assert UNCHECKED not in keepers.lanes.published()[-1]
-
-
-def test_a_store_that_is_given_nothing_marked_asks_nothing(keepers: Keepers) -> None:
-    send(keepers, "bob", message(roomId="hall"))
-    keepers.rooms.reads = 0
-
-    assert persisted(keepers, "m-1") == [None]
-    assert keepers.rooms.reads == 0
+    assert UNCHECKED not in world.write_path.published()[-1]
 
 
-def test_a_mark_of_a_time_at_the_end_of_time_is_judged_like_any_other(keepers: Keepers) -> None:
-    """P5: what lies in a lane may come from anywhere."""
-    send(keepers, "bob", message())
-    event = keepers.lanes.published()[-1]
+def test_a_store_that_is_given_nothing_marked_asks_nothing(world: RoomWorld) -> None:
+    send(world, "bob", message(roomId="hall"))
+    world.rooms.reads = 0
+
+    assert persisted(world, "m-1") == [None]
+    assert world.rooms.reads == 0
+
+
+def test_a_mark_of_a_time_at_the_end_of_time_is_judged_like_any_other(world: RoomWorld) -> None:
+    """P5: a record in a lane may come from any publisher."""
+    send(world, "bob", message())
+    event = world.write_path.published()[-1]
     last = "9999-12-31T23:59:59.999999Z"
 
-    (outcome,) = keepers.store.put_many(MESSAGES, [item(event | {"timestamp": last, UNCHECKED: last}, 0, TABLE)])
+    (outcome,) = world.store.put_many(MESSAGES, [item(event | {"timestamp": last, UNCHECKED: last}, 0, TABLE)])
 
     assert outcome is None
 
 
-def test_one_bad_message_does_not_hold_up_its_neighbours(keepers: Keepers) -> None:
+def test_one_bad_message_does_not_hold_up_its_neighbours(world: RoomWorld) -> None:
     """P5."""
-    away(keepers)
+    set_tables(world)
     for user, room in WHO:
-        send(keepers, user, message(messageId=user, roomId=room))
-    away(keepers, down=False)
-    texts = [each for each in keepers.lanes.published() if each["messageType"] == "TEXT"]
+        send(world, user, message(messageId=user, roomId=room))
+    set_tables(world, down=False)
+    texts = [each for each in world.write_path.published() if each["messageType"] == "TEXT"]
     events = sorted(texts, key=lambda event: str(event["userId"]))
-    rows = [item(each, keepers.clock.now(), TABLE) for each in events]
+    rows = [item(each, world.clock.now(), TABLE) for each in events]
     plain = item({**events[0], "messageId": "plain"}, 0, TABLE)
     plain.pop(UNCHECKED)
 
-    outcomes = CheckedStore(keepers.lanes.store, keepers.rooms, keepers.memberships).put_many(MESSAGES, [*rows, plain])
+    outcomes = CheckedStore(world.write_path.store, world.rooms, world.memberships).put_many(MESSAGES, [*rows, plain])
 
     assert [outcome is None for outcome in outcomes] == [True, False, True, True, True]
 
 
 @pytest.mark.parametrize("kind", ["JOIN", "LEAVE"])
-def test_only_joining_and_leaving_writes_joins_and_leaves_into_a_history(keepers: Keepers, kind: str) -> None:
+def test_only_joining_and_leaving_writes_joins_and_leaves_into_a_history(world: RoomWorld, kind: str) -> None:
     """P12."""
-    (refused,) = send(keepers, "bob", message(messageType=kind))
-    (taken,) = send(keepers, "bot", message(messageType=kind), scopes=("events:write",))
+    (refused,) = send(world, "bob", message(messageType=kind))
+    (taken,) = send(world, "bot", message(messageType=kind), scopes=("events:write",))
 
     assert isinstance(refused.error, InvalidEvent)
     assert [detail.field for detail in refused.error.details] == ["messageType"]
@@ -258,22 +258,22 @@ def test_only_joining_and_leaving_writes_joins_and_leaves_into_a_history(keepers
         ("2025-11-21T13:00:58.000000Z", True),
     ],
 )
-@pytest.mark.parametrize("tables_are_away", [False, True])
+@pytest.mark.parametrize("tables_are_down", [False, True])
 def test_nobody_puts_words_into_a_time_at_which_they_were_not_in_the_room(
-    keepers: Keepers, timestamp: str, allowed: bool, tables_are_away: bool
+    world: RoomWorld, timestamp: str, allowed: bool, tables_are_down: bool
 ) -> None:
     """P12: not before they came, and not into a gap."""
-    keepers.clock.advance(3600)
-    keepers.ok("alice", "DELETE", "kitchen/members/alice")
-    keepers.clock.advance(7200)
-    keepers.ok("alice", "PUT", "kitchen/members/alice")
-    away(keepers, tables_are_away)
+    world.clock.advance(3600)
+    world.ok("alice", "DELETE", "kitchen/members/alice")
+    world.clock.advance(7200)
+    world.ok("alice", "PUT", "kitchen/members/alice")
+    set_tables(world, tables_are_down)
 
-    (result,) = send(keepers, "alice", message(timestamp=timestamp))
-    away(keepers, down=False)
+    (result,) = send(world, "alice", message(timestamp=timestamp))
+    set_tables(world, down=False)
 
-    if tables_are_away:
-        assert persisted(keepers, "m-1") == [None if allowed else "not_allowed"]
+    if tables_are_down:
+        assert persisted(world, "m-1") == [None if allowed else "not_allowed"]
     elif allowed:
         assert fate(result) == "main"
     else:

@@ -52,7 +52,7 @@ def test_a_room_without_messages_is_an_empty_page_and_no_error() -> None:
     start=st.none() | st.integers(0, 5),
     end=st.none() | st.integers(0, 5),
 )
-def test_p7_a_walk_in_both_directions_visits_every_message_in_range_once_in_order(
+def test_p7_pages_in_both_directions_visit_each_message_once_in_order(
     seconds: list[int], limit: int, start: int | None, end: int | None
 ) -> None:
     """Fault 13: a limit without a cursor."""
@@ -119,7 +119,7 @@ def test_previous_leads_on_to_messages_that_came_after_the_page() -> None:
     assert nothing_yet["previous"] == newer["previous"]
 
 
-def test_messages_past_their_expiry_are_not_shown_though_the_table_still_holds_them() -> None:
+def test_expired_messages_are_hidden_while_the_table_still_has_them() -> None:
     now = START // times.SECOND
     rows = [row(n, f"old{n}", expiresAt=now - 1) for n in range(30)] + [row(40, "kept", expiresAt=now + 1)]
 
@@ -128,7 +128,7 @@ def test_messages_past_their_expiry_are_not_shown_though_the_table_still_holds_t
     assert ids(page) == ["kept"]
 
 
-def test_a_walk_over_many_expired_messages_does_bounded_work_and_still_reaches_the_rest() -> None:
+def test_pages_over_many_expired_messages_are_bounded_and_reach_the_rest() -> None:
     now = START // times.SECOND
     rows = [row(n, f"old{n:03d}", expiresAt=now - 1) for n in range(10, 110)] + [row(1, "kept", expiresAt=now + 1)]
 
@@ -180,9 +180,7 @@ def test_p12_a_cursor_of_another_room_user_or_direction_is_refused() -> None:
         ({"form": "2025-11-22T00:00:00Z"}, "form"),
     ],
 )
-def test_a_query_that_cannot_be_answered_names_the_parameter_and_what_is_allowed(
-    query: dict[str, str], field: str
-) -> None:
+def test_an_invalid_query_names_the_parameter_and_what_is_allowed(query: dict[str, str], field: str) -> None:
     with pytest.raises(InvalidRequest) as refusal:
         read(PageRequest, query)
 

@@ -1,4 +1,4 @@
-"""Where a page may start: cursors, message keys, and what stands on both sides of one."""
+"""Where a page may start: cursors and message keys, and the messages on both sides of one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def test_a_key_of_no_message_is_a_place_all_the_same() -> None:
     assert ids(page(TEN, before=f"{at(-1)}#none")) == []
 
 
-def test_a_time_and_id_that_two_senders_share_stand_for_both_messages_and_an_items_key_for_one() -> None:
+def test_a_time_and_id_shared_by_two_senders_means_both_messages() -> None:
+    """An item's key means one."""
     rows = [*TEN, row(5, "m5", user="mallory", tag=MALLORY_TAG)]
     first, second = (item["key"] for item in page(rows, around=f"{at(5)}#m5", limit=3)["items"][1:])
 

@@ -1,4 +1,4 @@
-"""P12: what of a room, and of a user's words, a caller may read."""
+"""P12: which messages of a room, and of a user, a caller may read."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def counting(rows: list[dict[str, Any]], access: Rights) -> tuple[History, Count
     return History(reader, CursorSigner(b"k" * 32), "messages", FixedClock(START), access), reader
 
 
-def test_p12_a_member_reads_what_was_said_while_they_were_in_across_all_their_stays() -> None:
+def test_p12_a_member_reads_the_messages_of_all_their_intervals() -> None:
     rows = [row(n, f"m{n}") for n in range(10)]
     rights = Rights(lobby=(interval(1, 3), interval(5, 6), interval(8)))
 
@@ -99,7 +99,7 @@ def test_intervals_that_touch_are_read_as_one() -> None:
 
 
 @pytest.mark.parametrize(("limit", "has_more"), [(2, True), (3, False), (4, False)])
-def test_has_more_is_exact_across_stays(limit: int, has_more: bool) -> None:
+def test_has_more_is_exact_across_intervals(limit: int, has_more: bool) -> None:
     rows = [row(n, f"m{n}") for n in (1, 3, 5, 7, 9)]
     rights = Rights(lobby=(interval(0, 2), interval(2.5, 2.7), interval(5, 6), interval(8)))
 
@@ -122,7 +122,8 @@ def test_has_more_is_exact_though_thousands_of_expired_messages_lie_in_between()
         assert reader.rounds < 12
 
 
-def test_a_walk_through_expired_messages_visits_the_others_once_in_both_directions() -> None:
+def test_pages_skip_expired_messages_and_visit_the_others_once() -> None:
+    """In both directions."""
     rows = [row(n, f"m{n:03d}", expiresAt=NOW + (n % 7 == 0)) for n in range(300)]
     expected = [f"m{n:03d}" for n in range(299, -1, -1) if n % 7 == 0]
 
@@ -137,7 +138,7 @@ def test_p12_a_room_one_was_never_in_is_forbidden() -> None:
         body(history([row(1, "m1")], access=Rights(lobby=None)).room(ALICE, "lobby", PageRequest()))
 
 
-def test_p12_ones_own_words_are_always_there_and_others_only_where_one_may_read_them_now() -> None:
+def test_p12_own_messages_are_always_listed_and_others_by_current_rights() -> None:
     rights = Rights(secret=None, club=(interval(2, 4),))
     rows = [row(n, f"{user}-{room}-{n}", room=room, user=user) for user in ("alice", "bob")
             for room in ("open", "club", "secret") for n in (1, 3, 5)]  # fmt: skip
@@ -151,7 +152,8 @@ def test_p12_ones_own_words_are_always_there_and_others_only_where_one_may_read_
     assert not bobs["hasMore"]
 
 
-def test_each_room_is_asked_for_once_in_a_page_of_somebody_elses_words_and_never_in_ones_own() -> None:
+def test_a_page_of_another_users_messages_looks_up_each_room_once() -> None:
+    """A page of the caller's messages looks up none."""
     rights = Rights()
     rows = [row(n, f"m{n}", room=f"room-{n % 3}", user=user) for user in ("alice", "bob") for n in range(15)]
     pages = history(rows, access=rights)
@@ -163,7 +165,8 @@ def test_each_room_is_asked_for_once_in_a_page_of_somebody_elses_words_and_never
     assert sorted(rights.asked) == ["room-0", "room-1", "room-2"]
 
 
-def test_p12_a_page_of_somebody_elses_words_does_bounded_work_says_so_and_the_walk_still_reaches_all() -> None:
+def test_p12_a_page_of_another_users_messages_does_bounded_work() -> None:
+    """It says that there is more, and the following pages reach everything."""
     secret = [row(1 + n / 1000, f"s{n}", room="secret", user="bob") for n in range(4_000)]
     rows = [row(0, "first", user="bob"), *secret, row(90, "last", user="bob")]
     pages, reader = counting(rows, Rights(secret=None))

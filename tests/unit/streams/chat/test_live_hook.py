@@ -1,4 +1,4 @@
-"""From stored rows to live copies: which rooms, which frames, and that nothing of it is anybody else's trouble."""
+"""From stored rows to live copies: which rooms, which frames, and that failures affect nothing else."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from tests.fakes.live import MemoryConnections
 from tests.fakes.queues import MemoryLivePublisher
 from tests.fakes.storage import MemoryCache
 from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message, sender
-from tests.worlds.write_path import Lanes
+from tests.worlds.write_path import WritePath
 
 
 class Live:
-    """A listener of stored rows with all that it asks, on a clock that the test moves."""
+    """The hook with everything that it reads, on a clock that the test moves."""
 
     def __init__(self) -> None:
         self.clock = FixedClock(NOW)
@@ -49,14 +49,14 @@ class Live:
         self.connections = CountedConnections(self.clock)
         self.audience = SubscriberHints(self.cache, self.connections, lambda: self.clock.now() / SECOND)
         self.publisher = MemoryLivePublisher()
-        self.listener = LiveHook(self.audience, lambda: self.publisher)
+        self.hook = LiveHook(self.audience, lambda: self.publisher)
 
     def subscribe(self, room: str, connection: str = "c-1", since: str | None = None) -> None:
         self.connections.subscribe(room, connection, caller(), self.clock.now() // SECOND, since)
         self.audience.mark_subscribed(room)
 
     def store(self, *items: Item) -> None:
-        assert self.listener.stored(CHAT, items) == [None] * len(items)
+        assert self.hook.stored(CHAT, items) == [None] * len(items)
 
     def mark(self, room: str) -> bytes | None:
         return self.cache.get_many([live_marker(room)])[0]
@@ -84,7 +84,7 @@ class CountedConnections(MemoryConnections):
     def has_subscriptions(self, room_id: str) -> bool:
         self.looks += 1
         if self.down:
-            raise StoreUnavailable("away")
+            raise StoreUnavailable("down")
         found = super().has_subscriptions(room_id)
         self.clock.advance(self.takes)
         return found
@@ -95,7 +95,7 @@ def row(room: str = "kitchen", text: str = "hello", id: str = "m-1") -> Item:
     return CHAT.item(event, CLOCK.now(), TABLE)
 
 
-def test_messages_of_a_room_that_somebody_listens_to_go_out_together_as_history_shows_them() -> None:
+def test_messages_of_a_subscribed_room_are_sent_together_as_in_history() -> None:
     live = Live()
     live.subscribe("kitchen")
 
@@ -116,7 +116,7 @@ def test_messages_of_a_room_that_somebody_listens_to_go_out_together_as_history_
     }
 
 
-def test_a_room_without_listeners_costs_one_read_of_the_cache_and_a_look_now_and_then() -> None:
+def test_a_room_without_subscribers_costs_one_cache_read_and_few_queries() -> None:
     live = Live()
     live.store(row())
     looks, calls = live.connections.looks, live.cache.calls
@@ -135,11 +135,11 @@ def test_a_room_without_listeners_costs_one_read_of_the_cache_and_a_look_now_and
 def test_what_is_not_chat_is_not_pushed() -> None:
     live = Live()
 
-    assert live.listener.stored(PROBE, [{}, {}]) == [None, None]
+    assert live.hook.stored(PROBE, [{}, {}]) == [None, None]
     assert live.cache.calls == 0
 
 
-def test_whoever_subscribes_is_heard_of_at_once_though_the_room_was_silent_a_moment_ago() -> None:
+def test_a_new_subscriber_of_a_silent_room_gets_messages_at_once() -> None:
     live = Live()
     live.store(row(text="before"))
     assert live.mark("kitchen") == NONE
@@ -247,7 +247,7 @@ def test_a_broker_that_takes_no_live_copies_is_nobodys_trouble() -> None:
 
 def test_even_an_error_of_ours_sends_no_event_back() -> None:
     live = Live()
-    live.listener = LiveHook(live.audience, lambda: None)  # type: ignore[arg-type]
+    live.hook = LiveHook(live.audience, lambda: None)  # type: ignore[arg-type]
     live.subscribe("kitchen")
 
     live.store(row())
@@ -255,19 +255,19 @@ def test_even_an_error_of_ours_sends_no_event_back() -> None:
 
 @pytest.mark.parametrize("lane", ["main", "retry"])
 def test_both_lanes_publish_what_they_stored_and_only_that(lane: str) -> None:
-    live, lanes = Live(), Lanes()
+    live, write_path = Live(), WritePath()
     tables = {"chat": TABLE, "probe": TABLE}
-    lanes.persister = Persister(lanes.store, lanes.retry, tables, CLOCK, after=(live.listener,))
+    write_path.persister = Persister(write_path.store, write_path.retry, tables, CLOCK, after=(live.hook,))
     live.subscribe("kitchen")
-    lanes.acceptor.accept(
+    write_path.acceptor.accept(
         CHAT, caller(), [message(message="kept"), message(messageId="m-2", message="not kept")], "r", Meter()
     )
-    lanes.store.throttled = lambda item: item["messageId"] == "m-2"
+    write_path.store.throttled = lambda item: item["messageId"] == "m-2"
 
     if lane == "main":
-        lanes.persist(*lanes.broker.bodies())
+        write_path.persist(*write_path.broker.bodies())
     else:
-        lanes.persist_retry(*(RetryRecord(body, {}) for body in lanes.broker.bodies()))
+        write_path.persist_retry(*(RetryRecord(body, {}) for body in write_path.broker.bodies()))
 
     assert live.pushed() == [("kitchen", ["kept"])]
 

@@ -75,7 +75,7 @@ def test_p10_a_page_from_the_cache_is_the_page_from_the_table_word_for_word(coun
     assert room.reads == 1
 
 
-def test_the_newest_page_of_a_busy_room_costs_one_round_trip_to_the_cache_and_no_read() -> None:
+def test_the_newest_page_of_a_busy_room_costs_one_cache_call_and_no_read() -> None:
     room = Room(60)
     room.page()
     calls, reads = room.cache.calls, room.reads
@@ -88,7 +88,7 @@ def test_the_newest_page_of_a_busy_room_costs_one_round_trip_to_the_cache_and_no
     assert room.cache.calls == calls + 6
 
 
-def test_a_room_that_nobody_asked_for_in_the_last_minute_costs_the_cache_nothing() -> None:
+def test_a_room_that_was_not_read_for_a_minute_costs_no_cache_call() -> None:
     room = Room(60)
     room.page()
     room.clock.advance(61)
@@ -143,7 +143,7 @@ def test_p10_a_stored_message_is_on_the_next_page() -> None:
     assert ids(room.page())[0] == "new"
 
 
-def test_p10_a_cached_page_is_never_older_than_two_seconds_though_no_writer_says_anything() -> None:
+def test_p10_a_cached_page_is_at_most_two_seconds_old_without_any_writer() -> None:
     room = Room(60)
     room.page()
     room.rows.append(row(90, "new"))
@@ -206,7 +206,7 @@ def test_p10_with_the_cache_away_the_page_is_the_same_and_it_is_asked_once() -> 
     assert room.page() == expected
 
 
-def test_p10_a_cache_that_was_slow_to_say_that_it_has_nothing_is_not_asked_to_keep_anything() -> None:
+def test_p10_nothing_is_written_to_a_cache_whose_miss_was_slow() -> None:
     room = Room(60)
 
     class Slow(MemoryCache):
@@ -224,7 +224,8 @@ def test_p10_a_cache_that_was_slow_to_say_that_it_has_nothing_is_not_asked_to_ke
     assert slow.calls == 1
 
 
-def test_p12_a_member_whose_interval_covers_the_newest_page_gets_it_from_the_cache_and_others_get_their_own() -> None:
+def test_p12_the_cached_newest_page_is_only_for_intervals_that_cover_it() -> None:
+    """Other members get a page that is read for them."""
     room = Room(60, lobby=(interval(0),))
     room.page()
     reads = room.reads
@@ -259,7 +260,7 @@ def test_p12_a_removed_member_gets_nothing_newer_out_of_the_cache() -> None:
 @pytest.mark.parametrize(
     "intervals", [(interval(50),), (interval(0, 30),), (interval(0, 30), interval(55)), (interval(70),)]
 )
-def test_p12_what_one_member_does_not_see_is_never_kept_as_the_newest_of_the_room(intervals: Any) -> None:
+def test_p12_a_page_with_hidden_messages_is_never_cached_as_the_newest(intervals: Any) -> None:
     room = Room(60, lobby=intervals)
     room.page()
     room.rights.intervals["lobby"] = (interval(0),)
@@ -267,7 +268,8 @@ def test_p12_what_one_member_does_not_see_is_never_kept_as_the_newest_of_the_roo
     assert room.page() == body(room.table_only.room(ALICE, "lobby", PageRequest()))
 
 
-def test_writers_forget_each_room_once_in_one_round_trip_and_only_rooms_of_messages() -> None:
+def test_writers_invalidate_each_room_once_in_one_cache_call() -> None:
+    """Only rooms of messages."""
     cache = MemoryCache(FixedClock(START))
     items = [row(n, f"m{n}", room=f"room-{n % 3}") for n in range(25)]
     for n in range(3):

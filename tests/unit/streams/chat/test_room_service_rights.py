@@ -7,70 +7,70 @@ from typing import Any
 import pytest
 
 from headrace.core.intervals import Interval
-from tests.worlds.room_world import DIRECT, GROUP, OLD, OPEN, Keepers, caller
+from tests.worlds.room_world import DIRECT, GROUP, OLD, OPEN, RoomWorld, caller
 from tests.worlds.senders import NOW
 
 
 @pytest.fixture
-def keepers() -> Keepers:
-    return Keepers()
+def world() -> RoomWorld:
+    return RoomWorld()
 
 
-def test_only_an_owner_brings_others_into_a_members_room_and_takes_them_out(keepers: Keepers) -> None:
+def test_only_an_owner_brings_others_into_a_members_room_and_takes_them_out(world: RoomWorld) -> None:
     """P12."""
-    keepers.ok("alice", "PUT", "kitchen", GROUP)
+    world.ok("alice", "PUT", "kitchen", GROUP)
 
-    assert keepers.ask("bob", "PUT", "kitchen/members/bob")[0] == 403
-    assert keepers.ask("bob", "PUT", "kitchen/members/carol")[0] == 403
-    assert keepers.ask("bob", "DELETE", "kitchen/members/alice")[0] == 403
-    keepers.ok("alice", "PUT", "kitchen/members/bob")
-    assert keepers.ask("bob", "PUT", "kitchen/members/carol")[0] == 403
-    assert keepers.ask("bob", "PUT", "kitchen/members/bob", {"role": "owner"})[0] == 403
-    keepers.ok("alice", "PUT", "kitchen/members/carol")
-    assert keepers.ask("bob", "DELETE", "kitchen/members/carol")[0] == 403
-    keepers.clock.advance(1)
-    keepers.ok("alice", "DELETE", "kitchen/members/carol")
-    assert keepers.ask("carol", "PUT", "kitchen/members/carol")[0] == 403, "who was taken out does not come back alone"
-    keepers.ok("bob", "DELETE", "kitchen/members/bob")
+    assert world.ask("bob", "PUT", "kitchen/members/bob")[0] == 403
+    assert world.ask("bob", "PUT", "kitchen/members/carol")[0] == 403
+    assert world.ask("bob", "DELETE", "kitchen/members/alice")[0] == 403
+    world.ok("alice", "PUT", "kitchen/members/bob")
+    assert world.ask("bob", "PUT", "kitchen/members/carol")[0] == 403
+    assert world.ask("bob", "PUT", "kitchen/members/bob", {"role": "owner"})[0] == 403
+    world.ok("alice", "PUT", "kitchen/members/carol")
+    assert world.ask("bob", "DELETE", "kitchen/members/carol")[0] == 403
+    world.clock.advance(1)
+    world.ok("alice", "DELETE", "kitchen/members/carol")
+    assert world.ask("carol", "PUT", "kitchen/members/carol")[0] == 403, "who was taken out does not come back alone"
+    world.ok("bob", "DELETE", "kitchen/members/bob")
 
 
-def test_an_owner_makes_owners_whose_rights_end_when_they_leave(keepers: Keepers) -> None:
+def test_an_owner_makes_owners_whose_rights_end_when_they_leave(world: RoomWorld) -> None:
     """P12."""
-    keepers.ok("alice", "PUT", "kitchen", GROUP)
-    assert keepers.ok("alice", "PUT", "kitchen/members/bob", {"role": "owner"})["role"] == "owner"
-    keepers.ok("bob", "PUT", "kitchen/members/carol")
-    assert keepers.ask("bob", "DELETE", "kitchen/members/alice")[0] == 403, "the creator cannot be removed"
-    keepers.clock.advance(1)
+    world.ok("alice", "PUT", "kitchen", GROUP)
+    assert world.ok("alice", "PUT", "kitchen/members/bob", {"role": "owner"})["role"] == "owner"
+    world.ok("bob", "PUT", "kitchen/members/carol")
+    assert world.ask("bob", "DELETE", "kitchen/members/alice")[0] == 403, "the creator cannot be removed"
+    world.clock.advance(1)
 
-    keepers.ok("alice", "DELETE", "kitchen/members/bob")
-    assert keepers.ask("bob", "PUT", "kitchen/members/dora")[0] == 403
-    keepers.clock.advance(1)
-    assert keepers.ok("alice", "PUT", "kitchen/members/bob")["role"] == "member"
-    assert keepers.ask("bob", "PUT", "kitchen/members/dora")[0] == 403
-    assert keepers.ok("alice", "PUT", "kitchen/members/bob", {"role": "owner"})["role"] == "owner"
-    assert keepers.ok("alice", "PUT", "kitchen/members/bob", {"role": "member"})["role"] == "member"
-    keepers.ok("alice", "DELETE", "kitchen/members/alice")
-    assert keepers.ok("alice", "PUT", "kitchen/members/alice")["role"] == "owner", "the creator may come back"
-
-
-def test_in_an_open_room_everybody_speaks_for_themselves(keepers: Keepers) -> None:
-    keepers.ok("alice", "PUT", "kitchen", OPEN)
-    keepers.ok("bob", "PUT", "kitchen/members/bob")
-
-    assert keepers.ask("alice", "PUT", "kitchen/members/carol")[0] == 403
-    assert keepers.ask("alice", "DELETE", "kitchen/members/bob")[0] == 403
-    assert keepers.ask("bob", "PUT", "kitchen/members/bob", {"role": "owner"})[0] == 400
+    world.ok("alice", "DELETE", "kitchen/members/bob")
+    assert world.ask("bob", "PUT", "kitchen/members/dora")[0] == 403
+    world.clock.advance(1)
+    assert world.ok("alice", "PUT", "kitchen/members/bob")["role"] == "member"
+    assert world.ask("bob", "PUT", "kitchen/members/dora")[0] == 403
+    assert world.ok("alice", "PUT", "kitchen/members/bob", {"role": "owner"})["role"] == "owner"
+    assert world.ok("alice", "PUT", "kitchen/members/bob", {"role": "member"})["role"] == "member"
+    world.ok("alice", "DELETE", "kitchen/members/alice")
+    assert world.ok("alice", "PUT", "kitchen/members/alice")["role"] == "owner", "the creator may come back"
 
 
-def test_a_direct_room_is_of_two_people_for_ever(keepers: Keepers) -> None:
-    keepers.ok("alice", "PUT", "talk", DIRECT)
-    keepers.ok("alice", "PUT", "talk/members/bob")
-    keepers.ok("bob", "DELETE", "talk/members/bob")
+def test_in_an_open_room_everybody_speaks_for_themselves(world: RoomWorld) -> None:
+    world.ok("alice", "PUT", "kitchen", OPEN)
+    world.ok("bob", "PUT", "kitchen/members/bob")
 
-    assert keepers.ask("alice", "PUT", "talk/members/carol")[0] == 409
-    keepers.clock.advance(1)
-    assert keepers.ok("alice", "PUT", "talk/members/bob")["leftAt"] is None
-    assert keepers.ask("alice", "PUT", "hall", {"kind": "open", "form": "direct"})[0] == 400
+    assert world.ask("alice", "PUT", "kitchen/members/carol")[0] == 403
+    assert world.ask("alice", "DELETE", "kitchen/members/bob")[0] == 403
+    assert world.ask("bob", "PUT", "kitchen/members/bob", {"role": "owner"})[0] == 400
+
+
+def test_a_direct_room_is_of_two_people_for_ever(world: RoomWorld) -> None:
+    world.ok("alice", "PUT", "talk", DIRECT)
+    world.ok("alice", "PUT", "talk/members/bob")
+    world.ok("bob", "DELETE", "talk/members/bob")
+
+    assert world.ask("alice", "PUT", "talk/members/carol")[0] == 409
+    world.clock.advance(1)
+    assert world.ok("alice", "PUT", "talk/members/bob")["leftAt"] is None
+    assert world.ask("alice", "PUT", "hall", {"kind": "open", "form": "direct"})[0] == 400
 
 
 @pytest.mark.parametrize(
@@ -84,53 +84,53 @@ def test_a_direct_room_is_of_two_people_for_ever(keepers: Keepers) -> None:
         ("PUT", "cellar", {"kind": "open", "createdBy": "bob"}, "createdBy"),
     ],
 )
-def test_backdating_or_speaking_for_others_needs_a_trusted_token_and_the_refusal_names_the_field(
-    keepers: Keepers, method: str, path: str, body: dict[str, Any], field: str
+def test_backdating_and_other_user_ids_need_a_trusted_token(
+    world: RoomWorld, method: str, path: str, body: dict[str, Any], field: str
 ) -> None:
     """P12."""
-    keepers.ok("alice", "PUT", "kitchen", GROUP)
+    world.ok("alice", "PUT", "kitchen", GROUP)
 
-    status, answer = keepers.ask("alice", method, path, body)
+    status, answer = world.ask("alice", method, path, body)
 
     assert (status, answer["error"]["code"]) == (403, "forbidden")
     assert [detail["field"] for detail in answer["error"]["details"]] == [field]
-    assert keepers.row("alice").intervals == (Interval(NOW, None),)
+    assert world.row("alice").intervals == (Interval(NOW, None),)
 
 
-def test_a_token_without_the_scope_changes_and_sees_nothing(keepers: Keepers) -> None:
+def test_a_token_without_the_scope_changes_and_sees_nothing(world: RoomWorld) -> None:
     """P12."""
-    keepers.ok("alice", "PUT", "kitchen", OPEN)
+    world.ok("alice", "PUT", "kitchen", OPEN)
 
-    assert keepers.ask("bob", "PUT", "kitchen/members/bob", scopes="chat:read")[0] == 403
-    assert keepers.ask("bob", "DELETE", "kitchen/members/bob", scopes="chat:read")[0] == 403
-    assert keepers.ask("bob", "PUT", "cellar", OPEN, scopes="analytics:read")[0] == 403
-    assert keepers.ask("bob", "GET", "kitchen/members", scopes="chat:write")[0] == 403
+    assert world.ask("bob", "PUT", "kitchen/members/bob", scopes="chat:read")[0] == 403
+    assert world.ask("bob", "DELETE", "kitchen/members/bob", scopes="chat:read")[0] == 403
+    assert world.ask("bob", "PUT", "cellar", OPEN, scopes="analytics:read")[0] == 403
+    assert world.ask("bob", "GET", "kitchen/members", scopes="chat:write")[0] == 403
 
 
-def test_only_who_may_read_a_room_now_sees_who_is_in_it(keepers: Keepers) -> None:
+def test_only_who_may_read_a_room_now_sees_who_is_in_it(world: RoomWorld) -> None:
     """P12."""
-    keepers.ok("alice", "PUT", "kitchen", GROUP)
-    keepers.ok("alice", "PUT", "kitchen/members/bob")
-    page = keepers.ok("bob", "GET", "kitchen/members", query={"limit": "1"})
-    keepers.clock.advance(1)
-    keepers.ok("bob", "DELETE", "kitchen/members/bob")
+    world.ok("alice", "PUT", "kitchen", GROUP)
+    world.ok("alice", "PUT", "kitchen/members/bob")
+    page = world.ok("bob", "GET", "kitchen/members", query={"limit": "1"})
+    world.clock.advance(1)
+    world.ok("bob", "DELETE", "kitchen/members/bob")
 
-    assert keepers.ask("bob", "GET", "kitchen/members")[0] == 403
-    assert keepers.ask("bob", "GET", "kitchen/members", query={"after": page["next"]})[0] == 403
-    assert keepers.ask("carol", "GET", "kitchen/members")[0] == 403
-    assert keepers.ask("alice", "GET", "kitchen/members", query={"after": page["next"]})[0] == 400, "of another caller"
-    assert keepers.ok("carol", "GET", "nowhere/members") == {"items": [], "next": None, "hasMore": False}
+    assert world.ask("bob", "GET", "kitchen/members")[0] == 403
+    assert world.ask("bob", "GET", "kitchen/members", query={"after": page["next"]})[0] == 403
+    assert world.ask("carol", "GET", "kitchen/members")[0] == 403
+    assert world.ask("alice", "GET", "kitchen/members", query={"after": page["next"]})[0] == 400, "of another caller"
+    assert world.ok("carol", "GET", "nowhere/members") == {"items": [], "next": None, "hasMore": False}
 
 
-def test_read_scopes_follow_memberships_at_once(keepers: Keepers) -> None:
+def test_read_scopes_follow_memberships_at_once(world: RoomWorld) -> None:
     """P12."""
-    keepers.ok("alice", "PUT", "kitchen", GROUP)
-    joined = keepers.ok("alice", "PUT", "kitchen/members/bob")["joinedAt"]
-    assert keepers.access.read_scope(caller("bob"), "kitchen").intervals == (Interval(joined, None),)
-    keepers.clock.advance(1)
+    world.ok("alice", "PUT", "kitchen", GROUP)
+    joined = world.ok("alice", "PUT", "kitchen/members/bob")["joinedAt"]
+    assert world.access.read_scope(caller("bob"), "kitchen").intervals == (Interval(joined, None),)
+    world.clock.advance(1)
 
-    left = keepers.ok("alice", "DELETE", "kitchen/members/bob")["leftAt"]
+    left = world.ok("alice", "DELETE", "kitchen/members/bob")["leftAt"]
 
-    scope = keepers.access.read_scope(caller("bob"), "kitchen")
+    scope = world.access.read_scope(caller("bob"), "kitchen")
     assert (scope.intervals, scope.is_open) == ((Interval(joined, left),), False)
-    assert keepers.access.read_scope(caller("bob"), "nowhere").intervals is None
+    assert world.access.read_scope(caller("bob"), "nowhere").intervals is None

@@ -1,4 +1,4 @@
-"""Every question about rides has the answer of a list of all rides, whatever happened on the way to the table."""
+"""Every query about rides has the answer of a list of all rides, after any faults."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.core.envelope import decode
 from headrace.core.errors import StoreUnavailable
 from headrace.streams.ski import routes
 from headrace.streams.ski.resort_days import LAG, STALENESS
-from tests.worlds.ski_world import Slopes
+from tests.worlds.ski_world import SkiWorld
 
 RESORTS, SEASONS, DAYS, SKIERS, LIFTS = (7, 8), (2024, 2025), (1, 366), (1, 2, 30), (1, 2, 1000)
 
@@ -65,11 +65,11 @@ STEPS = st.lists(
 )
 
 
-class Story:
-    """Slopes, and what a list says about them: which rides were sent, and since when each is stored and told."""
+class SkiModel:
+    """The rides that were sent, and since when each is stored and counted; the expected answers come from them."""
 
     def __init__(self) -> None:
-        self.slopes = Slopes()
+        self.world = SkiWorld()
         self.waiting: list[tuple[bytes, list[Known]]] = []
         self.delivered: list[tuple[bytes, list[Known]]] = []
         self.settled: dict[Known, int] = {}
@@ -80,9 +80,9 @@ class Story:
         for sender in ("gate", "other"):
             sent = [each for each in rides if each.sender == sender]
             if sent:
-                status, _ = self.slopes.post(*map(body, sent), subject=sender)
+                status, _ = self.world.post(*map(body, sent), subject=sender)
                 assert status == (202 if len(sent) > 1 else 201)
-                (packed,) = self.slopes.accepted()
+                (packed,) = self.world.accepted()
                 assert len(decode(packed).events) == len(set(sent))
                 self.waiting.append((packed, sent))
 
@@ -92,9 +92,9 @@ class Story:
 
     def outage(self, rides: list[Known]) -> None:
         """The cache is unavailable while these are stored, and keeps its counts."""
-        was, self.slopes.counts.down = self.slopes.counts.down, True
+        was, self.world.counts.down = self.world.counts.down, True
         self.store(rides)
-        self.slopes.counts.down = was
+        self.world.counts.down = was
 
     def blackout(self, rides: list[Known]) -> None:
         """As an outage; the table of resorts is unavailable too."""
@@ -112,31 +112,31 @@ class Story:
             self._give(*self.delivered[at % len(self.delivered)])
 
     def _give(self, packed: bytes, rides: list[Known]) -> None:
-        before = len(self.slopes.retry.records)
-        self.slopes.resorts.failure = (
+        before = len(self.world.retry.records)
+        self.world.resorts.failure = (
             None if self.has_resorts else StoreUnavailable("the table of resorts is unavailable")
         )
-        self.slopes.deliver(packed)
-        self.slopes.resorts.failure = None
+        self.world.deliver(packed)
+        self.world.resorts.failure = None
         self.started.update(rides)
         self.delivered.append((packed, rides))
-        if len(self.slopes.retry.records) == before:
+        if len(self.world.retry.records) == before:
             self._settle(rides)
 
     def lose(self, _: None) -> None:
-        self.slopes.counts.clear()
+        self.world.counts.clear()
 
     def cache(self, available: bool) -> None:
-        self.slopes.counts.down = not available
+        self.world.counts.down = not available
 
     def resorts(self, available: bool) -> None:
         self.has_resorts = available
 
     def lag(self, seconds: float) -> None:
-        self.slopes.reader.lag = seconds
+        self.world.reader.lag = seconds
 
     def wait(self, seconds: float) -> None:
-        self.slopes.clock.advance(seconds)
+        self.world.clock.advance(seconds)
 
     def watch(self, _: None) -> None:
         """Ask twice, with the longest lag of the index between."""
@@ -145,20 +145,20 @@ class Story:
         self.ask()
 
     def retry(self, _: None = None) -> None:
-        if self.slopes.retry_all():
+        if self.world.retry_all():
             self._settle(self.started)
 
     def _settle(self, rides: Iterable[Known]) -> None:
         for each in rides:
-            self.settled.setdefault(each, self.slopes.clock.now())
+            self.settled.setdefault(each, self.world.clock.now())
 
     def ask(self, _: None = None) -> None:
-        """An answer misses at most what was stored in the last while, and never tells what was not sent."""
+        """An answer lacks at most the rides stored last, and never counts a ride that was not sent."""
         for day in sorted({(each.resortID, each.seasonID, each.dayID) for each in self.started}):
             self._ask(day)
 
     def _ask(self, day: tuple[int, int, int]) -> None:
-        oldest = self.slopes.clock.now() - STALENESS * 1000
+        oldest = self.world.clock.now() - STALENESS * 1000
         sure = [each for each, at in self.settled.items() if at < oldest]
         low, high = self._counts(sure, day), self._counts(self.started, day)
         found = self.asked(day)
@@ -168,7 +168,7 @@ class Story:
     def asked(self, day: tuple[int, int, int]) -> dict[str, int]:
         resort, season, number = day
         place = {"resortID": resort, "seasonID": season, "dayID": number}
-        ask = self.slopes.ask
+        ask = self.world.ask
         hours = good(ask(routes.hours, **place))["hours"]
         assert [each["hour"] for each in hours] == list(range(24))
         return {
@@ -190,12 +190,12 @@ class Story:
 
     def finish(self) -> None:
         """Bring everything to the table; the cache answers again."""
-        self.slopes.counts.down = False
+        self.world.counts.down = False
         self.has_resorts = True
         while self.waiting:
             self.deliver(0)
         self.retry()
-        self.slopes.clock.advance(STALENESS / 1000)
+        self.world.clock.advance(STALENESS / 1000)
 
     def check_days(self) -> None:
         for day in [(resort, season, number) for resort in RESORTS for season in SEASONS for number in DAYS]:
@@ -206,11 +206,11 @@ class Story:
             mine = sorted((each for each in self.started if each.skierID == skier), key=lambda each: each.time)
             for season in SEASONS:
                 self._check_season(skier, season, [each for each in mine if each.seasonID == season])
-            found = good(self.slopes.ask(routes.totals, {"resort": "7,8"}, skierID=skier))["resorts"]
+            found = good(self.world.ask(routes.totals, {"resort": "7,8"}, skierID=skier))["resorts"]
             assert {(each["resortID"], each["seasonID"]): each["totalVert"] for each in found} == totals(mine)
 
     def _check_season(self, skier: int, season: int, mine: list[Known]) -> None:
-        ask = self.slopes.ask
+        ask = self.world.ask
         found = good(ask(routes.totals, {"resort": "8", "season": str(season)}, skierID=skier))["resorts"]
         assert {(each["resortID"], each["seasonID"]): each["totalVert"] for each in found} == totals(
             each for each in mine if each.resortID == 8
@@ -253,18 +253,18 @@ def good(answer: tuple[int, Any]) -> Any:
 @settings(max_examples=60, deadline=None)
 @given(STEPS)
 def test_p9_every_answer_is_that_of_a_list_whatever_happened(steps: list[tuple[str, Any]]) -> None:
-    """P9, P10: under duplicates, reorderings, redrives, an index that lags and a cache that is lost or away."""
-    story = Story()
-    story.slopes.reader.lag = 1.0
+    """P9, P10: with duplicates, reorderings, redrives, an index that lags and a cache that is lost or unavailable."""
+    model = SkiModel()
+    model.world.reader.lag = 1.0
     for name, what in steps:
-        getattr(story, name)(what)
+        getattr(model, name)(what)
 
-    story.finish()
-    story.check_days()
-    story.check_skiers()
-    story.slopes.clock.advance(LAG / 1000)
-    story.check_days()
-    reads = story.slopes.reader.index_reads
-    story.check_days()
+    model.finish()
+    model.check_days()
+    model.check_skiers()
+    model.world.clock.advance(LAG / 1000)
+    model.check_days()
+    reads = model.world.reader.index_reads
+    model.check_days()
 
-    assert story.slopes.reader.index_reads == reads, "confirmed counts are not read from the table again"
+    assert model.world.reader.index_reads == reads, "confirmed counts are not read from the table again"

@@ -1,4 +1,4 @@
-"""What is a ride, what is refused, and what becomes of it on the way to its row."""
+"""Rides: what is accepted, what is refused, and the stored row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.core.times import DAY, parse_iso
 from headrace.streams.ski import keys
 from headrace.streams.ski.keys import ResortDay, Ride
 from headrace.streams.ski.stream import RESORT_DAY_SHARDS, SKI
-from tests.worlds.ski_world import BATCH, RIDES, SINGLE, START, Slopes, ride
+from tests.worlds.ski_world import BATCH, RIDES, SINGLE, START, SkiWorld, ride
 
 NOW = parse_iso(START)
 GATE = SenderContext("gate", "gate", True, NOW)
@@ -123,12 +123,12 @@ def test_another_senders_ride_with_the_same_id_is_another_row() -> None:
 
 
 def test_the_same_id_for_another_ride_overwrites_nothing() -> None:
-    slopes = Slopes()
+    world = SkiWorld()
     for lift in (1, 2):
-        slopes.post(ride(rideID="a", liftID=lift))
-    slopes.deliver(*slopes.accepted())
+        world.post(ride(rideID="a", liftID=lift))
+    world.deliver(*world.accepted())
 
-    assert len(slopes.store.rows(RIDES.table)) == 2
+    assert len(world.store.rows(RIDES.table)) == 2
 
 
 def test_a_replay_lands_on_the_same_shard_and_a_day_is_spread_over_all_of_them() -> None:
@@ -174,17 +174,17 @@ def test_an_index_reads_all_shards_that_it_writes() -> None:
 
 
 def test_one_ride_is_answered_with_201_and_its_id() -> None:
-    status, body = Slopes().post(ride(rideID="r-1"))
+    status, body = SkiWorld().post(ride(rideID="r-1"))
 
     assert (status, body) == (201, {"results": [{"rideID": "r-1", "lane": "main"}]})
 
 
 def test_one_bad_ride_among_five_hundred_is_named_and_the_others_are_accepted() -> None:
-    slopes = Slopes()
+    world = SkiWorld()
     rides = [ride(skierID=number) for number in range(1, 501)]
     rides[217] |= {"dayID": 367, "rideID": "bad"}
 
-    status, body = slopes.post(*rides)
+    status, body = world.post(*rides)
 
     assert status == 202
     refused = [(at, each) for at, each in enumerate(body["results"]) if "error" in each]
@@ -196,26 +196,26 @@ def test_one_bad_ride_among_five_hundred_is_named_and_the_others_are_accepted() 
         "got": 367,
         "allowed": "a whole number from 1 to 366",
     }
-    slopes.deliver(*slopes.accepted())
-    assert len(slopes.store.rows(RIDES.table)) == 499
+    world.deliver(*world.accepted())
+    assert len(world.store.rows(RIDES.table)) == 499
 
 
 def test_a_ride_of_an_unknown_season_is_a_404_that_names_the_seasons_there_are() -> None:
-    slopes = Slopes()
+    world = SkiWorld()
 
-    status, body = slopes.post(ride(seasonID=2026))
+    status, body = world.post(ride(seasonID=2026))
 
     assert (status, body["error"]["code"]) == (404, "not_found")
     (detail,) = body["error"]["details"]
     assert (detail["field"], detail["got"]) == ("seasonID", 2026)
     assert "2024, 2025" in detail["allowed"]
-    assert not slopes.accepted()
+    assert not world.accepted()
 
 
 def test_in_a_batch_only_the_rides_of_unknown_seasons_are_refused() -> None:
-    slopes = Slopes()
+    world = SkiWorld()
 
-    status, body = slopes.post(ride(), ride(seasonID=2026), ride(resortID=99), ride(resortID=8))
+    status, body = world.post(ride(), ride(seasonID=2026), ride(resortID=99), ride(resortID=8))
 
     assert status == 202
     assert ["error" in each for each in body["results"]] == [False, True, True, False]
@@ -223,38 +223,38 @@ def test_in_a_batch_only_the_rides_of_unknown_seasons_are_refused() -> None:
 
 
 def test_a_season_that_was_added_is_known_at_once_and_asked_for_once() -> None:
-    slopes = Slopes()
-    assert slopes.post(ride(seasonID=2026))[0] == 404
-    slopes.resorts.add_season(7, 2026)
+    world = SkiWorld()
+    assert world.post(ride(seasonID=2026))[0] == 404
+    world.resorts.add_season(7, 2026)
 
-    assert slopes.post(ride(seasonID=2026))[0] == 201
-    before = slopes.resorts.calls
-    slopes.post(ride(seasonID=2026, time=5))
+    assert world.post(ride(seasonID=2026))[0] == 201
+    before = world.resorts.calls
+    world.post(ride(seasonID=2026, time=5))
 
-    assert slopes.resorts.calls == before
+    assert world.resorts.calls == before
 
 
 def test_rides_are_let_in_while_seasons_cannot_be_asked_for() -> None:
-    slopes = Slopes()
-    slopes.resorts.failure = StoreUnavailable("away")
+    world = SkiWorld()
+    world.resorts.failure = StoreUnavailable("down")
 
-    assert slopes.post(ride(seasonID=2026))[0] == 201
-    before = slopes.resorts.calls
-    assert slopes.post(ride(seasonID=2026, time=5))[0] == 201
-    assert slopes.resorts.calls == before, "for 5 s the table is not asked again"
+    assert world.post(ride(seasonID=2026))[0] == 201
+    before = world.resorts.calls
+    assert world.post(ride(seasonID=2026, time=5))[0] == 201
+    assert world.resorts.calls == before, "for 5 s the table is not asked again"
 
-    slopes.resorts.failure = None
-    slopes.monotonic += 5
-    assert slopes.post(ride(seasonID=2026))[0] == 404
+    world.resorts.failure = None
+    world.monotonic += 5
+    assert world.post(ride(seasonID=2026))[0] == 404
 
 
 def test_a_body_may_not_name_another_skier_than_the_path() -> None:
-    slopes = Slopes()
+    world = SkiWorld()
     path = {"resortID": "7", "seasonID": "2025", "dayID": "45", "skierID": "1001"}
-    status, body = slopes.send({"time": 1, "liftID": 2, "skierID": 5}, SINGLE, path)
+    status, body = world.send({"time": 1, "liftID": 2, "skierID": 5}, SINGLE, path)
 
     assert (status, body["error"]["details"][0]["field"]) == (400, "skierID")
 
 
 def test_more_than_five_hundred_rides_are_too_many() -> None:
-    assert Slopes().send({"events": [ride()] * 501}, BATCH)[0] == 413
+    assert SkiWorld().send({"events": [ride()] * 501}, BATCH)[0] == 413

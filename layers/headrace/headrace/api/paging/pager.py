@@ -54,7 +54,8 @@ class Pager:
         newest_first = request.after is None
         field, given = (BEFORE, request.before) if newest_first else (AFTER, request.after)
         place = self._place(field, given) if given is not None else None
-        return self._one_way(self._found(place, newest_first, request.limit), newest_first, request, place)
+        found = self._found(place, newest_first, request.limit)
+        return self._one_way(found, self._items(found.items), newest_first, request, place)
 
     def newest(self, request: PageRequest) -> tuple[Page, CachedPage | None]:
         """The newest page, and the page to cache: the partition's newest items, if this read found all of them.
@@ -72,7 +73,7 @@ class Pager:
             newest = CachedPage(items, is_complete=True)
         if len(items) > request.limit:
             found = Rows(found.items[: request.limit], found.items[request.limit - 1])
-        return self._one_way(found, True, request, None, items), newest
+        return self._one_way(found, items[: request.limit], True, request, None), newest
 
     def kept(self, newest: CachedPage, request: PageRequest) -> Page | None:
         """The newest page from the cached one, or ``None`` if only the table has it."""
@@ -99,19 +100,13 @@ class Pager:
         return read_page(self.reader, queries, limit, self.now, self.effort, self.sees)
 
     def _one_way(
-        self,
-        found: Rows,
-        newest_first: bool,
-        request: PageRequest,
-        place: Position | None,
-        encoded_items: Sequence[str] = (),
+        self, found: Rows, items: list[str], newest_first: bool, request: PageRequest, place: Position | None
     ) -> Page:
         """The page of rows that were read in one direction.
 
         A page with items has a cursor back. A cursor ahead exists only while there is more, except towards newer
         messages: ``previous`` always continues after the newest one read, because more may be sent later.
         """
-        items = list(encoded_items[: len(found.items)]) or self._items(found.items)
         count = cut(items, request.max_bytes)
         if count < len(items):
             items, found = items[:count], Rows(found.items[:count], found.items[count - 1])

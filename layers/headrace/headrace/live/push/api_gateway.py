@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from hashlib import sha256
 
 from headrace.live.push.connection_pool import ConnectionPool
 from headrace.live.push.port import Push, PushResult
-from headrace.live.push.sigv4 import Signer, body_hash
+from headrace.live.push.sigv4 import Signer
 
 TRIES = 4
 FIRST_PAUSE = 0.05
@@ -17,15 +18,15 @@ AGAIN = frozenset({429, 500, 502, 503, 504})
 
 
 class ApiGatewayPusher:
-    """A :class:`~headrace.live.push.port.ConnectionPusher`. Not for several threads."""
+    """A :class:`~headrace.live.push.port.ConnectionPusher`. Not thread-safe."""
 
     def __init__(self, signer: Signer, connections: ConnectionPool) -> None:
         self._signer = signer
         self._connections = connections
 
     def deliver(self, sends: Sequence[Push], seconds: float) -> list[PushResult]:
-        # Most frames go to many connections: each is hashed once.
-        hashes = {id(frame): body_hash(frame) for send in sends for frame in send.frames}
+        # Most frames go to many connections, so each is hashed once.
+        hashes = {id(frame): sha256(frame).hexdigest() for send in sends for frame in send.frames}
         deliveries = [_Delivery(send, self._signer, hashes) for send in sends]
         self._connections.run([each for each in deliveries if each.left], seconds)
         return [each.result for each in deliveries]
@@ -60,6 +61,6 @@ class _Delivery:
         self._tries += 1
         if status in AGAIN and self._tries < TRIES:
             return random.uniform(0.5, 1.0) * FIRST_PAUSE * float(2 ** (self._tries - 1))  # noqa: S311
-        # 0: no answer in time, so it is not tried again.
+        # 0: there was no response in time, so it is not sent again.
         self.result = "gone" if status == GONE else "late" if status == 0 or status in AGAIN else "refused"
         return None

@@ -1,4 +1,4 @@
-"""One kept HTTP connection that never blocks: a request goes out, the status of its answer comes back."""
+"""A non-blocking HTTP connection that is kept: sends a request and reads the status of its response."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ADDRESS_SECONDS = 30.0
 
 
 class Target:
-    """A host to connect to; ``https`` verifies it. ``context`` is for tests."""
+    """A host to connect to. With ``https`` its certificate is verified by ``context``, by default the system's."""
 
     def __init__(self, url: str, context: ssl.SSLContext | None = None) -> None:
         parts = urlsplit(url)
@@ -27,7 +27,7 @@ class Target:
         self._known_until = float("-inf")
 
     def connect(self) -> socket.socket:
-        """A socket that is connecting.
+        """A socket with a pending connection.
 
         Raises:
             OSError: the host has no address, or refuses at once.
@@ -40,7 +40,7 @@ class Target:
         made = socket.socket(family, kind, protocol)
         try:
             made.setblocking(False)
-            # Without it the body of a request waits for the acknowledgement of its head: 40 ms.
+            # Without it, the body of a request waits up to 40 ms for the acknowledgement of its head.
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             made.connect_ex(address)
@@ -50,14 +50,14 @@ class Target:
         return made
 
     def secure(self, connected: socket.socket) -> socket.socket:
-        """The socket with TLS around it, where the host is asked for with it; its handshake is still to come."""
+        """``connected`` with TLS if the URL is https, before the handshake."""
         if self._context is None:
             return connected
         return self._context.wrap_socket(connected, server_hostname=self._host, do_handshake_on_connect=False)
 
 
 class HttpConnection:
-    """A connection to ``target``. ``waits_for`` is what its socket has to be ready for before the next :meth:`step`."""
+    """A connection to ``target``. Its socket must be ready for the event ``waits_for`` before the next :meth:`step`."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -68,19 +68,19 @@ class HttpConnection:
         self._in = bytearray()
         self.waits_for = EVENT_WRITE
         self.used = False
-        """Whether it has carried a response before: then the other side may have closed it before the request."""
+        """Whether it had a response before: then the other side may have closed it before the next request."""
         self.keeps = True
-        """Whether it can carry another request."""
+        """Whether it can be used for another request."""
 
     def fileno(self) -> int:
-        """The number of its socket, the same for its whole life."""
+        """The file descriptor of its socket, which never changes."""
         return self._socket.fileno()
 
     def send(self, request: bytes) -> None:
-        """Send ``request``, as far as the socket takes it.
+        """Send as much of ``request`` as the socket accepts; :meth:`step` sends the rest.
 
         Raises:
-            OSError: the connection is gone.
+            OSError: the connection is closed.
         """
         self._out = memoryview(request)
         self._in.clear()
@@ -88,10 +88,10 @@ class HttpConnection:
             self.step(readable=False)
 
     def step(self, *, readable: bool) -> int | None:
-        """Go on as far as possible without waiting; the status, once the whole answer is there.
+        """Send and receive without waiting; returns the status once the whole response is received.
 
         Raises:
-            OSError: the connection is gone, or what came is not HTTP.
+            OSError: the connection is closed, or the response is not HTTP.
         """
         try:
             if not self._secured:
@@ -133,15 +133,15 @@ class HttpConnection:
             end = self._in.find(b"\r\n\r\n")
             if end < 0:
                 if len(self._in) > HEAD_LIMIT:
-                    raise ConnectionAbortedError("an answer without an end")
+                    raise ConnectionAbortedError("the head of a response is too long")
                 return None
             head = bytes(self._in[: end + 2]).lower()
             if not head.startswith(b"http/1.") or not head[9:12].isdigit():
-                raise ConnectionAbortedError("not an HTTP answer")
+                raise ConnectionAbortedError("not an HTTP response")
             status = int(head[9:12])
             if status >= 200:
                 break
-            del self._in[: end + 4]  # 1xx: the answer is still to come
+            del self._in[: end + 4]  # 1xx: the response follows
         length = _content_length(head)
         if length is not None and len(self._in) < end + 4 + length:
             return None
@@ -160,5 +160,5 @@ def _content_length(head: bytes) -> int | None:
         return None
     value = head[at + 17 : head.index(b"\r\n", at + 2)].strip()
     if not value.isdigit():
-        raise ConnectionAbortedError("not an HTTP answer")
+        raise ConnectionAbortedError("not an HTTP response")
     return int(value)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 PushResult = Literal["sent", "gone", "late", "refused"]
-"""``gone``: the connection is closed for good. ``late``: not taken in time, or throttled too often; it may have
-been delivered. ``refused``: anything else; the same frame would be refused again."""
+"""``gone``: the connection is closed. ``late``: not accepted in time, or throttled too often; it may have been
+delivered. ``refused``: any other answer; the same frame would be refused again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,6 @@ class ConnectionPusher(Protocol):
     def deliver(self, sends: Sequence[Push], seconds: float) -> list[PushResult]:
         """One result per push, in order, within about ``seconds``. No connection delays another. Never raises.
 
-        A frame may be delivered twice; after one that failed, the connection gets no further frame of the push.
+        A frame may be delivered twice. After a frame that failed, the connection gets no further frame of its push.
         """
         ...

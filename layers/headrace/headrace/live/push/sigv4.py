@@ -1,11 +1,12 @@
 """Signs calls of @connections (Signature Version 4), for less CPU than botocore's signer.
 
-Calls of one second differ only in the connection and the body. What they share is computed once: the key of the day,
-the time, the hash of a body for many connections. The tests compare every signature with botocore's.
+Calls of one second differ only in the connection and the body, so everything else is computed once per second. The
+tests compare the signatures with botocore's.
 """
 
 from __future__ import annotations
 
+import functools
 import hmac
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,16 +21,10 @@ ALGORITHM = "AWS4-HMAC-SHA256"
 SERVICE = "execute-api"
 
 
-def body_hash(body: bytes) -> str:
-    """The hash that a body is signed with."""
-    return sha256(body).hexdigest()
-
-
 @dataclass(frozen=True, slots=True)
 class _Second:
-    """What all signatures of one second share."""
+    """The values that all signatures of one second share."""
 
-    at: int
     key: bytes
     scope: str
     prefix: str
@@ -41,23 +36,23 @@ class _Second:
 class Signer:
     """Makes the heads of POST requests to the connections of the API at ``url`` (``https://host/stage``).
 
-    ``credentials`` gives what botocore calls frozen credentials; it is asked once a second, for they may be renewed.
+    ``credentials`` returns botocore's frozen credentials. It is called once per second, because they are renewed.
     """
 
     def __init__(self, url: str, region: str, credentials: Callable[[], Any], clock: Clock) -> None:
         parts = urlsplit(url)
         self._host = parts.netloc
         self._path = parts.path.rstrip("/") + "/@connections/"
-        # A path is encoded as it is sent, and once more to be signed.
+        # The signature is over the path as it is sent, URL-encoded once more.
         self._signed_path = quote(self._path, safe="/~")
         self._region = region
         self._credentials = credentials
         self._clock = clock
-        self._second: _Second | None = None
+        self._prepare = functools.lru_cache(maxsize=1)(self._prepared)
 
     def head(self, connection_id: str, hashed: str, length: int) -> bytes:
-        """The request up to its body, whose hash is ``hashed``."""
-        now = self._now()
+        """The request up to its body of ``length`` bytes, whose SHA-256 is ``hashed`` (hexadecimal)."""
+        now = self._prepare(self._clock.now() // SECOND)
         sent = quote(connection_id, safe="-._~")
         signed = quote(sent, safe="/~")
         canonical = f"POST\n{self._signed_path}{signed}\n\n{now.lines}\n{now.names}\n{hashed}"
@@ -68,13 +63,7 @@ class Signer:
             f"Authorization: {now.scope}, Signature={signature}\r\n\r\n"
         ).encode()
 
-    def _now(self) -> _Second:
-        at = self._clock.now() // SECOND
-        if self._second is None or self._second.at != at:
-            self._second = self._prepare(at)
-        return self._second
-
-    def _prepare(self, at: int) -> _Second:
+    def _prepared(self, at: int) -> _Second:
         known = self._credentials()
         stamp = datetime.fromtimestamp(at, UTC).strftime("%Y%m%dT%H%M%SZ")
         scope = f"{stamp[:8]}/{self._region}/{SERVICE}/aws4_request"
@@ -83,7 +72,6 @@ class Signer:
             headers["x-amz-security-token"] = known.token
         names = ";".join(headers)
         return _Second(
-            at=at,
             key=_key(known.secret_key, stamp[:8], self._region),
             scope=f"{ALGORITHM} Credential={known.access_key}/{scope}, SignedHeaders={names}",
             prefix=f"{ALGORITHM}\n{stamp}\n{scope}\n",

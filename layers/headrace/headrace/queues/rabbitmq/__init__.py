@@ -1,1 +1,1 @@
-"""RabbitMQ: publishers, their connection, the topology, the parking queue, and queue depths."""
+"""RabbitMQ: publishers, their connection, the topology, queue depths, and the parking queue."""

@@ -1,7 +1,7 @@
-"""One connection to RabbitMQ with one channel in confirm mode, driven only while a request waits for it.
+"""Publishes on one channel in confirm mode, over its own connection to RabbitMQ.
 
-Between two invocations nothing runs: Lambda freezes the environment. So the socket is read and
-written only inside :meth:`ConfirmChannel.publish` and :meth:`ConfirmChannel.notice`, which see what happened meanwhile.
+Between two invocations nothing runs, because Lambda freezes the environment. So the socket is read and written only in
+:meth:`ConfirmChannel.publish` and :meth:`ConfirmChannel.notice`, which also process what arrived in the meantime.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headrace.queues.ports import Outcome, Outgoing
 from headrace.queues.rabbitmq.connection import BlockingSocketConnection
 from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error
 
-# pika logs every failed attempt at length; here each is an outcome that is reported once.
+# pika logs every failed attempt at length; here each failure is an outcome that the caller reports.
 logging.getLogger("pika").setLevel(logging.CRITICAL)
 
 WINDOW = 100
@@ -30,7 +30,7 @@ WINDOW = 100
 
 
 class ConfirmChannel:
-    """See the module. Use :meth:`open`; when it is no longer ``trusted``, :meth:`drop` it."""
+    """A connection with one channel. Create it by :meth:`open`, and :meth:`drop` it when it is not ``trusted``."""
 
     def __init__(self) -> None:
         self._connection: Any = None
@@ -92,7 +92,7 @@ class ConfirmChannel:
         self._blocked = False
 
     def notice(self) -> bool:
-        """Process what happened since the last use; whether the channel can still be used."""
+        """Process what arrived since the last use; whether the channel can still be used."""
         try:
             self._connection.receive(time.monotonic())
             # A publish on a blocked channel sends nothing, and the broker closes connections without heartbeats.
@@ -168,7 +168,7 @@ class ConfirmChannel:
 
     @property
     def trusted(self) -> bool:
-        """Whether it may be used again: open, and either all confirms came or the broker said that it is blocked."""
+        """Whether it may be used again: it is open, and all confirms arrived or the broker has blocked publishers."""
         return self._error is None and (self._blocked or not self._unsettled)
 
     def drop(self) -> None:
@@ -188,4 +188,4 @@ class NoAnswerInTime(AMQPConnectionError):
 
 
 def _blocked() -> PublisherBlocked:
-    return PublisherBlocked("the broker takes nothing now")
+    return PublisherBlocked("the broker takes no messages now")

@@ -1,8 +1,8 @@
-"""pika's connection on one socket that is read and written only inside its methods: two system calls a publish.
+"""An adapter for pika's connection that reads and writes its socket only inside its methods.
 
-pika's own adapters bring an I/O loop that never stops. Here nothing may run between two invocations, and one publish
-and its confirm are all that a request waits for. pika does the protocol, as for any adapter: see ``Connection``'s
-``_adapter_*`` methods, which an adapter implements according to its documentation.
+pika's own adapters run an I/O loop all the time. Here nothing may run between two invocations, and a request waits only
+for its publish and the confirm, which take two system calls. pika implements the protocol, as for any adapter. An
+adapter implements the ``_adapter_*`` methods of ``Connection``, according to its documentation.
 """
 
 from __future__ import annotations
@@ -32,10 +32,12 @@ class Timer(NamedTuple):
 
 
 class BlockingSocketConnection(Connection):
-    """Opened to ``endpoint`` until ``deadline`` (monotonic); ``on_open`` and ``on_closed`` are called in a turn.
+    """A connection to ``endpoint``. Its socket opens in the constructor, before ``deadline`` (monotonic).
+
+    ``on_open`` and ``on_closed`` are called from :meth:`receive`.
 
     Raises:
-        OSError: no answer before ``deadline``, or it speaks no TLS when it should.
+        OSError: no answer before ``deadline``, or the TLS handshake failed.
     """
 
     def __init__(
@@ -57,11 +59,11 @@ class BlockingSocketConnection(Connection):
 
     @property
     def unsent(self) -> int:
-        """Bytes written that the socket has not taken yet."""
+        """How many written bytes the socket has not accepted yet."""
         return len(self._out)
 
     def send(self) -> None:
-        """Send what is written, as far as the socket takes it at once."""
+        """Send written bytes, as many as the socket accepts without blocking."""
         try:
             while self._out:
                 sent = self._socket.send(self._out)
@@ -72,17 +74,17 @@ class BlockingSocketConnection(Connection):
             self._lose(StreamLostError(f"Stream connection lost: {error!r}"))
 
     def receive(self, deadline: float) -> None:
-        """Wait until ``deadline`` (monotonic) for an answer, or for room to send; take it in, and do what is due."""
+        """Wait until ``deadline`` (monotonic) for data, or for room to send; process it, and run due timers."""
         if self.is_closed:
             return
         try:
             if self._ready(deadline):
-                self._take_in()
+                self._read()
         except OSError as error:
             self._lose(StreamLostError(f"Stream connection lost: {error!r}"))
         now = time.monotonic()
         for timer in [each for each in self._timers if each.at <= now]:
-            if timer in self._timers:  # an earlier one may have taken it back
+            if timer in self._timers:  # an earlier one may have removed it
                 self._adapter_remove_timeout(timer)
                 timer.callback()
         if self._ended:
@@ -90,7 +92,7 @@ class BlockingSocketConnection(Connection):
             self._lose(None)
 
     def let_go(self) -> None:
-        """Close the socket without a farewell, which a dead peer would never answer."""
+        """Close the socket without AMQP's closing handshake, which a dead peer would never answer."""
         self._timers.clear()
         self._out.clear()
         self._socket.close()
@@ -105,7 +107,7 @@ class BlockingSocketConnection(Connection):
         events = self._poll.poll(max(0, math.ceil((until - time.monotonic()) * 1000)))
         return any(event & ~select.POLLOUT for _, event in events)
 
-    def _take_in(self) -> None:
+    def _read(self) -> None:
         more = True
         while more and not self._ended:
             try:
@@ -120,7 +122,7 @@ class BlockingSocketConnection(Connection):
             more = isinstance(self._socket, ssl.SSLSocket) and self._socket.pending() > 0
 
     def _lose(self, error: Exception | None) -> None:
-        """The end; ``None``: pika knows why."""
+        """End the connection; without ``error``, pika knows the reason."""
         if self.is_closed:
             return
         self._ended = False
@@ -146,25 +148,25 @@ class BlockingSocketConnection(Connection):
         self._adapter_call_later(0, callback)
 
     def _adapter_connect_stream(self) -> None:
-        """Nothing: the socket is open before pika speaks."""
+        """Do nothing: the socket is already open."""
 
     def _adapter_disconnect_stream(self) -> None:
-        # Not here: pika is in the middle of a frame, and the answer to a close is not sent yet.
+        # The socket closes later: pika is processing a frame, and the answer to a close is not sent yet.
         self._ended = True
 
 
 def open_socket(endpoint: Parameters, deadline: float) -> socket.socket:
-    """A socket that does not block, connected to the first address of ``endpoint`` that answers.
+    """A non-blocking socket, connected to the first address of ``endpoint`` that answers.
 
     Raises:
-        OSError: none does before ``deadline`` (monotonic); the last address's.
+        OSError: no address answered before ``deadline`` (monotonic); the error is the last address's.
     """
     failure: OSError = TimeoutError("no address answered in time")
     addresses = _resolve(str(endpoint.host), int(endpoint.port), deadline)
     for left, (family, kind, protocol, _, address) in zip(range(len(addresses), 0, -1), addresses, strict=True):
         try:
             plain = socket.socket(family, kind, protocol)
-        except OSError as error:  # a machine that speaks no IPv6, say
+        except OSError as error:  # such as on a machine without IPv6
             failure = error
             continue
         try:

@@ -1,4 +1,4 @@
-"""pika's exceptions as Headrace's. A test fails when pika grows one that is not covered."""
+"""Maps pika's exceptions to Headrace's errors. A test fails when pika adds an exception that is not covered."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ACCESS_REFUSED = 403
 
 
 def broker_error(error: BaseException) -> BrokerUnavailable:
-    """What ``error`` means to a publisher, without the broker's own text."""
+    """``error`` as an error of a publisher; its message does not quote the broker's."""
     mapped = next((mapped for known, mapped in _MAPPING.items() if isinstance(error, known)), ConnectionLost)
     return mapped(f"the broker is unavailable: {type(root_cause(error)).__name__}")
 

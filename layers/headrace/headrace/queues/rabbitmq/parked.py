@@ -34,7 +34,7 @@ _BROKERS_OWN = (DEATHS, "x-delivery-count", "x-first-death-exchange", "x-first-d
 
 @dataclass(frozen=True, slots=True)
 class RequeueResult:
-    """``returned`` messages are back in a lane, ``left`` are still parked; ``failure`` says why it stopped early."""
+    """``returned`` messages are in a lane again, ``left`` are still parked; ``failure`` is why it stopped early."""
 
     returned: int
     left: int
@@ -62,8 +62,8 @@ class ParkingQueue:
     def requeue(self, lane: Lane, limit: int, rate: float, seconds: float) -> RequeueResult:
         """Requeue at most ``limit`` messages, ``rate`` a second, for ``seconds``; messages parked meanwhile are left.
 
-        ``main``: each to the persist queue that it came from. ``retry``: to the retry lane, which isolates records
-        that crash the function.
+        To ``main``, each message goes to the persist queue that it came from. The ``retry`` lane isolates records that
+        crash the function.
 
         Raises:
             BrokerUnavailable: the broker is unavailable, or has no such queue.
@@ -119,7 +119,7 @@ class ParkingQueue:
 
 
 _Deliver = Callable[[BlockingChannel, Any, bytes], str | None]
-"""Sends a message to a lane: ``None`` when it is stored there, else why not."""
+"""Sends a message to a lane: ``None`` when the lane confirmed it, else the reason."""
 
 
 def origin_queue(headers: Mapping[str, Any], body: bytes, queues: int) -> str:

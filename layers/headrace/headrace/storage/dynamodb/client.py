@@ -1,7 +1,7 @@
 """Calls DynamoDB with requests and responses as DynamoDB JSON, and raises Headrace's errors.
 
-botocore's serializer and parser walk each value against the service model, which costs several times the JSON itself.
-So request bodies are encoded and responses are decoded here, in botocore's own hooks. Endpoints, signing, connections,
+botocore's serializer and parser compare each value with the service model, which costs several times the JSON itself.
+Instead, botocore's hooks put in encoded request bodies and take out responses. Endpoints, signing, connections,
 checksums, error responses and retries remain botocore's.
 """
 
@@ -43,7 +43,7 @@ class ConditionFailed(Exception):
 
 
 class DynamoClient:
-    """Calls through a botocore client, which others may use as well.
+    """Calls through a botocore client, which other code may use at the same time.
 
     ``unavailable`` and ``throttled`` begin the messages of errors, such as "rooms cannot be reached" and "rooms are
     asked for too often".
@@ -64,7 +64,7 @@ class DynamoClient:
         Raises:
             ClientError, BotoCoreError: as botocore raises them.
         """
-        # botocore looks for the tables of a batch to find its endpoint.
+        # botocore finds the endpoint of a batch by its tables.
         arguments: dict[str, Any] = {"RequestItems": {}} if operation.startswith("batch_") else {}
         outer, _call.body = _call.body, body
         try:

@@ -55,7 +55,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class Coverage:
     """The stage of a day's counts.
 
     They contain all rides stored at ``since`` (epoch milliseconds) or later. Of earlier rides they contain those that
@@ -70,7 +70,7 @@ class State:
 class DayCounts(Protocol):
     """Stores counts by resort's day. Times are in epoch milliseconds; every method may raise CacheUnavailable."""
 
-    def read(self, day: ResortDay, lifts: Sequence[int] = ()) -> tuple[State, Counts] | None:
+    def read(self, day: ResortDay, lifts: Sequence[int] = ()) -> tuple[Coverage, Counts] | None:
         """The current counts, with those of ``lifts`` only; ``None`` if the day has none."""
         ...
 

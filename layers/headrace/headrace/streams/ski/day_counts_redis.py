@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.storage.cache import Commands
-from headrace.streams.ski.day_counts import HOURS, MINUTES, CountedRide, Counts, State
+from headrace.streams.ski.day_counts import HOURS, MINUTES, CountedRide, Counts, Coverage
 from headrace.streams.ski.keys import ResortDay, day_counts
 
 RIDES_PER_SCRIPT = 500
@@ -65,7 +65,7 @@ class RedisDayCounts:
     def __init__(self, cache: Commands) -> None:
         self._cache = cache
 
-    def read(self, day: ResortDay, lifts: Sequence[int] = ()) -> tuple[State, Counts] | None:
+    def read(self, day: ResortDay, lifts: Sequence[int] = ()) -> tuple[Coverage, Counts] | None:
         fields = ["g", "t", "s", "n", *_HOUR_FIELDS, *(f"l{lift}" for lift in lifts)]
         (found,) = self._cache.run([("HMGET", day_counts(day), *fields)])
         generation, since, stage, skiers, *counts = found
@@ -73,7 +73,7 @@ class RedisDayCounts:
             return None
         numbers = [int(count or 0) for count in counts]
         by_lift = dict(zip(lifts, numbers[HOURS:], strict=True))
-        return State(generation.decode(), int(since), stage.decode()), Counts(
+        return Coverage(generation.decode(), int(since), stage.decode()), Counts(
             int(skiers or 0), by_lift, numbers[:HOURS]
         )
 

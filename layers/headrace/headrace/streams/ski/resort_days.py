@@ -24,7 +24,7 @@ from headrace.core.errors import CacheUnavailable
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
 from headrace.storage.ports import RangeQuery, RangeReader
-from headrace.streams.ski.day_counts import CONFIRMED, FILLED, CountedRide, Counts, DayCounts, State, counted
+from headrace.streams.ski.day_counts import CONFIRMED, FILLED, CountedRide, Counts, Coverage, DayCounts, counted
 from headrace.streams.ski.keys import ResortDay
 from headrace.streams.ski.resorts import Resorts
 from headrace.streams.ski.stream import RESORT_DAY_INDEX
@@ -98,15 +98,15 @@ class ResortDays:
             return ready[1]
         return Counts.of(rides)
 
-    def _valid_counts(self, day: ResortDay, lifts: Sequence[int], invalid_until: int) -> Counts | State | None:
+    def _valid_counts(self, day: ResortDay, lifts: Sequence[int], invalid_until: int) -> Counts | Coverage | None:
         """Valid counts, or the state of counts that the caller has to confirm, or ``None``."""
         found = self._counts.read(day, lifts)
         if found is None or found[0].since <= invalid_until:
             return None
-        state, counts = found
-        if state.stage == FILLED and self._now() >= state.since + LAG:
-            return state if self._counts.claim(day, state.generation, self._now(), PATIENCE) else counts
-        return counts if state.stage in (FILLED, CONFIRMED) else None
+        coverage, counts = found
+        if coverage.stage == FILLED and self._now() >= coverage.since + LAG:
+            return coverage if self._counts.claim(day, coverage.generation, self._now(), PATIENCE) else counts
+        return counts if coverage.stage in (FILLED, CONFIRMED) else None
 
     def _wait_for_counts(self, day: ResortDay, lifts: Sequence[int], invalid_until: int) -> Counts:
         """The counts that another request fills, if they are ready soon. So concurrent requests read the table once."""

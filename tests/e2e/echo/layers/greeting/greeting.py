@@ -1,4 +1,4 @@
-"""Something only a layer can bring."""
+"""A module that only a layer contains."""
 
 
 def greet(word: str, name: str) -> str:

@@ -1,0 +1,16 @@
+"""All generated pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from docs.generators import alarms, commands, metrics, parameters, settings
+from docs.generators.markdown import ROOT
+
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def render_all() -> dict[Path, str]:
+    """Each page's path and text."""
+    modules = (settings, parameters, metrics, alarms, commands)
+    return {REFERENCE / f"{module.__name__.rpartition('.')[2]}.md": module.render() for module in modules}

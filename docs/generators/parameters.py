@@ -1,0 +1,58 @@
+"""The page of the template's parameters and the value of each stage, from template.yaml and samconfig.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+from docs.generators.markdown import ROOT, bullets, code, page, paragraph, sentence, table, template
+
+STAGES = ("dev", "staging", "prod", "local")
+INTRO = """
+A deployment of `template.yaml` is configured by parameters. `samconfig.toml` has a section per stage, which sets some
+of them; the others have the default of the template. For example, `sam deploy --config-env prod` deploys the stage
+`prod`, and `EventRate = "500"` in its section raises the limit of events per user. [How to deploy](../how-to/deploy.md)
+has the steps.
+"""
+
+
+def _stages() -> dict[str, dict[str, str]]:
+    """The parameters that each section of samconfig.toml sets."""
+    config = tomllib.loads((ROOT / "samconfig.toml").read_text())
+    return {
+        stage: (config[stage].get("deploy") or config[stage]["global"])["parameters"]["parameter_overrides"]
+        for stage in STAGES
+    }
+
+
+def _accepted(parameter: dict[str, Any]) -> str:
+    if "AllowedValues" in parameter:
+        return ", ".join(code(value) for value in parameter["AllowedValues"])
+    if "ConstraintDescription" in parameter:
+        return str(parameter["ConstraintDescription"])
+    low, high = parameter.get("MinValue"), parameter.get("MaxValue")
+    if low is not None:
+        return f"{low} to {high}" if high is not None else f"at least {low}"
+    return ""
+
+
+def render() -> str:
+    """The page."""
+    document, stages = template(), _stages()
+    parameters = document["Parameters"]
+    blocks = [paragraph(INTRO)]
+    groups = document["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
+    assert sorted(name for group in groups for name in group["Parameters"]) == sorted(parameters)
+    for group in groups:
+        names = group["Parameters"]
+        rows = [
+            [code(name), code(parameters[name]["Default"])]
+            + [code(stages[stage][name]) if name in stages[stage] else "" for stage in STAGES]
+            for name in names
+        ]
+        blocks += [f"## {group['Label']['default']}", table(["parameter", "default", *STAGES], rows)]
+        for name in names:
+            parameter = parameters[name]
+            facts = [("Type", parameter["Type"]), ("Accepted", _accepted(parameter))]
+            blocks.append(f"### `{name}`\n\n{paragraph(sentence(parameter['Description']))}\n\n{bullets(facts)}")
+    return page("Parameters", "template.yaml and samconfig.toml", *blocks)

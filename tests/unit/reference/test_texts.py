@@ -1,0 +1,77 @@
+"""The numbers in the texts of the reference are those of the code."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace.analytics.counter import EXACT_IDS
+from headrace.analytics.requests import LONGEST, SHORTEST
+from headrace.api.auth import SUBPROTOCOL
+from headrace.api.authorizer import CONNECT_SCOPES
+from headrace.api.paging.page import ROWS
+from headrace.api.paging.request import PAGE_BYTES
+from headrace.api.responses import FRAME_BYTES
+from headrace.core import times
+from headrace.core.sender import AGE_LIMIT, AHEAD_LIMIT
+from headrace.live import frames
+from headrace.live.connections import CONNECTION_SECONDS
+from headrace.live.push_service import LONGEST_REST
+from headrace.live.subscriber_hints import MARK_SECONDS
+from headrace.operations import health, status
+from headrace.streams.ads.routes import POINTS_LIMIT, TYPES_LIMIT
+from headrace.streams.chat.conversations import ROOMS_LIMIT, UNREAD_LIMIT
+from headrace.streams.chat.newest_page_cache import AGE_SECONDS
+from headrace.streams.ski.fields import VERTICAL_PER_LIFT
+from headrace.streams.ski.resort_days import STALENESS
+from reference.texts import text
+from tests.unit.template_stack import TemplateStack
+from tests.worlds.reference import HTTP, WEBSOCKET
+
+MEGABYTE, KILOBYTE = 1024 * 1024, 1024
+
+
+@pytest.mark.parametrize(
+    ("section", "phrase"),
+    [
+        (
+            "chat",
+            f"at most {AHEAD_LIMIT // times.MINUTE} minutes ahead and at most {AGE_LIMIT // times.HOUR} hours old",
+        ),
+        ("chat", f"a page holds at most {PAGE_BYTES // MEGABYTE} MB"),
+        ("chat", f"`limit` up to {ROWS}) may be {AGE_SECONDS:g} seconds old"),
+        ("analytics", f"has {SHORTEST // times.SECOND} second to {LONGEST // times.DAY} days"),
+        ("analytics", f"up to {EXACT_IDS:,} users"),
+        ("ski", f"vertical is {VERTICAL_PER_LIFT} times"),
+        ("ski", f"stored {STALENESS // 1000} seconds ago"),
+        ("ads", f"at most {POINTS_LIMIT:,} points"),
+        ("ads", f"at most {TYPES_LIMIT} types"),
+        (
+            "operations",
+            f"may be {health.KEPT_SECONDS:g} seconds old. `GET /status` may be {status.KEPT_SECONDS:g} seconds",
+        ),
+        ("connection", f"`{SUBPROTOCOL}` and an access token"),
+        ("connection", f"all connections after {CONNECTION_SECONDS // 3600} hours"),
+        ("connection", f"at most {FRAME_BYTES // KILOBYTE} KB"),
+        ("messages", f"at most {frames.FRAME_BYTES // KILOBYTE} KB"),
+        ("messages", f"may take up to {MARK_SECONDS:g} seconds"),
+        ("messages", f"none for up to {LONGEST_REST:g} seconds"),
+    ],
+)
+def test_a_number_in_a_text_is_that_of_the_code(section: str, phrase: str) -> None:
+    assert phrase in " ".join(text(section).split())
+
+
+def test_the_texts_name_the_default_rate_of_a_sender(template_stack: TemplateStack) -> None:
+    assert f"{template_stack.parameters['EventRate']['Default']} events per second by default" in text("limits")
+
+
+def test_the_texts_name_the_scopes_that_may_connect() -> None:
+    assert all(f"`{scope}`" in text("connection") for scope in CONNECT_SCOPES)
+
+
+def test_the_docstrings_of_lists_name_their_limits() -> None:
+    schemas = HTTP["components"]["schemas"]
+    assert f"more than {ROOMS_LIMIT:,} rooms" in schemas["ConversationPage"]["description"]
+    assert f"exact up to {UNREAD_LIMIT}" in schemas["Conversation"]["description"]
+    assert WEBSOCKET["operations"]["sendBatch"]["summary"].startswith("Send up to 100 messages")
+    assert HTTP["paths"]["/messages/batch"]["post"]["summary"].startswith("Send up to 500 messages")

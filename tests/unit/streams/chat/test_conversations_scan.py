@@ -1,0 +1,72 @@
+"""A user's rooms after any steps are what a scan of everything gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.worlds.conversation_world import ConversationWorld
+from tests.worlds.history_world import at
+
+ROOMS = {"attic": "open", "cellar": "members", "garden": "members", "lobby": "open"}
+STEPS = st.tuples(
+    st.sampled_from(["join", "leave", "say", "say", "say", "read"]),
+    st.sampled_from(sorted(ROOMS)),
+    st.sampled_from(["alice", "bob"]),
+    st.integers(0, 24),
+)
+
+
+def in_room(events: list[tuple[float, int]], second: float) -> bool:
+    """Whether the last join or leave up to then is a join; at the same time joins come first."""
+    before = sorted(event for event in events if event[0] <= second)
+    return bool(before) and before[-1][1] == 0
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(STEPS, max_size=40), st.integers(1, 3))
+def test_every_list_is_what_a_scan_of_everything_gives(steps: list[tuple[str, str, str, int]], limit: int) -> None:
+    world = ConversationWorld()
+    for room, kind in ROOMS.items():
+        world.room(room, kind)  # type: ignore[arg-type]
+    comings: dict[str, list[tuple[float, int]]] = {room: [] for room in ROOMS}
+    marks: dict[str, float] = {}
+    for what, room, user, half in steps:
+        second = half / 2
+        if what in ("join", "leave"):
+            world.change(what, user, room, second)  # type: ignore[arg-type]
+            if user == "alice":
+                comings[room].append((second, int(what == "leave")))
+        elif what == "say":
+            world.say(room, second, user=user)
+        elif any(in_room(comings[room], each) for each, _ in comings[room]):
+            world.read(room, at(second))
+            marks[room] = max(marks.get(room, 0), second)
+
+    items = {item["roomId"]: item for item in world.page()["items"]}
+
+    expected = {room for room in ROOMS if any(in_room(comings[room], each) for each, _ in comings[room])}
+    assert set(items) == expected
+    for room, item in items.items():
+        rows = sorted((row for row in world.rows if row["roomId"] == room), key=lambda row: str(row["timestampSk"]))
+        readable = [row for row in rows if in_room(comings[room], second_of(row))]
+        seen = rows if ROOMS[room] == "open" else readable
+        assert (item["lastMessage"] or {}).get("key") == (seen[-1]["timestampSk"] if seen else None)
+        assert item["unread"] == sum(
+            row["userId"] == "bob" and second_of(row) > marks.get(room, -1) for row in readable
+        )
+        assert item["membership"]["state"] == ("in" if in_room(comings[room], 1000) else "left")
+        newest, since = (rows[-1]["timestamp"] if rows else ""), item["membership"]["since"]
+        if item["membership"]["state"] == "in":
+            assert item["activityAt"][:19] == max(newest, since)[:19]
+        elif ROOMS[room] == "members":
+            assert item["activityAt"] == since if newest >= since else item["activityAt"] <= since
+    order = [item["activityAt"] for item in world.page()["items"]]
+    assert order == sorted(order, reverse=True)
+    assert world.walk(limit) == list(items)
+
+
+def second_of(row: dict[str, Any]) -> float:
+    return next(half / 2 for half in range(25) if at(half / 2) == row["timestamp"])
