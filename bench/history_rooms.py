@@ -68,17 +68,16 @@ class Rights:
         from headrace.core import keys
         from headrace.runtime.aws import client as lean
         from headrace.streams.chat.access import RoomAccess
-        from headrace.streams.chat.memberships import Change, EventKind
-        from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
-        from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms, Room
+        from headrace.streams.chat.memberships import Change, DynamoMemberships, EventKind
+        from headrace.streams.chat.rooms import CachedRooms, DynamoRooms, Room
 
         dynamodb = lean("dynamodb")
         memberships = DynamoMemberships(dynamodb, MEMBERSHIPS)
         self.of: dict[str, RoomAccess] = {}
         for kind in ("open", "members"):
-            rooms = RememberedRooms(DynamoRooms(dynamodb, ROOMS))
+            rooms = CachedRooms(DynamoRooms(dynamodb, ROOMS))
             for size in sizes:
-                rooms._known[f"room-{size}"] = Room(f"room-{size}", kind, "group", moment(0), "alice")
+                rooms._cached[f"room-{size}"] = Room(f"room-{size}", kind, "group", moment(0), "alice")
             self.of[kind] = RoomAccess(rooms, memberships)
         for size in sizes:
             # In from the start, out for ten messages in the middle of what will be the middle page, and in again.

@@ -9,5 +9,5 @@ from headrace.bootstrap.authorizer import token_verifier
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """Answer an IAM policy; raise ``Unauthorized``, which API Gateway answers with 401, for a token it cannot trust."""
+    """Return an IAM policy. For an invalid token, raise ``Unauthorized``, which API Gateway answers with 401."""
     return decide(event, token_verifier())

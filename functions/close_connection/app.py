@@ -1,4 +1,4 @@
-"""$disconnect: deletes the connection. AWS calls it best effort, so rows also expire."""
+"""$disconnect: deletes the connection. API Gateway calls it best effort, so rows also expire."""
 
 from headrace.api.router import Route
 from headrace.bootstrap.api import connection_api

@@ -1,4 +1,4 @@
-"""The broker's exchanges and queues: declared when the stack is deployed, and healed on a schedule."""
+"""Declares the broker's exchanges and queues when the stack is deployed, and repairs them on a schedule."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from headrace.operations.topology import declare_for
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """Declare what is missing, and report what exists in another form."""
+    """Declare what is missing, and report exchanges and queues that exist with other properties."""
     return declare_for(event, queues.declare_topology)

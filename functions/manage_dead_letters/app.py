@@ -1,4 +1,4 @@
-"""GET /dead-letters, POST /dead-letters/redrive, POST /dead-letters/discard: what is dead and why, and what to do."""
+"""GET /dead-letters, POST /dead-letters/redrive, POST /dead-letters/discard: events that could not be stored."""
 
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api

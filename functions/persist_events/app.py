@@ -1,4 +1,4 @@
-"""Both lanes into the tables: RabbitMQ's batches and SQS's."""
+"""Stores the events of both lanes: batches from RabbitMQ and from SQS."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headrace.bootstrap.persist import persister
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any] | None:
-    """Store the batch. For SQS the answer names the records to keep; for RabbitMQ there is none."""
+    """Store the batch. For SQS, the result names the records that stay in the queue; RabbitMQ gets no result."""
 
     def remaining() -> float:
         return float(context.get_remaining_time_in_millis()) / 1000

@@ -1,4 +1,4 @@
-"""Live copies from RabbitMQ to the connections that subscribe to their rooms. Best effort: history has everything."""
+"""Pushes live copies from RabbitMQ to the connections that subscribe to their rooms. Best effort."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from headrace.bootstrap.push import push_service
 
 
 def handler(event: dict[str, Any], context: object) -> None:
-    """Push the batch; nothing of it goes back to the queue."""
+    """Push the batch. No message returns to the queue; history has all of them."""
     push_service().push(event)

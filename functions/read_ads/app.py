@@ -1,9 +1,10 @@
-"""Questions about ad clicks: of an ad, of a user, per step of a window, and which ads have the most."""
+"""GET routes of ad clicks: the clicks of an ad and of a user, an ad's counts by step, and the top ads."""
 
 from __future__ import annotations
 
 from headrace.analytics.requests import StepQuery, TopQuery
 from headrace.api.paging.request import PageRequest
+from headrace.api.params import UserPath
 from headrace.api.router import Route
 from headrace.bootstrap.ads import ads_services
 from headrace.bootstrap.api import http_api
@@ -14,7 +15,6 @@ from headrace.streams.ads.routes import (
     ClickPage,
     StatsAnswer,
     TopAnswer,
-    UserPath,
     ad_clicks,
     stats,
     top,

@@ -1,4 +1,4 @@
-"""Totals, rates and unique users of any window of chat messages."""
+"""GET /analytics/…: totals, rates and unique users of any window of chat messages."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""GET /users/{userId}/rooms, PUT /rooms/{roomId}/read: a user's rooms with what is unread, and read marks."""
+"""GET /users/{userId}/rooms, PUT /rooms/{roomId}/read: a user's rooms with unread counts, and read marks."""
 
+from headrace.api.params import UserPath
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import conversations
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor
-from headrace.streams.chat.room_requests import RoomPath, UserPath
+from headrace.streams.chat.room_requests import RoomPath
 from headrace.streams.chat.routes import (
     ConversationPage,
     ConversationsQuery,

@@ -1,4 +1,4 @@
-"""Questions about lift rides, resorts and their seasons, and how long requests take."""
+"""GET routes of lift rides, resorts, seasons and request durations, and POST for a season."""
 
 from __future__ import annotations
 

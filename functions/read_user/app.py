@@ -1,12 +1,12 @@
-"""GET /users/{userId}/messages: a page of what one user said."""
+"""GET /users/{userId}/messages: a page of one user's messages."""
 
 from headrace.api.paging.request import PageRequest
+from headrace.api.params import UserPath
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import user_history
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor
-from headrace.streams.chat.room_requests import UserPath
 from headrace.streams.chat.routes import read_user
 from headrace.streams.chat.stream import MessagePage
 

@@ -1,4 +1,4 @@
-"""The routes that take events: one, or a batch, with one result for each event."""
+"""POST routes that accept events: one event, or a batch with one result for each event."""
 
 from headrace.bootstrap.api import http_api
 from headrace.bootstrap.ingest import http_acceptor

@@ -1,4 +1,4 @@
-"""Every minute: one probe through each persist queue, and a check of those of the minute before."""
+"""Each minute: sends a probe through each persist queue, and checks the probes of the minute before."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from headrace.bootstrap import queues
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Return what was sent, what was readable and how soon, and what is missing."""
+    """Return the probes that were sent, those that were readable and how soon, and those that are missing."""
     return queues.prober().run_for(event, context.aws_request_id)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from headrace.core.errors import StoreUnavailable
-from headrace.streams.chat.activity import ActiveRoom
 from headrace.streams.chat.memberships import JOINS_LIMIT, LEAVES_LIMIT, MEMBER, Change, Membership, Pair, Role, full
-from headrace.streams.chat.rooms import DIRECT_SEATS, Room
+from headrace.streams.chat.rooms import DIRECT_SEATS, ActiveRoom, Room
 
 
 class MemoryRooms:

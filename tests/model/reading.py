@@ -14,7 +14,7 @@ from headrace.streams.chat.history import History
 from headrace.streams.chat.hook import NewestPageHook
 from headrace.streams.chat.memberships import Change
 from headrace.streams.chat.newest_page_cache import AGE_SECONDS, NewestPageCache
-from headrace.streams.chat.rooms import RememberedRooms, Room
+from headrace.streams.chat.rooms import CachedRooms, Room
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
@@ -80,7 +80,7 @@ class Platform:
         for name, kind in ROOMS.items():
             if kind is not None:
                 rooms.create(Room(name, kind, "group", time_of(0), "alice"))  # type: ignore[arg-type]
-        access = RoomAccess(RememberedRooms(rooms), self.memberships)
+        access = RoomAccess(CachedRooms(rooms), self.memberships)
         reader = MemoryReader(lambda _: [said.row() for said in self.said])
         newest = NewestPageCache(self.cache, self.clock)
         self.history = History(reader, CursorSigner(b"k" * 32), "messages", self.clock, access, newest)

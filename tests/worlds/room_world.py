@@ -14,7 +14,7 @@ from headrace.streams.chat.gate import CheckedStore, RoomGate
 from headrace.streams.chat.join_messages import JoinMessages
 from headrace.streams.chat.memberships import Membership
 from headrace.streams.chat.room_service import RoomService
-from headrace.streams.chat.rooms import RememberedRooms
+from headrace.streams.chat.rooms import CachedRooms
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
@@ -48,11 +48,11 @@ class RoomWorld:
 
     def new_gate(self) -> RoomGate:
         """The gate of a new environment."""
-        return RoomGate(RememberedRooms(self.rooms), self.memberships, lambda: self.gate_time)
+        return RoomGate(CachedRooms(self.rooms), self.memberships, lambda: self.gate_time)
 
     def environment(self, clock: FixedClock) -> HttpRouter:
         """manage_rooms in an environment with its own clock."""
-        rooms = RememberedRooms(self.rooms)
+        rooms = CachedRooms(self.rooms)
         join_messages = JoinMessages(self.acceptor, clock)
         cursors = CursorSigner(b"k" * 32)
         service = RoomService(rooms, self.memberships, self.access, self.connections, join_messages, cursors, clock)

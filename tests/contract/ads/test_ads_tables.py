@@ -23,8 +23,8 @@ from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader, columns_client
 from headrace.storage.ports import Table
 from headrace.storage.redis import RedisCache, connect
-from headrace.streams.ads.counts import stats_body, top_body
 from headrace.streams.ads.history import ClickHistory
+from headrace.streams.ads.routes import stats_body, top_body
 from headrace.streams.ads.stream import ADS
 from tests.contract.redis_node import RedisNode
 from tests.fakes.clock import FixedClock

@@ -13,18 +13,25 @@ from headrace.core.intervals import Interval
 from headrace.core.keys import membership_event
 from headrace.core.times import iso
 from headrace.runtime.aws import client
-from headrace.streams.chat.activity import ActiveRoom, DynamoRoomActivity, RoomActivity
 from headrace.streams.chat.memberships import (
     EVENT_ID_LIMIT,
     JOINS_LIMIT,
     LEAVES_LIMIT,
     Change,
+    DynamoMemberships,
     EventKind,
     Membership,
     Memberships,
 )
-from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
-from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms, Room, Rooms
+from headrace.streams.chat.rooms import (
+    ActiveRoom,
+    CachedRooms,
+    DynamoRoomActivity,
+    DynamoRooms,
+    Room,
+    RoomActivity,
+    Rooms,
+)
 from tests.fakes.chat import MemoryMemberships, MemoryRoomActivity, MemoryRooms
 from tests.worlds.ports import free_port
 
@@ -278,7 +285,7 @@ def test_a_table_that_is_away_is_said_to_be(dynalite: str, monkeypatch: pytest.M
 
 def test_a_room_is_asked_for_once_and_a_missing_one_every_time() -> None:
     rooms = MemoryRooms()
-    remembered = RememberedRooms(rooms, limit=2)
+    remembered = CachedRooms(rooms, limit=2)
 
     assert [remembered.get("kitchen"), remembered.get("kitchen")] == [None, None]
     assert rooms.reads == 2
@@ -289,9 +296,9 @@ def test_a_room_is_asked_for_once_and_a_missing_one_every_time() -> None:
 
 
 def test_what_is_remembered_of_rooms_is_bounded() -> None:
-    remembered = RememberedRooms(MemoryRooms(), limit=3)
+    remembered = CachedRooms(MemoryRooms(), limit=3)
 
     for number in range(10):
         remembered.create(Room(f"room-{number}", "open", "group", T[0], "alice"))
 
-    assert [number for number in range(10) if remembered.known(f"room-{number}")] == [7, 8, 9]
+    assert [number for number in range(10) if remembered.cached(f"room-{number}")] == [7, 8, 9]

@@ -18,7 +18,7 @@ from headrace.live.connections import CONNECTION_SECONDS
 from headrace.live.push_service import LONGEST_REST
 from headrace.live.subscriber_hints import MARK_SECONDS
 from headrace.operations import health, status
-from headrace.streams.ads.counts import POINTS_LIMIT, TYPES_LIMIT
+from headrace.streams.ads.routes import POINTS_LIMIT, TYPES_LIMIT
 from headrace.streams.chat.conversations import ROOMS_LIMIT, UNREAD_LIMIT
 from headrace.streams.chat.newest_page_cache import AGE_SECONDS
 from headrace.streams.ski.fields import VERTICAL_PER_LIFT

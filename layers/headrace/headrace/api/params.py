@@ -14,12 +14,14 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from headrace.core import times
 from headrace.core.errors import FieldError, InvalidRequest, echo
+from headrace.core.fields import Id
+from headrace.core.keys import ID_FORM
 from headrace.core.validation import field_errors
 
 T = TypeVar("T", bound="Params")
@@ -43,6 +45,14 @@ class Params(BaseModel):
 
 class AnyBody(Params):
     """Any JSON object: the route's function reads it from ``request.content``, and ``request.body`` is ``None``."""
+
+
+class UserPath(Params):
+    """A user."""
+
+    refusal = "{field} is not a usable id"
+
+    user_id: Id = Field(description=ID_FORM)
 
 
 @functools.cache

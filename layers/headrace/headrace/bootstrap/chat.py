@@ -10,20 +10,19 @@ from headrace.runtime.aws import client
 from headrace.runtime.settings import RoomSettings, table_settings
 from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.streams.chat.access import RoomAccess
-from headrace.streams.chat.activity import DynamoRoomActivity
 from headrace.streams.chat.conversations import AT_ONCE, Conversations
 from headrace.streams.chat.frames import Subscriptions
 from headrace.streams.chat.history import History
-from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
+from headrace.streams.chat.memberships import DynamoMemberships
 from headrace.streams.chat.newest_page_cache import NewestPageCache
-from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms
+from headrace.streams.chat.rooms import CachedRooms, DynamoRoomActivity, DynamoRooms
 from headrace.streams.chat.stream import CHAT
 
 
 @functools.cache
-def rooms() -> RememberedRooms:
+def rooms() -> CachedRooms:
     """The rooms, with those that were read before kept in memory."""
-    return RememberedRooms(DynamoRooms(dynamodb(), RoomSettings.read().rooms_table))
+    return CachedRooms(DynamoRooms(dynamodb(), RoomSettings.read().rooms_table))
 
 
 @functools.cache

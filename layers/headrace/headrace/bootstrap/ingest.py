@@ -23,10 +23,10 @@ from headrace.runtime.settings import (
     RoomSettings,
 )
 from headrace.streams.chat.gate import RoomGate
-from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
-from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms
+from headrace.streams.chat.memberships import DynamoMemberships
+from headrace.streams.chat.rooms import CachedRooms, DynamoRooms
 from headrace.streams.ski.gate import SeasonGate
-from headrace.streams.ski.resorts_dynamodb import DynamoResorts
+from headrace.streams.ski.resorts import DynamoResorts
 
 
 @functools.cache
@@ -44,7 +44,7 @@ def http_acceptor() -> Acceptor:
 def room_gate() -> RoomGate:
     """Decides who may write in a room. Events that cannot be checked now are checked before they are stored."""
     settings, dynamodb = RoomSettings.read(), impatient("dynamodb")
-    rooms = RememberedRooms(DynamoRooms(dynamodb, settings.rooms_table))
+    rooms = CachedRooms(DynamoRooms(dynamodb, settings.rooms_table))
     return RoomGate(rooms, DynamoMemberships(dynamodb, settings.memberships_table))
 
 

@@ -25,15 +25,14 @@ from headrace.runtime.settings import (
 )
 from headrace.storage.breaker import GuardedStore
 from headrace.storage.dynamodb.batch_writer import DynamoStore
-from headrace.streams.chat.activity import DynamoRoomActivity
 from headrace.streams.chat.gate import CheckedStore
 from headrace.streams.chat.hook import UPDATES_AT_ONCE, ActivityHook, LiveHook, NewestPageHook
-from headrace.streams.chat.memberships_dynamodb import DynamoMemberships
-from headrace.streams.chat.rooms import DynamoRooms, RememberedRooms
+from headrace.streams.chat.memberships import DynamoMemberships
+from headrace.streams.chat.rooms import CachedRooms, DynamoRoomActivity, DynamoRooms
 from headrace.streams.registry import STREAMS, StreamHooks
 from headrace.streams.ski.day_counts_redis import RedisDayCounts
 from headrace.streams.ski.hook import RideHook
-from headrace.streams.ski.resorts_dynamodb import DynamoResorts
+from headrace.streams.ski.resorts import DynamoResorts
 
 LOOK_SECONDS = 0.5
 """The timeout of one lookup of subscribers: the records are acknowledged only after it."""
@@ -43,7 +42,7 @@ LOOK_SECONDS = 0.5
 def persister() -> Persister:
     """Stores the records of both lanes."""
     settings, room_settings = PersistSettings.read(), RoomSettings.read()
-    rooms = RememberedRooms(DynamoRooms(dynamodb(), room_settings.rooms_table))
+    rooms = CachedRooms(DynamoRooms(dynamodb(), room_settings.rooms_table))
     memberships = DynamoMemberships(dynamodb(), room_settings.memberships_table)
     store = DynamoStore(settings.persist_parallel_writes, settings.persist_retry_seconds)
     guarded = GuardedStore(store, settings, BreakerStatus(EnvironmentSettings.read()).seen)

@@ -1,1 +1,1 @@
-"""The kinds of events that the platform takes, one folder each."""
+"""The streams: one folder for each kind of event that Headrace accepts."""

@@ -1,7 +1,7 @@
-"""The stream ``probe``: one event of the stage per persist queue and minute, to show that the main lane works.
+"""The stream ``probe``: each minute the stage sends one event through each persist queue, to check the main lane.
 
-They are stored in the table of the messages, so that they fail when messages do. No client reads them: no id may
-contain ``#``, and without ``userId`` and ``bucketId`` a row is in no index, so it is in no history and no count.
+Probes are stored in the table of messages, so that they fail when messages do. Clients never see them: the id of their
+room contains ``#``, which no client's id may. Without ``userId`` and ``bucketId`` they are in no index and no count.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headrace.core.stream import Stream, TableSettings, ValidatedEvent
 from headrace.core.validation import stamped
 from headrace.streams.chat.stream import CHAT
 
-KEPT = times.DAY
+RETENTION = times.DAY
 EVENT_ID = "probe"
 _SENDER_TAG = keys.sender_tag(EVENT_ID)
 
@@ -33,7 +33,7 @@ def _whole_minute(value: str) -> str:
 
 
 class StampedProbe(EventModel):
-    """A probe as it travels in an envelope. Its key holds nothing else, so a repeated one is the same row."""
+    """A probe in an envelope. Both fields are in its key, so a repeated probe is the same row."""
 
     queue: Id = Field(description="the name of a persist queue")
     minute: Annotated[CanonicalTime, AfterValidator(_whole_minute)] = Field(description="a whole minute, UTC")
@@ -48,22 +48,18 @@ def probe(queue: str, minute: str) -> dict[str, Any]:
 
 
 def accept(_raw: object, _sender: SenderContext) -> ValidatedEvent:
-    """Raise InvalidEvent: clients may not send probes."""
+    """Raise InvalidEvent, because clients may not send probes."""
     raise InvalidEvent("probes are sent by the stage itself")
 
 
 def item(event: dict[str, Any], accepted_at: int, _table: TableSettings) -> Item:
-    """The row of a probe; it expires a day after it was sent, however long messages are kept.
-
-    Raises:
-        PoisonRecord: missing_field, empty_key, invalid_key or invalid_event.
-    """
+    """The row of a probe. It expires after a day, however long messages are kept."""
     found = _stamped(event)
     return {
         "roomId": keys.probe_room(found.queue),
         "timestampSk": keys.timestamp_sk(found.minute, EVENT_ID, _SENDER_TAG),
         "timestamp": found.minute,
-        "expiresAt": (accepted_at + KEPT) // times.SECOND,
+        "expiresAt": (accepted_at + RETENTION) // times.SECOND,
     }
 
 

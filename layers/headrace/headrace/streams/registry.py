@@ -1,4 +1,4 @@
-"""The streams that there are, by name. A new stream is one folder here and one line below."""
+"""The registry of streams, by name. A new stream is one folder here and one line below."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STREAMS: dict[str, Stream] = {stream.name: stream for stream in (CHAT, PROBE, SK
 
 
 def stream_named(name: str) -> Stream:
-    """The stream of that name, for a record that says which it belongs to.
+    """The stream with this name.
 
     Raises:
         PoisonRecord: unknown_stream.
@@ -28,7 +28,7 @@ def stream_named(name: str) -> Stream:
 
 
 class StreamHooks:
-    """Calls the hook of each stream that has one; ``factories`` build them, by stream name, on first use."""
+    """Calls the hook of a row's stream, if it has one. ``factories`` build the hooks, by stream name, on first use."""
 
     def __init__(self, factories: Mapping[str, Callable[[], StoredHook]]) -> None:
         self._factories = factories
@@ -37,7 +37,6 @@ class StreamHooks:
     def stored(
         self, stream: Stream, items: Sequence[Item]
     ) -> Sequence[StoreUnavailable | PoisonRecord | FollowUpUnavailable | None]:
-        """One outcome per item, in order."""
         if stream.name not in self._factories:
             return [None] * len(items)
         if stream.name not in self._hooks:

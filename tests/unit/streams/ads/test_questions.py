@@ -14,7 +14,7 @@ from headrace.core import keys, times
 from headrace.core.items import Item
 from headrace.core.times import parse_iso
 from headrace.streams.ads import routes
-from headrace.streams.ads.counts import POINTS_LIMIT
+from headrace.streams.ads.routes import POINTS_LIMIT
 from tests.worlds.ads_world import SETTLE, START, AdsWorld, click
 
 NOW = parse_iso(START)

@@ -15,9 +15,9 @@ from headrace.core.envelope import decode
 from headrace.core.errors import InvalidEvent, PoisonRecord
 from headrace.core.sender import SenderContext
 from headrace.core.times import DAY, iso, parse_iso
-from headrace.streams.ads import keys as ads_keys
 from headrace.streams.ads.addresses import COOLDOWN_SECONDS, AddressHasher, canonical
-from headrace.streams.ads.stream import AD_INDEX, ADS, ONCE_DAYS, TIME_SHARDS
+from headrace.streams.ads.history import item_of, start_key
+from headrace.streams.ads.stream import AD_INDEX, ADS, DERIVED_ID_LENGTH, ONCE_DAYS, TIME_SHARDS
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ads_world import ADDRESS, CLICKS, SINGLE, START, USER, AdsWorld, click, hash_with
 from tests.worlds.ski_world import event
@@ -92,7 +92,7 @@ def test_a_client_that_sends_again_sends_the_same_click() -> None:
     first = ADS.accept(click(), SERVER)
 
     assert ADS.accept(click(clickedAt=NOW // 1000), SERVER).key == first.key
-    assert len(first.event["i"]) == ads_keys.DERIVED_ID_LENGTH
+    assert len(first.event["i"]) == DERIVED_ID_LENGTH
 
 
 @pytest.mark.parametrize(
@@ -120,14 +120,18 @@ def test_a_position_in_an_index_leads_to_the_key_of_its_click(click_id: str, at:
     tag = keys.sender_tag("ad-server")
     position = keys.timestamp_sk(iso(at), click_id, tag)
 
-    assert ads_keys.start_key(position) == {"timestampSk": position, "clickId": click_id, "sender": tag}
-    assert ads_keys.shown_key({"timestampSk": position}) == {
+    assert start_key(position) == {"timestampSk": position, "clickId": click_id, "sender": tag}
+    row = {"timestampSk": position, "adId": "ad-1", "userId": "ann", "adType": "banner"}
+    assert item_of(row) == {
         "key": position,
         "clickId": click_id,
         "clickedAt": iso(at),
+        "adId": "ad-1",
+        "userId": "ann",
+        "adType": "banner",
     }
     for between in (iso(at), f"{iso(at)}#", keys.before_message(iso(at), click_id), keys.after_position(position)):
-        assert all(ads_keys.start_key(between).values())
+        assert all(start_key(between).values())
 
 
 def test_the_first_of_a_batch_counts() -> None:

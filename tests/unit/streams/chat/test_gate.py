@@ -14,7 +14,7 @@ from headrace.runtime.observability import Meter
 from headrace.storage.ports import Table
 from headrace.streams.chat.gate import CheckedStore
 from headrace.streams.chat.memberships import Change
-from headrace.streams.chat.rooms import RememberedRooms, Room
+from headrace.streams.chat.rooms import CachedRooms, Room
 from headrace.streams.chat.stream import CHAT, UNCHECKED, item
 from tests.fakes.chat import MemoryRooms
 from tests.worlds.room_world import GROUP, OPEN, RoomWorld, caller
@@ -185,7 +185,7 @@ def test_slow_tables_hold_a_request_no_longer_than_its_time_for_checks(world: Ro
             return super().create(room)
 
     rooms = Slow()
-    world.gate = type(world.gate)(RememberedRooms(rooms), world.memberships, lambda: world.gate_time)
+    world.gate = type(world.gate)(CachedRooms(rooms), world.memberships, lambda: world.gate_time)
 
     sent = send(world, "bob", *[message(roomId=f"new-{number}", messageId=f"m-{number}") for number in range(10)])
 

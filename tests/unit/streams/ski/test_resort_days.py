@@ -9,7 +9,7 @@ from headrace.streams.ski import routes
 from headrace.streams.ski.day_counts import FILLED, CountedRide
 from headrace.streams.ski.hook import INVALID_FOR
 from headrace.streams.ski.keys import ResortDay
-from headrace.streams.ski.resort_days import LAG, LIFE, PATIENCE, ResortDays
+from headrace.streams.ski.resort_days import LAG, LIFETIME, PATIENCE, ResortDays
 from headrace.streams.ski.stream import RESORT_DAY_SHARDS
 from tests.worlds.ski_world import RIDES, SkiWorld, ride
 
@@ -125,11 +125,11 @@ def test_a_ride_is_retried_only_if_its_counts_cannot_be_invalidated() -> None:
 def test_counts_are_gone_when_the_first_of_their_rides_expires() -> None:
     world = confirmed()
     row = world.store.rows(RIDES.table)[0]
-    world.clock.advance(row["expiresAt"] - world.clock.now() / 1_000_000 - LIFE / 2000)
+    world.clock.advance(row["expiresAt"] - world.clock.now() / 1_000_000 - LIFETIME / 2000)
     world.counts.clear()
     assert skiers(world) == 3
 
-    world.clock.advance(LIFE / 2000)
+    world.clock.advance(LIFETIME / 2000)
 
     assert skiers(world) == 0
 
@@ -192,14 +192,14 @@ def test_a_question_waits_for_another_one_that_fills_the_counts() -> None:
     world = SkiWorld()
     stored(world, 1, 2)
     now = world.clock.now() // 1000
-    world.counts.begin(DAY, "another", now, 0, PATIENCE, now + LIFE)
+    world.counts.begin(DAY, "another", now, 0, PATIENCE, now + LIFETIME)
     waits: list[float] = []
 
     def fill(seconds: float) -> None:
         waits.append(seconds)
         if len(waits) == 3:
             world.counts.add([(DAY, [CountedRide(b"1", "1", 21, 0), CountedRide(b"2", "2", 21, 0)])], "another", now)
-            world.counts.settle(DAY, "another", FILLED, now + LIFE)
+            world.counts.settle(DAY, "another", FILLED, now + LIFETIME)
 
     days = ResortDays(world.reader, RIDES.table, world.resorts, world.counts, world.clock, fill)
 

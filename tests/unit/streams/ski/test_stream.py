@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.errors import InvalidEvent, PoisonRecord, StoreUnavailable
+from headrace.core.keys import shards_of
 from headrace.core.sender import SenderContext
 from headrace.core.stream import Shards
 from headrace.core.times import DAY, parse_iso
@@ -135,7 +136,7 @@ def test_a_replay_lands_on_the_same_shard_and_a_day_is_spread_over_all_of_them()
 
     again = [SKI.item(SKI.accept(ride(skierID=number), GATE).event, NOW + DAY, RIDES) for number in range(1, 400)]
     assert [row["resortDayId"] for row in again] == [row["resortDayId"] for row in rows]
-    shards = keys.resort_day_shards(ResortDay(7, 2025, 45), RESORT_DAY_SHARDS.write)
+    shards = shards_of(ResortDay(7, 2025, 45).id, RESORT_DAY_SHARDS.write)
     assert {row["resortDayId"] for row in rows} == set(shards)
     assert {keys.parse_resort_day(shard) for shard in shards} == {ResortDay(7, 2025, 45)}
 

@@ -1,4 +1,4 @@
-"""Clients' addresses as keyed hashes: equal addresses have equal hashes, and without the key none can be recovered.
+"""Keyed hashes of clients' addresses: equal addresses have equal hashes, and only with the key can they be recovered.
 
 There are only about four billion IPv4 addresses: without a key, a reader of the rows could try them all.
 """
@@ -20,7 +20,7 @@ from headrace.runtime.settings import AddressSettings
 
 HASH_BYTES = 12
 COOLDOWN_SECONDS = 10.0
-"""How long the key is not requested after it could not be read."""
+"""Seconds without requests for the key after it could not be read."""
 
 
 def canonical(address: str) -> str:
@@ -45,7 +45,7 @@ class AddressHasher:
     def hashed(self, address: str) -> str | None:
         """``address`` as 16 characters of base64url; ``None`` if it is not an address, or the key cannot be read.
 
-        A click without a hash is stored without its address: the address itself is never stored.
+        The address itself is never stored. A click without a hash is stored without it.
         """
         try:
             text = canonical(address)
@@ -57,7 +57,7 @@ class AddressHasher:
             key = self._secrets.text(self._arn).encode()
         except SecretsUnavailable as error:
             self._cooldown.start()
-            report("address key", f"clicks are kept without their address: {error.message}")
+            report("address key", f"clicks are stored without the hash of their address: {error.message}")
             return None
         return base64.urlsafe_b64encode(hmac.digest(key, text.encode(), "sha256")[:HASH_BYTES]).decode()
 

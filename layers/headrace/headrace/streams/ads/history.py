@@ -1,7 +1,7 @@
-"""History of clicks: pages of an ad's, and of a user's, newest first, in (time, id) order.
+"""History of clicks: pages of an ad's or a user's clicks, by time and then by id, newest first.
 
-The same pages as those of chat, with the same cursors and parameters. They are read from indexes, which may lag behind
-the table by some milliseconds.
+Pages have the cursors and parameters of chat's history. They are read from indexes, which may lag behind the table by
+milliseconds.
 """
 
 from __future__ import annotations
@@ -16,24 +16,34 @@ from headrace.api.paging.range_walk import ReadBudget, spans_of
 from headrace.api.paging.request import PageRequest
 from headrace.core import times
 from headrace.core.caller import ANALYTICS_READ, Caller
+from headrace.core.keys import SEPARATOR, parse_timestamp_sk
 from headrace.core.stream import Index
 from headrace.storage.merged_reader import MergedReader
 from headrace.storage.ports import RangeQuery, RangeReader
-from headrace.streams.ads.keys import shown_key, start_key
 from headrace.streams.ads.stream import AD_INDEX, USER_INDEX
 
 ITEM_FIELDS = ("adId", "userId", "adType")
+NO_PART = "-"
+"""The id or sender of a position between clicks, because no key attribute may be empty."""
 BUDGET = ReadBudget(reads=64, rows=1000)
 """Reads that a page may spend on expired rows which are not deleted yet; ``has_more`` is exact unless it needs more."""
 
 
 def item_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The item that clients see of a row; the hash of the address is in no item."""
-    return {**shown_key(row), **{name: row[name] for name in ITEM_FIELDS}}
+    """The item that clients see of a row; it has no hash of an address."""
+    key = parse_timestamp_sk(row["timestampSk"])
+    item = {"key": row["timestampSk"], "clickId": key.message_id, "clickedAt": key.timestamp}
+    return item | {name: row[name] for name in ITEM_FIELDS}
+
+
+def start_key(position: str) -> Mapping[str, str]:
+    """The key attributes of a click at ``position``, a ``timestampSk`` or a position between two of them."""
+    _, click_id, sender = [*position.split(SEPARATOR), "", ""][:3]
+    return {"timestampSk": position, "clickId": click_id or NO_PART, "sender": sender or NO_PART}
 
 
 class ClickHistory:
-    """Answers pages of clicks for one caller at a time; clicks whose ``expiresAt`` has passed are never shown."""
+    """Reads pages of clicks. Clicks whose ``expiresAt`` has passed are never shown."""
 
     def __init__(self, reader: RangeReader, cursors: CursorSigner, table: str, clock: times.Clock) -> None:
         self._reader = reader
@@ -45,15 +55,16 @@ class ClickHistory:
         """A page of the clicks on one ad; ``has_more`` is exact.
 
         Raises:
-            InvalidRequest: a cursor or a key that leads nowhere; StoreUnavailable.
+            InvalidRequest: a cursor or a key that is not one of this query. StoreUnavailable.
         """
         return self._page(caller, AD_INDEX, ad_id, request)
 
     def user(self, caller: Caller, user_id: str, request: PageRequest) -> Page:
-        """A page of one user's clicks: another user's need ``analytics:read``.
+        """A page of one user's clicks. Clicks of another user need ``analytics:read``.
 
         Raises:
-            Forbidden: another user's; InvalidRequest: a cursor or a key that leads nowhere; StoreUnavailable.
+            Forbidden: ``user_id`` is another user, and the scope is missing.
+            InvalidRequest: a cursor or a key that is not one of this query. StoreUnavailable.
         """
         if user_id != caller.subject:
             caller.require(ANALYTICS_READ, now=self._clock.now())

@@ -1,4 +1,4 @@
-"""The routes of ad clicks: of an ad, of a user, per step of a window, and the ads with the most."""
+"""The routes of ad clicks: the clicks of an ad and of a user, an ad's counts by step, and the top ads."""
 
 from __future__ import annotations
 
@@ -8,18 +8,25 @@ from typing import Any
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from headrace.analytics.requests import StepQuery, TopQuery
+from headrace.analytics import responses
+from headrace.analytics.aggregate import Aggregate
+from headrace.analytics.requests import StepQuery, TopQuery, WindowRequest
 from headrace.analytics.responses import Accuracy, Answer
 from headrace.analytics.routes import deadline
+from headrace.analytics.scanner import Deadline
 from headrace.analytics.windows import Analytics
 from headrace.api.paging.request import PageRequest
-from headrace.api.params import Params
+from headrace.api.params import Params, UserPath
 from headrace.api.router import Request
-from headrace.core.fields import Id
-from headrace.core.keys import ID_FORM
-from headrace.streams.ads.counts import stats_body, top_body
+from headrace.core import times
+from headrace.core.errors import FieldError, InvalidRequest
 from headrace.streams.ads.history import ClickHistory
 from headrace.streams.ads.stream import AD_ID_FORM, ADS, AdId
+
+POINTS_LIMIT = 1500
+"""Steps in one answer: 25 hours of minutes, 31 days of hours."""
+TYPES_LIMIT = 50
+"""Types that one step lists. If there are more, those with the fewest clicks are left out."""
 
 
 class AdPath(Params):
@@ -28,14 +35,6 @@ class AdPath(Params):
     refusal = "{field} is not a usable id"
 
     ad_id: AdId = Field(description=AD_ID_FORM)
-
-
-class UserPath(Params):
-    """A user."""
-
-    refusal = "{field} is not a usable id"
-
-    user_id: Id = Field(description=ID_FORM)
 
 
 class Click(TypedDict):
@@ -62,7 +61,7 @@ StatsPoint = TypedDict("StatsPoint", {"from": str, "clicks": int, "uniqueUsers":
 
 
 class StatsAnswer(Answer, TypedDict):
-    """Clicks of an ad by type, and unique users: of the window, and of each step of it."""
+    """An ad's clicks by type and its unique users, of the window and of each step of it."""
 
     step: int
     clicks: int
@@ -80,7 +79,7 @@ class TopAd(TypedDict):
 
 
 class TopAnswer(Answer, TypedDict):
-    """The ads with the most clicks of a window, and the totals of all ads."""
+    """The ads with the most clicks in a window, and the totals of all ads."""
 
     clicks: int
     uniqueUsers: int
@@ -91,28 +90,63 @@ class TopAnswer(Answer, TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class AdsServices:
-    """The services of the routes: pages come from ``history``, counts from ``analytics``."""
+    """The services of the routes: ``history`` for pages, ``analytics`` for counts."""
 
     history: ClickHistory
     analytics: Analytics
 
 
 def ad_clicks(services: AdsServices, request: Request[AdPath, PageRequest, None]) -> str:
-    """A page of the clicks on an ad."""
+    """Read a page of the clicks on an ad."""
     return services.history.ad(request.caller, request.path.ad_id, request.query).text()
 
 
 def user_clicks(services: AdsServices, request: Request[UserPath, PageRequest, None]) -> str:
-    """A page of the clicks of a user; the clicks of others need ``analytics:read``."""
+    """Read a page of a user's clicks. Those of other users need ``analytics:read``."""
     return services.history.user(request.caller, request.path.user_id, request.query).text()
 
 
 def stats(services: AdsServices, request: Request[AdPath, StepQuery, None]) -> dict[str, Any]:
-    """Clicks of an ad by type, and unique users, per step of a window."""
+    """Get an ad's clicks by type and its unique users, for a window and for each step of it."""
     asked = request.query.of(ADS, ("adId", request.path.ad_id))
     return stats_body(services.analytics, asked, deadline(request))
 
 
 def top(services: AdsServices, request: Request[None, TopQuery, None]) -> dict[str, Any]:
-    """The ads with the most clicks of a window."""
+    """Get the ads with the most clicks in a window, and the totals of all ads."""
     return top_body(services.analytics, request.query.of(ADS), deadline(request))
+
+
+def stats_body(analytics: Analytics, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
+    """Clicks by type and unique users of the window, and of each step of it.
+
+    Raises:
+        InvalidRequest: too many steps.
+        StoreUnavailable: the table did not answer before the deadline.
+    """
+    step = request.step * times.SECOND
+    if -(-request.window.end // step) - request.window.start // step > POINTS_LIMIT:
+        allowed = f"a step that makes at most {POINTS_LIMIT} of the window"
+        detail = FieldError("step", "makes too many steps", request.step, allowed)
+        raise InvalidRequest("step makes too many steps of the window", details=[detail])
+    frame, whole, points = analytics.steps(request, deadline, _totals)
+    listed = [{"from": times.iso(start), **counts} for start, counts in points]
+    accuracy = responses.accuracy(request, whole)
+    return {**frame, "step": request.step, **_totals(whole), "points": listed, "accuracy": accuracy}
+
+
+def top_body(analytics: Analytics, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
+    """The ads with the most clicks in the window, those with equal numbers by id, and the totals of all ads.
+
+    Raises:
+        StoreUnavailable: the table did not answer before the deadline.
+    """
+    frame, found = analytics.whole(request, deadline)
+    ads = found.tallies[request.scope.attributes.index("adId")].top(request.top)
+    top = [{"adId": ad_id, "clicks": clicks} for ad_id, clicks in ads]
+    return {**frame, **_totals(found), "topAds": top, "accuracy": responses.accuracy(request, found)}
+
+
+def _totals(found: Aggregate) -> dict[str, Any]:
+    users, types, _ = found.tallies
+    return {"clicks": found.total, "uniqueUsers": users.unique(), "types": dict(types.top(TYPES_LIMIT))}

@@ -1,4 +1,8 @@
-"""The stream ``ads``: clicks on ads."""
+"""The stream ``ads``: clicks on ads.
+
+The key of a row is the id and the sender of its click. So a click that is sent again with another time, ad or user is
+the same click, and the row that was stored first stays.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +20,12 @@ from headrace.core.items import Item
 from headrace.core.sender import SenderContext, choose_time, choose_user, expires_at
 from headrace.core.stream import AnalyticsDimensions, Index, Shards, Stream, TableSettings, ValidatedEvent
 from headrace.core.validation import incoming, stamped
-from headrace.streams.ads.keys import derived_click_id, event_id
 
 ID_FIELD = "clickId"
+DERIVED_ID_LENGTH = 20
+"""Characters of the id of a click that came without one: 100 bits."""
 ONCE_DAYS = 7
-"""A click's id counts once for at least so long: its row is kept for that even with a shorter retention."""
+"""Days for which a click's id counts only once. Rows are kept at least this long, even with a shorter retention."""
 AD_ID_FORM = f"{keys.ID_FORM}, without spaces"
 AD_TYPE_FORM = "1 to 32 letters, digits, '.', '_' or '-'"
 ADDRESS_FORM = "an IPv4 or IPv6 address; only with the scope events:write"
@@ -63,7 +68,7 @@ def _ad_type(value: str) -> str:
 
 
 def _address(value: str) -> str:
-    # Not at the top: only what receives clicks hashes addresses.
+    # Imported here because only the function that receives clicks hashes addresses.
     from headrace.streams.ads.addresses import canonical
 
     try:
@@ -88,7 +93,7 @@ class IncomingClick(EventModel):
 
 
 class StampedClick(EventModel):
-    """A click as it travels in an envelope; names of one letter, since there are many of them."""
+    """A click in an envelope. Its field names have one letter, to keep messages small."""
 
     ad_id: AdId = Field(alias="a", description=AD_ID_FORM)
     user_id: Id = Field(alias="u", description=keys.ID_FORM)
@@ -104,15 +109,12 @@ _stamped = stamped(StampedClick)
 
 
 def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
-    """A client's click, validated and stamped; of its address there is only the hash.
-
-    Raises:
-        InvalidEvent: names each field, what came and what is allowed.
-    """
+    """A client's click, validated and stamped. It has the hash of the address instead of the address."""
     click = _incoming(raw)
     clicked_at = choose_time(sender, ID_FIELD, click.click_id, click.clicked_at, "clickedAt")
     user_id = _user_id(click, sender)
-    click_id = click.click_id or derived_click_id(click.ad_id, user_id, click.ad_type, clicked_at)
+    derived = keys.derived_id("click", click.ad_id, user_id, click.ad_type, clicked_at)
+    click_id = click.click_id or derived[:DERIVED_ID_LENGTH]
     tag = keys.sender_tag(sender.subject)
     event: dict[str, Any] = {
         "a": click.ad_id,
@@ -126,11 +128,16 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
         event["h"] = hashed
     receipt = {"adId": click.ad_id, ID_FIELD: click_id, "clickedAt": clicked_at}
     key = (click.ad_id, keys.timestamp_sk(clicked_at, click_id, tag))
-    return ValidatedEvent(event, event_id(click_id, tag), key, receipt)
+    return ValidatedEvent(event, _event_id(click_id, tag), key, receipt)
+
+
+def _event_id(click_id: str, sender_tag: str) -> str:
+    """The key of a click's row as one text. It chooses the queue and the shards of the click."""
+    return f"{click_id}#{sender_tag}"
 
 
 def _user_id(click: IncomingClick, sender: SenderContext) -> str:
-    """Who clicked: a trusted producer names the user, every other sender is the user."""
+    """The user who clicked: a trusted producer names the user, every other sender is the user."""
     if sender.trusted and click.user_id is None:
         detail = FieldError("userId", "is missing", None, f"{keys.ID_FORM}: who clicked")
         raise InvalidEvent("userId is missing", details=[detail])
@@ -140,8 +147,8 @@ def _user_id(click: IncomingClick, sender: SenderContext) -> str:
 def _address_hash(click: IncomingClick, sender: SenderContext) -> str | None:
     """The hash of the client's address: the connection's, or from a trusted producer the one in the event."""
     if click.address is not None and not sender.trusted:
-        detail = FieldError("address", "is not the client's to say", None, ADDRESS_FORM)
-        raise InvalidEvent("address is not the client's to say", details=[detail])
+        detail = FieldError("address", "needs the scope events:write", None, ADDRESS_FORM)
+        raise InvalidEvent("address needs the scope events:write", details=[detail])
     address = click.address if sender.trusted else sender.address
     if not address:
         return None
@@ -151,14 +158,10 @@ def _address_hash(click: IncomingClick, sender: SenderContext) -> str | None:
 
 
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
-    """The row of a stamped click; it is kept for ``table.retention_days``, if that is not 0, and at least 7 days.
-
-    Raises:
-        PoisonRecord: missing_field, empty_key, invalid_key or invalid_event.
-    """
+    """The row of a stamped click. It is kept for ``table.retention_days``, at least 7; without limit if that is 0."""
     click = _stamped(event)
     clicked_at = times.iso(click.clicked_at)
-    whole = event_id(click.click_id, click.sender)
+    whole = _event_id(click.click_id, click.sender)
     row: Item = {
         "clickId": click.click_id,
         "sender": click.sender,

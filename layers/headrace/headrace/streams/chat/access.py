@@ -1,4 +1,4 @@
-"""Who may read a room: the one place that decides it from rooms, memberships and the caller's token."""
+"""Read access: which messages of a room a caller may read, decided from rooms and memberships."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.streams.chat.memberships import Memberships
 from headrace.streams.chat.rooms import OPEN, Rooms
 
 CLOCK_TOLERANCE = 5 * MINUTE
-"""How far a client's clock may be off, in both directions."""
+"""Microseconds that a client's clock may differ, in both directions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class ReadScope:
 
 
 class RoomAccess:
-    """Decides by the current state: memberships are read every time, so an answered leave or removal counts at once.
+    """Decides what callers may read. Memberships are read every time, so a leave or removal counts at once.
 
-    It checks no scope of the token. Every method may raise StoreUnavailable.
+    The router has checked the token's scopes before. Every method may raise StoreUnavailable.
     """
 
     def __init__(self, rooms: Rooms, memberships: Memberships) -> None:
@@ -70,15 +70,15 @@ class RoomAccess:
 
 
 def not_in_room(room_id: str) -> Forbidden:
-    """The refusal of a caller who is not in a ``members`` room."""
+    """The error for a caller who is not in a ``members`` room."""
     detail = FieldError("roomId", "is a room that you are not in", echo(room_id), "a room that you are a member of")
     return Forbidden("you are not in this room", details=[detail])
 
 
 def is_outside(intervals: Sequence[Interval], timestamp: str) -> bool:
-    """Whether ``timestamp`` is in none of the ``intervals``, give or take ``CLOCK_TOLERANCE``.
+    """Whether ``timestamp`` is outside all ``intervals`` by more than ``CLOCK_TOLERANCE``.
 
-    It keeps new members from writing messages that are dated before their join.
+    Such messages are refused, so that new members cannot date messages before their join.
     """
     at = micros_of(timestamp)
     return not any(

@@ -1,8 +1,8 @@
-"""Conversations: the rooms that a user is or was in, newest activity first, with the last message and what is unread.
+"""Conversations: the rooms that a user is or was in, newest activity first, with the last message and the unread count.
 
-Shared state is stored once, in the room's row; a user's state in the membership. So a message writes nothing per
-member, and a list reads the user's memberships, their rooms' rows, and for each room of the page its last message and,
-if that is unread, the messages after the read mark.
+State that all members share is in the room's row, and a user's state is in the membership. So a message writes nothing
+per member. A list reads the user's memberships and the rows of their rooms. For each room of the page it also reads the
+last message and, if that is unread, the messages after the read mark.
 """
 
 from __future__ import annotations
@@ -23,20 +23,19 @@ from headrace.core.sender import AHEAD_LIMIT
 from headrace.runtime.parallel import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.chat.access import not_in_room
-from headrace.streams.chat.activity import ActiveRoom, RoomActivity
 from headrace.streams.chat.memberships import Membership, Memberships
-from headrace.streams.chat.rooms import OPEN
+from headrace.streams.chat.rooms import OPEN, ActiveRoom, RoomActivity
 from headrace.streams.chat.stream import TEXT, item_of
 
 ROOMS_LIMIT = 2000
-"""Rooms of a user that a list covers: 20 reads of 100 rooms. It says so when there are more."""
+"""Rooms of a user that a list covers: 20 reads of 100 rooms. If there are more, ``complete`` is false."""
 DEFAULT_LIMIT = 20
 LIMIT = 50
 UNREAD_LIMIT = 100
 AT_ONCE = 8
 LAST_BUDGET = ReadBudget(reads=8, rows=1000)
 UNREAD_BUDGET = ReadBudget(reads=4, rows=1000)
-"""Reads that a room's count may spend on messages that do not count; then it says "or more"."""
+"""Reads that the count of a room may spend on messages that do not count. Beyond, ``unreadCapped`` is true."""
 _COUNTED = ("timestampSk", "userId", "messageType", "expiresAt")
 MARK_FORM = f"{MESSAGE_KEY_FORM}; or a time: {times.ACCEPTED_FORM}"
 
@@ -51,10 +50,10 @@ class RoomView:
 
     @property
     def place(self) -> tuple[str, str]:
-        """The room's place in the list, from the end: its activity, then its id. A join is activity too.
+        """The room's position in the list: its newest activity, then its id. A join counts as activity.
 
-        In a ``members`` room that the user has left, nothing after the last interval counts: the order must not reveal
-        messages that the user may not read (P12).
+        In a ``members`` room that the user has left, activity after the last interval does not count. The order must
+        not reveal messages that the user may not read (P12).
         """
         last = self.intervals[-1]
         activity = max(self.active.last_key or "", last.joined_at)
@@ -64,7 +63,7 @@ class RoomView:
 
 
 class Conversations:
-    """Lists a user's rooms, and moves their read marks: of the caller only."""
+    """Lists the caller's rooms and moves the caller's read marks."""
 
     def __init__(
         self,
@@ -84,12 +83,12 @@ class Conversations:
         self._parallel = Parallel(AT_ONCE, "conversations")
 
     def page(self, caller: Caller, user_id: str, request: ListRequest) -> dict[str, Any]:
-        """A page of the user's rooms. A walk shows every room whose activity did not change exactly once.
+        """A page of the user's rooms. Paging to the end shows each room whose activity does not change exactly once.
 
-        ``complete`` is false for a user with more than ``ROOMS_LIMIT`` rooms: the others are missing.
+        ``complete`` is false for a user with more than ``ROOMS_LIMIT`` rooms; the other rooms are missing.
 
         Raises:
-            Forbidden: another user's; InvalidCursor; StoreUnavailable.
+            Forbidden: ``user_id`` is another user. InvalidCursor. StoreUnavailable.
         """
         now = self._clock.now()
         if user_id != caller.subject:
@@ -111,10 +110,11 @@ class Conversations:
         }
 
     def mark_read(self, caller: Caller, room_id: str, up_to: object) -> dict[str, Any]:
-        """Move the caller's read mark in a room forward, to ``up_to``; one that is further already stays.
+        """Move the caller's read mark in a room forward to ``up_to``. A mark that is already further stays.
 
         Raises:
-            Forbidden: the caller was never in the room. InvalidRequest: no message key or time, or one to come.
+            Forbidden: the caller was never in the room.
+            InvalidRequest: ``up_to`` is neither a message key nor a time, or is more than 5 minutes ahead.
         """
         now = self._clock.now()
         position = _position(up_to, now)
@@ -189,7 +189,7 @@ def _position(up_to: object, now: int) -> str:
         position = parse_read_mark(up_to)
     except ValueError:
         detail = FieldError("upTo", "is neither a message key nor a time", echo(up_to), MARK_FORM)
-        raise InvalidRequest("upTo names no message and no time", details=[detail]) from None
+        raise InvalidRequest("upTo is neither a message key nor a time", details=[detail]) from None
     if time_of(position) > times.iso(now + AHEAD_LIMIT):
         allowed = f"at most 5 minutes ahead; the server's time is {times.iso(now)}"
         detail = FieldError("upTo", "is too far ahead", echo(up_to), allowed)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 BATCH_LIMIT = 100
 PAGE_BYTES = responses.FRAME_BYTES - 8 * 1024
-"""Of a page's items in a frame; the rest is for the cursors and the frame's other fields."""
+"""Bytes of items that a page in a frame may have. The rest is for the cursors and the frame's other fields."""
 
 FrameRequest = Request[None, None, Any]
 
@@ -57,9 +57,9 @@ class Subscriptions:
     def subscribe(self, caller: Caller, room_id: str, connection_id: str, connected_at: int) -> str | None:
         """Subscribe a connection that was opened at ``connected_at`` (epoch seconds).
 
-        The answer is the key of the newest message that the caller may read and that came before the subscription.
-        Access is checked again after the row is written: a membership that ends meanwhile either finds the row, or is
-        seen by the second check.
+        Returns the key of the newest message before the subscription that the caller may read.
+        Access is checked again after the row is written. If the membership ends in between, either its removal deletes
+        the row, or the second check sees it.
 
         Raises:
             Forbidden: the caller is not in the room. StoreUnavailable.
@@ -81,7 +81,7 @@ class Subscriptions:
         self._connections.unsubscribe(room_id, [connection_id])
 
     def _readable_since(self, caller: Caller, room_id: str) -> str | None:
-        """The time from which on the caller may read new messages, ``None`` for all."""
+        """The time from which the caller may read new messages; ``None`` without a lower bound."""
         scope = self._access.read_scope(caller, room_id)
         if not scope.is_open:
             allowed = "a room that you are a member of"
@@ -90,7 +90,7 @@ class Subscriptions:
         return scope.intervals[-1].joined_at if scope.intervals else None
 
     def _newest(self, room_id: str, since: str | None) -> str | None:
-        # A page of history may be 2 s old: messages in between would be missing without notice.
+        # From the table: a page of history may be 2 s old, and messages of these 2 s would be missing without notice.
         query = RangeQuery(
             self._table, "roomId", room_id, "timestampSk", lower=since, newest_first=True, limit=1, consistent=True
         )
@@ -99,7 +99,7 @@ class Subscriptions:
 
 
 class RoomFrame(Params):
-    """A frame about a room; its other fields are the action's."""
+    """A frame about a room."""
 
     unknown = ""
 
@@ -119,7 +119,7 @@ class Answer(TypedDict):
 
 
 class Ack(Answer):
-    """An accepted message: ``lane`` is ``main`` or ``retry``, and both keep it."""
+    """An accepted message. ``lane`` is ``main`` or ``retry``; in both lanes it will be stored."""
 
     type: Literal["ack"]
     roomId: str
@@ -143,7 +143,7 @@ class Pong(Answer):
 
 
 class Subscribed(Answer):
-    """A subscription; ``newest`` is the key of the newest message before it that the caller may read."""
+    """The start of a subscription. ``newest`` is the key of the newest message before it that the caller may read."""
 
     type: Literal["subscribed"]
     roomId: str
@@ -165,7 +165,7 @@ class HistoryPage(Answer, MessagePage):
 
 
 class Messages(TypedDict):
-    """New messages of a room, pushed after ``subscribe``; ``missed``: earlier ones were not, and history has them."""
+    """New messages of a room, pushed after ``subscribe``. With ``missed``, earlier ones were not: read the history."""
 
     type: Literal["messages"]
     roomId: str
@@ -189,14 +189,14 @@ def send_batch(acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
 
 
 def ping(_acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
-    """Answer with the server's time."""
+    """Get the server's time."""
     return responses.pong(request.request_id, times.iso(request.now))
 
 
 def subscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
     """Follow a room: new messages are pushed to the connection.
 
-    The answer has the key of the newest message before that.
+    ``newest`` in the answer is the key of the newest message before them.
     """
     context, room_id = request.event["requestContext"], request.body.room_id
     connected_at = int(context["connectedAt"]) // 1000
@@ -205,14 +205,14 @@ def subscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFra
 
 
 def unsubscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
-    """Follow a room no longer."""
+    """Stop following a room."""
     room_id = request.body.room_id
     subscriptions.unsubscribe(room_id, request.event["requestContext"]["connectionId"])
     return responses.unsubscribed(request.request_id, room_id)
 
 
 def history(subscriptions: Subscriptions, request: Request[None, FramePage, RoomFrame]) -> dict[str, Any]:
-    """Read a page of a room, as ``GET /rooms/{roomId}/messages`` answers it, cut to what a frame holds."""
+    """Read a page of a room's messages, as with ``GET /rooms/{roomId}/messages``, of at most 120 KB."""
     room_id = request.body.room_id
     page = subscriptions.history.room(request.caller, room_id, request.query)
     return responses.history(request.request_id, room_id, page.text())

@@ -1,4 +1,4 @@
-"""Who may write to a room: checked before a message is accepted, or before it is stored."""
+"""Write access: whether a sender may write to a room, checked when a message is accepted, or before it is stored."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ from headrace.runtime.observability import report
 from headrace.storage.ports import Failure, Store, Table
 from headrace.streams.chat.access import is_outside, not_in_room
 from headrace.streams.chat.memberships import Memberships, Pair
-from headrace.streams.chat.rooms import GROUP, MEMBERS, OPEN, RememberedRooms, Room, Rooms
+from headrace.streams.chat.rooms import GROUP, MEMBERS, OPEN, CachedRooms, Room, Rooms
 from headrace.streams.chat.stream import UNCHECKED
 
 COOLDOWN_SECONDS = 5.0
-"""How long the tables are not read after they did not answer."""
+"""Seconds without reads after a table was unavailable."""
 CHECK_SECONDS = 0.5
-"""After so many seconds a request reads no further rows; the rights that are left are checked before storing."""
+"""Seconds after which a request reads no further rows. Rights that are still unknown are checked before storing."""
+
+CLOCK_SKEW = SECOND
+"""Microseconds that the clock of a join may be ahead of the clock of an acceptance."""
 
 Intervals = tuple[Interval, ...]
 
@@ -35,11 +38,11 @@ ALWAYS: Intervals = (Interval("", None),)
 class RoomGate:
     """Lets every user write to open rooms, and members to ``members`` rooms. The first message creates an open room.
 
-    A room remembered as open costs a dict lookup; any other room one consistent read per request.
+    An open room in the cache costs a dict lookup. Any other room costs one consistent read per request.
     """
 
     def __init__(
-        self, rooms: RememberedRooms, memberships: Memberships, monotonic: Callable[[], float] = time.monotonic
+        self, rooms: CachedRooms, memberships: Memberships, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._rooms = rooms
         self._memberships = memberships
@@ -49,7 +52,8 @@ class RoomGate:
     def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[Forbidden | None]:
         """Why each event is refused, or ``None``, in order. Unchecked events are marked with UNCHECKED."""
         trusted = caller.has(EVENTS_WRITE)
-        asked = [each for each in dict.fromkeys(event.event["roomId"] for event in events) if self._asks(each, trusted)]
+        room_ids = dict.fromkeys(each.event["roomId"] for each in events)
+        asked = [room_id for room_id in room_ids if self._needs_check(room_id, trusted)]
         if not asked:
             return [None] * len(events)
         at = times.iso(now)
@@ -63,8 +67,8 @@ class RoomGate:
             outcomes.append(None if intervals is None or intervals is ALWAYS else refusal(intervals, each.event))
         return outcomes
 
-    def _asks(self, room_id: str, trusted: bool) -> bool:
-        room = self._rooms.known(room_id)
+    def _needs_check(self, room_id: str, trusted: bool) -> bool:
+        room = self._rooms.cached(room_id)
         return room is None or (room.kind == MEMBERS and not trusted)
 
     def _rights(self, caller: Caller, room_ids: Sequence[str], trusted: bool, at: str) -> dict[str, Intervals | None]:
@@ -105,12 +109,8 @@ def refusal(intervals: Intervals, event: Mapping[str, Any]) -> Forbidden | None:
     return None
 
 
-CLOCK_SKEW = SECOND
-"""Microseconds that the clock of a join may be ahead of the clock of an acceptance."""
-
-
 class CheckedStore:
-    """A :class:`~headrace.storage.ports.Store` that puts only rows that their senders may write."""
+    """A :class:`~headrace.storage.ports.Store` that stores a row marked with UNCHECKED only if its sender may write."""
 
     def __init__(self, store: Store, rooms: Rooms, memberships: Memberships) -> None:
         self._store = store
@@ -118,7 +118,7 @@ class CheckedStore:
         self._memberships = memberships
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
-        # The mark is removed first, so that it is in neither rows nor hooks.
+        # The mark is removed first, so that neither the table nor a hook sees it.
         marked = {index: item.pop(UNCHECKED) for index, item in enumerate(items) if UNCHECKED in item}
         if not marked:
             return self._store.put_many(table, items)
@@ -130,7 +130,7 @@ class CheckedStore:
         return [outcomes[index] for index in range(len(items))]
 
     def _refused(self, marked: Sequence[tuple[int, Item, str]]) -> dict[int, Failure]:
-        """The failures of those that are not stored, by index."""
+        """The failures of the rows that may not be stored now, by index."""
         try:
             rooms = self._rooms_of(marked)
             pairs = [_pair(item) for _, item, _ in marked if _is_members(rooms.get(item["roomId"]))]
@@ -147,7 +147,7 @@ class CheckedStore:
         return refused
 
     def _rooms_of(self, marked: Sequence[tuple[int, Item, str]]) -> dict[str, Room | None]:
-        """The rooms that could be read; a missing one is created, as by any first message."""
+        """The rooms that could be read. A missing room is created as an open one, as by any first message."""
         rooms = self._rooms.get_many(list(dict.fromkeys(item["roomId"] for _, item, _ in marked)))
         for _, item, at in marked:
             room_id = item["roomId"]
@@ -167,8 +167,8 @@ def _is_members(room: Room | None) -> bool:
 def may_store(intervals: Sequence[Interval], at: str, timestamp: str) -> bool:
     """Whether a message that was accepted at ``at`` and carries ``timestamp`` may be stored.
 
-    One of the intervals covers ``at``, or begins within ``CLOCK_SKEW`` after it, and ``timestamp`` is within one of
-    them (``CLOCK_TOLERANCE`` apart at most).
+    An interval must cover ``at`` or begin within ``CLOCK_SKEW`` after it. ``timestamp`` must be within an interval,
+    give or take ``CLOCK_TOLERANCE``.
     """
     latest = micros_of(at) + CLOCK_SKEW
     was_in = any(

@@ -1,7 +1,7 @@
-"""History: pages of a room's messages, and of a user's, newest first, in (time, id) order.
+"""History: pages of a room's or a user's messages, by time and then by id, newest first.
 
-A page has ``items``, ``next``, ``previous`` and ``hasMore``. ``next`` goes into ``before`` and leads to older
-messages, ``previous`` into ``after`` and leads to newer ones. ``hasMore`` is about the direction of the request (about
+A page has ``items``, ``next``, ``previous`` and ``hasMore``. ``next`` is sent as ``before`` and leads to older
+messages, ``previous`` as ``after`` and leads to newer ones. ``hasMore`` is about the direction of the request (about
 both, around a message). A page with fewer items than ``limit`` is not the end; only ``hasMore`` says so.
 """
 
@@ -23,18 +23,17 @@ from headrace.streams.chat.newest_page_cache import NewestPageCache
 from headrace.streams.chat.stream import item_of
 
 ROOM_BUDGET = ReadBudget(reads=64, rows=4000)
-"""Reads that a page may spend on expired rows which are not deleted yet. All but the first few pass over 1 MB each, so
-``hasMore`` is exact unless there are some 60 MB of them in a row."""
+"""Reads that a page may spend on expired rows which are not deleted yet. After the first few, each passes over 1 MB, so
+``hasMore`` is exact unless about 60 MB of expired rows follow one another."""
 USER_BUDGET = ReadBudget(reads=6, rows=500)
 ROOMS_PER_PAGE = 50
 """Rooms whose read scope one page of another user's messages may read."""
 
 
 class History:
-    """Answers pages of history for one caller at a time.
+    """Reads pages of history. Rows whose ``expiresAt`` has passed are never shown.
 
-    ``table`` is the messages' table; rows whose ``expiresAt`` has passed are never shown. Without ``newest`` every page
-    comes from the table.
+    ``table`` is the table of messages. Without ``newest``, every page comes from the table.
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class History:
     def room(self, caller: Caller, room_id: str, request: PageRequest) -> Page:
         """A page of one room, within the caller's intervals.
 
-        What was stored before the read began is in it, since the read is consistent; but the newest page may come from
+        Reads are consistent, so a page shows all messages that were stored before. Only the newest page may come from
         the cache, and be 2 s old. ``has_more`` is exact.
 
         Raises:
@@ -82,9 +81,9 @@ class History:
         return page
 
     def user(self, caller: Caller, user_id: str, request: PageRequest) -> Page:
-        """A page of one user's messages in all rooms: all of them for that user, for others those that they may read.
+        """A page of one user's messages in all rooms. Other callers see only those that they may read.
 
-        The work is bounded: ``has_more`` is also true when the page stopped early. The index may lag by some ms.
+        The work is bounded: ``has_more`` is also true when the page stopped early. The index may lag by milliseconds.
 
         Raises:
             Forbidden: the caller may not read; InvalidRequest; StoreUnavailable.
@@ -101,7 +100,7 @@ class History:
 
 
 class _RoomAccessFilter:
-    """Reads rows of another user, and decides which of them ``caller`` may see; reads the scope of each room once."""
+    """Reads rows of another user and decides which of them ``caller`` may see. It reads the scope of each room once."""
 
     def __init__(self, reader: RangeReader, access: RoomAccess, caller: Caller) -> None:
         self._reader = reader

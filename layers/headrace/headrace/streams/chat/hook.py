@@ -1,7 +1,8 @@
-"""What happens after messages are stored: live copies, the invalidation of cached pages, and the rooms' last activity.
+"""Hooks after messages are stored: live copies, the invalidation of cached pages, and the rooms' last activity.
 
-Live copies are published to ``headrace.live``, for push_live. They are best effort: history is complete, they are not.
-Each room and batch is one message (several beyond 32 KB), and each room has one queue, so that its order is preserved.
+Live copies are published to the exchange ``headrace.live``, for push_live. They are best effort: only history is
+complete. The messages of a room in a batch are one live copy (several beyond 32 KB). All live copies of a room go
+through one queue, so that their order is preserved.
 """
 
 from __future__ import annotations
@@ -24,20 +25,20 @@ from headrace.runtime.observability import report, report_unexpected
 from headrace.runtime.parallel import Parallel
 from headrace.storage.cache import Cache
 from headrace.storage.ports import Failure
-from headrace.streams.chat.activity import RoomActivity
-from headrace.streams.chat.rooms import GROUP, OPEN, Room, Rooms
+from headrace.streams.chat.rooms import GROUP, OPEN, Room, RoomActivity, Rooms
 from headrace.streams.chat.stream import CHAT, item_of
 
 UPDATES_AT_ONCE = 8
 REMEMBERED = 10_000
-"""Rooms whose second an environment remembers: about a megabyte."""
+"""Rooms of which an environment remembers the last stored second: about 1 MB."""
 COOLDOWN_SECONDS = 5.0
-"""How long no call is made after the table was unavailable."""
+"""Seconds without calls after the table was unavailable."""
 SECOND = len("2025-11-21T10:00:58")
+"""Characters of a time that is cut to its second."""
 
 
 class LiveHook:
-    """A hook that publishes live copies of stored rows; a failure of it fails no event.
+    """Publishes live copies of stored messages. A failure fails no event.
 
     ``publisher`` is called for the first copies, so that its library is imported only then.
     """
@@ -70,7 +71,7 @@ class LiveHook:
 
 
 class NewestPageHook:
-    """A hook that deletes the cached pages of rooms with new messages, in one round trip.
+    """Deletes the cached pages of rooms with new messages, in one round trip.
 
     Best effort: when it fails, a page may be up to 2 s old.
     """
@@ -90,10 +91,10 @@ class NewestPageHook:
 
 
 class ActivityHook:
-    """A hook after storing: at most one conditional write per room, second and environment.
+    """Updates the last activity of rooms: at most one conditional write per room, second and environment.
 
-    The order of a user's rooms depends on it, and only the next message in a room would correct it. So a failed write
-    is a failure of the newest message of the batch in that room, which returns through the retry lane.
+    The order of a user's rooms depends on it, and only the next message in the room would correct it. So a failed write
+    fails the newest message of the batch in that room, and the retry lane repeats both.
     """
 
     def __init__(
@@ -122,7 +123,7 @@ class ActivityHook:
 
     def _raise(self, item: Item) -> bool | StoreUnavailable:
         if self._cooldown.is_active:
-            return StoreUnavailable("rooms did not answer a moment ago")
+            return StoreUnavailable("the rooms were unavailable a moment ago")
         try:
             return self._activity.raise_to(item["roomId"], item["timestampSk"])
         except StoreUnavailable as error:

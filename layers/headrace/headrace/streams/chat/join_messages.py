@@ -13,10 +13,10 @@ from headrace.streams.chat.memberships import EventKind, Membership
 from headrace.streams.chat.stream import CHAT
 
 REPEAT = 5 * times.MINUTE
-"""How long a repeated request publishes its message once more: the first try may have ended between the two writes."""
+"""Microseconds in which a repeated request publishes its message again. The first one may have ended before that."""
 _NEVER = 253_402_300_799
 _SENDER = Caller("#memberships", "memberships", frozenset({EVENTS_WRITE}), _NEVER)
-"""Their sender: no token has this subject, so no client overwrites them, and a repeated one is the same row."""
+"""The sender of these messages. No token has this subject, so no client can overwrite them."""
 
 
 class JoinMessages:
@@ -29,12 +29,12 @@ class JoinMessages:
     def publish(
         self, membership: Membership, kind: EventKind, timestamp: str, correlation_id: str, meter: Meter, *, old: bool
     ) -> None:
-        """Publish the message of the join or leave at ``timestamp``, unless it is over ``REPEAT`` ago and not ``old``.
+        """Publish the message of a join or leave. One longer ago than ``REPEAT`` is published only if ``old``.
 
-        Time and id are those of the join or leave, so that two publications are one message.
+        Time and id are those of the join or leave, so publishing twice results in one message.
 
         Raises:
-            Unavailable: neither lane took it. The membership is in force; repeating the request adds the message.
+            Unavailable: neither lane accepted it. The membership is changed; repeating the request adds the message.
         """
         event_id = membership.event_at(kind, timestamp)
         if event_id is None or (not old and times.micros_of(timestamp) < self._clock.now() - REPEAT):

@@ -2,19 +2,22 @@
 
 A join or leave is ONE UpdateItem that ADDs ``time#eventId`` to its set. Adding to a set is commutative and idempotent,
 so late, repeated and reordered events give the same sets, and no writer ever writes back what it has read. Intervals
-are folded from the sets whenever they are read.
+are computed from the sets on every read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from itertools import islice
+from typing import Any, Literal, Protocol
 
 from headrace.core.errors import Conflict, FieldError
 from headrace.core.intervals import Interval
+from headrace.core.items import Item, to_wire
 from headrace.core.keys import parse_membership_event
 from headrace.core.times import micros_of
+from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
 
 Role = Literal["owner", "member"]
 EventKind = Literal["join", "leave"]
@@ -26,14 +29,14 @@ MEMBER: Role = "member"
 EVENT_ID_LIMIT = 64
 JOINS_LIMIT = 1000
 LEAVES_LIMIT = 2000
-"""Members of one set. With 27 characters of time and at most 64 of id, both sets full have 276,000 bytes, of the 400 KB
-that an item may have. There is room for more leaves than joins, so that a user who could join can also leave."""
+"""Entries that each set may have. An entry has 27 characters of time and up to 64 of id, so two full sets have 276,000
+bytes of the 400 KB that an item may have. More leaves than joins fit, so that a user who could join can also leave."""
 
 
 def fold(joins: Iterable[str], leaves: Iterable[str]) -> tuple[Interval, ...]:
     """The intervals that result from events of the form ``time#eventId``, oldest first; they never overlap.
 
-    Events count in the order of their times. A join while in the room adds nothing, nor does a leave while outside.
+    Events count in the order of their times. A join inside the room and a leave outside it change nothing.
     At the same microsecond joins count before leaves, so that a leave is never lost; empty intervals are left out.
     """
     events = sorted(
@@ -56,7 +59,7 @@ def fold(joins: Iterable[str], leaves: Iterable[str]) -> tuple[Interval, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """The events of one user in one room; without any the user was never there.
+    """The joins and leaves of one user in one room. Without any, the user was never in the room.
 
     ``read_to`` is the position up to which the user has read, as :func:`headrace.core.keys.parse_read_mark` gives it.
     """
@@ -118,11 +121,11 @@ class Memberships(Protocol):
         ...
 
     def add(self, change: Change) -> Membership:
-        """Add a join or leave, once; the membership with it. Raises Conflict if the set is full (``JOINS_LIMIT``)."""
+        """Add a join or leave once. Returns the new membership. Raises Conflict if its set is full."""
         ...
 
     def set_role(self, user_id: str, room_id: str, role: Role) -> Membership:
-        """Give a role; the membership with it."""
+        """Set the role. Returns the new membership."""
         ...
 
     def users_of(self, room_id: str, after: str | None, limit: int) -> tuple[list[str], bool]:
@@ -134,11 +137,106 @@ class Memberships(Protocol):
         ...
 
     def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
-        """Move the read mark of an existing membership forward to ``position``; whether it moved."""
+        """Move the read mark of an existing membership forward to ``position``. Returns whether it moved."""
         ...
 
 
 def full(change: Change) -> Conflict:
-    """The refusal of another join or leave."""
-    detail = FieldError("userId", "has come and gone too often", change.user_id, f"{JOINS_LIMIT} joins of one room")
+    """The error for a join or leave when the set is full."""
+    detail = FieldError("userId", "has joined or left too often", change.user_id, f"{JOINS_LIMIT} joins of one room")
     return Conflict("this user has joined or left this room too often", details=[detail])
+
+
+class DynamoMemberships:
+    """:class:`Memberships` in the Memberships table; every read of a row is consistent."""
+
+    def __init__(self, client: Any, table: str) -> None:
+        self._table = DynamoTable(client, table, "memberships")
+
+    def get(self, user_id: str, room_id: str) -> Membership:
+        return _membership(user_id, room_id, self._table.get(_key(user_id, room_id)) or {})
+
+    def get_many(self, pairs: Sequence[Pair]) -> dict[Pair, Membership]:
+        found = {pair: Membership(*pair) for pair in pairs}
+        rows, unread = self._table.get_many([_key(*pair) for pair in found])
+        for row in rows:
+            pair = _pair(row)
+            found[pair] = _membership(*pair, row)
+        for key in unread:
+            del found[_pair(key)]
+        return found
+
+    def add(self, change: Change) -> Membership:
+        name, limit = ("joins", JOINS_LIMIT) if change.kind == "join" else ("leaves", LEAVES_LIMIT)
+        names = {"#set": name}
+        values: Item = {":event": {change.event}, ":one": change.event, ":limit": limit}
+        sets = []
+        if change.username is not None:
+            sets.append("username = :username")
+            values[":username"] = change.username
+        if change.kind == "join" and change.role is not None:
+            sets.append("#role = :role")
+            values[":role"] = change.role
+        expression = "ADD #set :event"
+        if sets:
+            expression += " SET " + ", ".join(sets)
+        if change.kind == "leave":
+            expression += " REMOVE #role"
+        if "#role" in expression:
+            names["#role"] = "role"
+        try:
+            return self._update(
+                change.user_id,
+                change.room_id,
+                expression,
+                values,
+                ConditionExpression="attribute_not_exists(#set) OR size(#set) < :limit OR contains(#set, :one)",
+                ExpressionAttributeNames=names,
+            )
+        except ConditionFailed:
+            raise full(change) from None
+
+    def set_role(self, user_id: str, room_id: str, role: Role) -> Membership:
+        names = {"#role": "role"}
+        return self._update(user_id, room_id, "SET #role = :role", {":role": role}, ExpressionAttributeNames=names)
+
+    def users_of(self, room_id: str, after: str | None, limit: int) -> tuple[list[str], bool]:
+        start = {} if after is None else {"ExclusiveStartKey": to_wire(_key(after, room_id))}
+        rows, more = self._table.query("roomId", room_id, IndexName="RoomMembers", Limit=limit, **start)
+        return [row["userId"] for row in rows], more
+
+    def rooms_of(self, user_id: str, limit: int) -> tuple[list[Membership], bool]:
+        rows = self._table.query_all("userId", user_id, ConsistentRead=True, Limit=limit + 1)
+        found = [_membership(user_id, row["roomId"], row) for row in islice(rows, limit + 1)]
+        return found[:limit], len(found) > limit
+
+    def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
+        # It names no other attribute, so that an IAM policy can allow only this update.
+        condition = "attribute_exists(userId) AND (attribute_not_exists(readTo) OR readTo < :position)"
+        key = _key(user_id, room_id)
+        return self._table.update_if(condition, key, "SET readTo = :position", {":position": position})
+
+    def _update(self, user_id: str, room_id: str, expression: str, values: Item, **parameters: Any) -> Membership:
+        key = _key(user_id, room_id)
+        row = self._table.update(key, expression, values, ReturnValues="ALL_NEW", **parameters)
+        return _membership(user_id, room_id, row)
+
+
+def _pair(key: Item) -> Pair:
+    return key["userId"], key["roomId"]
+
+
+def _key(user_id: str, room_id: str) -> Item:
+    return {"userId": user_id, "roomId": room_id}
+
+
+def _membership(user_id: str, room_id: str, row: Item) -> Membership:
+    return Membership(
+        user_id,
+        room_id,
+        frozenset(row.get("joins", ())),
+        frozenset(row.get("leaves", ())),
+        row.get("role", MEMBER),
+        row.get("username"),
+        row.get("readTo"),
+    )

@@ -2,7 +2,7 @@
 
 A cached page contains the time just before the table was read. Every reader compares it with its own clock, because a
 cache that was suspended keeps entries beyond their expiry time. (Clocks of AWS environments agree within milliseconds.)
-Storing a message deletes its room's page. Without the cache every page is read from the table, and is the same.
+Storing a message deletes its room's page. If the cache is unavailable, pages are read from the table.
 
 Format: a line ``1 time is_complete``, then one line of JSON for each item, newest first.
 """
@@ -24,7 +24,7 @@ trips for a page that is not read again would be wasted."""
 REMEMBERED = 10_000
 """Rooms whose last request an environment remembers."""
 SLOW_SECONDS = 0.05
-"""After a miss that took this long the page is not stored: a request waits for a slow cache only once."""
+"""After a miss that took longer, the page is not stored, so that a request waits only once for a slow cache."""
 _FORM = "1"
 
 

@@ -1,4 +1,4 @@
-"""Paths, queries, bodies and answers of the routes of rooms and members."""
+"""Models of the routes of rooms and members: paths, queries, bodies and answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from headrace.api.paging.request import ListRequest
-from headrace.api.params import Params, names_of, whole_number
+from headrace.api.params import Params, UserPath, names_of, whole_number
 from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE
@@ -41,14 +41,6 @@ class RoomPath(Params):
     room_id: Id = Field(description=keys.ID_FORM)
 
 
-class UserPath(Params):
-    """A user."""
-
-    refusal = "{field} is not a usable id"
-
-    user_id: Id = Field(description=keys.ID_FORM)
-
-
 class MemberPath(RoomPath, UserPath):
     """A user in a room."""
 
@@ -61,7 +53,7 @@ class _Body(Params):
 
 
 class RoomRequest(_Body):
-    """The body of a PUT of a room."""
+    """A room to create."""
 
     kind: RoomKind = Field(description="open or members")
     form: Form = Field(default=GROUP, description="direct or group")
@@ -71,7 +63,7 @@ class RoomRequest(_Body):
 
 
 class JoinRequest(_Body):
-    """The body of a PUT of a member; all of it is optional."""
+    """How a user joins; every field is optional."""
 
     is_optional = True
 
@@ -82,7 +74,7 @@ class JoinRequest(_Body):
 
 
 class LeaveRequest(_Body):
-    """The body of a DELETE of a member; all of it is optional."""
+    """How a user leaves; every field is optional."""
 
     is_optional = True
 
@@ -132,7 +124,7 @@ class MemberItem(TypedDict):
 
 
 class MemberPage(TypedDict):
-    """A page of members, in the order of their user ids; ``next`` goes into ``after``."""
+    """A page of members, in the order of their user ids. Send ``next`` as ``after`` for the next page."""
 
     items: list[MemberItem]
     next: str | None
@@ -140,14 +132,14 @@ class MemberPage(TypedDict):
 
 
 _TRUSTED = ("createdAt", "createdBy", "joinedAt", "leftAt", "id", "username")
-"""Fields that only a trusted producer may give: who does what is in the token, and when is the server's clock."""
+"""Fields that need events:write. For other callers, the user is the token's and the time is the server's."""
 
 
 def check(request: Request[Any, Any, Any]) -> None:
-    """Check what a body asks for beyond its model.
+    """Check the rules of a body that its model does not express.
 
     Raises:
-        InvalidRequest: names every field that is wrong, what came and what is allowed.
+        InvalidRequest: names every wrong field, its value and what is allowed.
         Forbidden: names every field that needs events:write.
     """
     body, content, now = request.body, request.content, request.now

@@ -1,7 +1,7 @@
-"""The routes of manage_rooms: create a room, join, leave, list members. Later requests see every answered change.
+"""The routes of manage_rooms: create a room, join, leave, list members. A change is in force when it is answered.
 
 Each write adds an element to a set (``memberships.py``) and never writes back a value that was read, so there is no
-read-modify-write race. A read only chooses the time, or avoids a write that would change nothing.
+read-modify-write race. Reads only choose the time of a change, or save a write that would change nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ READS_PER_PAGE = 4
 
 
 class RoomService:
-    """The routes of manage_rooms. A caller with events:write may join and remove all users, at any time.
+    """The routes of manage_rooms. A caller with events:write may add and remove every user, with any time.
 
     Every method may raise StoreUnavailable.
     """
@@ -59,13 +59,12 @@ class RoomService:
         self._clock = clock
 
     def create(self, request: Request[RoomPath, None, RoomRequest]) -> dict[str, Any]:
-        """Create a room. If it exists as asked for, nothing changes.
+        """Create a room. If the same room exists, nothing changes.
 
-        The room is written first, then its creator joins a ``members`` room, with the time and id of the room:
-        repeating a request completes an interrupted one.
+        The creator of a ``members`` room joins it. Repeating the request completes an interrupted one.
 
         Raises:
-            Conflict: there is another room of this id.
+            Conflict: another room has this id.
         """
         check(request)
         caller, room_id, body = request.caller, request.path.room_id, request.body
@@ -76,8 +75,10 @@ class RoomService:
         if room.kind == MEMBERS:
             same = same and room.created_by == creator
         if not same or body.created_at not in (None, room.created_at):
-            detail = FieldError("roomId", "is another room's", echo(room_id), "an id of no room, or the room as it is")
-            raise Conflict("there is another room of this id", details=[detail])
+            detail = FieldError(
+                "roomId", "is the id of another room", echo(room_id), "an unused id, or the existing room"
+            )
+            raise Conflict("another room has this id", details=[detail])
         if room.kind == MEMBERS:
             self._connections.members_only(room_id)
             if room.form == DIRECT:
@@ -88,12 +89,12 @@ class RoomService:
         return room.to_body()
 
     def join(self, request: Request[MemberPath, None, JoinRequest]) -> MemberBody:
-        """Join a room, or add a user to it as its owner. A user who is in it already stays in it.
+        """Join a room, or add a user to it as its owner. For a user who is in the room, nothing changes.
 
         Raises:
             NotFound: no such room.
             Forbidden: not invited, or not an owner.
-            Conflict: a direct room has its two people, or the user has joined and left too often.
+            Conflict: a direct room has two users, or the user has joined and left too often.
         """
         check(request)
         caller, user_id, body = request.caller, request.path.user_id, request.body
@@ -121,7 +122,7 @@ class RoomService:
         return _member(room, membership)
 
     def leave(self, request: Request[MemberPath, None, LeaveRequest]) -> MemberBody:
-        """Leave a room, or remove a user from it as its owner. A user who has left it already stays outside.
+        """Leave a room, or remove a user from it as its owner. For a user who has left, nothing changes.
 
         Raises:
             NotFound: no such room, or the user was never in it.
@@ -144,14 +145,14 @@ class RoomService:
         else:
             at = membership.intervals[-1].left_at or "" if membership.intervals else ""
         if room.kind == MEMBERS and not membership.is_open:
-            # Also when the leave is repeated: an earlier call may have been interrupted here.
+            # Also for a repeated leave, because an earlier call may have been interrupted here.
             self._connections.unsubscribe_user(room.room_id, user_id)
         if any(each.left_at == at for each in membership.intervals):
             self._publish(request, membership, "leave", at)
         return _member(room, membership)
 
     def members(self, request: Request[RoomPath, MembersQuery, None]) -> dict[str, Any]:
-        """List the members of a room. With ``hasMore`` there may be others behind ``next``.
+        """List the members of a room. If ``hasMore`` is true, ``next`` leads to the next page.
 
         Memberships are read consistently, so users who have left are not listed.
 
@@ -190,7 +191,7 @@ class RoomService:
             if role is not None:
                 raise _no_roles(role)
             if not own:
-                raise _forbidden("in an open room everybody joins themselves")
+                raise _forbidden("in an open room, users join themselves")
             return
         if self._owns(caller, room):
             return
@@ -204,7 +205,7 @@ class RoomService:
 
     def _check_remove(self, caller: Caller, room: Room, user_id: str) -> None:
         if room.kind == OPEN:
-            raise _forbidden("in an open room everybody leaves themselves")
+            raise _forbidden("in an open room, users leave themselves")
         if not self._owns(caller, room):
             raise _forbidden("only an owner removes others from this room")
         if user_id == room.created_by:
@@ -216,14 +217,16 @@ class RoomService:
     def _room(self, room_id: str) -> Room:
         room = self._rooms.get(room_id)
         if room is None:
-            detail = FieldError("roomId", "is no room's", echo(room_id), "a room that was created, or has a message")
+            detail = FieldError(
+                "roomId", "is not the id of a room", echo(room_id), "a room that was created, or has a message"
+            )
             raise NotFound("there is no such room", details=[detail])
         return room
 
     def _take_seat(self, room: Room, user_id: str) -> None:
         if not self._rooms.take_seat(room.room_id, user_id):
-            detail = FieldError("userId", "has no seat in this direct room", echo(user_id), "one of its two people")
-            raise Conflict("a direct room is of two people, and it has them", details=[detail])
+            detail = FieldError("userId", "has no seat in this direct room", echo(user_id), "one of its two users")
+            raise Conflict("a direct room has two users, and both seats are taken", details=[detail])
 
     def _add(
         self,
@@ -251,7 +254,7 @@ def _name(caller: Caller, user_id: str, given: str | None) -> str | None:
 
 
 def is_owner(room: Room, membership: Membership) -> bool:
-    """Whether the member owns the room: its creator always does, others as owners who are in it."""
+    """Whether the member owns the room: its creator always does, others while they are in it with the role."""
     return room.created_by == membership.user_id or (membership.role == OWNER and membership.is_open)
 
 

@@ -1,6 +1,7 @@
-"""Rooms and their kinds. The kind, form, creator and time of a room never change, so it may be cached for ever.
+"""Rooms, and the newest activity in each.
 
-A PUT creates a room, or its first message does as an open one. A conditional put decides between two creators.
+A PUT creates a room, and the first message to an unknown room creates an open one. A conditional put decides between
+two creators. Kind, form, creator and creation time never change, so a room is cached without expiry.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from headrace.core.errors import StoreUnavailable
+from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.runtime.bounded import BoundedDict
-from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
+from headrace.runtime.parallel import Parallel
+from headrace.storage.dynamodb.client import GET_LIMIT, ConditionFailed, DynamoTable
 
 RoomKind = Literal["open", "members"]
 Form = Literal["direct", "group"]
@@ -22,8 +24,10 @@ MEMBERS: RoomKind = "members"
 DIRECT: Form = "direct"
 GROUP: Form = "group"
 DIRECT_SEATS = 2
-REMEMBERED = 10_000
-"""Rooms that one environment remembers: some megabytes."""
+ACTIVITY_AT_ONCE = 8
+"""BatchGetItem calls in parallel when the activity of many rooms is read."""
+ACTIVITY_TRIES = 2
+"""Calls that each chunk of rooms gets; DynamoDB may leave keys of the first one unprocessed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +63,11 @@ class Rooms(Protocol):
         ...
 
     def create(self, room: Room) -> Room:
-        """Create ``room``, unless one with its id exists; the room that exists then."""
+        """Create ``room``, unless a room with its id exists. Returns the room that exists afterwards."""
         ...
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
-        """Take one of the two seats of a direct room; whether ``user_id`` has one now."""
+        """Take one of the two seats of a direct room. Returns whether ``user_id`` has one now."""
         ...
 
 
@@ -106,37 +110,86 @@ def room_of(row: Item) -> Room:
     return Room(row["roomId"], row["kind"], row["form"], row["createdAt"], row["createdBy"])
 
 
-class RememberedRooms:
-    """:class:`Rooms` that remember up to ``limit`` existing rooms; a missing room is looked up every time."""
+class CachedRooms:
+    """A cache of up to ``limit`` existing rooms in front of :class:`Rooms`. A missing room is looked up every time.
 
-    def __init__(self, rooms: Rooms, limit: int = REMEMBERED) -> None:
+    The default takes a few megabytes.
+    """
+
+    def __init__(self, rooms: Rooms, limit: int = 10_000) -> None:
         self._rooms = rooms
-        self._known: BoundedDict[str, Room] = BoundedDict(limit)
+        self._cached: BoundedDict[str, Room] = BoundedDict(limit)
 
-    def known(self, room_id: str) -> Room | None:
-        """The room, if it is remembered; without a read."""
-        return self._known.get(room_id)
+    def cached(self, room_id: str) -> Room | None:
+        """The room if it is cached. Does not read the table."""
+        return self._cached.get(room_id)
 
     def get(self, room_id: str) -> Room | None:
-        known = self._known.get(room_id)
-        if known is None and (known := self._rooms.get(room_id)) is not None:
-            self._known[room_id] = known
-        return known
+        room = self._cached.get(room_id)
+        if room is None and (room := self._rooms.get(room_id)) is not None:
+            self._cached[room_id] = room
+        return room
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
-        found: dict[str, Room | None] = {each: self._known[each] for each in room_ids if each in self._known}
+        found: dict[str, Room | None] = {each: self._cached[each] for each in room_ids if each in self._cached}
         unknown = [each for each in room_ids if each not in found]
         if unknown:
-            asked = self._rooms.get_many(unknown)
-            for room in asked.values():
+            read = self._rooms.get_many(unknown)
+            for room in read.values():
                 if room is not None:
-                    self._known[room.room_id] = room
-            found |= asked
+                    self._cached[room.room_id] = room
+            found |= read
         return found
 
     def create(self, room: Room) -> Room:
-        self._known[room.room_id] = existing = self._rooms.create(room)
+        self._cached[room.room_id] = existing = self._rooms.create(room)
         return existing
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
         return self._rooms.take_seat(room_id, user_id)
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveRoom:
+    """A room, and the sort key of its newest known message."""
+
+    room: Room
+    last_key: str | None
+
+
+class RoomActivity(Protocol):
+    """Stores the last activity of rooms. Every method may raise StoreUnavailable."""
+
+    def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
+        """The rooms among ``room_ids`` that exist; the reads are consistent."""
+        ...
+
+    def raise_to(self, room_id: str, key: str) -> bool:
+        """Make this sort key the room's newest. Returns ``False`` if a newer one is stored, or there is no room."""
+        ...
+
+
+class DynamoRoomActivity:
+    """:class:`RoomActivity` in the Rooms table."""
+
+    def __init__(self, client: Any, table: str) -> None:
+        self._table = DynamoTable(client, table, "rooms")
+        self._parallel = Parallel(ACTIVITY_AT_ONCE, "rooms")
+
+    def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
+        keys = [{"roomId": room_id} for room_id in dict.fromkeys(room_ids)]
+        chunks = [keys[at : at + GET_LIMIT] for at in range(0, len(keys), GET_LIMIT)]
+        return {each.room.room_id: each for chunk in self._parallel.map(self._chunk, chunks) for each in chunk}
+
+    def _chunk(self, keys: Sequence[Item]) -> list[ActiveRoom]:
+        found: list[ActiveRoom] = []
+        for _ in range(ACTIVITY_TRIES):
+            rows, keys = self._table.get_many(keys)
+            found += [ActiveRoom(room_of(row), row.get("lastKey")) for row in rows]
+            if not keys:
+                return found
+        raise StoreThrottled("the rooms cannot all be read right now; try again shortly")
+
+    def raise_to(self, room_id: str, key: str) -> bool:
+        condition = "attribute_exists(roomId) AND (attribute_not_exists(lastKey) OR lastKey < :key)"
+        return self._table.update_if(condition, {"roomId": room_id}, "SET lastKey = :key", {":key": key})

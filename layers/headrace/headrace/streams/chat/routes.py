@@ -8,11 +8,11 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from headrace.api.paging.request import ListRequest, PageRequest
-from headrace.api.params import AnyBody, whole_number
+from headrace.api.params import AnyBody, UserPath, whole_number
 from headrace.api.router import Request
-from headrace.streams.chat.conversations import MARK_FORM, Conversations
+from headrace.streams.chat.conversations import DEFAULT_LIMIT, LIMIT, MARK_FORM, Conversations
 from headrace.streams.chat.history import History
-from headrace.streams.chat.room_requests import RoomPath, UserPath
+from headrace.streams.chat.room_requests import RoomPath
 from headrace.streams.chat.rooms import Form, RoomKind
 from headrace.streams.chat.stream import MessageItem
 
@@ -20,8 +20,8 @@ from headrace.streams.chat.stream import MessageItem
 class ConversationsQuery(ListRequest):
     """A page of a user's rooms."""
 
-    limit: Annotated[int, BeforeValidator(whole_number(1, 50))] = Field(
-        default=20, description="a whole number from 1 to 50"
+    limit: Annotated[int, BeforeValidator(whole_number(1, LIMIT))] = Field(
+        default=DEFAULT_LIMIT, description=f"a whole number from 1 to {LIMIT}"
     )
     place: str | None = Field(default=None, alias="before", description="a cursor from an earlier page")
 
@@ -53,9 +53,9 @@ class Conversation(TypedDict):
 
 
 class ConversationPage(TypedDict):
-    """A page of rooms, newest activity first; ``next`` goes into ``before``.
+    """A page of rooms, newest activity first. Send ``next`` as ``before`` for the next page.
 
-    ``complete`` is false for a user who has been in more than 2,000 rooms: the others are missing.
+    ``complete`` is false for a user who has been in more than 2,000 rooms; the list then has only 2,000 of them.
     """
 
     items: list[Conversation]
@@ -65,7 +65,7 @@ class ConversationPage(TypedDict):
 
 
 class ReadMarkBody(AnyBody):
-    """A read mark: all messages up to ``upTo``, and the message itself, are read."""
+    """A read mark: the messages up to and including ``upTo`` are read."""
 
     model_config = ConfigDict(json_schema_extra={"required": ["upTo"]})
 
@@ -73,7 +73,7 @@ class ReadMarkBody(AnyBody):
 
 
 class ReadMark(TypedDict):
-    """Up to where a user has read a room."""
+    """The position up to which the user has read the room."""
 
     roomId: str
     readTo: str
@@ -92,7 +92,7 @@ def read_user(history: History, request: Request[UserPath, PageRequest, None]) -
 def list_conversations(
     conversations: Conversations, request: Request[UserPath, ConversationsQuery, None]
 ) -> dict[str, Any]:
-    """List the rooms that the user is or was in, with what is unread; the user is the caller."""
+    """List the rooms that the caller is or was in, newest activity first, with unread counts."""
     return conversations.page(request.caller, request.path.user_id, request.query)
 
 

@@ -21,7 +21,7 @@ from headrace.core.validation import incoming, stamped
 TEXT_BYTES = 4096
 TEXT = "TEXT"
 UNCHECKED = "uncheckedAt"
-"""The mark of a message whose sender's right could not be checked when it was accepted: the time of that."""
+"""Attribute of a message whose sender's right could not be checked when it was accepted; it holds that time."""
 ID_FIELD = "messageId"
 
 MessageType = Literal["TEXT", "JOIN", "LEAVE"]
@@ -48,7 +48,7 @@ class IncomingMessage(EventModel):
 
 
 class StampedMessage(EventModel):
-    """A message as it travels in an envelope."""
+    """A message in an envelope."""
 
     room_id: Id = Field(description=keys.ID_FORM)
     message_id: Id = Field(description=keys.ID_FORM)
@@ -66,11 +66,7 @@ _stamped = stamped(StampedMessage)
 
 
 def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
-    """A client's message, validated and stamped.
-
-    Raises:
-        InvalidEvent: names each field, what came and what is allowed.
-    """
+    """A client's message, validated and stamped."""
     message = _incoming(raw)
     if message.message_type != TEXT and not sender.trusted:
         detail = FieldError("messageType", "is not one that clients send", message.message_type, _CLIENTS_TYPES)
@@ -92,11 +88,7 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
 
 
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
-    """The row of a stamped message; it is kept for ``table.retention_days``, if that is not 0.
-
-    Raises:
-        PoisonRecord: missing_field, empty_key, invalid_key or invalid_event.
-    """
+    """The row of a stamped message. It is kept for ``table.retention_days``, or without limit if that is 0."""
     message = _stamped(event)
     row: Item = {
         "roomId": message.room_id,

@@ -1,4 +1,4 @@
-"""The bodies of answers about rides, resorts and seasons."""
+"""Answer models of the routes of lift rides, resorts and seasons."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class ResortTotal(TypedDict):
 
 
 class Totals(TypedDict):
-    """A skier's vertical by resort and season; one without rides is left out."""
+    """A skier's vertical by resort and season. A resort and season without rides is left out."""
 
     resorts: list[ResortTotal]
 
 
 class SkiedDay(TypedDict):
-    """A day: its vertical and its lifts in order, repeats kept."""
+    """A day: its vertical, and the lift of each ride, in order of time."""
 
     dayID: int
     vertical: int
@@ -46,7 +46,7 @@ class RideItem(TypedDict):
 
 
 class DayLifts(TypedDict):
-    """A skier's day: its vertical, its lifts in order with repeats, and each ride."""
+    """A skier's day: its vertical, the lift of each ride in order of time, and the rides."""
 
     skierID: int
     seasonID: str
@@ -71,7 +71,7 @@ class LiftRides(TypedDict):
 
 
 class HourRides(TypedDict):
-    """Rides of an hour, 0 to 23."""
+    """Rides in an hour of the day, 0 to 23."""
 
     hour: int
     rides: int
@@ -103,7 +103,7 @@ class Seasons(TypedDict):
 
 
 class AddedSeason(TypedDict):
-    """The season that the resort now has."""
+    """The season that was added."""
 
     resortID: int
     seasonID: str

@@ -1,7 +1,7 @@
 """Counts of a resort's day in Redis or Valkey: one hash per day, changed by scripts that touch that one key.
 
 Fields: ``g`` generation, ``t`` since, ``s`` stage, ``u`` until, ``c`` time of the last progress, ``n`` number of
-skiers; ``l`` + lift and ``h`` + hour hold counts; ``r`` + mark and ``k`` + skier exist for what was counted.
+skiers; ``l`` + lift and ``h`` + hour hold counts. A counted ride has a field ``r`` + mark, and a skier ``k`` + skier.
 """
 
 from __future__ import annotations

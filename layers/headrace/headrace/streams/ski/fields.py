@@ -1,4 +1,4 @@
-"""The numbers of a ride and of a path: their bounds, and the types of model fields."""
+"""Field types for the numbers of a ride and of a path, with their bounds."""
 
 from __future__ import annotations
 
@@ -15,38 +15,32 @@ _DIGITS = re.compile(r"-?[0-9]{1,12}")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Whole numbers from ``low`` to ``high``; texts of digits stand for their number, as they do in a path."""
+    """Whole numbers from ``low`` to ``high``, as numbers or as texts of digits, such as in a path."""
 
     low: int
     high: int
 
     @property
     def form(self) -> str:
-        """What is accepted, in words."""
+        """The accepted values, in words."""
         return f"a whole number from {self.low} to {self.high}"
 
     def check(self, value: object) -> int:
         """``value`` as a number within the bounds.
 
         Raises:
-            ValueError: one phrase that says what is wrong.
+            PydanticCustomError: a phrase that says what is wrong.
         """
         number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
         if not isinstance(number, int) or isinstance(number, bool):
-            raise ValueError("is not a whole number")
+            raise PydanticCustomError("number", "is not a whole number")
         if not self.low <= number <= self.high:
-            raise ValueError("is out of range")
+            raise PydanticCustomError("number", "is out of range")
         return number
 
     def validator(self) -> BeforeValidator:
         """The check, for a field of a model."""
-        return BeforeValidator(self._validate)
-
-    def _validate(self, value: object) -> int:
-        try:
-            return self.check(value)
-        except ValueError as error:
-            raise PydanticCustomError("number", str(error)) from None
+        return BeforeValidator(self.check)
 
 
 RESORT = Bounds(1, 999_999_999)

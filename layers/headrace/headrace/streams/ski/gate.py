@@ -15,14 +15,14 @@ from headrace.core.stream import ValidatedEvent
 from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
-from headrace.streams.ski.resorts import Resort, Resorts
+from headrace.streams.ski.resorts import Resort, Resorts, unknown_season
 
 COOLDOWN_SECONDS = 5.0
-"""How long the table is not read after it did not answer."""
+"""Seconds without reads after the table was unavailable."""
 CHECK_SECONDS = 0.5
-"""After so many seconds a request reads no further resorts."""
+"""Seconds after which a request reads no further resorts."""
 REMEMBERED = 10_000
-"""Seasons that an environment remembers."""
+"""Seasons that an environment caches."""
 
 
 class SeasonGate:
@@ -38,16 +38,12 @@ class SeasonGate:
         places = [(each.event["resortID"], each.event["seasonID"]) for each in events]
         unknown = {resort for resort, season in places if (resort, season) not in self._known}
         resorts = self._read(unknown) if unknown else {}
-        return [self._refusal(resort, season, resorts) for resort, season in places]
-
-    def _refusal(self, resort: int, season: int, resorts: dict[int, Resort]) -> UserError | None:
-        if (resort, season) in self._known or resort not in resorts:
-            return None
-        try:
-            resorts[resort].require(season)
-        except UserError as error:
-            return error
-        return None
+        return [
+            unknown_season(season, resorts[resort])
+            if resort in resorts and season not in resorts[resort].seasons
+            else None
+            for resort, season in places
+        ]
 
     def _read(self, resort_ids: set[int]) -> dict[int, Resort]:
         found: dict[int, Resort] = {}

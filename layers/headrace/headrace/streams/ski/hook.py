@@ -20,7 +20,7 @@ AHEAD = 2_000
 
 
 class RideHook:
-    """An :class:`~headrace.core.stream.StoredHook`: one round trip to the cache per batch.
+    """Adds rides to counts, in one round trip to the cache per batch.
 
     While the cache is unavailable, it writes at most one item per resort every two seconds. Rides go to the retry lane,
     to be added later, only when the table of resorts is unavailable too.
@@ -41,7 +41,7 @@ class RideHook:
                 [(day, [counted(row["skierID"], row["rideSk"]) for row in rows]) for day, rows in days.items()]
             )
         except CacheUnavailable as error:
-            report("ski counts", f"counts of rides are started again later: {error.message}")
+            report("ski counts", f"counts are invalidated and started again later: {error.message}")
             return self._invalidate(days, items)
         return [None] * len(items)
 

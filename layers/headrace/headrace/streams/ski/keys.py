@@ -1,6 +1,6 @@
 """Builds and parses the keys of lift rides, by the rules of ``headrace/core/keys.py``.
 
-A ride's key has all attributes of the ride: rides that differ in any of them are two rows, so a row never changes.
+The key of a ride has all of its attributes. Rides that differ in any of them are two rows, so a row never changes.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import NamedTuple
 
-from headrace.core.keys import SEPARATOR, derived_id, is_sender_tag, shard_of, shards_of
+from headrace.core.keys import SEPARATOR, derived_id, is_sender_tag
 
 
 class Ride(NamedTuple):
@@ -30,6 +30,11 @@ class ResortDay(NamedTuple):
     season: int
     day: int
 
+    @property
+    def id(self) -> str:
+        """The day as one text; the partitions of the index are its shards."""
+        return f"{self.resort}#{self.season:04d}#{self.day:03d}"
+
 
 def ride_sk(ride: Ride) -> str:
     """The sort key of a ride: in order of season, day and time, then resort, lift and id."""
@@ -43,7 +48,7 @@ def parse_ride_sk(key: str) -> Ride:
     """The parts of a ride's sort key.
 
     Raises:
-        ValueError: not such a key.
+        ValueError: not the key of a ride.
     """
     parts = key.split(SEPARATOR)
     if len(parts) != 7 or not parts[5] or not is_sender_tag(parts[6]):
@@ -67,35 +72,21 @@ def day_bounds(season: int, day: int) -> tuple[str, str]:
     return f"{season:04d}#{day:03d}#", f"{season:04d}#{day:03d}$"
 
 
-def event_id(skier: int, sk: str) -> str:
-    """The whole key of a ride as one text, which chooses its queue and its shard."""
+def event_id(skier: int | str, sk: str) -> str:
+    """The key of a ride's row as one text. It chooses the queue and the shard of the ride."""
     return f"{skier}#{sk}"
 
 
 def ride_mark(skier: str, sk: str) -> bytes:
-    """A ride in 12 bytes: among a million of them, two are equal with a chance of 1 in 10^17."""
-    return blake2b(f"{skier}#{sk}".encode(), digest_size=12, person=b"rideMark").digest()
-
-
-def resort_day_shard(day: ResortDay, of: str, shards: int) -> str:
-    """The partition of a resort's day in the index that a ride with the event id ``of`` lies in."""
-    return shard_of(_named(day), of, shards)
-
-
-def resort_day_shards(day: ResortDay, shards: int) -> list[str]:
-    """All partitions of a resort's day."""
-    return shards_of(_named(day), shards)
-
-
-def _named(day: ResortDay) -> str:
-    return f"{day.resort}#{day.season:04d}#{day.day:03d}"
+    """A hash of a ride, in 12 bytes. The chance that two of a million rides are equal is 1 in 10^17."""
+    return blake2b(event_id(skier, sk).encode(), digest_size=12, person=b"rideMark").digest()
 
 
 def parse_resort_day(shard: str) -> ResortDay:
     """The resort's day that a partition of the index belongs to.
 
     Raises:
-        ValueError: not such a partition.
+        ValueError: not a partition of this index.
     """
     parts = shard.split(SEPARATOR)
     if len(parts) != 4:
@@ -105,4 +96,4 @@ def parse_resort_day(shard: str) -> ResortDay:
 
 def day_counts(day: ResortDay) -> str:
     """The cache key of the counts of a resort's day."""
-    return f"ski:day:{_named(day)}"
+    return f"ski:day:{day.id}"

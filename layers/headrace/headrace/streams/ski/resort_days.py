@@ -25,24 +25,25 @@ from headrace.core.times import Clock
 from headrace.runtime.observability import report
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.ski.day_counts import CONFIRMED, FILLED, CountedRide, Counts, Coverage, DayCounts, counted
-from headrace.streams.ski.keys import ResortDay, resort_day_shards
+from headrace.streams.ski.keys import ResortDay
 from headrace.streams.ski.resorts import Resorts
-from headrace.streams.ski.stream import RESORT_DAY_INDEX, RESORT_DAY_SHARDS
+from headrace.streams.ski.stream import RESORT_DAY_INDEX
 
 LAG = 5_000
 """How many milliseconds an index lags behind its table at most; clocks of two environments differ by less."""
 PATIENCE = 10_000
 """Milliseconds without progress after which another request may take over filling or confirming counts."""
 STALENESS = 2 * LAG + PATIENCE
-LIFE = 3_600_000
+LIFETIME = 3_600_000
 """Milliseconds after which counts are read from the table again."""
 PAGE = 2_500
 """Rows that are read from each shard at once."""
 ADDED_AT_ONCE = 2_000
 """Rides that are added in one round trip: few enough for the cache to answer in time."""
 WAITS, WAIT_SECONDS = 60, 0.05
-"""How often a request checks whether another one has filled the counts, and how long it waits before each check."""
-FOR_EVER = 10**13
+"""How often a request checks whether another request has filled the counts, and the wait before each check."""
+NEVER = 10**13
+"""Epoch milliseconds that are later than every expiry time."""
 
 
 class ResortDays:
@@ -80,24 +81,24 @@ class ResortDays:
             return self._from_table(day)
 
     def _cached(self, day: ResortDay, lifts: Sequence[int], invalid_until: int) -> Counts:
-        found = self._usable(day, lifts, invalid_until)
+        found = self._valid_counts(day, lifts, invalid_until)
         if isinstance(found, Counts):
             return found
         if found is not None:
             generation, stage = found.generation, CONFIRMED
         elif self._now() <= invalid_until:
-            return self._from_table(day)  # counts that are started now would be invalid too
+            return self._from_table(day)  # counts that were started now would also be invalid
         else:
             generation, stage, now = uuid.uuid4().hex, FILLED, self._now()
-            if not self._counts.begin(day, generation, now, invalid_until, PATIENCE, now + LIFE):
-                return self._awaited(day, lifts, invalid_until)
+            if not self._counts.begin(day, generation, now, invalid_until, PATIENCE, now + LIFETIME):
+                return self._wait_for_counts(day, lifts, invalid_until)
         rides = self._fill(day, generation, stage)
         ready = self._counts.read(day, lifts)
         if ready is not None and ready[0].generation == generation and ready[0].stage == stage:
             return ready[1]
         return Counts.of(rides)
 
-    def _usable(self, day: ResortDay, lifts: Sequence[int], invalid_until: int) -> Counts | Coverage | None:
+    def _valid_counts(self, day: ResortDay, lifts: Sequence[int], invalid_until: int) -> Counts | Coverage | None:
         """Valid counts, or the state of counts that the caller has to confirm, or ``None``."""
         found = self._counts.read(day, lifts)
         if found is None or found[0].since <= invalid_until:
@@ -107,11 +108,11 @@ class ResortDays:
             return coverage if self._counts.claim(day, coverage.generation, self._now(), PATIENCE) else counts
         return counts if coverage.stage in (FILLED, CONFIRMED) else None
 
-    def _awaited(self, day: ResortDay, lifts: Sequence[int], invalid_until: int) -> Counts:
-        """The counts that another request fills, if they are ready soon: concurrent requests read the table once."""
+    def _wait_for_counts(self, day: ResortDay, lifts: Sequence[int], invalid_until: int) -> Counts:
+        """The counts that another request fills, if they are ready soon. So concurrent requests read the table once."""
         for _ in range(WAITS):
             self._sleep(WAIT_SECONDS)
-            found = self._usable(day, lifts, invalid_until)
+            found = self._valid_counts(day, lifts, invalid_until)
             if isinstance(found, Counts):
                 return found
         return self._from_table(day)
@@ -119,7 +120,7 @@ class ResortDays:
     def _fill(self, day: ResortDay, generation: str, stage: str) -> list[CountedRide]:
         """Add all rides of the day that the index shows to its counts, page by page, and return them."""
         every: list[CountedRide] = []
-        until = FOR_EVER
+        until = NEVER
         is_whole = True
         for rides, expires in self._pages(day):
             every += rides
@@ -147,12 +148,12 @@ class ResortDays:
                 limit=PAGE,
                 unexpired_at=self._clock.now() // times.SECOND,
             )
-            for shard in resort_day_shards(day, RESORT_DAY_SHARDS.read)
+            for shard in RESORT_DAY_INDEX.partitions(day.id)
         ]
         while queries:
             pages = self._reader.read_many(queries)
             rows = [row for page in pages for row in page.items]
-            expires = min((row["expiresAt"] * 1000 for row in rows if "expiresAt" in row), default=FOR_EVER)
+            expires = min((row["expiresAt"] * 1000 for row in rows if "expiresAt" in row), default=NEVER)
             yield [counted(row["skierID"], row["rideSk"]) for row in rows], expires
             ahead = zip(queries, pages, strict=True)
             queries = [replace(query, start=page.more) for query, page in ahead if page.more is not None]

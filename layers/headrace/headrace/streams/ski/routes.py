@@ -93,7 +93,7 @@ def _resort(value: object) -> int:
 
 
 class TotalsQuery(Params):
-    """The resorts to add up, and the season if it is only one."""
+    """The resorts to add up, and the season to restrict them to."""
 
     resorts: Annotated[list[Annotated[int, BeforeValidator(_resort)]], BeforeValidator(_split)] = Field(
         alias="resort",
@@ -125,14 +125,14 @@ class SkiServices:
 
 
 def day_vertical(services: SkiServices, request: Request[SkierResortDayPath, None, None]) -> str:
-    """The vertical of a skier's day at a resort, as a bare number."""
+    """Get the vertical of a skier's day at a resort; the body is the number alone."""
     path = request.path
     services.resorts.get(path.resort).require(path.season)
     return str(services.skiers.day_vertical(path.skier, path.resort_day))
 
 
 def totals(services: SkiServices, request: Request[SkierPath, TotalsQuery, None]) -> answers.Totals:
-    """A skier's vertical by resort and season, of the resorts asked for."""
+    """Get a skier's vertical at the given resorts, by resort and season."""
     query = request.query
     if query.season is not None:
         asked = [services.resorts.get(each) for each in query.resorts]
@@ -142,7 +142,7 @@ def totals(services: SkiServices, request: Request[SkierPath, TotalsQuery, None]
 
 
 def days(services: SkiServices, request: Request[SkierSeasonPath, None, None]) -> answers.Days:
-    """The days a skier skied in a season."""
+    """List the days that a skier skied in a season."""
     season, skier = request.path.season, request.path.skier
     _require_season(services, season)
     found = services.skiers.days(skier, season)
@@ -150,37 +150,37 @@ def days(services: SkiServices, request: Request[SkierSeasonPath, None, None]) -
 
 
 def lifts(services: SkiServices, request: Request[SkierDayPath, None, None]) -> dict[str, Any]:
-    """The lifts of a skier's day, in order, repeats kept."""
+    """Get a skier's day: its vertical, its lifts in order of time, and its rides."""
     season, day, skier = request.path.season, request.path.day, request.path.skier
     _require_season(services, season)
     return {"skierID": skier, "seasonID": str(season), "dayID": day, **services.skiers.day(skier, season, day)}
 
 
 def unique_skiers(services: SkiServices, request: Request[ResortDayPath, None, None]) -> answers.UniqueSkiers:
-    """How many skiers a resort had on a day; ``time`` is when they were counted."""
+    """Count the unique skiers of a resort on a day, as of ``time``."""
     counts = services.days.counts(request.path.resort_day)
     return {"time": times.iso(services.clock.now()), "numSkiers": counts.skiers}
 
 
 def lift_rides(services: SkiServices, request: Request[LiftDayPath, None, None]) -> answers.LiftRides:
-    """How many rides a lift had on a day."""
+    """Count the rides of a lift on a day."""
     lift = request.path.lift
     return {"liftID": lift, "rides": services.days.counts(request.path.resort_day, [lift]).lifts.get(lift, 0)}
 
 
 def hours(services: SkiServices, request: Request[ResortDayPath, None, None]) -> answers.Hours:
-    """How many rides a resort had in each hour of a day."""
+    """Count the rides of a resort in each hour of a day."""
     counts = services.days.counts(request.path.resort_day)
     return {"hours": [{"hour": hour, "rides": rides} for hour, rides in enumerate(counts.hours)]}
 
 
 def resorts(services: SkiServices, _request: Request[None, None, None]) -> answers.Resorts:
-    """All resorts that have a season."""
+    """List the resorts that have a season."""
     return {"resorts": [_resort_body(each) for each in services.resorts.every()]}
 
 
 def seasons(services: SkiServices, request: Request[ResortPath, None, None]) -> answers.Seasons:
-    """The seasons of a resort."""
+    """List the seasons of a resort."""
     resort = request.path.resort
     found = services.resorts.get(resort).seasons
     if not found:
@@ -191,14 +191,14 @@ def seasons(services: SkiServices, request: Request[ResortPath, None, None]) -> 
 
 
 def add_season(services: SkiServices, request: Request[ResortPath, None, SeasonBody]) -> answers.AddedSeason:
-    """Add a season to a resort, which need not be known; adding one again changes nothing."""
+    """Add a season to a resort. An unknown resort is created; a known season changes nothing."""
     resort, season = request.path.resort, request.body.year
     services.resorts.add_season(resort, season, request.body.resort_name)
     return {"resortID": resort, "seasonID": str(season)}
 
 
 def statistics(services: SkiServices, _request: Request[None, None, None]) -> dict[str, Any]:
-    """Mean and longest time of each route."""
+    """Get the mean and the longest duration of each route's requests."""
     return services.request_times.read()
 
 

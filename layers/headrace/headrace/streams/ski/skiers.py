@@ -1,4 +1,4 @@
-"""Rides of one skier, read from the skier's partition of the table, consistently and to the end."""
+"""Vertical, days and lifts of one skier, from consistent reads of all of the skier's rides in question."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from headrace.streams.ski.fields import VERTICAL_PER_LIFT
 from headrace.streams.ski.keys import ResortDay, Ride, day_bounds, parse_ride_sk, season_bounds
 
 PAGE = 10_000
-"""Rows in one read; the table ends a page at 1 MB."""
+"""Rows in one read; DynamoDB ends a page at 1 MB."""
 
 
 class Skiers:
-    """Answers about one skier at a time; ``table`` is that of the rides. Any method may raise StoreUnavailable."""
+    """Reads the rides of one skier from ``table``. Every method may raise StoreUnavailable."""
 
     def __init__(self, reader: RangeReader, table: str, clock: Clock) -> None:
         self._reader = reader
@@ -45,7 +45,7 @@ class Skiers:
         ]
 
     def days(self, skier: int, season: int) -> list[SkiedDay]:
-        """The days skied in a season, each with its vertical and its lifts in order, repeats kept."""
+        """The days skied in a season, each with its vertical and the lift of each ride in order."""
         days: dict[int, list[Ride]] = {}
         for ride in self._rides(skier, *season_bounds(season)):
             days.setdefault(ride.day, []).append(ride)
@@ -55,7 +55,7 @@ class Skiers:
         ]
 
     def day(self, skier: int, season: int, day: int) -> dict[str, Any]:
-        """One day: its vertical, its lifts in order with repeats, and each ride with its time and resort."""
+        """One day: its vertical, the lift of each ride in order, and the rides with time and resort."""
         rides = list(self._rides(skier, *day_bounds(season, day)))
         listed = [
             {"time": ride.time, "resortID": ride.resort, "liftID": ride.lift, "rideID": ride.ride_id} for ride in rides

@@ -14,7 +14,7 @@ from headrace.core.sender import SenderContext
 from headrace.core.stream import Index, Shards, Stream, TableSettings, ValidatedEvent
 from headrace.core.validation import incoming, stamped
 from headrace.streams.ski.fields import DayID, LiftID, Minute, ResortID, SeasonID, SkierID
-from headrace.streams.ski.keys import ResortDay, Ride, derived_ride_id, event_id, resort_day_shard, ride_sk
+from headrace.streams.ski.keys import ResortDay, Ride, derived_ride_id, event_id, ride_sk
 
 ID_FIELD = "rideID"
 
@@ -27,7 +27,7 @@ RESORT_DAY_INDEX = Index(
 
 
 class IncomingRide(EventModel):
-    """A ride as a client sends it; ids and numbers may be texts of digits, as they are in a path."""
+    """A ride as a client sends it. Numbers may also be texts of digits."""
 
     resort: ResortID
     season: SeasonID
@@ -39,7 +39,7 @@ class IncomingRide(EventModel):
 
 
 class StampedRide(IncomingRide):
-    """A ride as it travels in an envelope."""
+    """A ride in an envelope."""
 
     ride_id: Id = Field(alias="rideID", description=keys.ID_FORM)
     sender: SenderTag = Field(description="12 characters of base32")
@@ -50,11 +50,7 @@ _stamped = stamped(StampedRide)
 
 
 def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
-    """A client's ride, validated and stamped.
-
-    Raises:
-        InvalidEvent: names each field, what came and what is allowed.
-    """
+    """A client's ride, validated and stamped."""
     ride = _incoming(raw)
     day = ResortDay(ride.resort, ride.season, ride.day)
     ride_id = ride.ride_id or derived_ride_id(ride.skier, day, ride.time, ride.lift)
@@ -74,21 +70,17 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
 
 
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
-    """The row of a stamped ride; it is kept for ``table.retention_days``, if that is not 0.
-
-    Raises:
-        PoisonRecord: missing_field, empty_key, invalid_key or invalid_event.
-    """
+    """The row of a stamped ride. It is kept for ``table.retention_days``, or without limit if that is 0."""
     ride = _stamped(event)
     sk = ride_sk(Ride(ride.season, ride.day, ride.time, ride.resort, ride.lift, ride.ride_id, ride.sender))
     day = ResortDay(ride.resort, ride.season, ride.day)
     row: Item = {
         "skierID": str(ride.skier),
         "rideSk": sk,
-        "resortDayId": resort_day_shard(day, event_id(ride.skier, sk), RESORT_DAY_SHARDS.write),
+        "resortDayId": keys.shard_of(day.id, event_id(ride.skier, sk), RESORT_DAY_SHARDS.write),
     }
     if table.retention_days:
-        # From the end of the day of acceptance: a ride that is sent again on that day changes nothing.
+        # Counted from the end of the day of acceptance, so that sending a ride again on that day changes nothing.
         row["expiresAt"] = (accepted_at // times.DAY + 1 + table.retention_days) * times.DAY // times.SECOND
     return row
 
