@@ -22,7 +22,6 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import ROOT, RunningStage
-from tests.e2e.test_dead_letters import Behind
 
 PAGES = [ROOT / "README.md", ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 MARK = r"(?:^<!-- (?P<mark>terminal|repeat|file|not run): (?P<value>[^>]+) -->\n)?"
@@ -119,13 +118,6 @@ class Player:
         return self.terminals[name]
 
 
-def put_a_dead_letter(stage: RunningStage) -> None:
-    Behind(stage).publish("persist.0", b'{"v": 1')
-
-
-BEFORE = {"redrive-dead-letters.md": put_a_dead_letter}
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_block_of_a_page_does_what_the_page_shows(page: Path, platform: RunningStage, tmp_path: Path) -> None:
     text = page.read_text()
@@ -133,7 +125,6 @@ def test_every_block_of_a_page_does_what_the_page_shows(page: Path, platform: Ru
     assert 2 * len(found) == len(re.findall(r"^ *```", text, re.M)), "a block is indented, or its comment is misspelt"
     where = platform.where
     urls = {"http://127.0.0.1:8787": where["http_url"], "ws://127.0.0.1:8788/local": where["websocket_url"]}
-    BEFORE.get(page.name, lambda _: None)(platform)
     player = Player(platform, tmp_path)
     try:
         for each in found:
