@@ -61,7 +61,7 @@ reset: setup ## delete the stage's data (tables, queues, broker), after a questi
 test: setup lint unit model contract e2e validate ## run every check: lint, unit, model, contract, e2e and validate
 
 lint: setup ## run ruff, mypy and the check of the prose
-	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && $(PY) -m tools.prose --code
+	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && $(PY) -m tools.prose
 
 format: setup ## let ruff format the code and fix what it can
 	@.venv/bin/ruff check --fix . ; .venv/bin/ruff format .

@@ -1,7 +1,5 @@
 """Checks the prose of the repository: `python -m tools.prose` prints each finding with its place, and exits with 1.
 
-With ``--code`` it leaves out the pages of documentation.
-
 Code: no word of ``AVOIDED`` in a docstring, comment or message. Documentation: also no line
 over 120 characters, no sentence over 40 words, and no more words than the limits below. Code blocks are not prose.
 """
@@ -107,7 +105,9 @@ def pages_findings() -> Iterator[tuple[Path, int, str]]:
     """The findings in the pages of documentation, with path and line."""
     pages = files([""], PAGES)
     generated = [page for page in pages if page.parent.name == "reference" and page.name not in WRITTEN_REFERENCE]
-    counts = {page: len(re.findall(r"\S*\w\S*", page.read_text())) for page in pages if page not in generated}
+    counts = {
+        page: len(re.findall(r"\S*\w\S*", page_prose(page.read_text()))) for page in pages if page not in generated
+    }
     for page in pages:
         yield from ((page, line, finding) for line, finding in page_findings(page))
     if sum(counts.values()) > PAGES_WORDS:
@@ -119,7 +119,7 @@ def pages_findings() -> Iterator[tuple[Path, int, str]]:
 
 def main() -> int:
     """Print every finding; the exit code is 1 if there is one."""
-    found = [*code_findings(), *(() if "--code" in sys.argv else pages_findings())]
+    found = [*code_findings(), *pages_findings()]
     print("\n".join(f"{path.relative_to(ROOT)}:{line}: {finding}" for path, line, finding in found) or "prose: good")
     return bool(found)
 
