@@ -187,6 +187,7 @@ def test_only_settings_reads_the_environment() -> None:
         ("read_analytics", {"boto3", "pika", "redis", "aws_lambda_powertools.event_handler"}),
         ("read_ski", {"boto3", "pika", "redis", "aws_lambda_powertools.event_handler"}),
         ("read_ads", {"boto3", "pika", "redis", "aws_lambda_powertools.event_handler"}),
+        ("manage_dead_letters", {"boto3", "pika", "redis", "aws_lambda_powertools.event_handler"}),
         ("read_status", {"boto3", "redis", "aws_lambda_powertools.event_handler"}),
     ],
 )
