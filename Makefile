@@ -70,11 +70,11 @@ unit: setup ## run the tests that use no sockets
 	@$(PY) -m pytest -q tests/unit
 
 reference: setup ## write the generated documents and pages of docs/reference
-	@PYTHONPATH=layers/headrace $(PY) -m reference
-	@PYTHONPATH=layers/headrace $(PY) -m docs.generators
+	@PYTHONPATH=layers/headrace $(PY) -m tools.api_reference
+	@PYTHONPATH=layers/headrace $(PY) -m tools.stack_reference
 
 reference-examples: setup ## record the examples of the API documents from the running stage
-	@PYTHONPATH=layers/headrace $(PY) -m reference.recording
+	@PYTHONPATH=layers/headrace $(PY) -m tools.api_reference.recording
 
 docs: .local/docs/bin/zensical ## build the documentation site in .local/site/html
 	@$(PY) -m tools.site && cd .local/site && ../docs/bin/zensical build --strict
@@ -146,7 +146,7 @@ bench-emulators: setup ## compare DynamoDB and SQS emulators
 	@$(PY) -m bench.emulators
 
 diagrams: setup ## draw the diagrams in docs/diagrams
-	@$(PY) docs/diagrams/draw.py
+	@$(PY) -m tools.diagrams
 
 lock: setup ## refresh the lock files from the *.in files
 	@for in in layers/dependencies/requirements requirements/runtime requirements/dev requirements/sam requirements/uv requirements/ministack requirements/docs; do \

@@ -2,7 +2,7 @@
 
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
-from headrace.bootstrap.rooms import room_service
+from headrace.bootstrap.chat import room_service
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import Conflict, InvalidCursor, NotFound
 from headrace.streams.chat.room_requests import (

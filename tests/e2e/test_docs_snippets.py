@@ -22,6 +22,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import ROOT, RunningStage
+from tests.e2e.test_dead_letters import discard_all
 
 PAGES = [ROOT / "README.md", ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 MARK = r"(?:^<!-- (?P<mark>terminal|repeat|file|not run): (?P<value>[^>]+) -->\n)?"
@@ -56,7 +57,7 @@ class Terminal:
         deadline = time.monotonic() + SECONDS
         while not wanted.search(shown := self._text()[self._typed_at :]):
             assert self._shell.poll() is None, f"a command failed:\n{self._text()}"
-            assert time.monotonic() < deadline, f"the page shows:\n{lines}\nthe terminal:\n{shown}"
+            assert time.monotonic() < deadline, f"the page shows:\n{lines}\nthe terminal:\n{self._text()[-3000:]}"
             time.sleep(0.1)
             if DONE in shown:
                 repeat()
@@ -116,6 +117,9 @@ class Player:
             environ["PYTHONPATH"] = "clients/python"
             self.terminals[name] = Terminal(self.folder / name, environ)
         return self.terminals[name]
+
+
+BEFORE = {"redrive-dead-letters.md": discard_all}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from localstage.client.running_stage import StageUrls
-from reference.examples import Example, examples
-from reference.recording import record
 from tests.e2e.conftest import RunningStage
+from tests.e2e.test_dead_letters import discard_all
 from tests.worlds.reference import answer_violations
+from tools.api_reference.examples import Example, examples
+from tools.api_reference.recording import record
 
 
 def test_a_stage_answers_every_example_as_the_contract_says(platform: RunningStage) -> None:
     where = platform.where
+    discard_all(platform)
 
     found = record(StageUrls(where["http_url"], where["websocket_url"], where["token_url"]))
 

@@ -95,7 +95,7 @@ def a_dead_letter_is_deleted_before_it_is_sent(patch: pytest.MonkeyPatch) -> Non
     move = DeadLetters._move
 
     def delete_first(self: DeadLetters, letters: Sequence[Any], *arguments: Any) -> Any:
-        self._lane.delete([letter.held for letter in letters])
+        self.lane.delete([letter.held for letter in letters])
         return move(self, letters, *arguments)
 
     patch.setattr(DeadLetters, "_move", delete_first)
@@ -118,7 +118,7 @@ def accepted_without_a_confirm(patch: pytest.MonkeyPatch) -> None:
 def accepted_though_the_retry_lane_refused(patch: pytest.MonkeyPatch) -> None:
     """Fault 7 again: the last resort's refusal is swallowed."""
     hand_over = Acceptor._hand_over
-    patch.setattr(Acceptor, "_hand_over", lambda self, parts: hand_over(self, parts) and {})
+    patch.setattr(Acceptor, "_hand_over", lambda self, parts: [("retry", None) for _ in hand_over(self, parts)])
 
 
 @found_as(r"lost|unexpected")

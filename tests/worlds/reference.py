@@ -6,9 +6,9 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from reference.asyncapi import asyncapi
-from reference.examples import Example
-from reference.openapi import openapi
+from tools.api_reference.asyncapi import asyncapi
+from tools.api_reference.examples import Example
+from tools.api_reference.openapi import openapi
 
 HTTP, WEBSOCKET = openapi(), asyncapi()
 

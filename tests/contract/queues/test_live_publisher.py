@@ -13,7 +13,7 @@ from headrace.core.errors import BrokerUnavailable, ConnectionLost
 from headrace.core.times import SECOND
 from headrace.queues.names import LIVE_EXCHANGE, live_queues
 from headrace.queues.ports import Outgoing
-from headrace.queues.rabbitmq.live_publisher import COOLDOWN_SECONDS, RabbitLivePublisher
+from headrace.queues.rabbitmq.live_publisher import CONNECT_SECONDS, COOLDOWN_SECONDS, RabbitLivePublisher
 from headrace.queues.rabbitmq.topology import declare
 from localstage.tcp_proxy import TcpProxy
 from tests.contract.rabbit import (
@@ -179,6 +179,23 @@ def test_a_password_that_was_changed_is_read_again(broker: Rabbit) -> None:
     assert live.publish("2") is None
 
     assert taken(broker, 1) == ["2"]
+    live.publisher.close()
+
+
+class SlowSecrets(MemorySecrets):
+    """A read takes longer than a connection may."""
+
+    def _read(self, arn: str) -> str:
+        time.sleep(1.2 * CONNECT_SECONDS)
+        return super()._read(arn)
+
+
+def test_reading_the_secret_takes_none_of_the_time_to_connect(broker: Rabbit) -> None:
+    live = Live(broker.url, SlowSecrets({"arn": GUEST}))
+
+    assert live.publish("1") is None
+
+    assert taken(broker, 1) == ["1"]
     live.publisher.close()
 
 

@@ -33,9 +33,7 @@ class Environments:
     def __init__(self, count: int, settings: RateSettings = SETTINGS) -> None:
         self.now = 1000.0
         self.cache = MemoryCommands()
-        self.limiters = [
-            RateLimiter(settings, SharedCounts(self.cache), lambda: self.now, lambda: self.now) for _ in range(count)
-        ]
+        self.limiters = [RateLimiter(settings, SharedCounts(self.cache), lambda: self.now) for _ in range(count)]
         self.now += EXCHANGE_SECONDS
         self.admitted: list[tuple[float, int]] = []
         self.meter = Meter()
@@ -168,7 +166,7 @@ def test_a_cache_that_does_not_answer_delays_no_request() -> None:
     """P10; also an environment that was frozen during an exchange."""
     silent = Silent()
     now = [0.0]
-    limiter = RateLimiter(SETTINGS, SharedCounts(silent), lambda: now[0], lambda: now[0])
+    limiter = RateLimiter(SETTINGS, SharedCounts(silent), lambda: now[0])
 
     for _ in range(30):
         now[0] += EXCHANGE_SECONDS
@@ -199,15 +197,11 @@ def test_a_new_environment_does_not_use_the_cache_in_its_first_second() -> None:
 
 
 def test_counts_are_exchanged_after_the_clock_was_set_back() -> None:
-    now, uptime, cache = [1000.0], [0.0], MemoryCommands()
-    limiter = RateLimiter(SETTINGS, SharedCounts(cache), lambda: now[0], lambda: uptime[0])
-    now[0] -= 500
-    uptime[0] += EXCHANGE_SECONDS
-    limiter.admit(caller(), 1, Meter())
-    assert limiter._background._running is not None
-    limiter._background._running.result(5)
+    environments = Environments(1)
+    environments.now -= 500
+    environments.send(1)
 
-    assert cache.calls == 1
+    assert environments.cache.calls == 1
 
 
 def test_each_time_a_window_closes_is_counted_once() -> None:

@@ -81,10 +81,10 @@ def test_an_answer_says_why_requeueing_stopped_early() -> None:
         ({"lane": None}, "lane is not a lane to return messages to", "main, retry"),
         ({"lane": []}, "lane is not a lane to return messages to", "main, retry"),
         ({"limit": 1001}, "limit is out of range", "a whole number from 1 to 1000"),
-        ({"limit": "5"}, "limit is out of range", "a whole number from 1 to 1000"),
+        ({"limit": "5"}, "limit is not a whole number", "a whole number from 1 to 1000"),
         ({"rate": 0}, "rate is out of range", "a whole number from 1 to 100"),
-        ({"rate": True}, "rate is out of range", "a whole number from 1 to 100"),
-        ({"rate": None}, "rate is out of range", "a whole number from 1 to 100"),
+        ({"rate": True}, "rate is not a whole number", "a whole number from 1 to 100"),
+        ({"rate": None}, "rate is not a whole number", "a whole number from 1 to 100"),
         ({"colour": "red"}, "colour is not a field of this route", "lane, limit, rate"),
     ],
 )

@@ -42,6 +42,16 @@ def test_the_first_task_starts_after_the_delay() -> None:
     assert runs == [0.5, 1.5]
 
 
+def test_a_clock_that_is_set_back_does_not_stop_the_tasks() -> None:
+    clock, runs = Clock(), list[float]()
+    background = Background("test", 1.0, LONG, clock)
+
+    for clock.now in (500.0, 10.0, 10.9, 11.0):
+        background.run(lambda: runs.append(clock.now))
+
+    assert runs == [500.0, 10.0, 11.0]
+
+
 def test_a_task_runs_in_another_thread() -> None:
     threads: list[threading.Thread] = []
 

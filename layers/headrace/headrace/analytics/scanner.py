@@ -31,7 +31,7 @@ class Deadline:
         """Raise StoreThrottled after that time."""
         if self._monotonic() >= self._at:
             raise StoreThrottled(
-                "the window has more events than one request can read; it continues where it stopped, so try again",
+                "the window has more events than one request can read; try again, and it continues where it stopped",
                 retry_after=1,
             )
 

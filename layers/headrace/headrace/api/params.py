@@ -11,6 +11,7 @@ the value that was sent.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -25,6 +26,7 @@ from headrace.core.keys import ID_FORM
 from headrace.core.validation import field_errors
 
 T = TypeVar("T", bound="Params")
+_DIGITS = re.compile(r"-?[0-9]+")
 
 
 class Params(BaseModel):
@@ -121,19 +123,21 @@ def query_time(value: object) -> str:
 QueryTime = Annotated[str, BeforeValidator(query_time)]
 
 
-def whole_number(
-    least: int, most: int, *, message: str = "is out of range", takes_digits: bool = True
-) -> Callable[[object], int]:
-    """A validator of whole numbers from ``least`` to ``most``: a JSON number or, with ``takes_digits``, its digits."""
+def whole_number(least: int, most: int, *, message: str = "", takes_digits: bool = True) -> Callable[[object], int]:
+    """A validator of whole numbers from ``least`` to ``most``: a JSON number or, with ``takes_digits``, its digits.
 
+    A wrong value "is not a whole number" or "is out of range"; ``message`` replaces both phrases.
+    """
     return functools.partial(_bounded, least=least, most=most, message=message, takes_digits=takes_digits)
 
 
 def _bounded(value: object, *, least: int, most: int, message: str, takes_digits: bool) -> int:
-    if takes_digits and isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise PydanticCustomError("out_of_range", _literal(message))
+    if takes_digits and isinstance(value, str) and _DIGITS.fullmatch(value):
+        value = int(value) if len(value) < 10 else most + 1
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise PydanticCustomError("not_a_number", _literal(message or "is not a whole number"))
+    if not least <= value <= most:
+        raise PydanticCustomError("out_of_range", _literal(message or "is out of range"))
     return value
 
 

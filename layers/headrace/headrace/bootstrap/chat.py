@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 from headrace.bootstrap.live import connections, subscriber_hints
 from headrace.bootstrap.shared import cache, clock, cursors, dynamodb, range_reader
@@ -17,6 +18,9 @@ from headrace.streams.chat.memberships import DynamoMemberships
 from headrace.streams.chat.newest_page_cache import NewestPageCache
 from headrace.streams.chat.rooms import CachedRooms, DynamoRoomActivity, DynamoRooms
 from headrace.streams.chat.stream import CHAT
+
+if TYPE_CHECKING:
+    from headrace.streams.chat.room_service import RoomService
 
 
 @functools.cache
@@ -72,3 +76,16 @@ def subscriptions() -> Subscriptions:
     """Subscriptions of connections to rooms."""
     table = table_settings(CHAT).table
     return Subscriptions(connections(), subscriber_hints(), access(), room_history(), range_reader(), table)
+
+
+@functools.cache
+def room_service() -> RoomService:
+    """Rooms and their members, with the JOIN and LEAVE messages that follow from changes."""
+    # Imported here: only manage_rooms publishes, and pika would slow down the cold starts of the other functions.
+    from headrace.bootstrap.ingest import acceptor
+    from headrace.streams.chat.join_messages import JoinMessages
+    from headrace.streams.chat.room_service import RoomService
+
+    # These messages follow from a change that was allowed: they need no gate and no rate limit.
+    join_messages = JoinMessages(acceptor({}), clock())
+    return RoomService(rooms(), memberships(), access(), connections(), join_messages, cursors(), clock())

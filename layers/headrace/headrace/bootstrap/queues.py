@@ -1,39 +1,24 @@
-"""Builds the operators' services for queues: dead letters, the parking queue, probes, the topology."""
+"""Builds the operators' services for the broker: the parking queue, probes, the topology."""
 
 from __future__ import annotations
 
 import functools
 
 from headrace.bootstrap.shared import clock, impatient, secrets
-from headrace.operations.dead_letters import DeadLetters
 from headrace.operations.probes import Prober, ProbeReader
 from headrace.queues import names
 from headrace.queues.rabbitmq.parked import ParkingQueue
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.rabbitmq.topology import Report, declare
-from headrace.queues.sqs.dead_letter_queue import SqsDeadLane
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.settings import (
     BrokerSettings,
-    DeadLaneSettings,
     RetryLaneSettings,
     TopologySettings,
     table_settings,
 )
 from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.streams.probe import PROBE
-from headrace.streams.registry import STREAMS
-
-
-@functools.cache
-def dead_letters() -> DeadLetters:
-    """The dead letters of every stream."""
-    return DeadLetters(
-        SqsDeadLane(DeadLaneSettings.read().dead_letter_queue_url),
-        SqsRetryLane(RetryLaneSettings.read().retry_queue_url),
-        {name: table_settings(stream) for name, stream in STREAMS.items()},
-        clock(),
-    )
 
 
 @functools.cache

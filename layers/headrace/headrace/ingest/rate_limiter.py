@@ -39,11 +39,7 @@ class RateLimiter:
     """Limits senders; ``shared`` is ``None`` without a cache. ``clock`` gives seconds since the epoch."""
 
     def __init__(
-        self,
-        settings: RateSettings,
-        shared: SharedCounts | None,
-        clock: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.monotonic,
+        self, settings: RateSettings, shared: SharedCounts | None, clock: Callable[[], float] = time.time
     ) -> None:
         rates = (settings.event_rate, settings.trusted_event_rate)
         self._limits = tuple(Limit(rate, settings.event_rate_off_percent) if rate else None for rate in rates)
@@ -52,8 +48,9 @@ class RateLimiter:
         self._windows: BoundedDict[_Sender, SlidingWindow] = BoundedDict(SENDERS)
         self._active: dict[_Sender, None] = {}
         self._lock = threading.Lock()
-        # The first exchange imports the cache's library: not in a cold start.
-        self._background = Background("rate-limiter", EXCHANGE_SECONDS, 0.0, monotonic, delay=EXCHANGE_SECONDS)
+        # The first exchange imports the cache's library: not in a cold start. By the wall clock, because the monotonic
+        # one may stop while Lambda freezes the environment, and the counts of the others would get old.
+        self._background = Background("rate-limiter", EXCHANGE_SECONDS, 0.0, clock, delay=EXCHANGE_SECONDS)
 
     def admit(self, caller: Caller, events: int, meter: Meter) -> tuple[int, RateLimited | None]:
         """How many of ``events`` may pass, the first ones, and why the others may not. Never raises, never waits."""

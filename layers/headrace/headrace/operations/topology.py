@@ -27,7 +27,7 @@ TEXT_LIMIT = 1000
 
 
 def declare_for(event: Mapping[str, Any], declare: Callable[[float], Report]) -> dict[str, Any]:
-    """Declare the topology, and return what was declared and what exists in another form.
+    """Declare the topology, and return what was declared and what exists with other properties.
 
     ``declare`` takes the seconds to wait for the broker. For the request of a custom resource, the return value is the
     answer that was sent to CloudFormation.

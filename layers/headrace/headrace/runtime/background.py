@@ -14,7 +14,7 @@ class Background:
 
     Lambda freezes an environment between two invocations, so tasks start within a request: call :meth:`run` with every
     one. The first task starts after ``delay`` seconds at the earliest. The request waits at most ``wait_seconds`` for a
-    task that it starts. An exception of a task is reported.
+    task that it starts. An exception of a task is reported. ``clock`` gives seconds, and may be set back.
     """
 
     def __init__(
@@ -22,22 +22,22 @@ class Background:
         name: str,
         period: float,
         wait_seconds: float = 0.0,
-        monotonic: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = time.monotonic,
         delay: float = 0.0,
     ) -> None:
         self._pool = ThreadPoolExecutor(1, name)
         self._period = period
         self._wait_seconds = wait_seconds
-        self._monotonic = monotonic
-        self._due = monotonic() + delay
+        self._clock = clock
+        self._started = clock() + delay - period
         self._running: Future[None] | None = None
 
     def run(self, task: Callable[[], None]) -> bool:
         """Start ``task``, unless the period is not over or the last task still runs. Returns whether it was started."""
-        now = self._monotonic()
-        if now < self._due or (self._running is not None and not self._running.done()):
+        now = self._clock()
+        if abs(now - self._started) < self._period or (self._running is not None and not self._running.done()):
             return False
-        self._due = now + self._period
+        self._started = now
         self._running = self._pool.submit(_guarded, task)
         if self._wait_seconds:
             wait([self._running], self._wait_seconds)

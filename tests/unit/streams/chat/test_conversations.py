@@ -9,7 +9,7 @@ import pytest
 from headrace.api.params import read
 from headrace.core.errors import Forbidden, InvalidCursor, InvalidRequest, StoreUnavailable
 from headrace.streams.chat import conversations
-from headrace.streams.chat.routes import ConversationsQuery
+from headrace.streams.chat.routes import ConversationsQuery, ReadMarkBody
 from tests.worlds.conversation_world import ConversationWorld
 from tests.worlds.history_world import START, at
 from tests.worlds.senders import caller
@@ -213,6 +213,13 @@ def test_a_mark_of_another_form_is_refused(world: ConversationWorld, up_to: Any)
 
     (detail,) = refused.value.details
     assert detail.field == "upTo"
+
+
+def test_other_fields_beside_a_mark_are_ignored() -> None:
+    body = read(ReadMarkBody, {"upTo": at(5), "device": "phone"})
+
+    assert body is not None
+    assert body.up_to == at(5)
 
 
 def test_a_mark_far_ahead_would_hide_what_is_still_to_come(world: ConversationWorld) -> None:

@@ -69,6 +69,8 @@ class ReadMarkBody(AnyBody):
 
     model_config = ConfigDict(json_schema_extra={"required": ["upTo"]})
 
+    unknown = ""
+
     up_to: Any = Field(default=None, description=MARK_FORM, json_schema_extra={"type": ["string", "integer"]})
 
 

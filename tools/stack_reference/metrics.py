@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from docs.generators.markdown import ROOT, bullets, code, page, paragraph
+from tools.stack_reference.markdown import ROOT, bullets, code, page, paragraph
 
 PACKAGE = ROOT / "layers" / "headrace" / "headrace"
 MEANINGS = {

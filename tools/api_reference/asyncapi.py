@@ -8,11 +8,11 @@ from headrace.api.auth import SUBPROTOCOL
 from headrace.api.params import names_of
 from headrace.api.responses import REQUEST_ID_LIMIT
 from headrace.streams.chat.frames import Acks, Messages
-from reference.examples import event_of, examples_of, receipt_of
-from reference.openapi import VERSION, batch_schema, error_schema, own_error, write_schemas
-from reference.routes import Declared, actions, mapping
-from reference.schemas import Models, Schema, schema_of
-from reference.texts import first_line, text
+from tools.api_reference.examples import event_of, examples_of, receipt_of
+from tools.api_reference.openapi import VERSION, batch_schema, error_schema, own_error, write_schemas
+from tools.api_reference.routes import Declared, actions, mapping
+from tools.api_reference.schemas import Models, Schema, schema_of
+from tools.api_reference.texts import first_line, text
 
 REQUEST_ID = {
     "type": "string",

@@ -23,9 +23,9 @@ from headrace.streams.chat.conversations import ROOMS_LIMIT, UNREAD_LIMIT
 from headrace.streams.chat.newest_page_cache import AGE_SECONDS
 from headrace.streams.ski.fields import VERTICAL_PER_LIFT
 from headrace.streams.ski.resort_days import STALENESS
-from reference.texts import text
 from tests.unit.template_stack import TemplateStack
 from tests.worlds.reference import HTTP, WEBSOCKET
+from tools.api_reference.texts import text
 
 MEGABYTE, KILOBYTE = 1024 * 1024, 1024
 

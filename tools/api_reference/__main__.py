@@ -1,4 +1,4 @@
-"""``python -m reference``: writes the documents and their pages to ``docs/reference``."""
+"""``python -m tools.api_reference``: writes the documents and their pages to ``docs/reference``."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reference.asyncapi import asyncapi
-from reference.openapi import openapi
-from reference.pages import http_page, scopes_page, websocket_page
-from reference.routes import ROOT
+from tools.api_reference.asyncapi import asyncapi
+from tools.api_reference.openapi import openapi
+from tools.api_reference.pages import http_page, scopes_page, websocket_page
+from tools.api_reference.routes import ROOT
 
 FOLDER = ROOT / "docs" / "reference"
 

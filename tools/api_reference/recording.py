@@ -1,6 +1,6 @@
 """Records the examples: plays one small story on a running stage, over HTTP and WebSocket.
 
-    python -m reference.recording
+    python -m tools.api_reference.recording
 
 writes ``examples.json`` beside this module. Alice owns the room kitchen, bob is in it, carol is not.
 """
@@ -22,7 +22,7 @@ from headrace.core.caller import ANALYTICS_READ, CHAT_READ, CHAT_WRITE, EVENTS_W
 from loadtest.client.websocket import WebSocket
 from localstage.client.running_stage import StageUrls, running_stage
 from localstage.client.tokens import fetch_token
-from reference.examples import FILE, Example
+from tools.api_reference.examples import FILE, Example
 
 PATIENCE = 60.0
 ANYTHING: Callable[[Any], bool] = bool

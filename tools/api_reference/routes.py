@@ -24,7 +24,7 @@ from headrace.core.errors import (
     Unavailable,
 )
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True, slots=True)

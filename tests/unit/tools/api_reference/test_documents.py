@@ -15,13 +15,13 @@ from headrace.core import caller
 from headrace.core.errors import ERROR_MAPPINGS
 from headrace.core.times import SystemClock
 from headrace.live.frames import frames
-from reference.__main__ import generated
-from reference.examples import Example, examples
-from reference.routes import Declared, actions, declared, error_kinds, http_routes, mapping
-from reference.scopes import SCOPES
 from tests.unit.template_stack import ROOT, TemplateStack
 from tests.worlds.reference import HTTP, WEBSOCKET, answer_violations, is_error, operation_of, violations
 from tests.worlds.requests import Context
+from tools.api_reference.__main__ import generated
+from tools.api_reference.examples import Example, examples
+from tools.api_reference.routes import Declared, actions, declared, error_kinds, http_routes, mapping
+from tools.api_reference.scopes import SCOPES
 
 # `schemas/3.0.0-without-$id.json` of the npm package @asyncapi/specs 6.11.1 (Apache-2.0), one definition a line.
 ASYNCAPI_SCHEMA = json.loads((Path(__file__).parent / "asyncapi-3.0.0.json").read_text())
@@ -181,4 +181,4 @@ def test_a_batch_may_have_as_many_events_as_the_document_says(declared: Declared
 def test_no_function_and_no_layer_imports_the_generator() -> None:
     code = [*(ROOT / "layers" / "headrace").rglob("*.py"), *(ROOT / "functions").rglob("*.py")]
 
-    assert not [path for path in code if "from reference" in path.read_text() or "import reference" in path.read_text()]
+    assert not [path for path in code if "tools.api_reference" in path.read_text()]

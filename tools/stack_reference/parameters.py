@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
-from docs.generators.markdown import ROOT, bullets, code, page, paragraph, sentence, table, template
+from tools.stack_reference.markdown import ROOT, bullets, code, page, paragraph, sentence, table, template
 
 STAGES = ("dev", "staging", "prod", "local")
 INTRO = """

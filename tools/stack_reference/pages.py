@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from docs.generators import alarms, commands, metrics, parameters, settings
-from docs.generators.markdown import ROOT
+from tools.stack_reference import alarms, commands, metrics, parameters, settings
+from tools.stack_reference.markdown import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from headrace.api.params import names_of
 from headrace.core.errors import HeadraceError, InvalidRequest, UserError, to_body
-from reference.examples import Example, event_of, examples_of, receipt_of
-from reference.routes import Declared, error_kinds, has_pause, http_routes, mapping, plain
-from reference.schemas import REF, Models, Schema, parameter, references
-from reference.texts import text
+from tools.api_reference.examples import Example, event_of, examples_of, receipt_of
+from tools.api_reference.routes import Declared, error_kinds, has_pause, http_routes, mapping, plain
+from tools.api_reference.schemas import REF, Models, Schema, parameter, references
+from tools.api_reference.texts import text
 
 VERSION = "1.0.0"
 AREAS = ("chat", "analytics", "ski", "ads", "operations")

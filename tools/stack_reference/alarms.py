@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from docs.generators.markdown import bullets, code, page, paragraph, sentence, template
+from tools.stack_reference.markdown import bullets, code, page, paragraph, sentence, template
 
 INTRO = """
 `templates/monitoring.yaml` defines the CloudWatch alarms of a stage. For example, `DeadLettersAlarm` is on while the

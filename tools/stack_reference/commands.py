@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from docs.generators.markdown import ROOT, bullet, page, paragraph, sentence
+from tools.stack_reference.markdown import ROOT, bullet, page, paragraph, sentence
 
 INTRO = """
 Every command of the project is a target of `make`, for example `make demo MESSAGES=10000`. `make` alone prints this

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from headrace.core.fields import Id
 from headrace.streams.ads.stream import AdId, AdType
 from headrace.streams.chat.room_requests import EventId
-from reference.schemas import Generator
+from tools.api_reference.schemas import Generator
 
 TEXTS = [
     "a",

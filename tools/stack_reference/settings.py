@@ -12,9 +12,9 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from docs.generators.markdown import bullets, code, markdown, page, paragraph, sentence, template
 from headrace.runtime import settings
 from headrace.streams.registry import STREAMS
+from tools.stack_reference.markdown import bullets, code, markdown, page, paragraph, sentence, template
 
 UNITS = {"SECONDS": "seconds", "DAYS": "days", "PERCENT": "percent", "EVENT_RATE": "events per second"}
 """By the end of a variable's name."""

@@ -11,7 +11,7 @@ from html import escape
 from itertools import pairwise
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent
+FOLDER = Path(__file__).parents[1] / "docs" / "diagrams"
 WIDTH, HEIGHT, GAP_X, GAP_Y, MARGIN = 168, 54, 60, 46, 16
 
 STYLE = """

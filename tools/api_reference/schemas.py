@@ -23,7 +23,7 @@ from headrace.streams.chat.stream import TEXT_BYTES
 from headrace.streams.registry import STREAMS
 from headrace.streams.ski.fields import RESORT, Bounds
 from headrace.streams.ski.routes import RESORTS_LIMIT
-from reference.routes import Declared, plain
+from tools.api_reference.routes import Declared, plain
 
 Schema = dict[str, Any]
 REF = "#/components/schemas/"
@@ -95,7 +95,7 @@ def _accepted(function: Callable[..., Any]) -> Schema:
         function = function.keywords["is_accepted"]
     name = f"{function.__module__}.{function.__qualname__}".removeprefix("headrace.")
     if name not in ACCEPTED:
-        raise LookupError(f"say in ACCEPTED of reference/schemas.py what the validator {name} accepts")
+        raise LookupError(f"say in ACCEPTED of tools/api_reference/schemas.py what the validator {name} accepts")
     return ACCEPTED[name]
 
 
