@@ -129,6 +129,7 @@ def test_every_block_of_a_page_does_what_the_page_shows(page: Path, platform: Ru
     assert 2 * len(found) == len(re.findall(r"^ *```", text, re.M)), "a block is indented, or its comment is misspelt"
     where = platform.where
     urls = {"http://127.0.0.1:8787": where["http_url"], "ws://127.0.0.1:8788/local": where["websocket_url"]}
+    BEFORE.get(page.name, lambda _: None)(platform)
     player = Player(platform, tmp_path)
     try:
         for each in found:
