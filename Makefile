@@ -10,7 +10,7 @@ STREAM ?=
 RIDES ?=
 SECONDS ?=
 OPS := PYTHONPATH=layers/headrace $(PY) -m ops
-REPLAY_ARGS = $(if $(LOG),--log '$(LOG)') $(if $(MESSAGES),--messages $(MESSAGES)) $(if $(STREAM),--stream $(STREAM)) $(if $(RIDES),--rides $(RIDES)) $(if $(SECONDS),--seconds $(SECONDS))
+REPLAY_ARGS = $(if $(LOG),--log "$$LOG") $(if $(MESSAGES),--messages $(MESSAGES)) $(if $(STREAM),--stream $(STREAM)) $(if $(RIDES),--rides $(RIDES)) $(if $(SECONDS),--seconds $(SECONDS))
 
 help: ## list the targets
 	@echo "Headrace: make TARGET [VARIABLE=value]"; echo
@@ -29,13 +29,13 @@ up: setup ## start the stage without events, and print its log
 	@$(STAGE) up
 
 token: setup ## print an access token   [USER_ID=alice] [SCOPES='chat:write chat:read']
-	@$(STAGE) token --user $(or $(USER_ID),alice) $(foreach scope,$(or $(SCOPES),chat:write chat:read),--scope $(scope))
+	@$(STAGE) token --user "$${USER_ID:-alice}" $(foreach scope,$(or $(SCOPES),chat:write chat:read),--scope $(scope))
 
 status: setup ## print the state and the addresses of the stage
 	@$(STAGE) status
 
 logs: setup ## follow the log of one function   [FUNCTION=ReceiveFrame]
-	@$(STAGE) logs $(or $(FUNCTION),ReceiveFrame)
+	@$(STAGE) logs "$${FUNCTION:-ReceiveFrame}"
 
 dead-letters: setup ## list the dead letters with their reasons   [ARGS='--reason not_json --bodies']
 	@$(OPS) dead-letters $(ARGS)
@@ -53,7 +53,7 @@ retry-budget: setup ## print the longest outage that leaves the dead lane empty 
 	@$(OPS) budget $(if $(FIRST_PAUSE),--first-pause $(FIRST_PAUSE)) $(if $(STAGE_ENV),--config-env $(STAGE_ENV))
 
 kill: setup ## kill a service of the stage, and start it again later   [SERVICE=RabbitMQ] [SECONDS=20]
-	@$(STAGE) kill $(or $(SERVICE),RabbitMQ) --seconds $(or $(SECONDS),20)
+	@$(STAGE) kill "$${SERVICE:-RabbitMQ}" --seconds $(or $(SECONDS),20)
 
 reset: setup ## delete the stage's data (tables, queues, broker), after a question   [YES=1]
 	@$(STAGE) reset $(if $(YES),--yes)

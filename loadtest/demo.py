@@ -118,14 +118,14 @@ def _stay(target: Target, process: StageProcess) -> None:
 
 
 def _rides(text: str) -> int:
-    rides = int(text)
+    rides = replay.whole_number(text)
     if not ski.FEWEST_RIDES <= rides <= ski.MOST_RIDES:
         raise argparse.ArgumentTypeError(f"must be from {ski.FEWEST_RIDES:,} to {ski.MOST_RIDES:,}")
     return rides
 
 
 def _seconds(text: str) -> int:
-    seconds = int(text)
+    seconds = replay.whole_number(text)
     if not ads.FEWEST_SECONDS <= seconds <= ads.MOST_SECONDS:
         raise argparse.ArgumentTypeError(f"must be from {ads.FEWEST_SECONDS} to {ads.MOST_SECONDS}")
     return seconds

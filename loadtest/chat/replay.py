@@ -176,10 +176,18 @@ def _show_page(plan: Plan, reader: HttpApi, console: Console) -> None:
 
 
 def _positive(text: str) -> int:
-    value = int(text)
+    value = whole_number(text)
     if value < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
     return value
+
+
+def whole_number(text: str) -> int:
+    """The number that an argument says."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

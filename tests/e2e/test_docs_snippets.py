@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import ROOT, RunningStage
-from tests.e2e.test_dead_letters import Behind, discard_all
+from tests.e2e.test_dead_letters import discard_all
 
 PAGES = [ROOT / "README.md", ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 MARK = r"(?:^<!-- (?P<mark>terminal|repeat|file|not run): (?P<value>[^>]+) -->\n)?"
@@ -119,12 +119,7 @@ class Player:
         return self.terminals[name]
 
 
-def put_one_dead_letter(stage: RunningStage) -> None:
-    discard_all(stage)
-    Behind(stage).publish("persist.0", b'{"v": 1')
-
-
-BEFORE = {"redrive-dead-letters.md": put_one_dead_letter}
+BEFORE = {"redrive-dead-letters.md": discard_all}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -16,7 +16,7 @@ from headrace.core.validation import incoming, stamped
 
 
 class Incoming(EventModel):
-    """A door that was opened, as a client sends it."""
+    """An opening of a door, as a client sends it."""
 
     door_id: Id = Field(description=keys.ID_FORM)
     opening_id: Id | None = Field(default=None, description=keys.ID_FORM)
@@ -24,7 +24,7 @@ class Incoming(EventModel):
 
 
 class Opening(Incoming):
-    """A door that was opened, as it travels."""
+    """An opening of a door, as it travels."""
 
     opening_id: Id = Field(description=keys.ID_FORM)
     timestamp: CanonicalTime = Field(description="a canonical UTC time with six digits")
@@ -59,6 +59,7 @@ DOORS = Stream(
     name="doors",
     id_field="openingId",
     write_scope=EVENTS_WRITE,
+    incoming=Incoming,
     accept=accept,
     item=item,
     table_setting="DOORS_TABLE",
