@@ -84,7 +84,7 @@ def test_an_exchange_without_the_cache_fails(redis_node: RedisNode) -> None:
 
 def settled(limiter: RateLimiter, events: int) -> int:
     """How many of ``events`` pass; the exchange that begins with them has ended."""
-    limiter._background._due = float("-inf")
+    limiter._background._started = float("-inf")
     admitted, _ = limiter.admit(ALICE, events, Meter())
     assert limiter._background._running is not None
     limiter._background._running.result(5)
