@@ -10,7 +10,7 @@ from moto.server import ThreadedMotoServer
 
 from tests.contract.emulators import Emulators, function_environment
 from tests.contract.played_store import Played
-from tests.contract.rabbit import Rabbit, declared_broker
+from tests.contract.rabbit import Rabbit, declared_broker, running_rabbit
 from tests.contract.redis_node import RedisNode
 
 __all__ = ["declared_broker"]
@@ -18,12 +18,8 @@ __all__ = ["declared_broker"]
 
 @pytest.fixture(scope="session")
 def rabbit() -> Iterator[Rabbit]:
-    broker = Rabbit()
-    try:
-        broker.start()
+    with running_rabbit() as broker:
         yield broker
-    finally:
-        broker.remove()
 
 
 @pytest.fixture(scope="session")

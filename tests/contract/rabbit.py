@@ -10,7 +10,8 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,17 @@ class Rabbit:
             self._mapper.kill()
             self._mapper.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@contextmanager
+def running_rabbit() -> Iterator[Rabbit]:
+    """A broker that runs, and is removed afterwards."""
+    broker = Rabbit()
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.remove()
 
 
 def settings(*urls: str, budget: float = 1.0) -> TopologySettings:

@@ -69,9 +69,9 @@ def test_an_operator_sees_lanes_depths_breakers_and_probes(platform: RunningStag
 def test_only_an_operator_sees_them(platform: RunningStage) -> None:
     """P12."""
     assert Client(platform).http("GET", "/status")[0] == 403
-    nobody = Client(platform)
-    nobody.token = ""
-    assert nobody.http("GET", "/status")[0] == 401
+    anonymous = Client(platform)
+    anonymous.token = ""
+    assert anonymous.http("GET", "/status")[0] == 401
 
 
 @pytest.mark.timeout(180)

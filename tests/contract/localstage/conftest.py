@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pika
 import pytest
 
-from tests.contract.rabbit import Rabbit
+from tests.contract.rabbit import Rabbit, running_rabbit
 
 
 @pytest.fixture(scope="session")
@@ -19,12 +19,8 @@ def rabbitmq(rabbit: Rabbit) -> str:
 @pytest.fixture
 def own_rabbitmq() -> Iterator[Rabbit]:
     """A broker that a test may kill and start again."""
-    broker = Rabbit()
-    try:
-        broker.start()
+    with running_rabbit() as broker:
         yield broker
-    finally:
-        broker.remove()
 
 
 @pytest.fixture

@@ -89,7 +89,7 @@ def test_several_rooms_of_a_batch_go_to_their_own_listeners() -> None:
     push.listen("c-1")
     push.listen("c-1", "c-2", room="hall")
 
-    push.push(item("k"), item("h", room="hall"), item("nobody", room="cellar"))
+    push.push(item("k"), item("h", room="hall"), item("unheard", room="cellar"))
 
     assert sorted(push.got("c-1")) == [["h"], ["k"]]
     assert push.got("c-2") == [["h"]]
