@@ -31,7 +31,7 @@ import urllib3
 from boto3.dynamodb.conditions import Key
 
 from bench import ROOT
-from headrace_client import Lost, Rooms
+from headrace_client import Rooms, Unavailable
 from loadtest.client.stage_process import StageProcess, interruptible, localstage
 from loadtest.client.target import Target
 from localstage.template.attributes import ACCOUNT
@@ -94,16 +94,16 @@ class Run:
         self.said[message_id] = time.monotonic()
         while message_id not in self.accepted:
             try:
-                await sender.say(self.room, "about as long as people write", messageId=message_id, timestamp=stamp)
+                await sender.send(self.room, "about as long as people write", messageId=message_id, timestamp=stamp)
                 self.accepted.add(message_id)
-            except Lost:
+            except Unavailable:
                 await asyncio.sleep(0.5)
 
     async def cut(self, count: int) -> None:
         """End the connections of ``count`` subscribers."""
         for each in self.subscribers[:count]:
             each.is_cut = True
-            await each.rooms.connection.drop()
+            await each.rooms.connection.reconnect()
 
     async def settle(self, seconds: float) -> None:
         """Wait until every subscriber has every message, but no longer than ``seconds``."""
