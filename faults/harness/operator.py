@@ -1,4 +1,4 @@
-"""An operator who repairs things over the platform's own routes."""
+"""An operator who uses the platform's own routes for status, dead letters and parked messages."""
 
 from __future__ import annotations
 
