@@ -17,7 +17,7 @@ from typing import Any
 
 from bench.emulators import client, in_memory
 from bench.persist import once
-from loadtest.ads.click_size import bytes_on_the_broker, stamped
+from loadtest.ads.click_size import bytes_on_the_broker, validated
 
 START = "2025-11-21T10:00:58.722861Z"
 Item = dict[str, Any]
@@ -36,7 +36,7 @@ def click(number: int) -> dict[str, Any]:
 
 def events(first: int, count: int) -> list[dict[str, Any]]:
     """Clicks as they travel, with the hash of an address."""
-    return stamped([click(number) for number in range(first, first + count)])
+    return validated([click(number) for number in range(first, first + count)])
 
 
 def rows(first: int, count: int) -> list[Item]:

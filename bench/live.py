@@ -70,7 +70,7 @@ class Run:
         self.accepted: set[str] = set()
 
     def client(self, user: str) -> Rooms:
-        return Rooms(self.target.websocket_url, self.target.signed_in(user, "chat:read", "chat:write"))
+        return Rooms(self.target.websocket_url, self.target.token_for(user, "chat:read", "chat:write"))
 
     async def talk(self, rate: float, seconds: float) -> None:
         """Say ``rate`` messages a second for ``seconds``, over a few connections."""

@@ -130,7 +130,7 @@ class Load:
         user = f"{self.scenario}-single"
         (event,) = EventGenerator(self.scenario, user, 0).events(1)
         event = replace(event, message=text)
-        api = HttpApi(self.target.http_url, self.target.signed_in(user, "chat:write"))
+        api = HttpApi(self.target.http_url, self.target.token_for(user, "chat:write"))
         try:
             self.checker.attempt(event)
             self.post(api, [event])
@@ -150,7 +150,7 @@ class Load:
             self.problems.append(f"{user}: {error}")
 
     def _send_frames(self, user: str) -> None:
-        socket = _Counting(self.target.websocket_url, self.target.signed_in(user, "chat:write"), timeout=10.0)
+        socket = _Counting(self.target.websocket_url, self.target.token_for(user, "chat:write"), timeout=10.0)
         socket.refusals = self.refusals
         sender = WebSocketSender(socket, self.checker, window=WINDOW, single=False)
         generator = EventGenerator(self.scenario, user, 0)
@@ -177,7 +177,7 @@ class Load:
         self._sending.discard(user)
 
     def _send_posts(self, user: str) -> None:
-        api = HttpApi(self.target.http_url, self.target.signed_in(user, "chat:write"))
+        api = HttpApi(self.target.http_url, self.target.token_for(user, "chat:write"))
         generator = EventGenerator(self.scenario, user, 0)
         try:
             for _ in self._turns(user, lambda: None):

@@ -18,7 +18,7 @@ class Operator:
     """A client with the scope ``ops``."""
 
     def __init__(self, target: Target) -> None:
-        self._api = HttpApi(target.http_url, target.signed_in("operator", SCOPE), timeout=TIMEOUT)
+        self._api = HttpApi(target.http_url, target.token_for("operator", SCOPE), timeout=TIMEOUT)
 
     def status(self) -> dict[str, Any]:
         """GET /status."""
