@@ -1,4 +1,4 @@
-"""What clients send: few rooms, ids, times and texts, so that they meet each other's."""
+"""The events of the model's clients: few rooms, ids, times and texts, so that events often have the same key."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ClientEvent:
     user: str | None = None
 
     def raw(self) -> dict[str, Any]:
-        """As it is sent."""
+        """The JSON object that the client sends."""
         fields = {"messageId": self.id, "timestamp": self.time, "userId": self.user}
         named = {name: value for name, value in fields.items() if value is not None}
         return {"roomId": self.room, "message": self.text, **named}
