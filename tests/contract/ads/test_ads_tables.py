@@ -115,7 +115,7 @@ def test_counts_come_from_all_shards_and_are_kept(table: Any, redis_node: RedisN
     cache = RedisCache.of(redis_node.settings)
     window = {"from": times.iso(START), "to": times.iso(START + 5 * times.MINUTE)}
 
-    def ask() -> tuple[dict[str, Any], dict[str, Any], float]:
+    def query() -> tuple[dict[str, Any], dict[str, Any], float]:
         scanner = Scanner(DynamoColumns(columns_client(4)), CLICKS.table, 8, clock, 4)
         analytics = Analytics(scanner, cache, clock, 10)
         stats = StepQuery.model_validate({**window, "step": "60"}).of(ADS, ("adId", "ad-1"))
@@ -124,9 +124,9 @@ def test_counts_come_from_all_shards_and_are_kept(table: Any, redis_node: RedisN
         found = stats_body(analytics, stats, deadline), top_body(analytics, top, deadline)
         return *found, analytics.units
 
-    ask()
+    query()
     clock.advance(12)  # until then the cache may have forgotten what changed
-    (stats, top, cold), (again, top_again, warm) = ask(), ask()
+    (stats, top, cold), (again, top_again, warm) = query(), query()
 
     assert (stats["clicks"], stats["uniqueUsers"], stats["types"]) == (100, 10, {"banner": 75, "video": 25})
     assert [(point["clicks"], point["uniqueUsers"]) for point in stats["points"]] == [(20, 10)] * 5

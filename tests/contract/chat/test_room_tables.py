@@ -265,7 +265,7 @@ def test_a_table_that_is_away_is_said_to_be(dynalite: str, monkeypatch: pytest.M
     away = client("dynamodb", attempts=1)
     rooms, memberships = DynamoRooms(away, ROOMS), DynamoMemberships(away, MEMBERSHIPS)
 
-    for ask in (
+    for call in (
         lambda: rooms.get("kitchen"),
         lambda: rooms.get_many(["kitchen"]),
         lambda: rooms.create(KITCHEN),
@@ -280,7 +280,7 @@ def test_a_table_that_is_away_is_said_to_be(dynalite: str, monkeypatch: pytest.M
         lambda: DynamoRoomActivity(away, ROOMS).raise_to("kitchen", T[3]),
     ):
         with pytest.raises(StoreUnavailable):
-            ask()
+            call()
 
 
 def test_a_room_is_asked_for_once_and_a_missing_one_every_time() -> None:

@@ -207,7 +207,7 @@ def test_a_table_that_is_away_is_said_to_be(aws: str, monkeypatch: pytest.Monkey
 
     with pytest.raises(StoreUnavailable):
         connections.open("c-1", ALICE)
-    for ask in (
+    for call in (
         lambda: connections.close("c-1"),
         lambda: connections.subscribe("kitchen", "c-1", ALICE, NOW, None),
         lambda: connections.unsubscribe("kitchen", ["c-1"]),
@@ -216,4 +216,4 @@ def test_a_table_that_is_away_is_said_to_be(aws: str, monkeypatch: pytest.Monkey
         lambda: connections.has_subscriptions("kitchen"),
     ):
         with pytest.raises(StoreUnavailable):
-            ask()
+            call()

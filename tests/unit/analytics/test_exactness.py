@@ -71,7 +71,7 @@ class Run:
     def __init__(self) -> None:
         self.world = SlotWorld()
         # The cache has been there for long, as it mostly has.
-        self.world.ask(self.world.reader(), "window", {"from": times.iso(HOUR_AGO), "to": times.iso(NOW)})
+        self.world.query(self.world.reader(), "window", {"from": times.iso(HOUR_AGO), "to": times.iso(NOW)})
         self.world.clock.advance(SETTLE + 2)
         self.queries: list[tuple[str, dict[str, str]]] = []
 
@@ -106,7 +106,7 @@ class Run:
             "group": lambda key, _: key.startswith(("{slots.1", "{slots.5", "{slots.7")),
             "one": lambda key, value: value != CHANGED and hash(key) % 3 == 0,
         }
-        self.world.cache.lose(fits[what])
+        self.world.cache.drop(fits[what])
 
     def do_other(self, _: object) -> None:
         """Another reader asks the same, perhaps in the middle of the first one's question."""
@@ -123,7 +123,7 @@ class Run:
     def answer(self, reader: Any, kind: str, query: dict[str, str]) -> None:
         """Ask, and see that what is settled is counted and nothing that is not there."""
         must = {str(row["timestampSk"]) for row in self.world.fitting(query, self.world.settled())}
-        answer = self.world.ask(reader, kind, query)
+        answer = self.world.query(reader, kind, query)
         may = self.world.fitting(query)
         if kind == "active_users":
             assert answer["uniqueUsers"] <= len({row["userId"] for row in may})
@@ -140,7 +140,7 @@ class Run:
         for _ in range(3):
             for kind, query in self.queries[-3:]:
                 for reader in [*self.world.readers, self.world.reader()]:
-                    answer = self.world.ask(reader, kind, query)
+                    answer = self.world.query(reader, kind, query)
                     rows = self.world.fitting(query)
                     if kind == "window":
                         assert {**answer, **expected_window(rows, query)} == answer

@@ -35,7 +35,7 @@ def world_with(*ats: int) -> SlotWorld:
 
 
 def total(world: SlotWorld, query: dict[str, str] = HOUR_QUERY, reader: Any = None) -> int:
-    found = world.ask(reader or world.reader(), "window", query)["totalMessages"]
+    found = world.query(reader or world.reader(), "window", query)["totalMessages"]
     assert isinstance(found, int)
     return found
 
@@ -141,7 +141,7 @@ def test_a_late_event_at_any_moment_of_a_reading_ends_what_was_read(step: int, p
     world = world_with(*(NOW - number * times.MINUTE for number in range(1, 60)))
     total(world)
     # Merged again from the minutes, which are there, but for one.
-    world.cache.lose(lambda key, _: ":chat:600:" in key or ":chat:3600:" in key or key.endswith("000"))
+    world.cache.drop(lambda key, _: ":chat:600:" in key or ":chat:3600:" in key or key.endswith("000"))
 
     def late() -> None:
         world.put(world.row(NOW - 30 * times.MINUTE, message_id="late"))
@@ -185,7 +185,7 @@ def test_a_generation_that_was_lost_validates_nothing() -> None:
     world = world_with(NOW - times.MINUTE)
     total(world)
     world.put(world.row(NOW - times.MINUTE, message_id="late"))
-    world.cache.lose(lambda key, _: "generation" in key)
+    world.cache.drop(lambda key, _: "generation" in key)
 
     assert total(world) == 2
 

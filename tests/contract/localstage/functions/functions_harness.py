@@ -57,7 +57,7 @@ class Stage:
         return path.read_text() if path.exists() else ""
 
 
-async def ask(pool: FunctionPool, event: Any = None, *, id: str = "Fn", dedicated_to: str | None = None) -> Any:
+async def answer_of(pool: FunctionPool, event: Any = None, *, id: str = "Fn", dedicated_to: str | None = None) -> Any:
     """The function's answer; fails when it is an error."""
     answer = await pool.invoke(id, json.dumps(event).encode(), dedicated_to=dedicated_to)
     assert answer.error is None, answer

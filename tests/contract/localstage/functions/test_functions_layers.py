@@ -12,7 +12,7 @@ from localstage.core.errors import StageError
 from localstage.core.model import Layer
 from localstage.functions import build
 from localstage.functions.settings import bytecode_file
-from tests.contract.localstage.functions.functions_harness import Stage, ask
+from tests.contract.localstage.functions.functions_harness import Stage, answer_of
 
 
 def wheel(folder: Path, version: str) -> str:
@@ -49,7 +49,7 @@ async def test_a_layer_with_requirements_is_installed_compiled_and_mounted(
     source = "import tiny\ndef handler(event, context):\n    return [tiny.version, tiny.__cached__]\n"
     pool = await stage.run(stage.function(source, layers=(layer,)), layer_paths=mounted)
 
-    version, cached = await ask(pool)
+    version, cached = await answer_of(pool)
 
     assert version == "1.0"
     assert cached == str(bytecode_file(state, mounted["TinyLayer"] / "python" / "tiny.py"))

@@ -49,7 +49,7 @@ STEPS = st.lists(
         st.tuples(st.just("cache"), st.booleans()),
         st.tuples(st.just("lag"), st.sampled_from((0.0, 1.0, SETTLE - 0.5))),
         st.tuples(st.just("wait"), st.sampled_from((1.0, 12.0, 61.0, 3700.0))),
-        st.tuples(st.just("ask"), st.none()),
+        st.tuples(st.just("check_answers"), st.none()),
     ),
     min_size=6,
     max_size=25,
@@ -151,12 +151,12 @@ class AdsModel:
     def wait(self, seconds: float) -> None:
         self.world.clock.advance(seconds)
 
-    def ask(self, _: object = None) -> None:
+    def check_answers(self, _: object = None) -> None:
         """An answer counts what is settled, and nothing that is not stored."""
         until = self.world.clock.now() - SETTLE * times.SECOND
         sure = [row for key, row in self.stored.items() if self.since.get(key, until + 1) <= until]
         for ad in ADS:
-            _, body = self.world.ask(routes.stats, self.window("3600", hours=20), adId=ad)
+            _, body = self.world.request(routes.stats, self.window("3600", hours=20), adId=ad)
             low, high = (within(rows, ad, hours=20) for rows in (sure, self.stored.values()))
             assert len(low) <= body["clicks"] <= len(high)
 
@@ -178,14 +178,14 @@ class AdsModel:
 
     def judge(self, router: HttpRouter) -> None:
         rows = list(self.stored.values())
-        ask = self.world.ask
-        _, top = ask(routes.top, self.window(), router=router)
+        get = self.world.request
+        _, top = get(routes.top, self.window(), router=router)
         ranked = sorted(Counter(row["adId"] for row in rows).items(), key=lambda pair: (-pair[1], pair[0]))
         assert top["topAds"] == [{"adId": ad, "clicks": clicks} for ad, clicks in ranked]
         assert {**top, **counts(rows)} == top
         for ad in ADS:
             for step, hours in (("60", 1), ("3600", 4), ("86400", 26)):
-                _, stats = ask(routes.stats, self.window(step, hours), router=router, adId=ad)
+                _, stats = get(routes.stats, self.window(step, hours), router=router, adId=ad)
                 assert {**stats, **counts(within(rows, ad, hours))} == stats
                 assert stats["points"] == points(within(rows, ad, hours), self.window(step, hours))
             assert self.history(routes.ad_clicks, router, adId=ad) == listed(rows, "adId", ad)
@@ -237,11 +237,11 @@ def test_an_answer_has_at_most_1500_steps() -> None:
     world = AdsWorld()
     start = times.micros_of(START)
 
-    def ask(minutes: int, seconds: int) -> tuple[int, Any]:
+    def get(minutes: int, seconds: int) -> tuple[int, Any]:
         end = start + minutes * times.MINUTE + seconds * times.SECOND
-        return world.ask(routes.stats, {"from": START, "to": times.iso(end), "step": "60"}, adId="ad-1")
+        return world.request(routes.stats, {"from": START, "to": times.iso(end), "step": "60"}, adId="ad-1")
 
-    status, body = ask(1499, 0)  # it begins in the middle of a minute
+    status, body = get(1499, 0)  # it begins in the middle of a minute
     assert (status, len(body["points"])) == (200, POINTS_LIMIT)
-    status, body = ask(1499, 31)
+    status, body = get(1499, 31)
     assert (status, body["error"]["details"][0]["field"]) == (400, "step")

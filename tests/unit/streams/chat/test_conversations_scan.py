@@ -40,7 +40,7 @@ def test_every_list_is_what_a_scan_of_everything_gives(steps: list[tuple[str, st
             if user == "alice":
                 comings[room].append((second, int(what == "leave")))
         elif what == "say":
-            world.say(room, second, user=user)
+            world.store_messages(room, second, user=user)
         elif any(in_room(comings[room], each) for each, _ in comings[room]):
             world.read(room, at(second))
             marks[room] = max(marks.get(room, 0), second)

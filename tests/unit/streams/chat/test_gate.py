@@ -85,7 +85,7 @@ def test_the_first_message_creates_an_open_room_that_nobody_can_close_any_more(w
     send(world, "bob", message(roomId="new"))
 
     assert world.rooms.rows["new"] == Room("new", "open", "group", NOW, "bob")
-    assert world.ask("mallory", "PUT", "new", GROUP)[0] == 409
+    assert world.request("mallory", "PUT", "new", GROUP)[0] == 409
     assert world.ok("carol", "PUT", "new", OPEN)["createdBy"] == "bob"
 
 

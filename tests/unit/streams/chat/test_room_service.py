@@ -35,7 +35,7 @@ def test_creating_a_room_again_is_idempotent_and_refused_if_it_differs(world: Ro
 
     assert world.ok("alice", "PUT", "kitchen", GROUP) == first
     for user, body in (("alice", OPEN), ("alice", DIRECT), ("bob", GROUP)):
-        status, answer = world.ask(user, "PUT", "kitchen", body)
+        status, answer = world.request(user, "PUT", "kitchen", body)
         assert (status, answer["error"]["code"]) == (409, "conflict")
     assert world.row("alice").intervals == (Interval(NOW, None),)
     assert not world.row("bob").joins
@@ -51,7 +51,7 @@ def test_an_open_room_is_everybodys_to_name(world: RoomWorld) -> None:
 
 def test_a_creation_that_was_cut_in_the_middle_is_healed_by_repeating_it(world: RoomWorld) -> None:
     world.memberships.down = True
-    assert world.ask("alice", "PUT", "kitchen", GROUP)[0] == 503
+    assert world.request("alice", "PUT", "kitchen", GROUP)[0] == 503
     world.memberships.down = False
     world.clock.advance(30)
 
@@ -112,7 +112,7 @@ def test_a_message_that_neither_lane_took_is_told_by_the_same_request_again(worl
     world.ok("alice", "PUT", "kitchen", OPEN)
     world.write_path.broker.fail_next(ConnectionLost("no"))
     world.write_path.retry.down = True
-    status, body = world.ask("bob", "PUT", "kitchen/members/bob")
+    status, body = world.request("bob", "PUT", "kitchen/members/bob")
     world.write_path.retry.down = False
 
     assert (status, body["error"]["code"]) == (503, "unavailable")
@@ -194,7 +194,7 @@ def test_bad_input_is_refused_with_the_field_it_is_in(
     world.ok("alice", "PUT", "kitchen", GROUP)
     world.ok("alice", "PUT", "hall", OPEN)
 
-    found, answer = world.ask(user, method, path, body)
+    found, answer = world.request(user, method, path, body)
 
     assert found == status, answer
     assert [detail["field"] for detail in answer["error"]["details"]][:1] == ([field] if field else [])
@@ -215,7 +215,7 @@ def test_bad_input_is_refused_with_the_field_it_is_in(
 def test_what_a_trusted_producer_gives_is_checked_too(world: RoomWorld, body: dict[str, Any], field: str) -> None:
     world.ok("importer", "PUT", "channel", GROUP, scopes=TRUSTED)
 
-    status, answer = world.ask("importer", "PUT", "channel/members/bob", body, scopes=TRUSTED)
+    status, answer = world.request("importer", "PUT", "channel/members/bob", body, scopes=TRUSTED)
 
     assert (status, [detail["field"] for detail in answer["error"]["details"]]) == (400, [field])
 
@@ -247,7 +247,7 @@ def test_members_come_in_pages_without_those_who_left(world: RoomWorld) -> None:
 def test_a_page_of_members_that_cannot_be_is_a_400(world: RoomWorld, query: dict[str, str]) -> None:
     world.ok("alice", "PUT", "kitchen", OPEN)
 
-    assert world.ask("alice", "GET", "kitchen/members", query=query)[0] == 400
+    assert world.request("alice", "GET", "kitchen/members", query=query)[0] == 400
 
 
 def test_ids_of_any_script_are_one_id_however_they_are_composed(world: RoomWorld) -> None:
@@ -266,5 +266,5 @@ def test_while_the_tables_are_down_nothing_is_changed_and_the_answer_says_so(wor
         ("DELETE", "kitchen/members/alice"),
         ("GET", "kitchen/members"),
     ):
-        status, answer = world.ask("alice", method, path)
+        status, answer = world.request("alice", method, path)
         assert (status, answer["error"]["code"]) == (503, "unavailable")

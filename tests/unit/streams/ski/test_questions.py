@@ -57,7 +57,7 @@ STEPS = st.lists(
         st.tuples(st.just("retry"), st.none()),
         st.tuples(st.just("lag"), st.sampled_from((0.0, 1.0, LAG / 1000))),
         st.tuples(st.just("wait"), st.sampled_from((0.3, 2.0, 6.0, 6.0, 4000.0))),
-        st.tuples(st.just("ask"), st.none()),
+        st.tuples(st.just("check_answers"), st.none()),
         st.tuples(st.just("watch"), st.none()),
     ),
     min_size=8,
@@ -140,9 +140,9 @@ class SkiModel:
 
     def watch(self, _: None) -> None:
         """Ask twice, with the longest lag of the index between."""
-        self.ask()
+        self.check_answers()
         self.wait(LAG / 1000)
-        self.ask()
+        self.check_answers()
 
     def retry(self, _: None = None) -> None:
         if self.world.retry_all():
@@ -152,12 +152,12 @@ class SkiModel:
         for each in rides:
             self.settled.setdefault(each, self.world.clock.now())
 
-    def ask(self, _: None = None) -> None:
+    def check_answers(self, _: None = None) -> None:
         """An answer lacks at most the rides stored last, and never counts a ride that was not sent."""
         for day in sorted({(each.resortID, each.seasonID, each.dayID) for each in self.started}):
-            self._ask(day)
+            self._check_day(day)
 
-    def _ask(self, day: tuple[int, int, int]) -> None:
+    def _check_day(self, day: tuple[int, int, int]) -> None:
         oldest = self.world.clock.now() - STALENESS * 1000
         sure = [each for each, at in self.settled.items() if at < oldest]
         low, high = self._counts(sure, day), self._counts(self.started, day)
@@ -168,12 +168,12 @@ class SkiModel:
     def asked(self, day: tuple[int, int, int]) -> dict[str, int]:
         resort, season, number = day
         place = {"resortID": resort, "seasonID": season, "dayID": number}
-        ask = self.world.ask
-        hours = good(ask(routes.hours, **place))["hours"]
+        get = self.world.request
+        hours = good(get(routes.hours, **place))["hours"]
         assert [each["hour"] for each in hours] == list(range(24))
         return {
-            "skiers": good(ask(routes.unique_skiers, **place))["numSkiers"],
-            **{f"lift {lift}": good(ask(routes.lift_rides, **place, liftID=lift))["rides"] for lift in LIFTS},
+            "skiers": good(get(routes.unique_skiers, **place))["numSkiers"],
+            **{f"lift {lift}": good(get(routes.lift_rides, **place, liftID=lift))["rides"] for lift in LIFTS},
             **{f"hour {hour}": hours[hour]["rides"] for hour in range(24)},
         }
 
@@ -206,28 +206,28 @@ class SkiModel:
             mine = sorted((each for each in self.started if each.skierID == skier), key=lambda each: each.time)
             for season in SEASONS:
                 self._check_season(skier, season, [each for each in mine if each.seasonID == season])
-            found = good(self.world.ask(routes.totals, {"resort": "7,8"}, skierID=skier))["resorts"]
+            found = good(self.world.request(routes.totals, {"resort": "7,8"}, skierID=skier))["resorts"]
             assert {(each["resortID"], each["seasonID"]): each["totalVert"] for each in found} == totals(mine)
 
     def _check_season(self, skier: int, season: int, mine: list[Known]) -> None:
-        ask = self.world.ask
-        found = good(ask(routes.totals, {"resort": "8", "season": str(season)}, skierID=skier))["resorts"]
+        get = self.world.request
+        found = good(get(routes.totals, {"resort": "8", "season": str(season)}, skierID=skier))["resorts"]
         assert {(each["resortID"], each["seasonID"]): each["totalVert"] for each in found} == totals(
             each for each in mine if each.resortID == 8
         )
-        days = good(ask(routes.days, seasonID=season, skierID=skier))
+        days = good(get(routes.days, seasonID=season, skierID=skier))
         assert days["daysSkied"] == len({each.dayID for each in mine})
         for number in DAYS:
             there = [each for each in mine if each.dayID == number]
             of_day = next((each for each in days["days"] if each["dayID"] == number), {"vertical": 0, "lifts": []})
             assert of_day["vertical"] == 10 * sum(each.liftID for each in there)
-            one = good(ask(routes.lifts, seasonID=season, dayID=number, skierID=skier))
+            one = good(get(routes.lifts, seasonID=season, dayID=number, skierID=skier))
             assert one["lifts"] == of_day["lifts"]
             assert Counter(one["lifts"]) == Counter(each.liftID for each in there)
             assert [each["time"] for each in one["rides"]] == [each.time for each in there]
             for resort in RESORTS:
                 path = {"resortID": resort, "seasonID": season, "dayID": number, "skierID": skier}
-                assert good(ask(routes.day_vertical, **path)) == 10 * sum(
+                assert good(get(routes.day_vertical, **path)) == 10 * sum(
                     each.liftID for each in there if each.resortID == resort
                 )
 

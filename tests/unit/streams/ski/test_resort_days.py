@@ -19,7 +19,7 @@ SHARDS = RESORT_DAY_SHARDS.read
 
 
 def skiers(world: SkiWorld) -> int:
-    status, body = world.ask(routes.unique_skiers, **PLACE)
+    status, body = world.request(routes.unique_skiers, **PLACE)
     assert status == 200, body
     return int(body["numSkiers"])
 
@@ -70,7 +70,7 @@ def test_a_ride_counts_once_however_often_it_is_told() -> None:
         world.deliver(*bodies)
 
     assert skiers(world) == 4
-    assert world.ask(routes.lift_rides, **PLACE, liftID=21)[1] == {"liftID": 21, "rides": 4}
+    assert world.request(routes.lift_rides, **PLACE, liftID=21)[1] == {"liftID": 21, "rides": 4}
 
 
 def test_without_a_cache_every_answer_comes_from_the_table() -> None:
@@ -138,7 +138,7 @@ def test_a_fill_that_is_abandoned_is_taken_up_by_the_next_question() -> None:
     world = SkiWorld()
     stored(world, 1)
     world.reader.failure = StoreUnavailable("down")
-    assert world.ask(routes.unique_skiers, **PLACE)[0] == 503
+    assert world.request(routes.unique_skiers, **PLACE)[0] == 503
     world.reader.failure = None
     assert skiers(world) == 1  # counted from the table: the other one may still be at it
     world.clock.advance(PATIENCE / 1000)
