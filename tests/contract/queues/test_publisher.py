@@ -1,4 +1,4 @@
-"""One suite for every publisher, and how the real one finds its broker."""
+"""One suite for every publisher, and the real one's connection to its broker."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_confirmed_message_is_in_its_queue(parts: tuple[Publisher, Kept]) -> N
     assert kept() == [b"1", b"2"]
 
 
-def test_a_message_for_no_queue_is_returned_and_hides_none_of_the_others(parts: tuple[Publisher, Kept]) -> None:
+def test_an_unroutable_message_is_returned_and_the_others_are_confirmed(parts: tuple[Publisher, Kept]) -> None:
     """Fault 7: a confirm without mandatory."""
     publisher, kept = parts
 
@@ -55,7 +55,7 @@ def test_a_message_for_no_queue_is_returned_and_hides_none_of_the_others(parts: 
     assert kept() == [b"1", b"3"]
 
 
-def test_nothing_to_publish_is_no_trouble(parts: tuple[Publisher, Kept]) -> None:
+def test_publishing_no_messages_succeeds(parts: tuple[Publisher, Kept]) -> None:
     assert parts[0].publish([]) == []
 
 
@@ -77,7 +77,7 @@ def test_a_publisher_that_was_closed_opens_again(parts: tuple[Publisher, Kept]) 
     assert kept() == [b"1", b"2"]
 
 
-def test_no_broker_at_all_is_a_lost_connection() -> None:
+def test_without_a_broker_a_publish_is_a_lost_connection() -> None:
     publisher = RabbitPublisher(settings(f"amqp://127.0.0.1:{free_port()}"), MemorySecrets({"arn": GUEST}))
 
     assert kinds(publisher.publish([outgoing(), outgoing()])) == [ConnectionLost, ConnectionLost]
@@ -104,7 +104,7 @@ def test_a_changed_password_is_read_again_once(broker: Rabbit) -> None:
 
 
 @pytest.mark.parametrize("values", [{}, {"arn": WRONG}, {"arn": "not json"}])
-def test_credentials_that_do_not_help_are_a_lost_connection(broker: Rabbit, values: dict[str, str]) -> None:
+def test_refused_credentials_are_a_lost_connection(broker: Rabbit, values: dict[str, str]) -> None:
     publisher = RabbitPublisher(settings(broker.url), MemorySecrets(values))
 
     outcomes = publisher.publish([outgoing()])
@@ -113,7 +113,7 @@ def test_credentials_that_do_not_help_are_a_lost_connection(broker: Rabbit, valu
     assert "wrong" not in str(outcomes)
 
 
-def test_tls_that_the_other_side_does_not_speak_is_a_lost_connection(broker: Rabbit) -> None:
+def test_a_broker_without_tls_is_a_lost_connection(broker: Rabbit) -> None:
     publisher = RabbitPublisher(settings(f"amqps://127.0.0.1:{broker.port}"), MemorySecrets({"arn": GUEST}))
 
     assert kinds(publisher.publish([outgoing()])) == [ConnectionLost]

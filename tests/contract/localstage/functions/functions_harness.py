@@ -69,7 +69,7 @@ def error_of(answer: Invocation) -> str:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for what must come; pytest's own timeout ends it when it does not."""
+    """Wait until a condition holds; pytest's timeout ends the wait otherwise."""
     while not condition():  # noqa: ASYNC110  (the kernel sets no asyncio.Event)
         await asyncio.sleep(0.005)
 

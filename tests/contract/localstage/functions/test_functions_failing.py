@@ -1,4 +1,4 @@
-"""Functions that raise, exit, hang or cannot be imported, and stages that are killed."""
+"""Functions raise, exit, hang or cannot be imported, and stages are killed; no process is left."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_the_environment_lives_on_after_an_exception(stage: Stage) -> None
     assert await answer_of(pool, False) == 2
 
 
-async def test_a_repeated_failure_is_one_line_and_not_a_flood(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+async def test_repeated_failures_are_logged_once(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
     pool = await stage.run(stage.function("def handler(event, context):\n    raise ValueError\n"))
 
     await asyncio.gather(*(pool.invoke("Fn", b"1") for _ in range(50)))
@@ -114,7 +114,7 @@ async def test_a_process_that_ends_in_the_middle_is_an_exit_error(stage: Stage, 
     assert await answer_of(pool, False) is False
 
 
-async def test_a_process_killed_while_frozen_costs_no_event(stage: Stage) -> None:
+async def test_a_process_killed_while_frozen_is_replaced_for_the_next_event(stage: Stage) -> None:
     pool = await stage.run(stage.function("import os\ndef handler(event, context):\n    return os.getpid()\n"))
     pid = await answer_of(pool)
     await until(lambda: state_of(pid) == "T")
@@ -185,7 +185,7 @@ async def test_a_function_over_its_memory_is_killed(stage: Stage) -> None:
     assert "Runtime.OutOfMemory" in stage.log()
 
 
-async def test_a_function_without_its_folder_is_one_clear_error(stage: Stage) -> None:
+async def test_a_function_without_its_folder_is_reported_in_one_sentence(stage: Stage) -> None:
     function = stage.function(ECHO)
     (function.code / "app.py").unlink()
     function.code.rmdir()

@@ -1,4 +1,4 @@
-"""What a caller of a function gets, and what the function sees."""
+"""Invocations: the answer to the caller, and the environment of the function."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.contract.localstage.functions.functions_harness import (
 )
 
 
-async def test_an_event_comes_back_as_the_function_answered_it(stage: Stage) -> None:
+async def test_the_answer_of_a_function_is_returned_unchanged(stage: Stage) -> None:
     pool = await stage.run(stage.function(ECHO))
 
     assert await answer_of(pool, {"text": "čau 👋\x01", "n": [1, None]}) == {"text": "čau 👋\x01", "n": [1, None]}
@@ -154,7 +154,7 @@ async def test_an_event_over_six_megabytes_never_reaches_the_function(stage: Sta
     assert error_of(large) == "RequestEntityTooLargeException"
 
 
-async def test_five_hundred_events_at_once_are_all_answered_each_with_its_own_answer(stage: Stage) -> None:
+async def test_each_of_five_hundred_concurrent_events_gets_its_own_answer(stage: Stage) -> None:
     pool = await stage.run(stage.function(ECHO))
 
     answers = await asyncio.gather(*(answer_of(pool, n) for n in range(500)))
@@ -163,7 +163,7 @@ async def test_five_hundred_events_at_once_are_all_answered_each_with_its_own_an
     assert pool.status()["Fn"].environments <= 4
 
 
-async def test_events_that_come_together_get_environments_of_their_own(stage: Stage) -> None:
+async def test_concurrent_events_run_in_separate_environments(stage: Stage) -> None:
     pool = await stage.run(stage.function(SLEEP), max_environments=3)
 
     pids = await asyncio.gather(*(answer_of(pool, 0.2) for _ in range(3)))
@@ -184,7 +184,7 @@ async def test_reserved_concurrency_bounds_the_environments_and_events_wait(stag
     assert answers[-1][1] == list(range(6))
 
 
-async def test_events_one_after_the_other_use_one_environment(stage: Stage) -> None:
+async def test_sequential_events_share_one_environment(stage: Stage) -> None:
     pool = await stage.run(stage.function(PID))
 
     pids = {await answer_of(pool) for _ in range(50)}
@@ -206,7 +206,7 @@ async def test_each_mapping_has_its_own_environment(stage: Stage) -> None:
     assert len({a, b, shared}) == 3
 
 
-async def test_an_idle_environment_is_frozen_and_thaws_for_its_event(stage: Stage) -> None:
+async def test_an_idle_environment_is_frozen_until_its_next_event(stage: Stage) -> None:
     source = """
         import os, threading, time
         ticks = 0
@@ -233,7 +233,7 @@ async def test_an_idle_environment_is_frozen_and_thaws_for_its_event(stage: Stag
     assert later > after
 
 
-async def test_a_caller_that_gives_up_before_its_turn_leaves_no_trace(stage: Stage) -> None:
+async def test_a_cancelled_waiting_call_never_runs(stage: Stage) -> None:
     source = """
         import time
         seen = []
@@ -253,7 +253,7 @@ async def test_a_caller_that_gives_up_before_its_turn_leaves_no_trace(stage: Sta
     assert await answer_of(pool, 3) == [1, 3]
 
 
-async def test_a_caller_that_gives_up_in_the_middle_does_not_disturb_the_event(stage: Stage) -> None:
+async def test_a_cancelled_running_call_lets_the_event_finish(stage: Stage) -> None:
     source = """
         import time
         seen = []
@@ -271,7 +271,7 @@ async def test_a_caller_that_gives_up_in_the_middle_does_not_disturb_the_event(s
     assert await answer_of(pool, 3) == [1, 2, 3]
 
 
-async def test_an_environment_idle_for_too_long_is_ended(stage: Stage) -> None:
+async def test_an_environment_ends_after_its_idle_time(stage: Stage) -> None:
     pool = await stage.run(stage.function(PID), idle_timeout=0.01)
 
     pid = await answer_of(pool)

@@ -1,4 +1,4 @@
-"""What is in a function's log file."""
+"""The content and the rotation of a function's log file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_the_log_has_lambdas_lines_around_what_the_function_printed(stage:
     ), stage.log()
 
 
-async def test_a_full_disk_costs_log_lines_and_no_event(stage: Stage) -> None:
+async def test_events_succeed_while_a_full_disk_drops_log_lines(stage: Stage) -> None:
     pool = await stage.run(stage.function("def handler(event, context):\n    return event\n"))
     (stage.folder / "state" / "logs" / "Fn.log").symlink_to("/dev/full")
 
@@ -38,7 +38,7 @@ async def test_a_full_disk_costs_log_lines_and_no_event(stage: Stage) -> None:
     assert await answer_of(pool, 2) == 2
 
 
-def test_a_log_over_its_size_is_moved_aside_and_writers_go_on(stage: Stage) -> None:
+def test_a_log_is_rotated_at_its_size_while_functions_write(stage: Stage) -> None:
     path = stage.folder / "Fn.log"
     log = FunctionLog(path, max_bytes=10)
 

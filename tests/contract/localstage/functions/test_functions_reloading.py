@@ -16,7 +16,7 @@ from tests.contract.localstage.functions.functions_harness import ECHO, PID, Sta
 
 
 async def reloaded(pool: FunctionPool, id: str = "Fn") -> None:
-    """An edit ends the idle environments; that is seen well under 100 ms after it, but no test counts on it."""
+    """Wait until an edit has ended the idle environments."""
     await until(lambda: pool.status()[id].environments == 0)
 
 
@@ -30,7 +30,7 @@ async def test_the_event_after_an_edit_runs_the_new_code(stage: Stage, caplog: p
     pool = await stage.run(function)
     assert await answer_of(pool) == 1
 
-    # Same size, and mostly the same second: bytecode caches do not distinguish these.
+    # Same size, and usually the same second: a bytecode cache does not detect the edit.
     for value in (2, 3, 4, 5):
         (function.code / "app.py").write_text(returning(value))
         await reloaded(pool)
@@ -68,7 +68,7 @@ async def test_an_edit_does_not_fail_the_events_in_flight_or_waiting(stage: Stag
         await asyncio.sleep(0.01)
 
 
-async def test_an_edit_of_another_function_leaves_this_one_alone(stage: Stage) -> None:
+async def test_an_edit_of_another_function_restarts_no_environment_of_this_one(stage: Stage) -> None:
     other = stage.function(ECHO, id="Other")
     pool = await stage.run(stage.function(PID), other)
     pid = await answer_of(pool)
@@ -112,7 +112,7 @@ async def test_layers_are_imported_from_their_python_folder_and_the_later_wins(s
     assert await answer_of(pool) == "second"
 
 
-async def test_broken_code_fails_until_it_is_mended(stage: Stage) -> None:
+async def test_broken_code_fails_until_it_is_fixed(stage: Stage) -> None:
     function = stage.function(returning(1))
     pool = await stage.run(function)
     assert await answer_of(pool) == 1
@@ -125,7 +125,7 @@ async def test_broken_code_fails_until_it_is_mended(stage: Stage) -> None:
     assert await answer_of(pool) == 2
 
 
-async def test_a_changed_template_renews_what_changed_and_nothing_else(stage: Stage) -> None:
+async def test_a_changed_template_restarts_only_changed_functions(stage: Stage) -> None:
     source = "import os\ndef handler(event, context):\n    return [os.getpid(), os.environ.get('SIZE')]\n"
     changed, same, lost = (stage.function(source, id=id) for id in ("Changed", "Same", "Lost"))
     pool = await stage.run(changed, same, lost)
@@ -143,7 +143,7 @@ async def test_a_changed_template_renews_what_changed_and_nothing_else(stage: St
     await until(lambda: state_of(before["Lost"][0]) is None)
 
 
-async def test_a_function_taken_out_of_the_template_finishes_what_it_runs(stage: Stage) -> None:
+async def test_a_function_removed_from_the_template_finishes_its_events(stage: Stage) -> None:
     source = "import os, time\ndef handler(event, context):\n    time.sleep(event)\n    return os.getpid()\n"
     pool = await stage.run(stage.function(source, reserved_concurrency=1))
     pid = await answer_of(pool, 0)
