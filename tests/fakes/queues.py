@@ -28,7 +28,7 @@ from tests.fakes.clock import FixedClock
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Outgoing):
+class QueuedMessage(Outgoing):
     """A message in a queue, and how often it was redelivered."""
 
     returns: int = 0
@@ -42,9 +42,9 @@ class MemoryPublisher:
     """
 
     def __init__(self, queues: Iterable[str] = (), delivery_limit: int = 20) -> None:
-        self.queues: dict[str, list[Kept]] = {queue: [] for queue in queues}
-        self.in_flight: dict[str, list[Kept]] = {}
-        self.parked: list[Kept] = []
+        self.queues: dict[str, list[QueuedMessage]] = {queue: [] for queue in queues}
+        self.in_flight: dict[str, list[QueuedMessage]] = {}
+        self.parked: list[QueuedMessage] = []
         self.delivery_limit = delivery_limit
         self.down = False
         self.silent = False
@@ -75,10 +75,10 @@ class MemoryPublisher:
 
     def keep(self, message: Outgoing) -> None:
         """Put ``message`` into its queue."""
-        kept = Kept(message.routing_key, message.body, message.correlation_id)
+        kept = QueuedMessage(message.routing_key, message.body, message.correlation_id)
         self.queues[message.routing_key].append(kept)
 
-    def deliver(self, queue: str, limit: int) -> list[Kept]:
+    def deliver(self, queue: str, limit: int) -> list[QueuedMessage]:
         """The next messages of ``queue``, in flight until ``settle`` or ``give_back``."""
         if self.down or queue in self.in_flight:
             return []

@@ -86,7 +86,7 @@ class Base(RuleBasedStateMachine):
         stored = {key_of(row) for row in self.world.rows()}
         for body in delivery.bodies:
             waiting = {event for event in events_in(body) - stored if event.id not in self.world.throttled}
-            assert not waiting, f"{waiting} was held up by a neighbour"
+            assert not waiting, f"{waiting} was delayed by another record"
 
     def make_crash_event(self, event: EventKey) -> None:
         """Let ``event`` crash every process that tries to store it, until ``heal`` is called."""
@@ -171,7 +171,7 @@ class Base(RuleBasedStateMachine):
         assert found | self.ledger.discarded >= self.ledger.poison.keys(), "poison is not dead"
 
     def check_poison_is_dead_at_once(self) -> None:
-        """P5: poison is dead at once, and its neighbours are stored."""
+        """P5: poison is dead at once."""
         before, kind = self.now, sorted(POISON)[len(self.sent) % len(POISON)]
         marker = f"poison-{len(self.ledger.poison)}"
         self.ledger.poison[marker] = kind

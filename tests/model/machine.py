@@ -1,9 +1,9 @@
 """The model: clients, triggers, operators and failures in any order.
 
-What must hold is in ``base.py``: P1 accepted means kept; P2 unknown is never "accepted"; P3 stored once in effect;
-P4 everything is accounted for; P5 a poison record delays only itself; P6 an outage shorter than the retry budget leaves
-the dead lane empty; P9 what is stored late comes again until the analytics know of it; P11 redrive may be stopped,
-repeated and raced; P12 no caller changes another user's data.
+The invariants are in ``base.py``: P1 accepted means stored or in a lane; P2 unknown is never "accepted"; P3 stored
+once in effect; P4 everything is accounted for; P5 a poison record delays only itself; P6 an outage shorter than the
+retry budget leaves the dead lane empty; P9 an event stored late is redelivered until its analytics slots are marked;
+P11 a redrive may be stopped, repeated and raced; P12 no caller changes another user's data.
 """
 
 from __future__ import annotations

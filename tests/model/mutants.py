@@ -57,7 +57,7 @@ def _without_an_id(self: Any, name: str) -> Any:
     return None if name == "message_id" else object.__getattribute__(self, name)
 
 
-@found_as(r"lost|held up")
+@found_as(r"lost|was delayed")
 def unprocessed_items_are_dropped(patch: pytest.MonkeyPatch) -> None:
     """Fault 3: items that the table did not take are only logged."""
     put_many = GuardedStore.put_many
@@ -68,7 +68,7 @@ def unprocessed_items_are_dropped(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(GuardedStore, "put_many", put_and_forget)
 
 
-@found_as(r"lost|held up|poison is not dead")
+@found_as(r"lost|was delayed|poison is not dead")
 def marked_before_the_work_is_done(patch: pytest.MonkeyPatch) -> None:
     """Fault 2: an id counts as processed before it is stored, so that the retry is dropped as a duplicate."""
     start = World.start
@@ -175,7 +175,7 @@ def the_function_raises_for_a_bad_record(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Persister, "_read", raise_it)
 
 
-@found_as(r"held up|dead after|not stored")
+@found_as(r"was delayed|dead after|not stored")
 def one_bad_event_holds_up_its_envelope(patch: pytest.MonkeyPatch) -> None:
     """An envelope with one poison event goes to the retry lane with all its events."""
     rows_of = persister.records.rows_of

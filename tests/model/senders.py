@@ -71,6 +71,6 @@ _own = st.builds(
 _stamped_here = st.builds(ClientEvent, id=st.sampled_from([None, "m-1", "m-6"]), text=st.sampled_from(["hello", "hi"]))
 
 complete_events = st.lists(_own, min_size=1, max_size=8)
-"""Events with an id and a time, as the docs tell clients to send."""
+"""Events with an id and a time, as the docs recommend."""
 client_events = st.lists(_own | _stamped_here, min_size=1, max_size=8)
 callers = st.sampled_from(CALLERS)

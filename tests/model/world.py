@@ -23,7 +23,7 @@ from headrace.runtime.observability import Meter
 from headrace.runtime.settings import BreakerSettings
 from headrace.storage.breaker import GuardedStore
 from tests.fakes.clock import FixedClock
-from tests.fakes.queues import Kept, MemoryDeadLane, MemoryPublisher, MemoryRetryLane, Message
+from tests.fakes.queues import MemoryDeadLane, MemoryPublisher, MemoryRetryLane, Message, QueuedMessage
 from tests.model.ledger import EventKey, key_of
 from tests.model.marks import SETTLE, ChangingStore, MarkedCache
 from tests.model.poison import NOT_BASE64
@@ -207,7 +207,7 @@ class World:
         self.throttled, self.crash_events = frozenset(), set()
 
 
-def rabbit_event(queue: str, batch: Sequence[Kept]) -> dict[str, Any]:
+def rabbit_event(queue: str, batch: Sequence[QueuedMessage]) -> dict[str, Any]:
     """The event of the RabbitMQ trigger; a body that begins with ``NOT_BASE64`` is passed unchanged."""
     records = [{"data": _data(message.body), "redelivered": message.returns > 0} for message in batch]
     return {"eventSource": "aws:rmq", "rmqMessagesByQueue": {f"{queue}::/": records}}

@@ -179,7 +179,7 @@ def test_a_redrive_moves_matching_letters_once_with_their_first_time(world: Dead
     assert (letter.first_failed_at, letter.attempts) == (first, 11)
     assert letter.held.attributes[REDRIVEN] == progress.started_at
     again = world.letters.redrive(progress, Meter())
-    assert again.moved == progress.moved, "what died again stays, when the same redrive goes on"
+    assert again.moved == progress.moved, "the continued redrive moved a letter that died again"
 
 
 def test_a_redrive_preserves_a_body_that_is_invalid_base64(world: DeadLaneWorld) -> None:

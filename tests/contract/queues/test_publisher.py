@@ -20,12 +20,12 @@ from tests.worlds.ports import free_port
 WRONG = json.dumps({"username": "guest", "password": "wrong"})
 
 
-class Kept(Protocol):
+class Published(Protocol):
     def __call__(self) -> list[bytes]: ...
 
 
 @pytest.fixture(params=["memory", "rabbitmq"])
-def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Publisher, Kept]]:
+def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Publisher, Published]]:
     if request.param == "memory":
         memory = MemoryPublisher(persist_queues(QUEUES))
         yield memory, memory.bodies
@@ -37,7 +37,7 @@ def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Publisher, Kept]]:
     publisher.close()
 
 
-def test_a_confirmed_message_is_in_its_queue(parts: tuple[Publisher, Kept]) -> None:
+def test_a_confirmed_message_is_in_its_queue(parts: tuple[Publisher, Published]) -> None:
     publisher, kept = parts
 
     assert publisher.publish([outgoing("1"), outgoing("2", queue=3)]) == [None, None]
@@ -45,7 +45,7 @@ def test_a_confirmed_message_is_in_its_queue(parts: tuple[Publisher, Kept]) -> N
     assert kept() == [b"1", b"2"]
 
 
-def test_an_unroutable_message_is_returned_and_the_others_are_confirmed(parts: tuple[Publisher, Kept]) -> None:
+def test_an_unroutable_message_is_returned_and_the_others_are_confirmed(parts: tuple[Publisher, Published]) -> None:
     """Fault 7: a confirm without mandatory."""
     publisher, kept = parts
 
@@ -55,11 +55,11 @@ def test_an_unroutable_message_is_returned_and_the_others_are_confirmed(parts: t
     assert kept() == [b"1", b"3"]
 
 
-def test_publishing_no_messages_succeeds(parts: tuple[Publisher, Kept]) -> None:
+def test_publishing_no_messages_succeeds(parts: tuple[Publisher, Published]) -> None:
     assert parts[0].publish([]) == []
 
 
-def test_more_messages_than_the_window_are_all_confirmed(parts: tuple[Publisher, Kept]) -> None:
+def test_more_messages_than_the_window_are_all_confirmed(parts: tuple[Publisher, Published]) -> None:
     publisher, kept = parts
 
     assert not any(publisher.publish([outgoing(str(number), number % QUEUES) for number in range(1000)]))
@@ -67,7 +67,7 @@ def test_more_messages_than_the_window_are_all_confirmed(parts: tuple[Publisher,
     assert len(kept()) == 1000
 
 
-def test_a_publisher_that_was_closed_opens_again(parts: tuple[Publisher, Kept]) -> None:
+def test_a_publisher_that_was_closed_opens_again(parts: tuple[Publisher, Published]) -> None:
     publisher, kept = parts
     publisher.publish([outgoing("1")])
     publisher.close()

@@ -19,7 +19,7 @@ PAGE = 200
 
 
 class Stage:
-    """Answers as the platform does, from ``clicks``; other users click on other ads meanwhile."""
+    """Answers as the platform does, from ``clicks`` and clicks of other users on other ads."""
 
     def __init__(self, clicks: Sequence[Click]) -> None:
         self._campaign = CAMPAIGN.only(clicks)
@@ -50,7 +50,7 @@ def findings_of(clicks: Sequence[Click]) -> Findings:
     return AdsQueries(Stage(clicks), CAMPAIGN, patience=0).run(lambda _: None)  # type: ignore[arg-type]
 
 
-def test_a_stage_that_kept_every_click_passes() -> None:
+def test_a_stage_that_stores_every_click_passes() -> None:
     findings = findings_of(CAMPAIGN.clicks)
 
     assert (findings.kept, findings.wrong, findings.stored) == (True, [], len(CAMPAIGN.clicks))

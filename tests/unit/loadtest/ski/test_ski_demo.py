@@ -80,7 +80,7 @@ def findings_of(rides: list[Ride]) -> Findings:
     return SkiQueries(Stage(rides), SEASON_OF, patience=0).run(lambda _: None)  # type: ignore[arg-type]
 
 
-def test_a_stage_that_kept_every_ride_passes() -> None:
+def test_a_stage_that_stores_every_ride_passes() -> None:
     findings = findings_of(list(SEASON_OF.rides))
 
     assert (findings.kept, findings.wrong, findings.stored) == (True, [], 2_000)

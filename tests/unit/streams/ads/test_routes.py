@@ -33,7 +33,7 @@ def world() -> AdsWorld:
     return made
 
 
-def test_the_history_of_an_ad_is_newest_first_and_tells_no_address(world: AdsWorld) -> None:
+def test_the_history_of_an_ad_is_newest_first_without_addresses(world: AdsWorld) -> None:
     status, body = world.request(routes.ad_clicks, {"limit": "2"}, adId="ad-1")
 
     assert (status, body["hasMore"]) == (200, True)
@@ -60,7 +60,7 @@ def test_a_page_lies_between_its_bounds(world: AdsWorld) -> None:
     assert [item["clickId"] for item in body["items"]] == ["c-3", "c-2"]
 
 
-def test_a_cursor_is_of_its_ad_and_caller_alone(world: AdsWorld) -> None:
+def test_a_cursor_is_valid_only_for_its_ad_and_caller(world: AdsWorld) -> None:
     """P12."""
     cursor = world.request(routes.ad_clicks, {"limit": "1"}, adId="ad-1")[1]["next"]
 
@@ -70,7 +70,7 @@ def test_a_cursor_is_of_its_ad_and_caller_alone(world: AdsWorld) -> None:
     assert world.request(routes.user_clicks, {"before": cursor}, userId="ad-1")[0] == 400
 
 
-def test_a_user_sees_their_own_clicks_and_analysts_everybodys(world: AdsWorld) -> None:
+def test_a_user_reads_their_own_clicks_and_analysts_read_all(world: AdsWorld) -> None:
     """P12."""
     own = world.request(routes.user_clicks, userId="bob", scope=USER, subject="bob")
     theirs = world.request(routes.user_clicks, userId="bob")
@@ -116,7 +116,7 @@ def test_top_ads_have_the_most_clicks(world: AdsWorld) -> None:
         (routes.user_clicks, {"before": "x#y"}, ["before"]),
     ],
 )
-def test_a_query_that_cannot_be_asked_names_its_parameters(
+def test_an_invalid_query_names_its_parameters(
     world: AdsWorld, route: Any, query: dict[str, str], fields: list[str]
 ) -> None:
     status, body = world.request(route, query, adId="ad-1", userId="ann")

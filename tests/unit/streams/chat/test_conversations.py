@@ -22,7 +22,7 @@ def world() -> ConversationWorld:
     return world
 
 
-def test_a_conversation_says_what_room_it_is_and_what_was_said_last(world: ConversationWorld) -> None:
+def test_a_conversation_has_its_room_and_its_last_message(world: ConversationWorld) -> None:
     world.join("alice", "kitchen", 1)
     world.store_messages("kitchen", 5, 7)
 
@@ -53,7 +53,7 @@ def test_rooms_come_with_the_newest_activity_first_and_joining_is_activity(world
     assert world.page()["complete"]
 
 
-def test_nobody_reads_another_users_conversations(world: ConversationWorld) -> None:
+def test_conversations_of_another_user_are_forbidden(world: ConversationWorld) -> None:
     """P12: neither does a trusted producer, or an operator."""
     for who in (caller("mallory"), caller("mallory", "chat:read", "events:write", "ops")):
         with pytest.raises(Forbidden):
@@ -95,7 +95,7 @@ def test_an_open_room_that_was_left_counts_unread_within_the_interval_only() -> 
     assert (item["lastMessage"]["timestamp"], item["unread"], item["activityAt"]) == (at(9), 1, at(9))
 
 
-def test_a_room_in_which_nothing_was_said_has_no_last_message(world: ConversationWorld) -> None:
+def test_a_room_without_messages_has_no_last_message(world: ConversationWorld) -> None:
     world.join("alice", "kitchen", 4)
 
     item = world.only()
@@ -125,7 +125,7 @@ def test_unread_are_texts_of_others_after_the_mark(world: ConversationWorld) -> 
     assert world.only()["unread"] == 0
 
 
-def test_what_was_said_between_two_intervals_is_not_unread(world: ConversationWorld) -> None:
+def test_messages_between_two_intervals_are_not_unread(world: ConversationWorld) -> None:
     world.join("alice", "kitchen", 1)
     world.leave("alice", "kitchen", 5)
     world.join("alice", "kitchen", 10)
@@ -137,7 +137,7 @@ def test_what_was_said_between_two_intervals_is_not_unread(world: ConversationWo
 
 
 @pytest.mark.parametrize(("said", "unread", "capped"), [(99, 99, False), (100, 100, False), (101, 100, True)])
-def test_the_count_ends_at_a_hundred_and_says_so(
+def test_the_unread_count_ends_at_a_hundred_with_a_flag(
     world: ConversationWorld, said: int, unread: int, capped: bool
 ) -> None:
     world.join("alice", "kitchen")
@@ -146,7 +146,7 @@ def test_the_count_ends_at_a_hundred_and_says_so(
     assert (world.only()["unread"], world.only()["unreadCapped"]) == (unread, capped)
 
 
-def test_a_count_that_would_cost_too_much_says_that_there_may_be_more(world: ConversationWorld) -> None:
+def test_an_expensive_unread_count_ends_early_with_a_flag(world: ConversationWorld) -> None:
     world.join("alice", "kitchen")
     world.store_messages("kitchen", 1)
     world.store_messages("kitchen", *(2 + n / 100 for n in range(5000)), user="alice")
@@ -155,7 +155,7 @@ def test_a_count_that_would_cost_too_much_says_that_there_may_be_more(world: Con
     assert (world.only()["unread"], world.only()["unreadCapped"]) == (1, True)
 
 
-def test_a_mark_is_a_key_a_time_or_both_and_what_it_names_is_read(world: ConversationWorld) -> None:
+def test_a_mark_is_a_key_or_a_time_and_includes_its_message(world: ConversationWorld) -> None:
     world.join("alice", "kitchen")
     first, *_ = world.store_messages("kitchen", 5, 5, 5)
     world.store_messages("kitchen", 6)
@@ -169,7 +169,7 @@ def test_a_mark_is_a_key_a_time_or_both_and_what_it_names_is_read(world: Convers
     assert world.only()["readTo"] == at(5)
 
 
-def test_a_mark_only_moves_forward_and_the_answer_says_where_it_is(world: ConversationWorld) -> None:
+def test_a_mark_only_moves_forward_and_the_answer_contains_it(world: ConversationWorld) -> None:
     world.join("alice", "kitchen")
     world.store_messages("kitchen", 5, 6)
 
@@ -178,9 +178,7 @@ def test_a_mark_only_moves_forward_and_the_answer_says_where_it_is(world: Conver
     assert world.only()["unread"] == 0
 
 
-def test_of_two_devices_at_once_the_one_that_read_further_wins(
-    world: ConversationWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_later_of_two_concurrent_marks_wins(world: ConversationWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     world.join("alice", "kitchen")
     slower = world.memberships.get("alice", "kitchen")
     world.read("kitchen", at(6))
@@ -190,7 +188,7 @@ def test_of_two_devices_at_once_the_one_that_read_further_wins(
     assert world.read("kitchen", at(5)) == at(6)
 
 
-def test_whoever_was_never_in_a_room_has_no_mark_there_and_who_left_still_has(world: ConversationWorld) -> None:
+def test_only_present_and_former_members_have_a_read_mark(world: ConversationWorld) -> None:
     """P12: a mark belongs to a membership, in an open room too."""
     world.room("lobby", "open")
     for room in ("kitchen", "lobby", "nowhere"):
@@ -222,7 +220,7 @@ def test_other_fields_beside_a_mark_are_ignored() -> None:
     assert body.up_to == at(5)
 
 
-def test_a_mark_far_ahead_would_hide_what_is_still_to_come(world: ConversationWorld) -> None:
+def test_a_mark_too_far_ahead_is_refused(world: ConversationWorld) -> None:
     world.join("alice", "kitchen")
 
     assert world.read("kitchen", at(1000 + 300)) == at(1300)
@@ -231,7 +229,7 @@ def test_a_mark_far_ahead_would_hide_what_is_still_to_come(world: ConversationWo
             world.read("kitchen", up_to)
 
 
-def test_a_walk_meets_each_room_without_new_activity_once_while_others_move_up() -> None:
+def test_a_walk_visits_each_room_without_new_activity_once() -> None:
     world = ConversationWorld()
     for number in range(9):
         world.room(f"room-{number}")
@@ -260,7 +258,7 @@ def test_messages_are_read_for_the_rooms_of_the_page_only() -> None:
     assert set(world.reader.asked) == {f"room-{number}" for number in range(45, 50)}
 
 
-def test_what_is_read_to_the_end_is_not_counted(world: ConversationWorld) -> None:
+def test_no_messages_are_counted_after_a_mark_at_the_end(world: ConversationWorld) -> None:
     world.join("alice", "kitchen")
     (key,) = world.store_messages("kitchen", 5)
     world.read("kitchen", key)
@@ -270,7 +268,7 @@ def test_what_is_read_to_the_end_is_not_counted(world: ConversationWorld) -> Non
     assert world.reader.asked == ["kitchen"]
 
 
-def test_a_list_that_cannot_cover_all_rooms_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_that_does_not_cover_all_rooms_has_a_flag(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conversations, "ROOMS_LIMIT", 3)
     world = ConversationWorld()
     for number in range(4):
@@ -298,7 +296,7 @@ def test_cursors_of_others_are_refused(world: ConversationWorld) -> None:
         world.conversations.page(caller("bob"), "bob", ConversationsQuery(before=cursor))
 
 
-def test_rooms_that_cannot_be_read_are_not_left_out_silently(world: ConversationWorld) -> None:
+def test_rooms_that_cannot_be_read_are_an_error(world: ConversationWorld) -> None:
     world.join("alice", "kitchen")
     world.activity.down = True
 

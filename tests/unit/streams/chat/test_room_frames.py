@@ -1,4 +1,4 @@
-"""Frames about a room: who may subscribe, since when, and the answer."""
+"""Frames that subscribe, unsubscribe and read history: their answers, and who may send them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def stage() -> Stage:
     return Stage()
 
 
-def test_subscribing_is_answered_with_the_newest_key_so_that_a_gap_shows(stage: Stage) -> None:
+def test_subscribing_returns_the_newest_key(stage: Stage) -> None:
     assert stage.request("subscribe", roomId="kitchen") == {
         "type": "subscribed",
         "requestId": "r-1",
@@ -128,7 +128,7 @@ def test_history_over_the_connection_is_the_page_that_http_gives(stage: Stage) -
     assert [item["message"] for item in first["items"] + second["items"]] == ["n4", "n3", "n2", "n1"]
 
 
-def test_a_page_that_no_frame_holds_is_cut_short_and_says_so(stage: Stage) -> None:
+def test_a_page_over_the_size_of_a_frame_is_cut_with_has_more(stage: Stage) -> None:
     for number in range(60):
         stage.store_message("kitchen", "\u0001" * 4000, timestamp=f"2025-11-21T09:00:{number:02d}Z")
 
@@ -147,7 +147,7 @@ def test_a_page_that_no_frame_holds_is_cut_short_and_says_so(stage: Stage) -> No
 
 
 @pytest.mark.parametrize("action", ["subscribe", "history"])
-def test_p12_who_was_never_in_a_members_room_hears_and_reads_nothing(stage: Stage, action: str) -> None:
+def test_p12_non_members_cannot_subscribe_to_or_read_a_members_room(stage: Stage, action: str) -> None:
     stage.world.ok("alice", "PUT", "den", GROUP)
 
     answer = stage.request(action, "mallory", roomId="den")
@@ -172,7 +172,7 @@ def test_p12_a_removed_member_gets_no_more_messages(stage: Stage) -> None:
     assert [each.user_id for each in stage.listening("den")] == ["alice"]
 
 
-def test_a_member_hears_from_the_last_join_on(stage: Stage) -> None:
+def test_a_subscription_of_a_member_begins_at_the_last_join(stage: Stage) -> None:
     stage.world.ok("alice", "PUT", "den", GROUP)
     stage.world.clock.advance(60)
     joined = stage.world.ok("alice", "PUT", "den/members/bob")["joinedAt"]
@@ -183,8 +183,8 @@ def test_a_member_hears_from_the_last_join_on(stage: Stage) -> None:
     assert joined > NOW
 
 
-def test_p12_a_removal_while_somebody_subscribes_leaves_no_subscription(stage: Stage) -> None:
-    """The race: rights are checked, the membership ends and finds no row yet, and only then the row is written."""
+def test_p12_a_removal_during_a_subscribe_leaves_no_subscription(stage: Stage) -> None:
+    """The race: rights are checked, then the membership ends without a row to delete, then the row is written."""
     stage.world.ok("alice", "PUT", "den", GROUP)
     stage.world.ok("alice", "PUT", "den/members/bob")
 
@@ -202,7 +202,7 @@ def test_p12_a_removal_while_somebody_subscribes_leaves_no_subscription(stage: S
     assert stage.listening("den") == []
 
 
-def test_a_rejoin_while_somebody_subscribes_counts_from_the_new_join(stage: Stage) -> None:
+def test_a_rejoin_during_a_subscribe_counts_from_the_new_join(stage: Stage) -> None:
     stage.world.ok("alice", "PUT", "den", GROUP)
     stage.world.ok("alice", "PUT", "den/members/bob")
 
@@ -224,7 +224,7 @@ def test_a_rejoin_while_somebody_subscribes_counts_from_the_new_join(stage: Stag
     assert stage.listening("den") == [Subscription("c-1", "bob", again[0])]
 
 
-def test_p12_who_listened_to_a_room_before_it_was_one_for_members_is_out(stage: Stage) -> None:
+def test_p12_subscriptions_of_non_members_end_when_a_room_gets_members(stage: Stage) -> None:
     stage.request("subscribe", "mallory", roomId="den")
 
     stage.world.ok("alice", "PUT", "den", GROUP)
@@ -234,7 +234,7 @@ def test_p12_who_listened_to_a_room_before_it_was_one_for_members_is_out(stage: 
     assert [each.user_id for each in stage.listening("den")] == ["alice"]
 
 
-def test_leaving_an_open_room_ends_no_subscription_since_everybody_may_read_it(stage: Stage) -> None:
+def test_leaving_an_open_room_ends_no_subscription(stage: Stage) -> None:
     stage.world.ok("alice", "PUT", "hall", OPEN)
     stage.world.ok("alice", "PUT", "hall/members/alice")
     stage.request("subscribe", roomId="hall")
@@ -246,7 +246,7 @@ def test_leaving_an_open_room_ends_no_subscription_since_everybody_may_read_it(s
 
 @pytest.mark.parametrize("action", ["subscribe", "unsubscribe", "history"])
 @pytest.mark.parametrize("room", [None, "", "a#b", 7, ["kitchen"], "x" * 129, "a\u0000"])
-def test_a_room_that_is_none_is_refused_by_name(stage: Stage, action: str, room: object) -> None:
+def test_an_invalid_room_id_is_refused_with_its_field(stage: Stage, action: str, room: object) -> None:
     body = {} if room is None else {"roomId": room}
 
     answer = stage.request(action, **body)
@@ -270,19 +270,19 @@ def test_a_room_that_is_none_is_refused_by_name(stage: Stage, action: str, room:
         {"page": 2},
     ],
 )
-def test_a_page_that_cannot_be_is_refused_and_never_an_error_of_ours(stage: Stage, body: dict[str, Any]) -> None:
+def test_an_invalid_page_request_is_refused(stage: Stage, body: dict[str, Any]) -> None:
     answer = stage.request("history", roomId="kitchen", **body)
 
     assert answer["error"]["code"] in ("invalid_request", "invalid_cursor")
 
 
 @pytest.mark.parametrize("action", ["subscribe", "unsubscribe", "history"])
-def test_a_token_that_may_not_read_may_not_listen(stage: Stage, action: str) -> None:
+def test_subscribing_needs_the_scope_to_read(stage: Stage, action: str) -> None:
     assert stage.request(action, roomId="kitchen", scope="chat:write")["error"]["code"] == "forbidden"
     assert stage.listening("kitchen") == []
 
 
-def test_an_action_that_there_is_not_is_refused(stage: Stage) -> None:
+def test_an_unknown_action_is_refused(stage: Stage) -> None:
     assert stage.request("dance", action="dance")["error"]["details"][0]["field"] == "action"
 
 

@@ -16,7 +16,7 @@ def world() -> RoomWorld:
     return RoomWorld()
 
 
-def test_only_an_owner_brings_others_into_a_members_room_and_takes_them_out(world: RoomWorld) -> None:
+def test_only_owners_add_and_remove_other_members(world: RoomWorld) -> None:
     """P12."""
     world.ok("alice", "PUT", "kitchen", GROUP)
 
@@ -53,7 +53,7 @@ def test_an_owner_makes_owners_whose_rights_end_when_they_leave(world: RoomWorld
     assert world.ok("alice", "PUT", "kitchen/members/alice")["role"] == "owner", "the creator may come back"
 
 
-def test_in_an_open_room_everybody_speaks_for_themselves(world: RoomWorld) -> None:
+def test_in_an_open_room_users_change_only_their_own_membership(world: RoomWorld) -> None:
     world.ok("alice", "PUT", "kitchen", OPEN)
     world.ok("bob", "PUT", "kitchen/members/bob")
 
@@ -62,7 +62,7 @@ def test_in_an_open_room_everybody_speaks_for_themselves(world: RoomWorld) -> No
     assert world.request("bob", "PUT", "kitchen/members/bob", {"role": "owner"})[0] == 400
 
 
-def test_a_direct_room_is_of_two_people_for_ever(world: RoomWorld) -> None:
+def test_a_direct_room_has_two_members_permanently(world: RoomWorld) -> None:
     world.ok("alice", "PUT", "talk", DIRECT)
     world.ok("alice", "PUT", "talk/members/bob")
     world.ok("bob", "DELETE", "talk/members/bob")
@@ -97,7 +97,7 @@ def test_backdating_and_other_user_ids_need_a_trusted_token(
     assert world.row("alice").intervals == (Interval(NOW, None),)
 
 
-def test_a_token_without_the_scope_changes_and_sees_nothing(world: RoomWorld) -> None:
+def test_a_token_without_the_scope_can_neither_change_nor_read_rooms(world: RoomWorld) -> None:
     """P12."""
     world.ok("alice", "PUT", "kitchen", OPEN)
 
@@ -107,7 +107,7 @@ def test_a_token_without_the_scope_changes_and_sees_nothing(world: RoomWorld) ->
     assert world.request("bob", "GET", "kitchen/members", scopes="chat:write")[0] == 403
 
 
-def test_only_who_may_read_a_room_now_sees_who_is_in_it(world: RoomWorld) -> None:
+def test_only_current_readers_of_a_room_see_its_members(world: RoomWorld) -> None:
     """P12."""
     world.ok("alice", "PUT", "kitchen", GROUP)
     world.ok("alice", "PUT", "kitchen/members/bob")

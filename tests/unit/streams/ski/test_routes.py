@@ -82,7 +82,7 @@ def test_a_resorts_day_is_counted(world: SkiWorld) -> None:
     assert hours[:3] == [{"hour": 0, "rides": 1}, {"hour": 1, "rides": 2}, {"hour": 2, "rides": 0}]
 
 
-def test_resorts_and_seasons_are_those_that_were_added_and_twice_is_once(world: SkiWorld) -> None:
+def test_added_resorts_and_seasons_are_listed_once(world: SkiWorld) -> None:
     for _ in range(2):
         body = {"year": "2027", "resortName": "Mission Ridge"}
         answer = world.call(routes.add_season, event(body, {"resortID": "12"}, WRITER))
@@ -135,7 +135,7 @@ def test_an_unknown_season_is_a_404_that_names_it(
     assert "adds one" in body["error"]["details"][0]["allowed"]
 
 
-def test_a_resort_that_nobody_added_is_a_404(world: SkiWorld) -> None:
+def test_an_unknown_resort_is_a_404(world: SkiWorld) -> None:
     status, body = world.request(routes.seasons, resortID=99)
 
     assert (status, body["error"]["details"][0]["field"]) == (404, "resortID")
@@ -152,7 +152,7 @@ def test_a_resort_that_nobody_added_is_a_404(world: SkiWorld) -> None:
         ({"resort": "7", "season": "x", "Season": "2025"}, ["Season", "season"]),
     ],
 )
-def test_a_query_that_cannot_be_asked_names_its_parameters(
+def test_an_invalid_query_names_its_parameters(
     world: SkiWorld, query: dict[str, str] | None, fields: list[str]
 ) -> None:
     status, body = world.request(routes.totals, query, skierID=1)
@@ -161,7 +161,7 @@ def test_a_query_that_cannot_be_asked_names_its_parameters(
 
 
 @pytest.mark.parametrize("body", [{}, {"year": "soon"}, {"year": 12}, {"year": 2025, "resortName": ""}])
-def test_a_season_that_is_no_year_is_a_400(world: SkiWorld, body: dict[str, Any]) -> None:
+def test_an_invalid_season_is_a_400(world: SkiWorld, body: dict[str, Any]) -> None:
     answer = world.call(routes.add_season, event(body, {"resortID": "7"}, WRITER))
 
     assert answer["statusCode"] == 400
@@ -186,7 +186,7 @@ def test_a_request_without_a_token_is_refused(world: SkiWorld) -> None:
     assert world.call(routes.hours, {"requestContext": {}})["statusCode"] == 401
 
 
-def test_a_table_that_is_away_is_a_503(world: SkiWorld) -> None:
+def test_an_unavailable_table_is_a_503(world: SkiWorld) -> None:
     world.reader.failure = StoreUnavailable("down")
 
     assert world.request(routes.hours, **DAY)[0] == 503
