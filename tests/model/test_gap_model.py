@@ -36,11 +36,11 @@ TABLE = Table("messages", ("roomId", "timestampSk"))
 BOB = Caller("bob", "Bob", frozenset({"chat:read"}), START // SECOND + 10**6)
 EXAMPLES = 200
 
-ages = st.sampled_from([0.0, 0.1, 2.0, 9.9, 10.1, 12.0, 25.0, 45.0, 600.0, 86_000.0, -1.0, -60.0, -299.0])
+ages = st.sampled_from([0.0, 9.9, 10.1, 45.0, 600.0, 86_000.0, -299.0])
 """How old a message is when it is stored: fresh, from the retry lane or an import, or with a time ahead."""
-writes = st.sampled_from([0.0, 0.05, 3.0, 10.0])
-pushes = st.sampled_from([0.0, 0.1, 4.0, 10.0])
-pauses = st.sampled_from([0.1, 1.0, 5.0, 20.0, 41.0, 300.0])
+writes = st.sampled_from([0.0, 10.0])
+pushes = st.sampled_from([0.0, 10.0])
+pauses = st.sampled_from([0.1, 5.0, 20.0, 41.0, 300.0])
 
 
 @dataclass(frozen=True)

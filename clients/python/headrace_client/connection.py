@@ -42,16 +42,13 @@ class Unavailable(Exception):
 class ConnectionSettings:
     """Times of a WebSocket connection, in seconds.
 
-    ``overlap``: a gap is fetched from this long before the newest key, since messages may be stored late.
-    ``check_interval``: the longest time between two subscriptions to a room. They find missed messages and keep an idle
-    connection open. ``push_delay``: how long a new message may take to be pushed before it counts as missed.
-    ``answer_timeout``: how long a request waits for its answer. ``first_pause`` and ``longest_pause``: upper bounds of
-    the random pause before connecting again; the bound doubles with each failed attempt.
+    ``check_interval``: the longest time between two subscriptions to a room. Each also fetches the messages that were
+    not pushed, and keeps an idle connection open. ``answer_timeout``: how long a request waits for its answer.
+    ``first_pause`` and ``longest_pause``: upper bounds of the random pause before connecting again; the bound doubles
+    with each failed attempt.
     """
 
-    overlap: float = 30.0
     check_interval: float = 60.0
-    push_delay: float = 3.0
     answer_timeout: float = 15.0
     first_pause: float = 0.2
     longest_pause: float = 20.0
@@ -61,7 +58,7 @@ class Connection:
     """Keeps one connection to ``url``; ``token`` returns the access token for each.
 
     ``opened`` runs while a connection is open and is cancelled when it ends. ``received`` is called with every frame
-    that answers no request, ``ended`` after the end of each connection.
+    that answers no request.
     """
 
     def __init__(
@@ -72,14 +69,12 @@ class Connection:
         *,
         opened: Callable[[], Awaitable[None]],
         received: Callable[[Frame], None],
-        ended: Callable[[], None],
     ) -> None:
         self._url = url
         self._token = token
         self._settings = settings
         self._opened = opened
         self._received = received
-        self._ended = ended
         self._answers: dict[str, asyncio.Future[Frame]] = {}
         self._number = 0
         self._socket: aiohttp.ClientWebSocketResponse | None = None
@@ -178,7 +173,6 @@ class Connection:
             self._changed.clear()
             opened.cancel()
             self._fail_all("the connection ended")
-            self._ended()
             await socket.close()
 
     def _receive(self, frame: Frame) -> None:

@@ -90,9 +90,7 @@ class SocketTransport:
 
     def __init__(self, url: str, token: Callable[[], str], settings: ConnectionSettings) -> None:
         self._settings = settings
-        self._connection = Connection(
-            url, token, settings, opened=_do_nothing, received=lambda _frame: None, ended=lambda: None
-        )
+        self._connection = Connection(url, token, settings, opened=_do_nothing, received=lambda _frame: None)
         self._running: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
