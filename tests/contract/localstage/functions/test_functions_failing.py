@@ -55,8 +55,18 @@ async def test_an_exception_is_answered_with_its_type_message_and_trace(
     said = json.loads(answer.payload)
     assert (said["errorType"], said["errorMessage"]) == ("ValueError", "a confidential text")
     assert 'app.py", line 2, in handler' in said["stackTrace"][0]
-    assert caplog.messages == ["Fn failed: ValueError (python -m localstage logs Fn)"]
+    assert caplog.messages == ["Fn failed: ValueError (make logs FUNCTION=Fn)"]
     assert "[ERROR] ValueError: a confidential text\nTraceback" in stage.log()
+
+
+async def test_the_refusal_of_an_authorizer_is_no_failure(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "localstage.functions")
+    pool = await stage.run(stage.function("def handler(event, context):\n    raise Exception('Unauthorized')\n"))
+
+    answer = await pool.invoke("Fn", b"{}")
+
+    assert answer.error == "Unhandled"
+    assert (pool.status()["Fn"].errors, caplog.messages) == (0, [])
 
 
 async def test_the_environment_lives_on_after_an_exception(stage: Stage) -> None:
