@@ -55,9 +55,13 @@ def test_a_token_without_any_scope_of_the_socket_is_denied() -> None:
 
 
 @pytest.mark.parametrize("error", [Unauthorized("forged"), TokenExpired("expired")])
-def test_an_untrusted_token_is_a_401_by_the_text_that_api_gateway_knows(error: Exception) -> None:
+def test_an_untrusted_token_is_a_401_by_the_text_that_api_gateway_knows(
+    error: Exception, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(Exception, match=r"^Unauthorized$"):
         decide(event(), Verifier(error))
+
+    assert '"ConnectRefused":[1.0]' in capsys.readouterr().out.replace(" ", "")
 
 
 def test_an_issuer_that_is_away_is_not_taken_for_a_bad_token() -> None:

@@ -30,8 +30,6 @@ Place = Annotated[str, BeforeValidator(_text)]
 class ListRequest(Params):
     """A page of a list that is read in one direction: ``limit`` entries after the cursor ``place``."""
 
-    refusal = "the query cannot be answered as it stands"
-
     limit: int
     place: str | None = None
 
@@ -43,8 +41,6 @@ class PageRequest(Params):
     ``around`` is set, to a cursor or a message key. The items of a page have at most ``max_bytes`` of UTF-8, unless a
     single item is longer. A page that is cut by this limit says that there is more.
     """
-
-    refusal = "the query cannot be answered as it stands"
 
     limit: Annotated[int, BeforeValidator(whole_number(1, LIMIT))] = Field(
         default=DEFAULT_LIMIT, description=f"a whole number from 1 to {LIMIT}"

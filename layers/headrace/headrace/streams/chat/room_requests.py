@@ -48,7 +48,6 @@ class MemberPath(RoomPath, UserPath):
 class _Body(Params):
     """Base of the bodies; unknown fields are ignored."""
 
-    refusal = "the body cannot be used as it stands"
     unknown = ""
 
 
