@@ -21,7 +21,7 @@ from localstage.gateway.serving import TcpListener, json_response, message_respo
 from localstage.reference.pages import ReferencePages
 from localstage.statefile import Running
 
-HEADINGS = {"frozen": "idle", "cold_starts": "cold\nstarts"}
+HEADINGS = {"frozen": "idle", "cold_starts": "cold\nstarts", "failures": "failed"}
 """Headings that differ from the field's name. An environment is frozen while it has no event."""
 
 
@@ -115,12 +115,14 @@ def print_status(running: Running) -> None:
 
 def width(shown: Table) -> int:
     """The columns of a terminal that ``shown`` needs."""
-    return Console().measure(shown).maximum
+    return Console(width=1000).measure(shown).maximum
 
 
 def table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     """``rows`` as a table, without the columns that are empty in all of them."""
-    made = Table(title=f"\n{title}", title_justify="left", title_style="bold", box=None, pad_edge=False)
+    made = Table(
+        title=f"\n{title}", title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 1, 0, 0)
+    )
     shown = [name for name in (rows[0] if rows else ()) if any(row[name] is not None for row in rows)]
     shown = [name for name in shown if name != "function_id"]  # a trigger's id begins with it
     for name in shown:

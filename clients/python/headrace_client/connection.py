@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import random
 from collections.abc import Awaitable, Callable
@@ -15,6 +14,9 @@ import aiohttp
 SUBPROTOCOL = "headrace.v1"
 MAY_PASS = frozenset({"unavailable", "rate_limited", "internal", "token_expired"})
 """Codes of errors that trying again may mend."""
+
+GATEWAY_CODES = {401: "unauthorized", 403: "forbidden"}
+"""The codes of refusals by API Gateway, whose answers have none."""
 
 Frame = dict[str, Any]
 
@@ -84,6 +86,8 @@ class Connection:
         self._changed = asyncio.Event()
         self.opens = 0
         """How often it was opened."""
+        self.failure = "not connected"
+        """Why there is no connection."""
         self.over: Refused | None = None
         """Why it will never be opened again."""
 
@@ -108,7 +112,7 @@ class Connection:
             raise self.over
         socket = self._socket
         if socket is None:
-            raise Lost("not connected")
+            raise Lost(self.failure)
         self._number += 1
         number = str(self._number)
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
@@ -142,8 +146,11 @@ class Connection:
             async with aiohttp.ClientSession() as session:
                 while True:
                     opens = self.opens
-                    with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError):
+                    try:
                         await self._serve(session)
+                        self.failure = "not connected"
+                    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                        self.failure = f"not connected: {error or type(error).__name__}"
                     tries = 1 if self.opens > opens else tries + 1
                     # Full jitter: clients that were cut off together must not come back together.
                     longest = min(self._patience.longest_pause, self._patience.first_pause * 2 ** min(tries, 16))
@@ -160,9 +167,11 @@ class Connection:
                 self._url, protocols=(SUBPROTOCOL, self._token()), max_msg_size=256 * 1024
             )
         except aiohttp.WSServerHandshakeError as error:
-            if error.status in (401, 403):
-                raise Refused(str(error.status), "the token is not accepted") from None
+            if error.status in GATEWAY_CODES:
+                raise Refused(GATEWAY_CODES[error.status], "the token is not accepted") from None
             raise
+        except aiohttp.InvalidURL:
+            raise Refused("invalid_url", f"{self._url} is not the URL of a WebSocket") from None
         self._socket = socket
         self.opens += 1
         opened = asyncio.ensure_future(self._opened())

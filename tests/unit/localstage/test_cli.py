@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -74,6 +75,8 @@ def test_the_table_of_triggers_fits_80_columns_while_all_run() -> None:
 
 
 def test_a_trigger_that_waits_says_why() -> None:
-    rows = [{"id": "A", "trouble": None}, {"id": "B", "trouble": "queue b does not exist"}]
+    quiet: list[dict[str, Any]] = [{"id": "A", "trouble": None}]
+    waiting = [*quiet, {"id": "B", "trouble": "queue b does not exist"}]
 
-    assert status.width(status.table("triggers", rows)) > len("queue b does not exist")
+    assert len(status.table("triggers", quiet).columns) == 1
+    assert status.width(status.table("triggers", waiting)) > len("queue b does not exist")
