@@ -59,7 +59,7 @@ class PageRequest(Params):
         first = next((name for name in PLACES if info.data.get(name) is not None), None)
         if value is not None and first is not None:
             allowed = "one of before, after and around"
-            raise PydanticCustomError("place", f"cannot stand beside {first}", {"allowed": allowed, "got": None})
+            raise PydanticCustomError("place", f"cannot be combined with {first}", {"allowed": allowed, "got": None})
         return value
 
     @field_validator("end")
