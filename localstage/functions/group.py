@@ -144,7 +144,7 @@ class Group:
 
     def init_failed(self, environment: Environment, payload: bytes) -> None:
         self.environments.discard(environment)
-        self._failed(payloads.error_type(payload))
+        self._failed(payloads.init_error(payload))
         if self.waiting:
             self.waiting.popleft().resolve(payload, "Unhandled")
         self.grow()

@@ -158,6 +158,17 @@ async def test_a_function_that_cannot_be_loaded_logs_the_reason_and_is_retried(
     assert await ask(pool, 5) == 5
 
 
+async def test_a_syntax_error_is_logged_with_its_file_and_line(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "localstage.functions")
+    pool = await stage.run(stage.function("\ndef handler(:\n"))
+
+    await pool.invoke("Fn", b"1")
+
+    (line,) = caplog.messages
+    assert line.startswith("Fn failed: Runtime.UserCodeSyntaxError: ")
+    assert "(app.py, line 2)" in line
+
+
 async def test_a_slow_start_is_tried_once_more_within_the_functions_own_time(stage: Stage) -> None:
     source = """
         import os, time
