@@ -177,6 +177,7 @@ async def test_a_cut_connection_reopens_with_a_new_token_and_fills_the_gap_in_or
 
 
 async def test_messages_of_any_time_that_are_stored_in_a_gap_are_fetched(stage: Stage) -> None:
+    """P13."""
     room = stage.rooms["kitchen"]
     async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen")

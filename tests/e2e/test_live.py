@@ -10,7 +10,7 @@ from boto3.dynamodb.conditions import Key
 
 from headrace_client import ConnectionSettings, Rooms
 from localstage.template.attributes import ACCOUNT
-from tests.e2e.clients import PATIENCE, Client, message, unique, until
+from tests.e2e.clients import PATIENCE, Client, message, now, unique, until
 from tests.e2e.conftest import RunningStage
 from tests.e2e.test_lifecycle import status
 

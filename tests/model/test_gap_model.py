@@ -1,4 +1,4 @@
-"""A follower whose connection ends again and again, beside messages of every age, in a room that stores them slowly."""
+"""P13: a follower whose connection ends again and again gets messages of every age, also slowly stored ones."""
 
 from __future__ import annotations
 

@@ -232,10 +232,10 @@ def test_a_mark_too_far_ahead_is_refused(world: ConversationWorld) -> None:
 
 def test_a_mark_on_a_message_that_is_ahead_hides_no_later_message(world: ConversationWorld) -> None:
     world.join("alice", "kitchen")
-    world.say("kitchen", 1200)
+    world.store_messages("kitchen", 1200)
 
     world.read("kitchen", f"{at(1200)}#m1")
-    world.say("kitchen", 1001)
+    world.store_messages("kitchen", 1001)
 
     assert world.page()["items"][0]["unread"] == 2
 

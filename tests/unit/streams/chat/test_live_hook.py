@@ -106,7 +106,7 @@ def test_messages_of_a_subscribed_room_are_sent_together_as_in_history() -> None
     (frame,) = [json.loads(each.body) for each in live.publisher.sent]
     assert (frame["type"], frame["position"]) == ("messages", position(live.clock.now()))
     assert frame["items"][0] == {
-        "key": row()["timestampSk"],
+        "key": row(text="one")["timestampSk"],
         "roomId": "kitchen",
         "messageId": "m-1",
         "timestamp": NOW,

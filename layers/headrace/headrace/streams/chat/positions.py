@@ -4,8 +4,8 @@
 
 A position is the server's time of an answer. The messages that were stored since then are found in two places:
 
-- Most are stored within ``LATE`` after the time that they have. The table, which is ordered by that time, has them from the
-  position less ``OVERLAP``.
+- Most are stored at most ``LATE`` after the time that they have. The table, which is ordered by that time, has them
+  from the position less ``OVERLAP``.
 - A message that is stored later (by the retry lane, a redrive, an import) also has the attribute ``storedAt``, the key
   of the sparse index ``LateIndex``.
 
