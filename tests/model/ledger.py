@@ -29,7 +29,7 @@ class EventKey(NamedTuple):
     room: str
     time: str
     id: str
-    sender: str
+    tag: str
 
 
 Content = tuple[str, str, str]
@@ -37,9 +37,10 @@ Content = tuple[str, str, str]
 
 
 @functools.cache
-def tag_of(subject: str) -> str:
-    """Twelve characters of base32 of the subject's SHA-256."""
-    return base64.b32encode(hashlib.sha256(subject.encode()).digest()).decode()[:12].lower()
+def tag_of(subject: str, user: str, text: str) -> str:
+    """Twelve characters of base32 of the SHA-256 of a sender and a message, each part after its length."""
+    whole = "".join(f"{len(part)}:{part}" for part in (subject, user, "", "TEXT", text))
+    return base64.b32encode(hashlib.sha256(whole.encode()).digest()).decode()[:12].lower()
 
 
 @functools.lru_cache(maxsize=4096)

@@ -235,7 +235,7 @@ def redelivered_records_are_processed_again(patch: pytest.MonkeyPatch) -> None:
 @found_as(r"unexpected|lost")
 def the_sender_is_not_in_the_key(patch: pytest.MonkeyPatch) -> None:
     """Fault 19: every user can overwrite any message."""
-    patch.setattr(chat.keys, "sender_tag", lambda _subject: "a" * 12)
+    patch.setattr(chat.keys, "content_tag", lambda _subject, *_content: "a" * 12)
 
 
 @found_as(r"resulted in")

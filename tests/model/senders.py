@@ -55,7 +55,7 @@ class ClientEvent:
         """Its key, when it has an id and a time."""
         assert self.id is not None
         assert self.time is not None
-        return EventKey(self.room, self.time, self.id, tag_of(by.subject))
+        return EventKey(self.room, self.time, self.id, tag_of(by.subject, self.content(by)[0], self.text))
 
 
 IDS = ["m-1", "m-2", "m-3", "m-4", "m-5", "ü"]
