@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, TypeVar
+from urllib.parse import unquote
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from headrace.core import times
-from headrace.core.errors import FieldError, InvalidRequest, echo
+from headrace.core.errors import FieldError, InvalidRequest, NotFound, echo
 from headrace.core.fields import Id
 from headrace.core.keys import ID_FORM
 from headrace.core.validation import field_errors
@@ -94,6 +95,32 @@ def read(model: type[T] | None, given: Mapping[str, Any] | None) -> T | None:
         message = model.refusal.format(field=wrong[0].field, message=wrong[0].message)
         raise InvalidRequest(message, details=wrong)
     return found
+
+
+def path_parameters(key: str, event: Mapping[str, Any]) -> Mapping[str, str] | None:
+    """The parameters in the path of an HTTP API's event, for the route ``key``, such as ``PUT /rooms/{roomId}``.
+
+    Where the event has the path, they must be its parts. ``rooms/a%2Fmembers%2Fb``, decoded before it was routed, would
+    have other parts than it has parameters.
+
+    Raises:
+        NotFound: the path has other parts.
+    """
+    given: Mapping[str, str] | None = event.get("pathParameters")
+    path = event.get("rawPath")
+    if given and path is not None:
+        routed = key.partition(" ")[2].format_map(given)
+        if not path.endswith(routed) and not _is_end_of(path.split("/"), routed.split("/")[1:]):
+            raise NotFound("there is no such route: an id in a path has no '/' and no '?'")
+    return given
+
+
+def _is_end_of(path: Sequence[str], parts: Sequence[str]) -> bool:
+    """Whether ``path`` ends with ``parts``. Either may be encoded: AWS does not say which."""
+    end = path[-len(parts) :]
+    return len(end) == len(parts) and all(
+        part in (found, unquote(found)) or unquote(part) == found for found, part in zip(end, parts, strict=True)
+    )
 
 
 def refused_unless(is_accepted: Callable[[Any], bool], message: str) -> BeforeValidator:

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from headrace.api import responses
 from headrace.api.auth import caller_from_frame, caller_from_http
 from headrace.api.bodies import http_body, parse_object
-from headrace.api.params import Params, names_of, read
+from headrace.api.params import Params, names_of, path_parameters, read
 from headrace.api.statistics import RequestTimes
 from headrace.core.caller import Caller
 from headrace.core.errors import (
@@ -130,7 +130,7 @@ class HttpRouter:
             correlation_id = correlate(event)
             content.update(self._frame(event))
             route, caller, now = self._authorized(key, event, content)
-            path = read(route.path, event.get("pathParameters"))
+            path = read(route.path, path_parameters(key, event))
             content.update(self._body(route, event))
             body = read(route.body, content)
             query = read(route.query, self._query(route, event, content))

@@ -15,8 +15,8 @@ from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, echo, to_body
-from headrace.core.fields import Id
-from headrace.core.keys import ID_FORM
+from headrace.core.fields import StoredId
+from headrace.core.keys import STORED_ID_FORM
 from headrace.ingest.acceptor import Acceptor
 from headrace.live.connections import Connections
 from headrace.live.subscriber_hints import SubscriberHints
@@ -103,7 +103,7 @@ class RoomFrame(Params):
 
     unknown = ""
 
-    room_id: Id = Field(description=ID_FORM)
+    room_id: StoredId = Field(description=STORED_ID_FORM)
 
 
 class FramePage(PageRequest):

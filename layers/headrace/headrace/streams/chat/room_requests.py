@@ -15,19 +15,19 @@ from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
-from headrace.core.fields import Id, Time
+from headrace.core.fields import Id, Name, Time, checked_id
 from headrace.core.sender import AHEAD_LIMIT
 from headrace.streams.chat.memberships import EVENT_ID_LIMIT, Role
 from headrace.streams.chat.rooms import DIRECT, GROUP, OPEN, Form, RoomKind
 
-EVENT_ID_FORM = f"1 to {EVENT_ID_LIMIT} printable ASCII characters without '#'"
+EVENT_ID_FORM = f"1 to {EVENT_ID_LIMIT} printable ASCII characters without '#', '/' and '?', and not '.' or '..'"
 _TIME = f"{times.ACCEPTED_FORM}; at most 5 minutes ahead"
 
 
 def _event_id(value: str) -> str:
-    if not (value.isascii() and value.isprintable() and 0 < len(value) <= EVENT_ID_LIMIT) or keys.SEPARATOR in value:
+    if not value.isascii() or len(value) > EVENT_ID_LIMIT:
         raise PydanticCustomError("event_id", "is not a usable id")
-    return value
+    return checked_id(keys.new_id, value)
 
 
 EventId = Annotated[str, AfterValidator(_event_id)]
@@ -59,7 +59,7 @@ class RoomRequest(_Body):
     form: Form = Field(default=GROUP, description="direct or group")
     created_at: Time | None = Field(default=None, description=_TIME)
     created_by: Id | None = Field(default=None, description=keys.ID_FORM)
-    username: Id | None = Field(default=None, description=keys.ID_FORM)
+    username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
 
 
 class JoinRequest(_Body):
@@ -70,7 +70,7 @@ class JoinRequest(_Body):
     role: Role | None = Field(default=None, description="owner or member")
     at: Time | None = Field(default=None, alias="joinedAt", description=_TIME)
     id: EventId | None = Field(default=None, description=EVENT_ID_FORM)
-    username: Id | None = Field(default=None, description=keys.ID_FORM)
+    username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
 
 
 class LeaveRequest(_Body):
@@ -81,7 +81,7 @@ class LeaveRequest(_Body):
     role: Literal[None] = None
     at: Time | None = Field(default=None, alias="leftAt", description=_TIME)
     id: EventId | None = Field(default=None, description=EVENT_ID_FORM)
-    username: Id | None = Field(default=None, description=keys.ID_FORM)
+    username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
 
 
 class MembersQuery(ListRequest):

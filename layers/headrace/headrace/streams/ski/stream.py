@@ -8,7 +8,7 @@ from pydantic import Field
 
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE
-from headrace.core.fields import EventModel, Id, SenderTag
+from headrace.core.fields import EventModel, Id, SenderTag, StoredId
 from headrace.core.items import Item
 from headrace.core.sender import SenderContext
 from headrace.core.stream import Index, Shards, Stream, TableSettings, ValidatedEvent
@@ -41,7 +41,7 @@ class IncomingRide(EventModel):
 class StampedRide(IncomingRide):
     """A ride in an envelope."""
 
-    ride_id: Id = Field(alias="rideID", description=keys.ID_FORM)
+    ride_id: StoredId = Field(alias="rideID", description=keys.STORED_ID_FORM)
     sender: SenderTag = Field(description="12 characters of base32")
 
 
