@@ -60,6 +60,8 @@ ACCEPTED: dict[str, Schema] = {
     "analytics.requests.WindowQuery._makes_a_window": UNCHANGED,
     "api.paging.request._text": {"type": "string"},
     "api.params.query_time": TIME,
+    "api.paging.request.ListRequest._is_alone": UNCHANGED,
+    "api.paging.request.PageRequest._has_its_query": UNCHANGED,
     "api.paging.request.PageRequest._is_alone": UNCHANGED,
     "api.paging.request.PageRequest._follows_its_start": UNCHANGED,
     "operations.dead_letter_routes._is_id": {"minLength": 1, "maxLength": ID_CHARACTERS},

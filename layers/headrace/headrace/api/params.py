@@ -34,11 +34,11 @@ class Params(BaseModel):
     """Base of parameter models; strict types, and unknown fields are refused.
 
     ``refusal`` is the message of the answer to a wrong request, where ``{field}`` and ``{message}`` are those of the
-    first wrong field. ``unknown`` is the message for a field that the model does not have; if it is empty, such fields
-    are ignored. With ``is_optional``, the body may be left out. ``null`` counts as not given, unless ``keeps_null``.
+    first wrong field. ``unknown`` is the message for a field that the model does not have. With ``is_optional``, the
+    body may be left out. ``null`` counts as not given, unless ``keeps_null``.
     """
 
-    model_config = ConfigDict(strict=True, frozen=True, populate_by_name=True, alias_generator=to_camel)
+    model_config = ConfigDict(strict=True, frozen=True, populate_by_name=True, alias_generator=to_camel, extra="forbid")
 
     refusal: ClassVar[str] = "{field} {message}"
     unknown: ClassVar[str] = "is not a parameter of this route"
@@ -48,6 +48,12 @@ class Params(BaseModel):
 
 class AnyBody(Params):
     """Any JSON object: the route's function reads it from ``request.content``, and ``request.body`` is ``None``."""
+
+
+class NoFields(Params):
+    """A frame without fields besides its action and its ``requestId``."""
+
+    unknown = "is not a field of this action"
 
 
 class UserPath(Params):
@@ -83,9 +89,9 @@ def read(model: type[T] | None, given: Mapping[str, Any] | None) -> T | None:
         if value is not None or model.keeps_null or name not in optional
     }
     wrong = [
-        FieldError(str(echo(name)), model.unknown, echo(value), ", ".join(names))
+        FieldError(str(echo(name)), model.unknown, echo(value), ", ".join(names) or "no further field")
         for name, value in values.items()
-        if model.unknown and name not in names
+        if name not in names
     ]
     try:
         found = model.model_validate({name: value for name, value in values.items() if name in names})

@@ -13,12 +13,18 @@ from headrace.core import keys, times
 
 
 class EventModel(BaseModel):
-    """Base of event models: strict types, camelCase outside, unknown fields ignored.
+    """Base of models of stored events: strict types, camelCase outside, unknown fields ignored.
 
     A field's ``description`` is its accepted form, and is quoted when a value is refused.
     """
 
     model_config = ConfigDict(strict=True, extra="ignore", alias_generator=to_camel)
+
+
+class IncomingModel(EventModel):
+    """Base of models of events as clients send them: unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 def _id(value: str) -> str:

@@ -63,6 +63,13 @@ def normalize_id(value: str) -> str:
     return value
 
 
+def without_controls(text: str) -> str:
+    """``text`` without control characters and lone surrogates, which no id has."""
+    if text.isprintable():
+        return text
+    return "".join(each for each in text if unicodedata.category(each) not in ("Cc", "Cs"))
+
+
 def new_id(value: str) -> str:
     """``value`` in NFC, if it may also be part of a URL's path (``ID_FORM``).
 

@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from headrace.core import keys, times
 from headrace.core.caller import CHAT_WRITE
 from headrace.core.errors import FieldError, InvalidEvent
-from headrace.core.fields import EventModel, Id, SenderTag, StoredId, Text, Time, checked_id
+from headrace.core.fields import EventModel, Id, IncomingModel, SenderTag, StoredId, Text, Time, checked_id
 from headrace.core.items import Item
 from headrace.core.sender import SenderContext, choose_time, choose_user, expires_at
 from headrace.core.stream import AnalyticsDimensions, Index, Shards, Stream, TableSettings, ValidatedEvent
@@ -96,7 +96,7 @@ StoredAdId = Annotated[str, AfterValidator(_stored_ad_id)]
 AdType = Annotated[str, AfterValidator(_ad_type)]
 
 
-class IncomingClick(EventModel):
+class IncomingClick(IncomingModel):
     """A click as a client sends it."""
 
     ad_id: AdId = Field(description=AD_ID_FORM)

@@ -63,6 +63,7 @@ class History:
         """
         now = self._clock.now()
         scope = self._access.read_scope(caller, room_id)
+        request = request.resolved(self._cursors, Query("room", room_id, caller.subject))
         query = Query("room", room_id, caller.subject, request.start, request.end)
         rows = RangeQuery(self._table, "roomId", room_id, "timestampSk", consistent=True)
         spans = spans_of(scope.intervals, request.start, request.end)
@@ -89,6 +90,7 @@ class History:
             Forbidden: the caller may not read; InvalidRequest; StoreUnavailable.
         """
         now = self._clock.now()
+        request = request.resolved(self._cursors, Query("user", user_id, caller.subject))
         query = Query("user", user_id, caller.subject, request.start, request.end)
         rows = RangeQuery(self._table, "userId", user_id, "timestampSk", index="UserIndex")
         spans = spans_of(None, request.start, request.end)

@@ -46,10 +46,10 @@ class MemberPath(RoomPath, UserPath):
 
 
 class _Body(Params):
-    """Base of the bodies; unknown fields are ignored."""
+    """Base of the bodies."""
 
     refusal = "the body cannot be used as it stands"
-    unknown = ""
+    unknown = "is not a field of this route"
 
 
 class RoomRequest(_Body):

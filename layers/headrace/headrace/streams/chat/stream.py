@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from headrace.core import keys, times
 from headrace.core.caller import CHAT_WRITE
 from headrace.core.errors import FieldError, InvalidEvent
-from headrace.core.fields import CanonicalTime, EventModel, Id, Name, SenderTag, StoredId, Text, Time
+from headrace.core.fields import CanonicalTime, EventModel, Id, IncomingModel, Name, SenderTag, StoredId, Text, Time
 from headrace.core.items import Item
 from headrace.core.sender import SenderContext, choose_time, choose_user, expires_at
 from headrace.core.stream import AnalyticsDimensions, Index, Stream, TableSettings, ValidatedEvent
@@ -35,7 +35,7 @@ def _bounded(value: str) -> str:
     return value
 
 
-class IncomingMessage(EventModel):
+class IncomingMessage(IncomingModel):
     """A message as a client sends it."""
 
     room_id: Id = Field(description=keys.ID_FORM)
