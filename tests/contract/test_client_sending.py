@@ -11,10 +11,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from headrace_client import Patience, Sender, Tempo, over_http, over_websocket
+from headrace_client import ConnectionSettings, Sender, SendSettings, over_http, over_websocket
 
-QUICK = Tempo(first_rate=1e6, lowest_rate=1e5, first_pause=0.001, longest_pause=0.01, tries=5)
-HASTE = Patience(answer=5.0, first_pause=0.001, longest_pause=0.01)
+FAST_SENDING = SendSettings(first_rate=1e6, lowest_rate=1e5, first_pause=0.001, longest_pause=0.01, tries=5)
+FAST = ConnectionSettings(answer_timeout=5.0, first_pause=0.001, longest_pause=0.01)
 LIMITED = {"error": {"code": "rate_limited", "message": "later", "retryAfter": 0.001}}
 DROP = "drop"
 THROTTLED = "throttled"
@@ -95,8 +95,8 @@ async def server() -> AsyncIterator[Server]:
 @pytest.fixture(params=["http", "websocket"])
 def sender(request: pytest.FixtureRequest, server: Server) -> Sender:
     if request.param == "http":
-        return over_http(server.http_url, lambda: "t", QUICK)
-    return over_websocket(server.websocket_url, lambda: "t", QUICK, patience=HASTE)
+        return over_http(server.http_url, lambda: "t", FAST_SENDING)
+    return over_websocket(server.websocket_url, lambda: "t", FAST_SENDING, connection=FAST)
 
 
 def messages(count: int) -> list[dict[str, Any]]:
@@ -157,7 +157,7 @@ async def test_a_retry_after_header_is_honoured_where_the_body_has_none(server: 
         slept.append(seconds)
 
     server.script, server.headers = [THROTTLED], {"Retry-After": "2"}
-    sender = over_http(server.http_url, lambda: "t", QUICK)
+    sender = over_http(server.http_url, lambda: "t", FAST_SENDING)
     sender._sleep = sleep
     async with sender:
         (sent,) = await sender.send(messages(1))
@@ -176,7 +176,7 @@ async def test_a_retry_after_header_is_honoured_where_the_body_has_none(server: 
 )
 async def test_a_request_that_cannot_succeed_is_not_sent_again(server: Server, answer: web.Response, code: str) -> None:
     server.script = [answer]
-    async with over_http(server.http_url, lambda: "t", QUICK) as sender:
+    async with over_http(server.http_url, lambda: "t", FAST_SENDING) as sender:
         sent = await sender.send(messages(2))
 
     assert [(each.error or {})["code"] for each in sent] == [code] * 2
@@ -186,7 +186,7 @@ async def test_a_request_that_cannot_succeed_is_not_sent_again(server: Server, a
 async def test_a_503_without_results_and_an_answer_that_is_no_json_are_tried_again(server: Server) -> None:
     server.script = [web.json_response({"error": {"code": "unavailable", "message": "m"}}, status=503)]
     server.script.append(web.Response(text="<html>", status=502))
-    async with over_http(server.http_url, lambda: "t", QUICK) as sender:
+    async with over_http(server.http_url, lambda: "t", FAST_SENDING) as sender:
         sent = await sender.send(messages(2))
 
     assert all(each.is_accepted for each in sent)
@@ -196,14 +196,14 @@ async def test_a_503_without_results_and_an_answer_that_is_no_json_are_tried_aga
 async def test_every_request_has_the_token_of_its_time(server: Server) -> None:
     tokens = iter("abc")
     server.script = [0]
-    async with over_http(server.http_url, lambda: next(tokens), QUICK) as sender:
+    async with over_http(server.http_url, lambda: next(tokens), FAST_SENDING) as sender:
         await sender.send(messages(2))
 
     assert server.tokens == ["Bearer a", "Bearer b"]
 
 
 async def test_a_long_batch_goes_in_frames_that_the_gateway_takes(server: Server) -> None:
-    async with over_websocket(server.websocket_url, lambda: "t", QUICK, patience=HASTE) as sender:
+    async with over_websocket(server.websocket_url, lambda: "t", FAST_SENDING, connection=FAST) as sender:
         sent = await sender.send([{"roomId": "kitchen", "message": "x" * 2000} for _ in range(40)])
 
     assert all(each.is_accepted for each in sent)

@@ -13,10 +13,12 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from headrace_client import Message, Patience, Refused, Rooms
+from headrace_client import ConnectionSettings, Message, Refused, Rooms
 
 START = datetime(2025, 11, 21, 10, tzinfo=UTC)
-HASTE = Patience(overlap=5.0, check=0.05, settle=0.02, answer=5.0, first_pause=0.001, longest_pause=0.01)
+FAST = ConnectionSettings(
+    overlap=5.0, check_interval=0.05, push_delay=0.02, answer_timeout=5.0, first_pause=0.001, longest_pause=0.01
+)
 
 
 class Room:
@@ -139,7 +141,7 @@ async def until(good: Callable[[], bool]) -> None:
 async def test_what_is_said_after_following_comes_once_and_nothing_from_before(stage: Stage) -> None:
     room = stage.rooms["kitchen"]
     room.store(1)
-    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen")
         said = room.store(2)
         await stage.push(said)
@@ -151,7 +153,7 @@ async def test_what_is_said_after_following_comes_once_and_nothing_from_before(s
 async def test_a_cut_connection_reopens_with_a_new_token_and_fills_the_gap_in_order(stage: Stage) -> None:
     tokens = iter(f"t{number}" for number in range(1000))
     room = stage.rooms["kitchen"]
-    async with Rooms(stage.url, lambda: next(tokens), patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: next(tokens), settings=FAST) as rooms:
         await rooms.follow("kitchen")
         await stage.push(room.store(1))
         assert await take(rooms, 1) == ["n1"]
@@ -166,7 +168,7 @@ async def test_a_cut_connection_reopens_with_a_new_token_and_fills_the_gap_in_or
 
 async def test_the_overlap_finds_what_was_stored_late_in_a_gap(stage: Stage) -> None:
     room = stage.rooms["kitchen"]
-    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen")
         await stage.push(room.store(10))
         assert await take(rooms, 1) == ["n10"]
@@ -179,8 +181,8 @@ async def test_the_overlap_finds_what_was_stored_late_in_a_gap(stage: Stage) -> 
 
 async def test_a_frame_that_says_that_some_were_missed_has_them_fetched(stage: Stage) -> None:
     room = stage.rooms["kitchen"]
-    patience = Patience(overlap=5.0, check=3600.0, first_pause=0.001)
-    async with Rooms(stage.url, lambda: "t", patience=patience) as rooms:
+    settings = ConnectionSettings(overlap=5.0, check_interval=3600.0, first_pause=0.001)
+    async with Rooms(stage.url, lambda: "t", settings=settings) as rooms:
         await rooms.follow("kitchen")
         await stage.push(room.store(1))
         room.store(2)
@@ -190,7 +192,7 @@ async def test_a_frame_that_says_that_some_were_missed_has_them_fetched(stage: S
 
 
 async def test_a_newer_head_than_the_one_it_has_is_noticed_without_any_push(stage: Stage) -> None:
-    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen")
         stage.rooms["kitchen"].store(1)
 
@@ -200,7 +202,7 @@ async def test_a_newer_head_than_the_one_it_has_is_noticed_without_any_push(stag
 async def test_following_goes_on_from_a_key_that_was_kept(stage: Stage) -> None:
     room = stage.rooms["kitchen"]
     kept = [room.store(number) for number in range(0, 100, 10)]
-    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen", after=str(kept[6]["key"]))
 
         assert await take(rooms, 4) == ["n60", "n70", "n80", "n90"]
@@ -209,7 +211,7 @@ async def test_following_goes_on_from_a_key_that_was_kept(stage: Stage) -> None:
 async def test_a_room_that_may_not_be_read_is_refused_at_once_and_later(stage: Stage) -> None:
     lost: list[tuple[str, str]] = []
     async with Rooms(
-        stage.url, lambda: "t", patience=HASTE, refused=lambda room, error: lost.append((room, error.code))
+        stage.url, lambda: "t", settings=FAST, refused=lambda room, error: lost.append((room, error.code))
     ) as rooms:
         stage.fail["subscribe"] = ["forbidden"]
         with pytest.raises(Refused):
@@ -225,7 +227,7 @@ async def test_a_room_that_may_not_be_read_is_refused_at_once_and_later(stage: S
 
 async def test_errors_that_may_pass_are_tried_again(stage: Stage) -> None:
     stage.fail = {"subscribe": ["unavailable", "internal"], "history": ["rate_limited"]}
-    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen", after="")
         await stage.push(stage.rooms["kitchen"].store(1))
 
@@ -236,7 +238,7 @@ async def test_an_outdated_cursor_has_the_gap_fetched_from_its_newest_page(stage
     stage.fail = {"history": ["", "invalid_cursor"]}
     for number in range(20):
         stage.rooms["kitchen"].store(number)
-    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen", after="")
 
         assert await take(rooms, 20) == [f"n{number}" for number in range(20)]
@@ -245,7 +247,7 @@ async def test_an_outdated_cursor_has_the_gap_fetched_from_its_newest_page(stage
 
 async def test_an_expired_token_is_answered_with_another_connection(stage: Stage) -> None:
     tokens = iter(f"t{number}" for number in range(1000))
-    async with Rooms(stage.url, lambda: next(tokens), patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: next(tokens), settings=FAST) as rooms:
         await rooms.follow("kitchen")
         stage.fail["subscribe"] = ["token_expired"]
         room = stage.rooms["kitchen"]
@@ -257,16 +259,16 @@ async def test_an_expired_token_is_answered_with_another_connection(stage: Stage
 
 async def test_a_token_that_is_not_accepted_ends_it(stage: Stage) -> None:
     stage.refuses = True
-    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         assert [message async for message in rooms] == []
         with pytest.raises(Refused):
             await rooms.follow("kitchen")
-        assert rooms.connection.over is not None
+        assert rooms.connection.refusal is not None
 
 
 async def test_a_room_that_is_no_longer_followed_is_silent(stage: Stage) -> None:
     stage.rooms["hall"] = Room()
-    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen")
         await rooms.follow("hall")
         await rooms.unfollow("kitchen")
@@ -280,7 +282,7 @@ async def test_a_room_that_is_no_longer_followed_is_silent(stage: Stage) -> None
 async def test_whatever_is_lost_doubled_or_cut_every_message_comes_exactly_once(stage: Stage, seed: int) -> None:
     dice = random.Random(seed)
     room = stage.rooms["kitchen"]
-    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen")
         said: list[str] = []
         missed = False

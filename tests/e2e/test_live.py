@@ -8,13 +8,13 @@ from typing import Any
 import boto3
 from boto3.dynamodb.conditions import Key
 
-from headrace_client import Patience, Rooms
+from headrace_client import ConnectionSettings, Rooms
 from localstage.template.attributes import ACCOUNT
 from tests.e2e.clients import PATIENCE, Client, message, unique, until
 from tests.e2e.conftest import RunningStage
 from tests.e2e.test_lifecycle import status
 
-HASTE = Patience(first_pause=0.05, longest_pause=0.5)
+FAST = ConnectionSettings(first_pause=0.05, longest_pause=0.5)
 
 
 def connections_table(stage: RunningStage) -> Any:
@@ -162,12 +162,12 @@ async def test_the_client_that_was_cut_off_has_every_message_once_in_the_end(pla
         answer = alice.http("POST", "/messages/batch", {"events": [message(room, text) for text in texts]})
         assert answer[0] == 202
 
-    async with Rooms(url, lambda: bob.token, patience=HASTE) as rooms:
+    async with Rooms(url, lambda: bob.token, settings=FAST) as rooms:
         await rooms.follow(room)
         listening = asyncio.create_task(listen(rooms))
         await asyncio.to_thread(say, "one", "two")
         await asyncio.to_thread(until, lambda: len(heard), lambda count: count == 2, PATIENCE)
-        await rooms.connection.drop()
+        await rooms.connection.reconnect()
         await asyncio.to_thread(say, "three", "four")
         await asyncio.to_thread(alice.wait_for, room, 4)
         await asyncio.to_thread(until, lambda: len(heard), lambda count: count == 4, PATIENCE)

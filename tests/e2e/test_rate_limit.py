@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from faults.harness.stage_template import write_template
-from headrace_client import Sender, Tempo, over_http, over_websocket
+from headrace_client import Sender, SendSettings, over_http, over_websocket
 from tests.e2e.clients import Client, message, unique, until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 
 RATE = 20
 MOST = 5 * RATE
-TEMPO = Tempo(first_rate=200.0, increase=2.0)
+SETTINGS = SendSettings(first_rate=200.0, increase=2.0)
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +81,9 @@ def test_nobody_is_held_by_what_others_send_and_trusted_producers_not_at_all(lim
 async def test_the_python_client_gets_every_message_through_once(limited: RunningStage, way: object) -> None:
     client, room = Client(limited), unique("room")
     if way is over_http:
-        sender: Sender = over_http(limited.where["http_url"], lambda: client.token, TEMPO)
+        sender: Sender = over_http(limited.where["http_url"], lambda: client.token, SETTINGS)
     else:
-        sender = over_websocket(limited.where["websocket_url"], lambda: client.token, TEMPO)
+        sender = over_websocket(limited.where["websocket_url"], lambda: client.token, SETTINGS)
     events = [{"roomId": room, "message": f"n{number}"} for number in range(2 * MOST)]
 
     async with sender:
@@ -93,4 +93,4 @@ async def test_the_python_client_gets_every_message_through_once(limited: Runnin
     found = client.wait_for(room, len(events))
     assert sorted(each["message"] for each in found) == sorted(each["message"] for each in events)
     if way is over_http:  # all of them went out in one request
-        assert sender.pace.rate < TEMPO.first_rate, "it was refused, and slowed down"
+        assert sender.pace.rate < SETTINGS.first_rate, "it was refused, and slowed down"

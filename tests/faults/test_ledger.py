@@ -51,7 +51,7 @@ def test_a_scenario_is_good_if_everything_accepted_is_stored() -> None:
         (result(ITEM, {**ITEM, "messageId": "id-2"}), "unexpected 1"),
         (result({**ITEM, "message": "other"}), "lost 1"),
         (result(dead=(LETTER,)), "1 unexpected dead letters"),
-        (result(ITEM, expected_dead={b"poison-1": "not_json"}), "1 poison not dead"),
+        (result(ITEM, expected_dead={b"poison-1": "not_json"}), "1 poison records are not dead"),
         (
             result(ITEM, dead=(DeadLetter(b"poison-1", "x"),), expected_dead={b"poison-1": "y"}),
             "dead for x instead of y",

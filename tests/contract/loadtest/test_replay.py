@@ -148,7 +148,7 @@ def test_an_open_room_of_the_same_name_is_told_in_one_sentence(stage: FakeStage,
     stage.rooms.kinds["irc-channel-2004-11-15_03"] = "open"
 
     assert replay.main(["--log", GLOB, *urls(stage)]) == 1
-    assert "irc-channel-2004-11-15_03 is there already and is another one" in capsys.readouterr().err
+    assert "irc-channel-2004-11-15_03 already exists with other settings" in capsys.readouterr().err
 
 
 def test_a_part_of_a_log_may_follow_the_whole_log(run: Run) -> None:
