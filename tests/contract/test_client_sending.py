@@ -21,8 +21,8 @@ THROTTLED = "throttled"
 
 
 class Server:
-    """Both protocols. Each of ``script`` answers one request: ``DROP`` ends the connection, ``THROTTLED`` is API
-    Gateway's refusal, a number of events is accepted and the rest limited. Then everything is accepted."""
+    """Serves both protocols. Each entry of ``script`` answers one request: ``DROP`` ends the connection, ``THROTTLED``
+    is API Gateway's refusal, a number of events is accepted and the rest limited. Then everything is accepted."""
 
     def __init__(self) -> None:
         self.script: list[Any] = []
@@ -123,14 +123,14 @@ async def test_only_the_refused_are_sent_again_under_the_same_ids_and_times(send
     assert [each.event for each in sent] == first
 
 
-async def test_a_message_with_a_field_that_frames_have_too_is_answered(sender: Sender) -> None:
+async def test_a_message_may_have_a_field_with_the_name_of_a_frames_field(sender: Sender) -> None:
     async with sender:
         (sent,) = await sender.send([{**messages(1)[0], "action": "ping", "requestId": "mine"}])
 
     assert sent.is_accepted
 
 
-async def test_one_message_takes_its_own_way_and_is_sent_again_too(sender: Sender, server: Server) -> None:
+async def test_a_single_message_has_its_own_request_and_is_retried(sender: Sender, server: Server) -> None:
     server.script = [0, THROTTLED]
     async with sender:
         (sent,) = await sender.send(messages(1))
@@ -140,7 +140,7 @@ async def test_one_message_takes_its_own_way_and_is_sent_again_too(sender: Sende
     assert [events for _, events in server.asked] == [[sent.event]] * 3
 
 
-async def test_a_gateways_refusal_and_a_lost_connection_lead_to_the_same_events_again(
+async def test_the_same_events_are_sent_again_after_a_refusal_or_lost_connection(
     sender: Sender, server: Server
 ) -> None:
     server.script = [THROTTLED, DROP]
@@ -192,7 +192,7 @@ async def test_a_request_that_cannot_succeed_is_not_sent_again(server: Server, a
     assert len(server.asked) == 1
 
 
-async def test_a_503_without_results_and_an_answer_that_is_no_json_are_tried_again(server: Server) -> None:
+async def test_a_503_without_results_and_an_invalid_answer_are_retried(server: Server) -> None:
     server.script = [web.json_response({"error": {"code": "unavailable", "message": "m"}}, status=503)]
     server.script.append(web.Response(text="<html>", status=502))
     async with over_http(server.http_url, lambda: "t", FAST_SENDING) as sender:
@@ -202,7 +202,7 @@ async def test_a_503_without_results_and_an_answer_that_is_no_json_are_tried_aga
     assert len(server.asked) == 3
 
 
-async def test_every_request_has_the_token_of_its_time(server: Server) -> None:
+async def test_every_request_has_the_current_token(server: Server) -> None:
     tokens = iter("abc")
     server.script = [0]
     async with over_http(server.http_url, lambda: next(tokens), FAST_SENDING) as sender:
@@ -211,7 +211,7 @@ async def test_every_request_has_the_token_of_its_time(server: Server) -> None:
     assert server.tokens == ["Bearer a", "Bearer b"]
 
 
-async def test_a_long_batch_goes_in_frames_that_the_gateway_takes(server: Server) -> None:
+async def test_a_long_batch_is_split_into_frames_within_the_limit(server: Server) -> None:
     async with over_websocket(server.websocket_url, lambda: "t", FAST_SENDING, connection=FAST) as sender:
         sent = await sender.send([{"roomId": "kitchen", "message": "x" * 2000} for _ in range(40)])
 

@@ -1,4 +1,4 @@
-"""The Python client's sending, on a simulated clock: nothing here waits."""
+"""The Python client's retries and rate control, on a simulated clock."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Script:
         return Sender(self, settings or SendSettings(), clock=lambda: self.now, sleep=self.sleep, uniform=uniform)
 
 
-async def test_only_what_was_refused_is_sent_again_as_it_was() -> None:
+async def test_only_refused_events_are_sent_again_unchanged() -> None:
     script = Script([GOOD, LATER, NEVER, LATER, GOOD])
     events = [{"roomId": "kitchen", "message": str(number)} for number in range(5)]
 
@@ -78,7 +78,7 @@ async def test_an_id_and_a_time_that_an_event_has_are_kept() -> None:
     assert script.posted == [[message()], [message()]]
 
 
-async def test_it_waits_as_long_as_it_is_told_and_a_random_while_that_doubles() -> None:
+async def test_a_pause_is_retry_after_plus_a_random_delay_that_doubles() -> None:
     script = Script(LATER, LATER, Unavailable("503", 7.0), Unavailable("no answer"))
 
     (sent,) = await script.sender(SendSettings(first_rate=1e9)).send([message()])
@@ -87,7 +87,7 @@ async def test_it_waits_as_long_as_it_is_told_and_a_random_while_that_doubles() 
     assert [round(each, 3) for each in script.slept if each > 0.1] == [3.2, 3.4, 7.8, 1.6]
 
 
-async def test_the_random_part_reaches_down_to_nothing() -> None:
+async def test_the_random_delay_may_be_zero() -> None:
     script = Script(LATER)
 
     await script.sender(uniform=lambda low, _high: low).send([message()])
@@ -95,7 +95,7 @@ async def test_the_random_part_reaches_down_to_nothing() -> None:
     assert 3.0 in script.slept
 
 
-async def test_it_gives_up_after_so_many_tries_in_a_row_and_says_why() -> None:
+async def test_a_sender_gives_up_after_its_attempts_with_the_reason() -> None:
     script = Script(*[LATER] * 50)
 
     sent = await script.sender(SendSettings(tries=4)).send([message(), message(messageId="m-2")])
@@ -104,7 +104,7 @@ async def test_it_gives_up_after_so_many_tries_in_a_row_and_says_why() -> None:
     assert [each.error for each in sent] == [LATER["error"]] * 2
 
 
-async def test_a_try_that_got_something_accepted_begins_the_count_anew() -> None:
+async def test_an_accepted_event_resets_the_count_of_attempts() -> None:
     script = Script(*[[GOOD] + [LATER] * left for left in range(8, -1, -1)])
 
     sent = await script.sender(SendSettings(tries=2)).send([message(messageId=str(number)) for number in range(9)])
@@ -112,7 +112,7 @@ async def test_a_try_that_got_something_accepted_begins_the_count_anew() -> None
     assert all(each.is_accepted for each in sent)
 
 
-async def test_a_request_that_is_refused_for_good_is_not_sent_again() -> None:
+async def test_a_permanently_refused_request_is_not_sent_again() -> None:
     script = Script(Refused("forbidden", "no"))
 
     (sent,) = await script.sender().send([message()])
@@ -122,7 +122,7 @@ async def test_a_request_that_is_refused_for_good_is_not_sent_again() -> None:
     assert sent.error["code"] == "forbidden"
 
 
-async def test_a_request_holds_no_more_events_and_bytes_than_the_way_takes() -> None:
+async def test_a_request_stays_within_the_limits_of_its_protocol() -> None:
     script = Script()
     events = [message(messageId=str(number), message="x" * (number * 40)) for number in range(40)]
 
@@ -135,7 +135,7 @@ async def test_a_request_holds_no_more_events_and_bytes_than_the_way_takes() -> 
 
 
 class Limited(Script):
-    """Takes what a platform with this limit takes."""
+    """Accepts as many events as a platform with this limit."""
 
     max_events = 500
     max_bytes = 10**9
@@ -156,7 +156,7 @@ class Limited(Script):
 
 
 @pytest.mark.parametrize("rate", [20, 100])
-async def test_it_settles_to_a_steady_rate_below_the_limit(rate: int) -> None:
+async def test_a_sender_settles_at_a_steady_rate_below_the_limit(rate: int) -> None:
     limited = Limited(Limit(rate, 50))
     dice = random.Random(1)
     count = rate * 200
@@ -171,7 +171,7 @@ async def test_it_settles_to_a_steady_rate_below_the_limit(rate: int) -> None:
     assert refused < passed * 0.25
 
 
-def test_senders_who_share_a_limit_each_come_to_a_share_of_it() -> None:
+def test_senders_that_share_a_limit_each_get_a_share() -> None:
     window, dice = SlidingWindow(Limit(100, 50)), random.Random(2)
     paces = [Pace(SendSettings(first_rate=1000.0 / (number + 1)), dice.uniform) for number in range(4)]
     passed, tries = [0] * 4, [0] * 4
@@ -197,7 +197,7 @@ def test_senders_who_share_a_limit_each_come_to_a_share_of_it() -> None:
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 30), st.floats(0, 1e6)), max_size=60))
-def test_a_pace_stays_within_its_bounds_and_a_pause_within_what_was_said(
+def test_rates_and_pauses_stay_within_their_bounds(
     steps: list[tuple[bool, float, float]],
 ) -> None:
     settings = SendSettings()

@@ -1,4 +1,4 @@
-"""The check of the prose finds the words to avoid, where they are prose."""
+"""The check of the prose finds words to avoid in prose, and not in code."""
 
 import pytest
 
