@@ -125,8 +125,8 @@ class DeadLetters:
         count = len(found.letters)
         if confirm != count:
             self.lane.release(scan.held)
-            detail = FieldError("confirm", "is not the number of letters", confirm, str(count))
-            raise InvalidRequest(f"{count} letters would be discarded; confirm must be {count}", details=[detail])
+            wrong = FieldError("confirm", f"must be {count}", confirm, "the number of letters that match")
+            raise InvalidRequest(f"{count} letters would be discarded; confirm must be {count}", details=[wrong])
         began = self.monotonic()
         gone: set[str] = set()
         for start in range(0, count, RECEIVE_LIMIT):

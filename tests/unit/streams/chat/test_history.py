@@ -13,6 +13,7 @@ from headrace.api.params import read
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import InvalidCursor, InvalidRequest
+from headrace.streams.chat.positions import OVERLAP, position
 from headrace.streams.chat.room_requests import RoomPath
 from tests.worlds.history_world import ALICE, START, TAG, at, body, history, ids, row, walk
 
@@ -47,6 +48,7 @@ def test_a_room_without_messages_is_an_empty_page_and_no_error() -> None:
     page = body(history([]).room(ALICE, "nowhere", PageRequest()))
 
     assert (page["items"], page["next"], page["hasMore"]) == ([], None, False)
+    assert page["position"] == position(START)
 
 
 @pytest.mark.parametrize("bounds", [{}, {"start": "2025-11-21T09:00:00.000000Z", "end": "2025-11-22T09:00:00.000000Z"}])
@@ -92,6 +94,18 @@ def test_p7_a_cursor_alone_continues_its_query_in_both_directions(
     assert back == forth == expected
 
 
+def test_a_cursor_of_messages_since_a_position_continues_them() -> None:
+    """The position is in the cursor, too."""
+    pages = history([row(second, f"m{second}") for second in range(5)])
+    since = START + 2 * times.SECOND + OVERLAP
+    first = body(pages.room(ALICE, "lobby", PageRequest(limit=1), since))
+
+    rest = body(pages.room(ALICE, "lobby", PageRequest(cursor=first["next"])))
+
+    assert rest == body(pages.room(ALICE, "lobby", PageRequest(before=first["next"]), since))
+    assert ids(first) + ids(rest) == ["m4", "m3", "m2"]
+
+
 def test_a_cursor_of_another_room_is_refused() -> None:
     pages = history([row(1, "m1"), row(2, "m2")])
     cursor = body(pages.room(ALICE, "lobby", PageRequest(limit=1)))["next"]
@@ -108,7 +122,7 @@ def test_a_cursor_stands_alone(name: str) -> None:
         read(PageRequest, {"cursor": "x", name: "2025-11-21T10:00:01.000000Z"})
 
     (detail,) = caught.value.details
-    assert (detail.field, detail.message) == ("cursor", f"cannot stand beside {name}")
+    assert (detail.field, detail.message) == ("cursor", f"cannot be combined with {name}")
 
 
 @settings(max_examples=60)

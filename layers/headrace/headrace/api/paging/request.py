@@ -33,7 +33,7 @@ def _text(value: object) -> str:
 def _refuse_beside(value: str | None, others: Sequence[str]) -> None:
     if value is not None and others:
         allowed = "one parameter for the place, and cursor without from and to"
-        raise PydanticCustomError("place", f"cannot stand beside {others[0]}", {"allowed": allowed, "got": None})
+        raise PydanticCustomError("place", f"cannot be combined with {others[0]}", {"allowed": allowed, "got": None})
 
 
 Place = Annotated[str, BeforeValidator(_text)]
