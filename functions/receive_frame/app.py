@@ -1,5 +1,6 @@
 """Frames that send messages, and ping; also every frame of an unknown action."""
 
+from headrace.api.params import NoFields
 from headrace.api.router import Route
 from headrace.bootstrap.api import frame_api
 from headrace.bootstrap.ingest import frame_acceptor
@@ -16,7 +17,7 @@ ROUTES = {
     "sendBatch": Route(
         send_batch, scopes=WRITE, answer=Acks, errors=(*ERRORS, TooLarge), stream=CHAT, batch=BATCH_LIMIT
     ),
-    "ping": Route(ping, answer=Pong),
+    "ping": Route(ping, body=NoFields, answer=Pong),
 }
 
 handler = frame_api(ROUTES, frame_acceptor)

@@ -208,11 +208,11 @@ class HttpApiServer:
 def split_path(request: web.BaseRequest) -> tuple[str, str]:
     """Return the decoded path and the raw query of a request.
 
-    API Gateway decodes the path before it matches a route, and passes the decoded path on, so ``%2F`` separates
-    segments. It also cuts the path at a decoded ``?``.
+    API Gateway passes the decoded path on. Its documents do not say whether it finds the route before or after it
+    decodes. Here a path with an encoded ``/`` or ``?`` has no route, so that it cannot lead to another one.
 
     Raises:
-        Refused: the path is not UTF-8.
+        Refused: the path is not UTF-8, or a segment has an encoded ``/`` or ``?``.
     """
     raw, _, query = request.raw_path.partition("?")
     if not raw.startswith("/"):
@@ -220,9 +220,12 @@ def split_path(request: web.BaseRequest) -> tuple[str, str]:
     if "%" not in raw:
         return raw, query
     try:
-        return unquote(raw, errors="strict").partition("?")[0], query
+        segments = [unquote(segment, errors="strict") for segment in raw.split("/")]
     except UnicodeDecodeError:
         raise Refused(400, "Bad Request") from None
+    if any("/" in segment or "?" in segment for segment in segments):
+        raise Refused(404, "Not Found")
+    return "/".join(segments), query
 
 
 def _check_head(request: web.BaseRequest) -> None:

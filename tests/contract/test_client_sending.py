@@ -103,6 +103,15 @@ def messages(count: int) -> list[dict[str, Any]]:
     return [{"roomId": "kitchen", "message": f"n{number}"} for number in range(count)]
 
 
+@pytest.mark.parametrize("room_id", ["r/members/dave", "r?", ".", ".."])
+async def test_a_room_id_that_could_split_a_path_is_sent_in_the_body(server: Server, room_id: str) -> None:
+    """The server refuses it there by name; in a path it could act on another room."""
+    async with over_http(server.http_url, lambda: "t", FAST_SENDING) as sender:
+        await sender.send([{"roomId": room_id, "message": "hello"}])
+
+    assert [way for way, _ in server.asked] == ["POST /messages/batch"]
+
+
 async def test_only_the_refused_are_sent_again_under_the_same_ids_and_times(sender: Sender, server: Server) -> None:
     server.script = [3, 1, 0]
     async with sender:

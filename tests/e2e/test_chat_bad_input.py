@@ -16,6 +16,12 @@ BAD_FRAMES: dict[str, tuple[str, str, str | None]] = {
     "JSON, but no object": ("[1, 2]", "invalid_request", None),
     "no action": ('{"roomId": "r"}', "invalid_request", "action"),
     "an unknown action": ('{"action": "dance", "requestId": "x"}', "invalid_request", "action"),
+    "an action beyond all numbers": ('{"action": 1e999, "requestId": "x"}', "invalid_request", "action"),
+    "a field that no message has": (
+        '{"action": "sendMessage", "roomId": "r", "message": "t", "messageid": "m"}',
+        "invalid_event",
+        "messageid",
+    ),
     "a missing field": ('{"action": "sendMessage", "requestId": "x", "roomId": "r"}', "invalid_event", "message"),
     "a text over the limit": (
         json.dumps({"action": "sendMessage", "requestId": "x", "roomId": "r", "message": "é" * 2049}),
@@ -125,4 +131,4 @@ def test_an_invalid_body_is_a_400_with_the_standard_error_shape(
     answered, error, _ = Client(platform).http("POST", "/rooms/r/messages", body)
 
     assert answered == status
-    assert set(error["error"]) == {"code", "message", "details"}
+    assert set(error["error"]) == {"code", "message", "details", "correlationId"}

@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.api.auth import SUBPROTOCOL
 from headrace.api.params import names_of
-from headrace.api.responses import REQUEST_ID_LIMIT
+from headrace.api.responses import REQUEST_ID_FORM, REQUEST_ID_LIMIT
 from headrace.streams.chat.frames import Acks, Messages
 from tools.api_reference.examples import event_of, examples_of, receipt_of
 from tools.api_reference.openapi import VERSION, batch_schema, error_schema, own_error, write_schemas
@@ -15,10 +15,9 @@ from tools.api_reference.schemas import Models, Schema, schema_of
 from tools.api_reference.texts import first_line, text
 
 REQUEST_ID = {
-    "type": "string",
-    "minLength": 1,
+    "type": ["string", "number"],
     "maxLength": REQUEST_ID_LIMIT,
-    "description": "The client's id of the frame; the answer has it.",
+    "description": f"The client's id of the frame, {REQUEST_ID_FORM}; the answer has the same.",
 }
 PUSHED = "messages"
 
@@ -121,7 +120,12 @@ def _frame(action: Declared, models: Models) -> dict[str, Any]:
             required += schema.get("required", [])
     return {
         "summary": action.summary,
-        "payload": {"type": "object", "properties": properties, "required": required},
+        "payload": {
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": False,
+        },
         "examples": [
             {"name": each.name, "payload": each.request["body"]}
             for each in examples_of(action.key)

@@ -54,4 +54,6 @@ def event_of(key: str) -> Mapping[str, Any]:
 def receipt_of(stream: Stream, event: Mapping[str, Any]) -> Iterable[str]:
     """The fields that an accepted event's result has, beside its lane."""
     trusted = SenderContext("producer", "producer", True, SystemClock().now())
-    return stream.accept({"userId": "producer", **event}, trusted).receipt.keys()
+    names = {field.alias for field in stream.incoming.model_fields.values()} if stream.incoming else set()
+    given = {name: value for name, value in {"userId": "producer", **event}.items() if name in names}
+    return stream.accept(given, trusted).receipt.keys()

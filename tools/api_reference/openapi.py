@@ -170,14 +170,21 @@ def request_schema(route: Declared, models: Models) -> Schema | None:
 def batch_schema(route: Declared, models: Models) -> Schema:
     """The schema of an object with a list of events."""
     events = {"type": "array", "items": models.schema(route.key, "event"), "minItems": 1, "maxItems": route.route.batch}
-    return {"type": "object", "properties": {"events": events}, "required": ["events"]}
+    return {
+        "type": "object",
+        "properties": {"events": events},
+        "required": ["events"],
+        "additionalProperties": False,
+    }
 
 
 def _responses(route: Declared, models: Models, examples: list[Example]) -> dict[str, Any]:
     answer = _ref(f"{_title(route)}Results") if route.route.stream else models.schema(route.key, "answer")
     statuses = [route.route.status, *([OWN_BODY[route.key]] if route.key in OWN_BODY else [])]
     responses = {
-        str(status): _response(_said(route, status), answer, {}, [each for each in examples if each.status == status])
+        str(status): _response(
+            _said(route, status), answer, _rate_headers(route), [each for each in examples if each.status == status]
+        )
         for status in statuses
     }
     by_status: dict[int, list[type[HeadraceError]]] = {}
@@ -191,6 +198,16 @@ def _responses(route: Declared, models: Models, examples: list[Example]) -> dict
             given = [each for each in examples if each.status == status]
             responses[str(status)] = _refusal(route, status, kinds, given)
     return responses
+
+
+def _rate_headers(route: Declared) -> dict[str, Any]:
+    if route.route.stream is None:
+        return {}
+    meanings = {
+        "RateLimit-Policy": "The sender's limit: `q` events in `w` seconds. Missing without a limit.",
+        "RateLimit": "The events `r` that may be sent now, and the seconds `t` until all of them may be again.",
+    }
+    return {name: {"description": said, "schema": {"type": "string"}} for name, said in meanings.items()}
 
 
 def _said(route: Declared, status: int) -> str:
@@ -209,10 +226,10 @@ def _refusal(route: Declared, status: int, kinds: list[type[HeadraceError]], exa
         named.append("a refusal of API Gateway itself")
         schemas.append(GATEWAY)
     schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
-    headers = {}
+    headers = _rate_headers(route) if status == 429 else {}
     if any(has_pause(kind) for kind in kinds):
         pause = {"schema": {"type": "integer", "minimum": 1}}
-        headers = {"Retry-After": {"description": "Seconds after which the request may succeed.", **pause}}
+        headers |= {"Retry-After": {"description": "Seconds after which the request may succeed.", **pause}}
     response = _response(" or ".join(named), schema, headers, examples)
     if not examples:
         shown: dict[str, Any] = {mapping(kind).code: {"value": {"error": sample(kind)}} for kind in kinds}
@@ -298,6 +315,10 @@ def error_schema() -> Schema:
                 "minimum": 1,
                 "description": "Seconds after which the same request may succeed; only with `rate_limited` and "
                 "`unavailable`.",
+            },
+            "correlationId": {
+                "type": "string",
+                "description": "The id of the request in the logs; only where the whole request or frame is refused.",
             },
         },
         "required": ["code", "message", "details"],

@@ -22,6 +22,7 @@ from headrace.core.errors import (
     TokenExpired,
     Unauthorized,
     Unavailable,
+    UnsupportedMediaType,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -94,6 +95,7 @@ class Declared:
         route, found = self.route, list[type[HeadraceError]](self.route.errors)
         if any((route.path, route.query, route.body, route.stream, not self.is_http)):
             found.append(InvalidRequest)
+        found += [UnsupportedMediaType] if self.is_http and route.body is not None else []
         if route.scopes is not None:
             found += [Unauthorized, TokenExpired] if self.is_http else [TokenExpired]
         found += [Forbidden] if route.scopes else []

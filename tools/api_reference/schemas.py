@@ -28,7 +28,8 @@ from tools.api_reference.routes import Declared, plain
 Schema = dict[str, Any]
 REF = "#/components/schemas/"
 
-ID = {"type": "string", "minLength": 1, "maxLength": ID_LIMIT, "pattern": r"^[^#\u0000-\u001f\u007f-\u009f]+$"}
+STORED_ID = {"type": "string", "minLength": 1, "maxLength": ID_LIMIT, "pattern": r"^[^#\u0000-\u001f\u007f-\u009f]+$"}
+ID = STORED_ID | {"pattern": r"^(?!\.{1,2}$)[^#/?\u0000-\u001f\u007f-\u009f]+$"}
 TIME = {"type": ["string", "integer"]}
 QUERY_TIME = {"type": "string"}
 DIGITS = r"^[0-9]{1,12}$"
@@ -39,11 +40,17 @@ UNCHANGED: Schema = {}
 
 ACCEPTED: dict[str, Schema] = {
     "core.fields._id": ID,
+    "core.fields._stored_id": STORED_ID,
     "core.fields._unicode": UNCHANGED,
     "core.fields._time": TIME,
     "streams.chat.stream._bounded": {"maxLength": TEXT_BYTES},
-    "streams.chat.room_requests._event_id": {"minLength": 1, "maxLength": EVENT_ID_LIMIT, "pattern": r"^[ !\"$-~]+$"},
-    "streams.ads.stream._ad_id": ID | {"pattern": r"^[^#\s\u0000-\u001f\u007f-\u009f]+$"},
+    "streams.chat.room_requests._event_id": {
+        "minLength": 1,
+        "maxLength": EVENT_ID_LIMIT,
+        "pattern": r"^(?!\.{1,2}$)[ !\"$-.0->@-~]+$",
+    },
+    "streams.ads.stream._ad_id": ID | {"pattern": r"^(?!\.{1,2}$)[^#/?\s\u0000-\u001f\u007f-\u009f]+$"},
+    "streams.ads.stream._stored_ad_id": STORED_ID | {"pattern": r"^[^#\s\u0000-\u001f\u007f-\u009f]+$"},
     "streams.ads.stream._ad_type": {"pattern": r"^[A-Za-z0-9._-]{1,32}$"},
     "streams.ads.stream._address": UNCHANGED,
     "streams.ski.routes._split": {"minItems": 1, "maxItems": RESORTS_LIMIT},
@@ -53,6 +60,8 @@ ACCEPTED: dict[str, Schema] = {
     "analytics.requests.WindowQuery._makes_a_window": UNCHANGED,
     "api.paging.request._text": {"type": "string"},
     "api.params.query_time": TIME,
+    "api.paging.request.ListRequest._is_alone": UNCHANGED,
+    "api.paging.request.PageRequest._has_its_query": UNCHANGED,
     "api.paging.request.PageRequest._is_alone": UNCHANGED,
     "api.paging.request.PageRequest._follows_its_start": UNCHANGED,
     "operations.dead_letter_routes._is_id": {"minLength": 1, "maxLength": ID_CHARACTERS},

@@ -51,7 +51,7 @@ class HttpTransport:
         if self._session is None:
             raise Unavailable("not open")
         path, body = "/messages/batch", {"events": list(events)}
-        if len(events) == 1 and isinstance(events[0].get("roomId"), str):
+        if len(events) == 1 and _is_path_segment(events[0].get("roomId")):
             path, body = f"/rooms/{quote(events[0]['roomId'], safe='')}/messages", events[0]
         headers = {"authorization": f"Bearer {self._token()}"}
         try:
@@ -59,6 +59,11 @@ class HttpTransport:
                 return _results(len(events), answer.status, answer.headers.get("Retry-After"), await answer.read())
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise Unavailable(f"no answer: {type(error).__name__}") from error
+
+
+def _is_path_segment(room_id: object) -> bool:
+    """Whether it can be in a path. Other ids are sent in a body, where the answer names what is wrong."""
+    return isinstance(room_id, str) and not {"/", "?"} & set(room_id) and room_id not in ("", ".", "..")
 
 
 def _results(count: int, status: int, retry_after: str | None, body: bytes) -> list[dict[str, Any]]:

@@ -32,6 +32,15 @@ def test_only_scopes_with_our_prefix_count() -> None:
     assert caller.scopes == {"chat:read"}
 
 
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [("a\x01b", "ab"), ("al\nice\x7f", "alice"), ("\x00", "u-1"), ("Zoë | x", "Zoë | x"), ("x" * 200, "x" * 128)],
+)
+def test_a_username_is_shown_without_control_characters(given: str, shown: str) -> None:
+    """A token's name comes from its issuer: refusing it would lock its user out."""
+    assert caller_from_claims(CLAIMS | {"username": given}).username == shown
+
+
 def test_the_name_of_a_caller_without_one_is_its_id() -> None:
     assert caller_from_claims({"sub": "u-1", "exp": 1.76e9}).username == "u-1"
 

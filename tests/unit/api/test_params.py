@@ -7,8 +7,8 @@ from typing import Annotated
 import pytest
 from pydantic import BeforeValidator, Field
 
-from headrace.api.params import Params, read, whole_number
-from headrace.core.errors import InvalidRequest
+from headrace.api.params import Params, path_parameters, read, whole_number
+from headrace.core.errors import InvalidRequest, NotFound
 
 FORM = "a whole number from 1 to 200"
 
@@ -56,3 +56,33 @@ def test_digits_are_not_a_number_where_only_numbers_are_accepted() -> None:
 @pytest.mark.parametrize("value", ["abc", 0])
 def test_a_parameter_may_have_one_phrase_for_all_wrong_values(value: object) -> None:
     assert refusal("phrase", value) == "is not offered"
+
+
+MEMBER = "PUT /rooms/{roomId}/members/{userId}"
+
+
+@pytest.mark.parametrize(
+    ("path", "user"),
+    [
+        ("/rooms/r/members/fred", "fred"),
+        ("/base/rooms/r/members/fred", "fred"),
+        ("/rooms/r/members/caf%C3%A9", "café"),
+        ("/rooms/r/members/café", "café"),
+        ("/rooms/r/members/100%25", "100%"),
+        ("/rooms/r/members/a%252Fb", "a%2Fb"),
+    ],
+)
+def test_a_path_whose_parts_are_its_parameters_is_accepted(path: str, user: str) -> None:
+    given = {"roomId": "r", "userId": user}
+
+    assert path_parameters(MEMBER, {"rawPath": path, "pathParameters": given}) == given
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/rooms/r%2Fmembers%2Ffred", "/rooms/r%2fmembers/fred", "/rooms/r/members/fred%3Fx", "/rooms/x/members/fred"],
+)
+def test_a_path_with_other_parts_than_its_parameters_has_no_route(path: str) -> None:
+    """A gateway that decodes before it finds the route would add ``fred`` to ``r``."""
+    with pytest.raises(NotFound):
+        path_parameters(MEMBER, {"rawPath": path, "pathParameters": {"roomId": "r", "userId": "fred"}})

@@ -53,6 +53,19 @@ def test_an_id_is_unchanged_except_for_nfc(text: str) -> None:
     assert keys.normalize_id(normal) == normal
 
 
+@pytest.mark.parametrize("text", ["a/b", "/", "a?b", "?", ".", ".."])
+def test_a_new_id_has_nothing_that_a_path_could_be_split_at(text: str) -> None:
+    """An id that ended or split a path would act on another room or user."""
+    assert keys.normalize_id(text) == text
+    with pytest.raises(ValueError, match=r"contains '[/?]'|is '\.\.?'"):
+        keys.new_id(text)
+
+
+@pytest.mark.parametrize("text", ["a\\b", "|a|", "[a]", "{a}", "a^", "100%", "a%2Fb", "...", ".a", "a b", "café"])
+def test_a_new_id_may_have_what_nicknames_have(text: str) -> None:
+    assert keys.new_id(text) == text
+
+
 @given(IDS, IDS, TAGS)
 def test_every_key_of_allowed_ids_is_within_the_limits_of_the_table(room: str, message_id: str, tag: str) -> None:
     sort_key = keys.timestamp_sk(times.iso(0), keys.normalize_id(message_id), tag)

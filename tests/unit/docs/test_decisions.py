@@ -12,4 +12,4 @@ def test_the_index_lists_every_record_by_its_title() -> None:
     listed = re.findall(r"^- \[(\d+)\]\((.+)\): (.+)$", (FOLDER / "README.md").read_text(), re.M)
 
     assert [(name, f"# {number}. {title}") for number, name, title in listed] == titles
-    assert [int(name[:4]) for name, _ in titles] == list(range(1, len(titles) + 1))
+    assert len({name[:4] for name, _ in titles}) == len(titles)

@@ -113,3 +113,49 @@ def test_a_request_without_a_token_or_scope_is_refused() -> None:
 
 def test_an_unknown_route_is_a_404() -> None:
     assert answered(WritePath(), {}, "GET /nowhere")[0] == 404
+
+
+@pytest.mark.parametrize(
+    "given", ["application/json", "application/JSON; charset=utf-8", "application/merge-patch+json", "", None]
+)
+def test_a_body_of_json_or_of_no_type_is_read(given: str | None) -> None:
+    headers = {} if given is None else {"content-type": given}
+
+    assert WritePath().post(BATCH_POST, http_event({"events": [message()]}) | {"headers": headers})["statusCode"] == 202
+
+
+def test_what_curl_sends_by_default_is_read() -> None:
+    event = http_event(base64.b64encode(json.dumps({"events": [message()]}).encode()).decode())
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+
+    assert WritePath().post(BATCH_POST, event | {"headers": headers, "isBase64Encoded": True})["statusCode"] == 202
+
+
+@pytest.mark.parametrize("given", ["multipart/form-data; boundary=x", "text/plain", "application/xml"])
+def test_a_body_of_another_type_is_a_415(given: str) -> None:
+    answer = WritePath().post(BATCH_POST, http_event({"events": [message()]}) | {"headers": {"content-type": given}})
+    status, body = answer["statusCode"], json.loads(answer["body"])
+
+    assert (status, body["error"]["code"]) == (415, "unsupported_media_type")
+    assert body["error"]["details"][0]["field"] == "content-type"
+
+
+def test_a_field_beside_the_events_of_a_batch_is_refused_by_name() -> None:
+    status, body, _ = answered(WritePath(), {"events": [message()], "action": "x"})
+
+    assert (status, body["error"]["details"][0]["field"]) == (400, "action")
+
+
+def test_very_many_unknown_fields_make_a_short_answer() -> None:
+    status, body, _ = answered(WritePath(), TEXT | {f"field{n}": n for n in range(1000)}, ROOM_POST, room="kitchen")
+
+    assert (status, len(body["error"]["details"])) == (400, 10)
+
+
+def test_every_answer_is_private_and_names_its_request() -> None:
+    for body in (TEXT, {}):
+        _, answer, headers = answered(WritePath(), body, ROOM_POST, room="kitchen")
+
+        assert headers["x-request-id"] == "r-1"
+        assert answer.get("error", {"correlationId": "r-1"})["correlationId"] == "r-1"
+        assert (headers["cache-control"], headers["x-content-type-options"]) == ("no-store", "nosniff")

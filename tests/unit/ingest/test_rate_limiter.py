@@ -295,3 +295,31 @@ def test_a_refusal_states_the_allowed_rate() -> None:
     assert isinstance(error, RateLimited)
     assert "10 events/s, measured over 5 s" in error.message
     assert 1 <= error.retry_after <= WINDOW_SECONDS + 1
+
+
+def test_every_answer_to_a_limited_sender_says_what_is_left() -> None:
+    """draft-ietf-httpapi-ratelimit-headers: a client can slow down before the 429."""
+    write_path = WritePath()
+    limiter = RateLimiter(SETTINGS, None, lambda: 1000.0)
+    write_path.acceptor = Acceptor(write_path.broker, write_path.retry, QUEUES, CLOCK, rate_limiter=limiter)
+    events = {"events": [message(messageId=str(number)) for number in range(30)]}
+
+    first, second, third = (write_path.post(BATCH_POST, http_event(events)) for _ in range(3))
+
+    assert [each["statusCode"] for each in (first, second, third)] == [202, 202, 429]
+    assert {each["headers"]["ratelimit-policy"] for each in (first, second, third)} == {'"events";q=50;w=5'}
+    assert first["headers"]["ratelimit"] == '"events";r=20;t=5'
+    assert second["headers"]["ratelimit"] == third["headers"]["ratelimit"]
+    assert third["headers"]["ratelimit"] == f'"events";r=0;t={third["headers"]["retry-after"]}'
+
+
+def test_a_sender_without_a_limit_gets_no_limit_in_headers() -> None:
+    write_path = WritePath()
+    write_path.acceptor = Acceptor(
+        write_path.broker, write_path.retry, QUEUES, CLOCK, rate_limiter=RateLimiter(SETTINGS, None)
+    )
+
+    answer = write_path.post(BATCH_POST, http_event({"events": [message()]}, scope="events:write"))
+
+    assert answer["statusCode"] == 202
+    assert not {"ratelimit", "ratelimit-policy"} & answer["headers"].keys()

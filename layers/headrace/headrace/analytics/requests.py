@@ -12,8 +12,8 @@ from headrace.analytics.scope import Scope
 from headrace.analytics.time_slots import DAY, HOUR, MINUTE, Span
 from headrace.api.params import Params, query_time, whole_number
 from headrace.core import times
-from headrace.core.fields import Id
-from headrace.core.keys import ID_FORM
+from headrace.core.fields import StoredId
+from headrace.core.keys import STORED_ID_FORM
 from headrace.core.stream import Stream
 
 DEFAULT_TOP, TOP_LIMIT = 10, 10_000
@@ -101,6 +101,6 @@ def filters_of(stream: Stream) -> tuple[str, ...]:
 
 def filtered(model: type[Q], stream: Stream) -> type[Q]:
     """``model`` with an optional parameter for each attribute by which ``stream`` can be filtered."""
-    field = (Id | None, Field(default=None, description=ID_FORM))
+    field = (StoredId | None, Field(default=None, description=STORED_ID_FORM))
     filters: dict[str, Any] = dict.fromkeys(filters_of(stream), field)
     return create_model(f"{stream.name.title()}{model.__name__}", __base__=model, **filters)

@@ -12,7 +12,7 @@ from typing import Any
 
 from headrace.core.caller import Caller
 from headrace.core.errors import Unauthorized
-from headrace.core.keys import normalize_id
+from headrace.core.keys import normalize_id, without_controls
 
 
 def caller_from_claims(claims: Mapping[str, Any], prefix: str = "") -> Caller:
@@ -29,7 +29,7 @@ def caller_from_claims(claims: Mapping[str, Any], prefix: str = "") -> Caller:
     except (KeyError, ValueError, TypeError, OverflowError):
         raise Unauthorized("the token names no usable subject or expiry") from None
     scopes = str(claims.get("scope") or "").split()
-    username = str(claims.get("username") or subject)[:128].encode("utf-8", "replace").decode()
+    username = without_controls(str(claims.get("username") or ""))[:128] or subject
     return Caller(
         subject=subject,
         username=username,

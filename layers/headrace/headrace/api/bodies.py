@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from headrace.core import json
-from headrace.core.errors import FieldError, InvalidRequest, TooLarge, echo
+from headrace.core.errors import FieldError, InvalidRequest, TooLarge, UnsupportedMediaType, echo
+
+JSON_TYPES = ("application/json", "application/x-www-form-urlencoded")
+"""Content types that a body may have, beside none and any ``+json``. The second is what curl sends with ``-d``."""
 
 
 def parse_object(body: str | None, what: str) -> dict[str, Any]:
@@ -32,7 +35,9 @@ def http_body(event: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         InvalidRequest: not text, not JSON, or not an object.
+        UnsupportedMediaType: its content type is of something else.
     """
+    _check_content_type(event.get("headers") or {})
     body = event.get("body")
     if body and event.get("isBase64Encoded"):
         try:
@@ -42,13 +47,27 @@ def http_body(event: Mapping[str, Any]) -> dict[str, Any]:
     return parse_object(body, "body")
 
 
-def event_list(content: Mapping[str, Any], limit: int) -> list[object]:
-    """The events in ``content["events"]``: 1 to ``limit``.
+def _check_content_type(headers: Mapping[str, str]) -> None:
+    given = headers.get("content-type", "")
+    kind = given.partition(";")[0].strip().lower()
+    if kind and kind not in JSON_TYPES and not kind.endswith("+json"):
+        detail = FieldError("content-type", "is not JSON", echo(given), "application/json, or none")
+        raise UnsupportedMediaType("the body's content type is not JSON", details=[detail])
+
+
+def event_list(content: Mapping[str, Any], limit: int, beside: Collection[str] = ()) -> list[object]:
+    """The events in ``content["events"]``: 1 to ``limit``. ``content`` may have the fields ``beside`` them.
 
     Raises:
-        InvalidRequest: missing, not an array, or empty.
+        InvalidRequest: missing, not an array, or empty; or another field.
         TooLarge: more than ``limit``.
     """
+    unknown = [name for name in content if name != "events" and name not in beside]
+    if unknown:
+        details = [
+            FieldError(str(echo(name)), "is not a field of a batch", echo(content[name]), "events") for name in unknown
+        ]
+        raise InvalidRequest(f"{details[0].field} {details[0].message}", details=details)
     events = content.get("events")
     allowed = f"an array of 1 to {limit} events"
     if not isinstance(events, list) or not events:

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, TypeVar
+from urllib.parse import unquote
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from headrace.core import times
-from headrace.core.errors import FieldError, InvalidRequest, echo
+from headrace.core.errors import FieldError, InvalidRequest, NotFound, echo
 from headrace.core.fields import Id
 from headrace.core.keys import ID_FORM
 from headrace.core.validation import field_errors
@@ -33,11 +34,11 @@ class Params(BaseModel):
     """Base of parameter models; strict types, and unknown fields are refused.
 
     ``refusal`` is the message of the answer to a wrong request, where ``{field}`` and ``{message}`` are those of the
-    first wrong field. ``unknown`` is the message for a field that the model does not have; if it is empty, such fields
-    are ignored. With ``is_optional``, the body may be left out. ``null`` counts as not given, unless ``keeps_null``.
+    first wrong field. ``unknown`` is the message for a field that the model does not have. With ``is_optional``, the
+    body may be left out. ``null`` counts as not given, unless ``keeps_null``.
     """
 
-    model_config = ConfigDict(strict=True, frozen=True, populate_by_name=True, alias_generator=to_camel)
+    model_config = ConfigDict(strict=True, frozen=True, populate_by_name=True, alias_generator=to_camel, extra="forbid")
 
     refusal: ClassVar[str] = "{field} {message}"
     unknown: ClassVar[str] = "is not a parameter of this route"
@@ -47,6 +48,12 @@ class Params(BaseModel):
 
 class AnyBody(Params):
     """Any JSON object: the route's function reads it from ``request.content``, and ``request.body`` is ``None``."""
+
+
+class NoFields(Params):
+    """A frame without fields besides its action and its ``requestId``."""
+
+    unknown = "is not a field of this action"
 
 
 class UserPath(Params):
@@ -82,9 +89,9 @@ def read(model: type[T] | None, given: Mapping[str, Any] | None) -> T | None:
         if value is not None or model.keeps_null or name not in optional
     }
     wrong = [
-        FieldError(str(echo(name)), model.unknown, echo(value), ", ".join(names))
+        FieldError(str(echo(name)), model.unknown, echo(value), ", ".join(names) or "no further field")
         for name, value in values.items()
-        if model.unknown and name not in names
+        if name not in names
     ]
     try:
         found = model.model_validate({name: value for name, value in values.items() if name in names})
@@ -94,6 +101,32 @@ def read(model: type[T] | None, given: Mapping[str, Any] | None) -> T | None:
         message = model.refusal.format(field=wrong[0].field, message=wrong[0].message)
         raise InvalidRequest(message, details=wrong)
     return found
+
+
+def path_parameters(key: str, event: Mapping[str, Any]) -> Mapping[str, str] | None:
+    """The parameters in the path of an HTTP API's event, for the route ``key``, such as ``PUT /rooms/{roomId}``.
+
+    Where the event has the path, they must be its parts. ``rooms/a%2Fmembers%2Fb``, decoded before it was routed, would
+    have other parts than it has parameters.
+
+    Raises:
+        NotFound: the path has other parts.
+    """
+    given: Mapping[str, str] | None = event.get("pathParameters")
+    path = event.get("rawPath")
+    if given and path is not None:
+        routed = key.partition(" ")[2].format_map(given)
+        if not path.endswith(routed) and not _is_end_of(path.split("/"), routed.split("/")[1:]):
+            raise NotFound("there is no such route: an id in a path has no '/' and no '?'")
+    return given
+
+
+def _is_end_of(path: Sequence[str], parts: Sequence[str]) -> bool:
+    """Whether ``path`` ends with ``parts``. Either may be encoded: AWS does not say which."""
+    end = path[-len(parts) :]
+    return len(end) == len(parts) and all(
+        part in (found, unquote(found)) or unquote(part) == found for found, part in zip(end, parts, strict=True)
+    )
 
 
 def refused_unless(is_accepted: Callable[[Any], bool], message: str) -> BeforeValidator:

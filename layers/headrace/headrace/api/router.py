@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from headrace.api import responses
 from headrace.api.auth import caller_from_frame, caller_from_http
 from headrace.api.bodies import http_body, parse_object
-from headrace.api.params import Params, names_of, read
+from headrace.api.params import Params, names_of, path_parameters, read
 from headrace.api.statistics import RequestTimes
 from headrace.core.caller import Caller
 from headrace.core.errors import (
@@ -40,7 +40,9 @@ Query = TypeVar("Query")
 Body = TypeVar("Body")
 
 HEAD_FIELDS = ("action", "requestId")
-"""The fields that a frame of any action has."""
+"""The fields that a frame of any action may have, beside those of the action."""
+REQUEST_ID = "x-request-id"
+"""The header of every HTTP answer with the correlation id of its log lines."""
 NO_CALLER = Caller(subject="", username="", scopes=frozenset(), expires_at=0)
 """The caller of a route that needs no token."""
 
@@ -70,7 +72,7 @@ class Request(Generic[Path, Query, Body]):
         return float(self.context.get_remaining_time_in_millis()) / 1000
 
     @property
-    def request_id(self) -> str | None:
+    def request_id(self) -> responses.RequestId | None:
         """The client's own id of a WebSocket frame."""
         return responses.request_id_of(self.content)
 
@@ -125,23 +127,23 @@ class HttpRouter:
     def __call__(self, event: Mapping[str, Any], context: Any = None) -> dict[str, Any]:
         """The answer to ``event``: that of the route's function, or of the error that was raised."""
         began = time.perf_counter()
-        key, content, meter = self._key(event), dict[str, Any](), Meter()
+        key, content, meter, correlation_id = self._key(event), dict[str, Any](), Meter(), ""
         try:
             correlation_id = correlate(event)
             content.update(self._frame(event))
             route, caller, now = self._authorized(key, event, content)
-            path = read(route.path, event.get("pathParameters"))
+            path = read(route.path, path_parameters(key, event))
             content.update(self._body(route, event))
-            body = read(route.body, content)
+            body = read(route.body, self._body_fields(route, content))
             query = read(route.query, self._query(route, event, content))
             request = Request(event, context, caller, now, correlation_id, meter, path, query, body, content)
-            return self._success(route, route.function(self.services(), request))
+            return self._success(route, route.function(self.services(), request), correlation_id)
         except HeadraceError as error:
             _log(key, error, meter)
-            return self._failure(error, content)
+            return self._failure(error, content, correlation_id)
         except Exception as error:  # noqa: BLE001 - reported, and answered as an error: a client must not wait
             report_unexpected(error)
-            return self._failure(error, content)
+            return self._failure(error, content, correlation_id)
         finally:
             meter.flush()
             self._measure(key, time.perf_counter() - began)
@@ -165,6 +167,9 @@ class HttpRouter:
             return {}
         return http_body(event)
 
+    def _body_fields(self, _route: Route, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        return content
+
     def _query(self, _route: Route, event: Mapping[str, Any], _content: Mapping[str, Any]) -> Mapping[str, Any] | None:
         query: Mapping[str, Any] | None = event.get("queryStringParameters")
         return query
@@ -181,13 +186,14 @@ class HttpRouter:
     def _unknown(self, _content: Mapping[str, Any]) -> HeadraceError:
         return NotFound("there is no such route")
 
-    def _success(self, route: Route, result: Any) -> dict[str, Any]:
-        if isinstance(result, Reply):
-            return responses.http(result.status, result.body, result.headers)
-        return responses.http(route.status, result)
+    def _success(self, route: Route, result: Any, correlation_id: str) -> dict[str, Any]:
+        reply = result if isinstance(result, Reply) else Reply(route.status, result)
+        return responses.http(reply.status, reply.body, {REQUEST_ID: correlation_id, **reply.headers})
 
-    def _failure(self, error: Exception, _content: Mapping[str, Any]) -> dict[str, Any]:
-        return responses.http_error(error)
+    def _failure(self, error: Exception, _content: Mapping[str, Any], correlation_id: str) -> dict[str, Any]:
+        answer = responses.http_error(error, correlation_id)
+        answer["headers"][REQUEST_ID] = correlation_id
+        return answer
 
     def _measure(self, key: str, seconds: float) -> None:
         request_times = self.request_times()
@@ -207,7 +213,7 @@ class ConnectionRouter(HttpRouter):
     def _caller(self, event: Mapping[str, Any]) -> Caller:
         return caller_from_frame(event, self.scope_prefix())
 
-    def _success(self, _route: Route, result: Any) -> dict[str, Any]:
+    def _success(self, _route: Route, result: Any, _correlation_id: str) -> dict[str, Any]:
         return {"statusCode": 200, "headers": result} if result else {"statusCode": 200}
 
 
@@ -221,27 +227,40 @@ class FrameRouter(ConnectionRouter):
     actions: str = ""
 
     def _frame(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
-        return parse_object(event.get("body"), "frame")
+        content = parse_object(event.get("body"), "frame")
+        responses.request_id_of(content)
+        return content
 
     def _body(self, _route: Route, _event: Mapping[str, Any]) -> Mapping[str, Any]:
         return {}
 
+    def _body_fields(self, route: Route, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        if route.query is None:
+            return own_fields(content)
+        names = names_of(route.body)[0] if route.body else []
+        return {name: content[name] for name in names if name in content}
+
     def _query(self, route: Route, _event: Mapping[str, Any], content: Mapping[str, Any]) -> Mapping[str, Any] | None:
         if route.query is None:
             return None
-        others = {*HEAD_FIELDS, *(names_of(route.body)[0] if route.body else ())}
-        return {name: value for name, value in content.items() if name not in others}
+        others = names_of(route.body)[0] if route.body else []
+        return {name: value for name, value in own_fields(content).items() if name not in others}
 
     def _unknown(self, content: Mapping[str, Any]) -> HeadraceError:
         detail = FieldError("action", "is not an action", echo(content.get("action")), self.actions)
         return InvalidRequest("the frame's action is not known", details=[detail])
 
-    def _success(self, _route: Route, result: Any) -> dict[str, Any]:
+    def _success(self, _route: Route, result: Any, _correlation_id: str) -> dict[str, Any]:
         answer: dict[str, Any] = result
         return answer
 
-    def _failure(self, error: Exception, content: Mapping[str, Any]) -> dict[str, Any]:
-        return responses.frame_error(responses.request_id_of(content), to_body(error))
+    def _failure(self, error: Exception, content: Mapping[str, Any], correlation_id: str) -> dict[str, Any]:
+        return responses.frame_error(responses.request_id_of(content), to_body(error, correlation_id))
+
+
+def own_fields(frame: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a frame's action: all but ``HEAD_FIELDS``."""
+    return {name: value for name, value in frame.items() if name not in HEAD_FIELDS}
 
 
 def _log(key: str, error: HeadraceError, meter: Meter) -> None:

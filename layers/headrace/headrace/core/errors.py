@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 Lane = Literal["main", "retry", "dead"]
 
+DETAILS_LIMIT = 10
+"""How many field errors one error names: a body may have very many unknown fields."""
 GOT_LIMIT = 64
 """How many characters of a refused value are sent back."""
 
@@ -36,7 +39,7 @@ class HeadraceError(Exception):
     def __init__(self, message: str = "", *, details: Iterable[FieldError] = (), retry_after: int = 0) -> None:
         super().__init__(message)
         self.message = message
-        self.details = tuple(details)
+        self.details = tuple(details)[:DETAILS_LIMIT]
         if retry_after:
             self.retry_after = retry_after
 
@@ -59,6 +62,10 @@ class InvalidEvent(UserError):
 
 class TooLarge(UserError):
     """The request has more bytes or more events than allowed."""
+
+
+class UnsupportedMediaType(UserError):
+    """The body's content type is not JSON."""
 
 
 class Unauthorized(UserError):
@@ -197,6 +204,7 @@ ERROR_MAPPINGS: dict[type[BaseException], ErrorMapping] = {
     InvalidCursor: ErrorMapping("invalid_cursor", 400, None, False),
     InvalidEvent: ErrorMapping("invalid_event", 400, None, False),
     TooLarge: ErrorMapping("too_large", 413, None, False),
+    UnsupportedMediaType: ErrorMapping("unsupported_media_type", 415, None, False),
     Unauthorized: ErrorMapping("unauthorized", 401, None, False),
     TokenExpired: ErrorMapping("token_expired", 401, None, False),
     Forbidden: ErrorMapping("forbidden", 403, None, False),
@@ -211,6 +219,7 @@ ERROR_MAPPINGS: dict[type[BaseException], ErrorMapping] = {
 }
 """An error without an entry has that of its base class."""
 
+_TOO_LARGE = "a number of more than 64 bits"
 _HIDDEN = "something went wrong on our side; it has been logged"
 
 
@@ -220,27 +229,32 @@ def mapping_of(error: BaseException) -> ErrorMapping:
     return next((row for row in rows if row is not None), ERROR_MAPPINGS[HeadraceError])
 
 
-def to_body(error: BaseException) -> dict[str, Any]:
-    """The body of every error: ``{"code", "message", "details", "retryAfter"?}``.
+def to_body(error: BaseException, correlation_id: str = "") -> dict[str, Any]:
+    """The body of every error: ``{"code", "message", "details", "retryAfter"?, "correlationId"?}``.
 
-    An internal error shows its code, and never its message.
+    An internal error shows its code, and never its message. The error of a whole request has the correlation id of its
+    log lines.
     """
     known = mapping_of(error)
     details = [detail.to_body() for detail in error.details] if isinstance(error, HeadraceError) else []
-    if known.status == 500 or not isinstance(error, HeadraceError):
-        return {"code": known.code, "message": _HIDDEN, "details": []}
-    body: dict[str, Any] = {"code": known.code, "message": error.message, "details": details}
-    if error.retry_after:
-        body["retryAfter"] = error.retry_after
+    body: dict[str, Any] = {"code": known.code, "message": _HIDDEN, "details": []}
+    if known.status != 500 and isinstance(error, HeadraceError):
+        body |= {"message": error.message, "details": details}
+        if error.retry_after:
+            body["retryAfter"] = error.retry_after
+    if correlation_id:
+        body["correlationId"] = correlation_id
     return body
 
 
 def echo(value: object, limit: int = GOT_LIMIT) -> object:
     """``value`` in a form that may be sent back: at most ``limit`` characters, always valid UTF-8."""
-    if value is None or isinstance(value, bool | float):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else _TOO_LARGE
     if isinstance(value, int):
-        return value if -(2**63) <= value < 2**63 else "a number of more than 64 bits"
+        return value if -(2**63) <= value < 2**63 else _TOO_LARGE
     if isinstance(value, str):
         text = value if len(value) <= limit else value[:limit] + "…"
         return text.encode("utf-8", "replace").decode()

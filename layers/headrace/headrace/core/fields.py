@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
@@ -12,7 +13,7 @@ from headrace.core import keys, times
 
 
 class EventModel(BaseModel):
-    """Base of event models: strict types, camelCase outside, unknown fields ignored.
+    """Base of models of stored events: strict types, camelCase outside, unknown fields ignored.
 
     A field's ``description`` is its accepted form, and is quoted when a value is refused.
     """
@@ -20,9 +21,24 @@ class EventModel(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore", alias_generator=to_camel)
 
 
+class IncomingModel(EventModel):
+    """Base of models of events as clients send them: unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
 def _id(value: str) -> str:
+    return checked_id(keys.new_id, value)
+
+
+def _stored_id(value: str) -> str:
+    return checked_id(keys.normalize_id, value)
+
+
+def checked_id(form: Callable[[str], str], value: str) -> str:
+    """``form(value)``; its ValueError is the message of the field's error."""
     try:
-        return keys.normalize_id(value)
+        return form(value)
     except ValueError as error:
         raise PydanticCustomError("empty_key" if not value else "invalid_key", str(error)) from None
 
@@ -57,6 +73,8 @@ def _tag(value: str) -> str:
 
 Text = Annotated[str, AfterValidator(_unicode)]
 Id = Annotated[str, AfterValidator(_id)]
+StoredId = Annotated[str, AfterValidator(_stored_id)]
+Name = StoredId
 Time = Annotated[str, BeforeValidator(_time)]
 CanonicalTime = Annotated[str, AfterValidator(_canonical)]
 SenderTag = Annotated[str, AfterValidator(_tag)]

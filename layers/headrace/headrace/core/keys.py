@@ -24,7 +24,10 @@ SORT_KEY_BYTES = 1024
 SENDER_TAG_LENGTH = 12
 DERIVED_ID_LENGTH = 26
 TIME_LENGTH = 27
-ID_FORM = f"1 to {ID_LIMIT} characters of any script, without '#' and control characters"
+ID_FORM = f"1 to {ID_LIMIT} characters of any script without '#', '/', '?' and control characters; not '.' or '..'"
+"""Of an id in a new event, room or membership, and of every id in a path."""
+STORED_ID_FORM = f"1 to {ID_LIMIT} characters of any script, without '#' and control characters"
+"""Of a stored id, of a username, and of an id that only reads: earlier versions stored ids with ``/`` and ``?``."""
 
 
 class TimestampSk(NamedTuple):
@@ -36,7 +39,7 @@ class TimestampSk(NamedTuple):
 
 
 def normalize_id(value: str) -> str:
-    """``value`` in NFC, if it may be part of a key (``ID_FORM``).
+    """``value`` in NFC, if it may be part of a key (``STORED_ID_FORM``).
 
     Raises:
         ValueError: one sentence that says what is wrong.
@@ -57,6 +60,30 @@ def normalize_id(value: str) -> str:
         raise ValueError("contains '#'")
     if not value.isprintable() and any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
         raise ValueError("contains a control character")
+    return value
+
+
+def without_controls(text: str) -> str:
+    """``text`` without control characters and lone surrogates, which no id has."""
+    if text.isprintable():
+        return text
+    return "".join(each for each in text if unicodedata.category(each) not in ("Cc", "Cs"))
+
+
+def new_id(value: str) -> str:
+    """``value`` in NFC, if it may also be part of a URL's path (``ID_FORM``).
+
+    A gateway may decode a path before it finds the route, so ``%2F`` and ``%3F`` in an id could lead to another route.
+    Clients resolve the segments ``.`` and ``..`` themselves.
+
+    Raises:
+        ValueError: one sentence that says what is wrong.
+    """
+    value = normalize_id(value)
+    if "/" in value or "?" in value:
+        raise ValueError("contains '/'" if "/" in value else "contains '?'")
+    if value in (".", ".."):
+        raise ValueError(f"is '{value}'")
     return value
 
 

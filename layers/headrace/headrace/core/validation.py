@@ -56,6 +56,7 @@ _MESSAGES = {
     "string_unicode": "is not valid Unicode",
     "model_type": "is not an object",
     "literal_error": "is not one of the allowed values",
+    "extra_forbidden": "is not a field of this event",
 }
 
 
@@ -68,10 +69,12 @@ def field_errors(model: type[BaseModel], error: ValidationError) -> list[FieldEr
     details = []
     for problem in error.errors(include_url=False):
         context = problem.get("ctx", {})
-        name = context.get("field") or ".".join(str(part) for part in problem["loc"]) or "event"
+        name = str(context.get("field") or echo(".".join(str(part) for part in problem["loc"])) or "event")
         is_absent = problem["type"] == "missing" or context.get("got", True) is None
         message = _MESSAGES.get(problem["type"], problem["msg"])
         allowed = forms.get(str(problem["loc"][0])) if problem["loc"] else "a JSON object"
+        if problem["type"] == "extra_forbidden":
+            allowed = ", ".join(forms)
         got = None if is_absent else echo(problem["input"])
         details.append(FieldError(name, message, got, context.get("allowed", allowed)))
     return details

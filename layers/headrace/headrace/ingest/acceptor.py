@@ -29,7 +29,7 @@ from headrace.core.errors import (
 from headrace.core.sender import SenderContext
 from headrace.core.stream import Stream, ValidatedEvent
 from headrace.core.times import Clock
-from headrace.ingest.rate_limiter import RateLimiter
+from headrace.ingest.rate_limiter import Quota, RateLimiter
 from headrace.queues import names
 from headrace.queues.ports import Outgoing, Publisher, RetryLane, RetryRecord
 from headrace.runtime.observability import Meter, report
@@ -114,6 +114,10 @@ class Acceptor:
                 results[index] = Result(each.receipt, lane, error)
         _measure(stream, results, meter)
         return results
+
+    def quota(self, caller: Caller) -> Quota | None:
+        """What ``caller`` may send now; ``None`` without a limit."""
+        return self._rate_limiter.quota(caller) if self._rate_limiter is not None else None
 
     def _within_rate(self, caller: Caller, events: int, meter: Meter) -> tuple[int, RateLimited | None]:
         if self._rate_limiter is None or not events:

@@ -26,7 +26,9 @@ from headrace.core.errors import (
     to_body,
 )
 from headrace.core.stream import Stream
-from headrace.ingest.acceptor import Acceptor, Result
+from headrace.ingest.acceptor import Acceptor
+from headrace.ingest.rate_limiter import Quota
+from headrace.ingest.sliding_window import WINDOW_SECONDS
 
 BATCH_LIMIT = 500
 
@@ -59,7 +61,7 @@ def single(stream: Stream, *path: str, status: int = 202, errors: Errors = ()) -
             if str(event.setdefault(name, given[name])) != given[name]:
                 detail = FieldError(name, "is not the path's", echo(event[name]), str(echo(given[name])))
                 raise InvalidEvent(f"{name} is not the path's", details=[detail])
-        return _reply(_accept(acceptor, stream, [event], request), status)
+        return _answer(acceptor, stream, [event], request, status)
 
     return _route(stream, post, status, errors)
 
@@ -69,7 +71,7 @@ def batch(stream: Stream, errors: Errors = ()) -> Route:
 
     def post(acceptor: Acceptor, request: WriteRequest) -> Reply:
         """Send up to 500 events in one request, with one result for each, in the order sent."""
-        return _reply(_accept(acceptor, stream, event_list(request.content, BATCH_LIMIT), request), 202)
+        return _answer(acceptor, stream, event_list(request.content, BATCH_LIMIT), request, 202)
 
     return _route(stream, post, 202, errors, BATCH_LIMIT)
 
@@ -80,19 +82,25 @@ def _route(stream: Stream, post: Any, status: int, gate_errors: Errors, batch: i
     return Route(post, scopes, body=AnyBody, answer=Results, errors=errors, status=status, stream=stream, batch=batch)
 
 
-def _accept(acceptor: Acceptor, stream: Stream, events: Sequence[object], request: WriteRequest) -> list[Result]:
-    return acceptor.accept(stream, request.caller, events, request.correlation_id, request.meter)
-
-
-def _reply(results: Sequence[Result], status: int) -> Reply:
+def _answer(acceptor: Acceptor, stream: Stream, events: Sequence[object], request: WriteRequest, status: int) -> Reply:
     """``status`` if any event was accepted; else 503 or 429 if any may be later, 403 if all are forbidden, 400."""
+    results = acceptor.accept(stream, request.caller, events, request.correlation_id, request.meter)
+    headers = rate_headers(acceptor.quota(request.caller))
     bodies = [result.to_body() for result in results]
     errors = [result.error for result in results if result.error is not None]
     if len(errors) < len(results):
-        return Reply(status, {"results": bodies})
+        return Reply(status, {"results": bodies}, headers)
     later = [error for error in errors if isinstance(error, Unavailable | RateLimited)]
     error: HeadraceError = max(later, key=lambda each: each.retry_after) if later else errors[0]
     if len(errors) > 1 and not later and not all(isinstance(each, Forbidden) for each in errors):
         error = InvalidEvent(f"none of the {len(errors)} events is valid; see results")
-    body = {"error": to_body(error), "results": bodies}
-    return Reply(mapping_of(error).status, body, responses.retry_headers(error))
+    body = {"error": to_body(error, request.correlation_id), "results": bodies}
+    return Reply(mapping_of(error).status, body, headers | responses.retry_headers(error))
+
+
+def rate_headers(quota: Quota | None) -> dict[str, str]:
+    """The headers ``RateLimit-Policy`` and ``RateLimit`` (draft-ietf-httpapi-ratelimit-headers-10) of a sender."""
+    if quota is None:
+        return {}
+    policy = f'"events";q={quota.most};w={WINDOW_SECONDS:.0f}'
+    return {"ratelimit-policy": policy, "ratelimit": f'"events";r={quota.remaining};t={quota.seconds}'}

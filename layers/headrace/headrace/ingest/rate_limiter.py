@@ -16,6 +16,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import CacheUnavailable, RateLimited
@@ -33,6 +34,15 @@ SENDERS = 10_000
 SENDERS_PER_EXCHANGE = 500
 
 _Sender = tuple[bool, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """A sender may send ``most`` events in a window, and ``remaining`` of them now; all again after ``seconds``."""
+
+    most: int
+    remaining: int
+    seconds: int
 
 
 class RateLimiter:
@@ -73,6 +83,18 @@ class RateLimiter:
         if self._shared is not None:
             self._background.run(functools.partial(self._exchange_counts, self._shared))
         return admitted, refusal
+
+    def quota(self, caller: Caller) -> Quota | None:
+        """What a sender may send now; ``None`` if it has no limit. From the known counts, without I/O."""
+        trusted = caller.has(EVENTS_WRITE)
+        limit = self._limits[trusted]
+        if limit is None:
+            return None
+        now = self._clock()
+        with self._lock:
+            window = self._window((trusted, caller.subject), limit)
+            remaining = window.remaining(now)
+            return Quota(limit.most, remaining, math.ceil(WINDOW_SECONDS if remaining else max(1, window.wait(now))))
 
     def _window(self, sender: _Sender, limit: Limit) -> SlidingWindow:
         window = self._windows.get(sender) or SlidingWindow(limit)

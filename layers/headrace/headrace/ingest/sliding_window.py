@@ -82,6 +82,13 @@ class SlidingWindow:
             self._close()
         return admitted
 
+    def remaining(self, now: float) -> int:
+        """Events that may pass now, by the known counts; 0 if the window is closed."""
+        slot = int(now / SLOT_SECONDS)
+        if slot != self._slot:
+            self._recount(slot)
+        return 0 if slot < self.resume_slot else max(0, self._most - self._total)
+
     def wait(self, now: float) -> float:
         """Seconds until a closed window opens, by the known counts; 0 if it is open."""
         return max(0.0, self.resume_slot * SLOT_SECONDS - now)

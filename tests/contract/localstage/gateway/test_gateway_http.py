@@ -10,6 +10,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from yarl import URL
 
 from localstage.core.errors import PortTaken
 from localstage.core.model import HttpRoute, StageModel, Throttle
@@ -58,6 +59,18 @@ async def test_no_route_is_a_404(functions: FakeFunctions, serve: Serve) -> None
         async with client.request(method, path) as response:
             assert response.status == 404, path
             assert await response.json() == {"message": "Not Found"}
+    assert functions.events == []
+
+
+@pytest.mark.parametrize("path", ["/rooms/r%2Fmembers%2Ffred", "/rooms/r/members/dave%3Fx", "/rooms/r%3fx"])
+async def test_an_encoded_slash_or_question_mark_leads_to_no_route(
+    functions: FakeFunctions, serve: Serve, path: str
+) -> None:
+    client = await serve("PUT /rooms/{roomId}", "PUT /rooms/{roomId}/members/{userId}")
+
+    async with client.put(URL(path, encoded=True)) as response:
+        assert response.status == 404
+
     assert functions.events == []
 
 

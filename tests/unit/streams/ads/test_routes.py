@@ -50,6 +50,7 @@ def test_pages_lead_in_both_directions_and_around(world: AdsWorld) -> None:
     _, around = world.request(routes.ad_clicks, {"limit": "3", "around": key}, adId="ad-1")
 
     assert back["items"] == first["items"]
+    assert world.request(routes.ad_clicks, {"limit": "2", "cursor": first["next"]}, adId="ad-1")[1] == second
     assert [item["clickId"] for item in around["items"]] == ["c-4", "c-3", "c-2"]
     assert (back["hasMore"], around["hasMore"]) == (False, True)
 

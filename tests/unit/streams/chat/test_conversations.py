@@ -214,11 +214,9 @@ def test_a_mark_of_another_form_is_refused(world: ConversationWorld, up_to: Any)
     assert detail.field == "upTo"
 
 
-def test_other_fields_beside_a_mark_are_ignored() -> None:
-    body = read(ReadMarkBody, {"upTo": at(5), "device": "phone"})
-
-    assert body is not None
-    assert body.up_to == at(5)
+def test_another_field_beside_a_mark_is_refused_by_name() -> None:
+    with pytest.raises(InvalidRequest, match="device is not a field"):
+        read(ReadMarkBody, {"upTo": at(5), "device": "phone"})
 
 
 def test_a_mark_too_far_ahead_is_refused(world: ConversationWorld) -> None:
@@ -306,6 +304,8 @@ def test_cursors_of_others_are_refused(world: ConversationWorld) -> None:
     cursor = world.page(1)["next"]
 
     assert world.page(1, cursor)["items"]
+    by_cursor = world.conversations.page(caller(), "alice", ConversationsQuery(limit=1, cursor=cursor))
+    assert by_cursor == world.page(1, cursor)
     for forged in (cursor[:-2], "", "nonsense"):
         with pytest.raises(InvalidCursor):
             world.page(1, forged)

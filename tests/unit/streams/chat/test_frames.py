@@ -111,9 +111,78 @@ def test_scopes_are_read_with_the_prefix_of_the_stage() -> None:
         assert json.loads(answer["body"])["type"] == kind
 
 
-@pytest.mark.parametrize("request_id", [7, "", "x" * 129, None, {}])
-def test_a_request_id_that_cannot_be_sent_back_is_left_out(request_id: object) -> None:
-    assert "requestId" not in answered(WritePath(), {"requestId": request_id}, "ping")
+@pytest.mark.parametrize("request_id", [7, -1.5, 0, "", "x" * 128, "7", 10**127])
+def test_a_request_id_comes_back_as_it_was_sent(request_id: object) -> None:
+    """A client that numbers its requests would wait forever for an answer without its number."""
+    for frame, kind in (({}, "pong"), ({"x": 1}, "error")):
+        answer = answered(WritePath(), {"requestId": request_id} | frame, "ping")
+
+        assert (answer["type"], answer["requestId"]) == (kind, request_id)
+        assert type(answer["requestId"]) is type(request_id)
+
+
+@pytest.mark.parametrize("request_id", ["x" * 129, 10**128, True, [], {}])
+def test_a_request_id_that_cannot_be_sent_back_is_refused_by_name(request_id: object) -> None:
+    write_path = WritePath()
+
+    answer = answered(write_path, message(action="sendMessage", requestId=request_id))
+
+    assert answer["error"]["code"] == "invalid_request"
+    assert answer["error"]["details"][0]["field"] == "requestId"
+    assert "requestId" not in answer
+    assert write_path.published() == []
+
+
+def test_a_request_id_of_null_is_none() -> None:
+    assert "requestId" not in answered(WritePath(), {"requestId": None}, "ping")
+
+
+@pytest.mark.parametrize("name", ["action", "requestId", "events", "roomId", "x"])
+def test_a_number_beyond_all_bounds_is_answered_in_valid_json(name: str) -> None:
+    """``1e999`` is valid JSON, and ``Infinity`` is not."""
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is not JSON")
+
+    for action in ("sendMessage", "sendBatch", "ping"):
+        answer = WritePath().frame(action, frame_event(f'{{"{name}": 1e999}}'))
+
+        json.loads(answer["body"], parse_constant=refuse)
+
+
+def test_an_unknown_field_of_a_frame_is_refused_by_name() -> None:
+    for action, frame in (
+        ("sendMessage", message(messageid="m")),
+        ("sendBatch", {"events": [message()], "messageid": "m"}),
+        ("ping", {"messageid": "m"}),
+    ):
+        write_path = WritePath()
+
+        error = answered(write_path, {"action": action, **frame}, action)["error"]
+
+        assert error["details"][0]["field"] == "messageid", action
+        assert write_path.published() == []
+
+
+def test_an_unknown_field_of_an_event_in_a_batch_refuses_this_event_alone() -> None:
+    events = [message(messageid="m"), message(messageId="m-2")]
+
+    first, second = answered(WritePath(), {"events": events}, "sendBatch")["results"]
+
+    assert first["error"]["details"] == [
+        {
+            "field": "messageid",
+            "message": "is not a field of this event",
+            "got": "m",
+            "allowed": "roomId, message, messageId, timestamp, messageType, userId, username",
+        }
+    ]
+    assert second["lane"] == "main"
+
+
+def test_an_error_has_the_correlation_id_of_the_log() -> None:
+    for frame in (message(roomId="#"), {"x": 1}):
+        assert answered(WritePath(), frame)["error"]["correlationId"] == "r-1"
 
 
 def test_an_unexpected_error_is_answered_without_its_text(capsys: pytest.CaptureFixture[str]) -> None:

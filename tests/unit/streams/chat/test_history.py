@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,9 +13,9 @@ from headrace.api.params import read
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import InvalidCursor, InvalidRequest
-from headrace.streams.chat.positions import position
+from headrace.streams.chat.positions import OVERLAP, position
 from headrace.streams.chat.room_requests import RoomPath
-from tests.worlds.history_world import ALICE, START, TAG, body, history, ids, row, walk
+from tests.worlds.history_world import ALICE, START, TAG, at, body, history, ids, row, walk
 
 
 def test_the_newest_messages_come_first_twenty_by_default() -> None:
@@ -45,7 +47,82 @@ def test_an_item_has_the_message_and_its_key() -> None:
 def test_a_room_without_messages_is_an_empty_page_and_no_error() -> None:
     page = body(history([]).room(ALICE, "nowhere", PageRequest()))
 
-    assert page == {"items": [], "next": None, "previous": None, "hasMore": False, "position": position(START)}
+    assert (page["items"], page["next"], page["hasMore"]) == ([], None, False)
+    assert page["position"] == position(START)
+
+
+@pytest.mark.parametrize("bounds", [{}, {"start": "2025-11-21T09:00:00.000000Z", "end": "2025-11-22T09:00:00.000000Z"}])
+def test_previous_of_an_empty_room_leads_to_its_first_messages(bounds: dict[str, str]) -> None:
+    """A poller needs no special case for the first message."""
+    rows: list[dict[str, Any]] = []
+    pages = history(rows)
+    cursor = body(pages.room(ALICE, "lobby", PageRequest(**bounds)))["previous"]
+    assert ids(body(pages.room(ALICE, "lobby", PageRequest(cursor=cursor)))) == []
+    rows += [row(1, "m1"), row(2, "m2")]
+
+    page = body(pages.room(ALICE, "lobby", PageRequest(cursor=cursor, limit=1)))
+
+    assert ids(page) == ["m1"]
+    assert ids(body(pages.room(ALICE, "lobby", PageRequest(cursor=page["previous"])))) == ["m2"]
+
+
+@given(
+    seconds=st.lists(st.integers(0, 5), max_size=12),
+    limit=st.integers(1, 4),
+    start=st.integers(0, 3),
+    end=st.integers(3, 6),
+)
+def test_p7_a_cursor_alone_continues_its_query_in_both_directions(
+    seconds: list[int], limit: int, start: int, end: int
+) -> None:
+    """``from``, ``to`` and the direction are in the cursor."""
+    pages = history([row(second, f"m{number:02d}") for number, second in enumerate(seconds)])
+    bounds = {"start": at(start), "end": at(end)}
+    expected = ids(body(pages.room(ALICE, "lobby", PageRequest(limit=200, **bounds))))
+
+    page = body(pages.room(ALICE, "lobby", PageRequest(limit=limit, **bounds)))
+    back = ids(page)
+    while page["next"]:
+        page = body(pages.room(ALICE, "lobby", PageRequest(limit=limit, cursor=page["next"])))
+        back += ids(page)
+    forth = ids(page)
+    page = body(pages.room(ALICE, "lobby", PageRequest(limit=limit, cursor=page["previous"])))
+    while page["items"]:
+        forth = ids(page) + forth
+        page = body(pages.room(ALICE, "lobby", PageRequest(limit=limit, cursor=page["previous"])))
+
+    assert back == forth == expected
+
+
+def test_a_cursor_of_messages_since_a_position_continues_them() -> None:
+    """The position is in the cursor, too."""
+    pages = history([row(second, f"m{second}") for second in range(5)])
+    since = START + 2 * times.SECOND + OVERLAP
+    first = body(pages.room(ALICE, "lobby", PageRequest(limit=1), since))
+
+    rest = body(pages.room(ALICE, "lobby", PageRequest(cursor=first["next"])))
+
+    assert rest == body(pages.room(ALICE, "lobby", PageRequest(before=first["next"]), since))
+    assert ids(first) + ids(rest) == ["m4", "m3", "m2"]
+
+
+def test_a_cursor_of_another_room_is_refused() -> None:
+    pages = history([row(1, "m1"), row(2, "m2")])
+    cursor = body(pages.room(ALICE, "lobby", PageRequest(limit=1)))["next"]
+
+    for given_cursor, room in ((cursor, "cellar"), ("x", "lobby")):
+        with pytest.raises(InvalidCursor) as caught:
+            pages.room(ALICE, room, PageRequest(cursor=given_cursor))
+        assert caught.value.details[0].field == "cursor"
+
+
+@pytest.mark.parametrize("name", ["before", "after", "around", "from", "to"])
+def test_a_cursor_stands_alone(name: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        read(PageRequest, {"cursor": "x", name: "2025-11-21T10:00:01.000000Z"})
+
+    (detail,) = caught.value.details
+    assert (detail.field, detail.message) == ("cursor", f"cannot be combined with {name}")
 
 
 @settings(max_examples=60)

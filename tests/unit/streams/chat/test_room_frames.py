@@ -125,6 +125,7 @@ def test_history_over_the_connection_is_the_page_that_http_gives(stage: Stage) -
 
     first = stage.request("history", roomId="kitchen", limit=2, action="history")
     second = stage.request("history", roomId="kitchen", limit=2, before=first["next"])
+    assert stage.request("history", roomId="kitchen", limit=2, cursor=first["next"]) == second
 
     assert (first["type"], first["roomId"], first["hasMore"]) == ("history", "kitchen", True)
     assert [item["message"] for item in first["items"] + second["items"]] == ["n4", "n3", "n2", "n1"]
@@ -292,3 +293,15 @@ def test_rooms_of_any_script_are_one_room_in_every_form(stage: Stage) -> None:
     stage.request("subscribe", roomId="cafe\u0301 ☕")
 
     assert stage.listening("café ☕") == [Subscription("c-1", user("alice").subject)]
+
+
+@pytest.mark.parametrize("action", ["subscribe", "unsubscribe", "history"])
+def test_an_unknown_field_of_a_frame_about_a_room_is_refused_by_name(stage: Stage, action: str) -> None:
+    answer = stage.request(action, roomId="kitchen", roomid="kitchen")
+
+    assert (answer["error"]["code"], answer["error"]["details"][0]["field"]) == ("invalid_request", "roomid")
+
+
+def test_a_room_with_an_id_of_an_earlier_version_stays_readable(stage: Stage) -> None:
+    """Such ids cannot be in a path, so only frames reach these rows."""
+    assert stage.request("history", roomId="a/b?")["items"] == []

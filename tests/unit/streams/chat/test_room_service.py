@@ -220,7 +220,8 @@ def test_input_of_a_trusted_producer_is_also_checked(world: RoomWorld, body: dic
     assert (status, [detail["field"] for detail in answer["error"]["details"]]) == (400, [field])
 
 
-def test_current_members_are_paged(world: RoomWorld) -> None:
+@pytest.mark.parametrize("name", ["after", "cursor"])
+def test_current_members_are_paged(world: RoomWorld, name: str) -> None:
     world.ok("alice", "PUT", "kitchen", GROUP)
     for number in range(9):
         world.ok("alice", "PUT", f"kitchen/members/user-{number}")
@@ -236,13 +237,13 @@ def test_current_members_are_paged(world: RoomWorld) -> None:
         assert len(page["items"]) <= 2
         if not page["hasMore"]:
             break
-        query["after"] = page["next"]
+        query[name] = page["next"]
 
     assert found == ["alice", "user-0", "user-6", "user-7", "user-8"]
 
 
 @pytest.mark.parametrize(
-    "query", [{"limit": "0"}, {"limit": "-1"}, {"limit": "10000"}, {"before": "x"}, {"after": "x"}]
+    "query", [{"limit": "0"}, {"limit": "-1"}, {"limit": "10000"}, {"before": "x"}, {"after": "x"}, {"cursor": "x"}]
 )
 def test_an_invalid_page_of_members_is_a_400(world: RoomWorld, query: dict[str, str]) -> None:
     world.ok("alice", "PUT", "kitchen", OPEN)

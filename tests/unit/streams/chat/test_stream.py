@@ -269,3 +269,18 @@ def test_a_stream_is_found_by_its_name() -> None:
     with pytest.raises(PoisonRecord) as caught:
         stream_named("chess")
     assert caught.value.reason == "unknown_stream"
+
+
+@pytest.mark.parametrize("field", ["roomId", "messageId", "userId"])
+@pytest.mark.parametrize("value", ["a/b", "a?b", ".", ".."])
+def test_an_id_that_could_split_a_path_is_refused_by_name(field: str, value: str) -> None:
+    ((message_, got, allowed),) = refused(message(**{field: value}), trusted=True).values()
+
+    assert message_.startswith(("contains", "is"))
+    assert (got, allowed) == (value, keys.ID_FORM)
+
+
+def test_an_event_that_was_accepted_with_such_an_id_is_still_stored() -> None:
+    event = CHAT.accept(message(), sender()).event | {"roomId": "a/b", "messageId": "m?1", "userId": ".."}
+
+    assert CHAT.item(event, CLOCK.now(), TABLE)["roomId"] == "a/b"

@@ -8,14 +8,14 @@ from pydantic import Field
 
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE
-from headrace.core.fields import CanonicalTime, EventModel, Id, SenderTag, Time
+from headrace.core.fields import CanonicalTime, Id, IncomingModel, SenderTag, Time
 from headrace.core.items import Item
 from headrace.core.sender import SenderContext, choose_time, expires_at
 from headrace.core.stream import Stream, TableSettings, ValidatedEvent
 from headrace.core.validation import incoming, stamped
 
 
-class Incoming(EventModel):
+class Incoming(IncomingModel):
     """An opening of a door, as a client sends it."""
 
     door_id: Id = Field(description=keys.ID_FORM)

@@ -258,3 +258,15 @@ def test_a_body_may_not_name_another_skier_than_the_path() -> None:
 
 def test_more_than_five_hundred_rides_are_too_many() -> None:
     assert SkiWorld().send({"events": [ride()] * 501}, BATCH)[0] == 413
+
+
+def test_what_clients_of_the_ski_data_api_send_is_accepted() -> None:
+    """Some of them send ``waitTime``, which is not stored."""
+    assert SKI.accept(ride(waitTime=3), GATE) == SKI.accept(ride(), GATE)
+
+
+def test_an_unknown_field_of_a_ride_is_refused_by_name() -> None:
+    with pytest.raises(InvalidEvent) as caught:
+        SKI.accept(ride(liftId=3), GATE)
+
+    assert [each.field for each in caught.value.details] == ["liftId"]

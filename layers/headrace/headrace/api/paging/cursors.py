@@ -1,18 +1,20 @@
 """Makes and verifies cursors: encrypted positions, each valid for one query, direction and caller.
 
-A cursor is base64url of AES-SIV (RFC 5297) over the position's JSON. The query, direction and caller are the associated
-data: the cursor does not contain them, and decrypts only with the same ones. Positions are encrypted because a page
-that stops early may end at a row that its caller may not read. AES-SIV needs no nonce: the same position always gives
-the same cursor.
+A cursor is base64url of AES-SIV (RFC 5297) over the JSON of the direction, the query's bounds and the position. What
+the query pages over and its caller are the associated data: the cursor does not contain them, and decrypts only with
+the same ones. Positions are encrypted because a page that stops early may end at a row that its caller may not read.
+AES-SIV needs no nonce: the same position always gives the same cursor.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
@@ -25,6 +27,8 @@ from headrace.core.json import encode
 CURSOR_LIMIT = 2048
 """Characters of a cursor: one with two ids of 128 characters, four bytes each, has about 1450."""
 
+_FORM = 2
+"""Of the encrypted content; a cursor of another form does not decrypt."""
 _KEY_BYTES = 64
 """AES-256-SIV: one key of 256 bits for S2V, one for CTR (RFC 5297, section 2.2)."""
 
@@ -55,7 +59,8 @@ class CursorSigner:
 
     def sign(self, query: Query, direction: str, position: Sequence[str]) -> str:
         """The cursor that continues ``query`` in ``direction`` after ``position``."""
-        encrypted = self._cipher.encrypt(encode(position).encode(), [_bound_to(query, direction)])
+        content = [direction, query.lower, query.upper, *position]
+        encrypted = self._cipher.encrypt(encode(content).encode(), [_bound_to(query)])
         return base64.urlsafe_b64encode(encrypted).rstrip(b"=").decode()
 
     def verify(
@@ -68,29 +73,38 @@ class CursorSigner:
         Raises:
             InvalidCursor: forged, or made for another query, caller or direction.
         """
-        bodies = (self._body(cursor, query, direction) for direction in directions or (field,))
-        body = next((found for found in bodies if found is not None), None)
-        if body is None:
-            what = "is not a cursor of this query, direction and caller"
-            raise InvalidCursor(
-                "the cursor does not belong to this query",
-                details=[FieldError(field, what, echo(cursor), "a cursor from a page of this query")],
-            )
-        position = json.loads(body)
+        made_for, lower, upper, *position = self._content(cursor, query, field)
+        if made_for not in (directions or (field,)) or (lower, upper) != (query.lower, query.upper):
+            raise _refusal(cursor, field)
         if len(position) != parts:
             raise InvalidCursor("the cursor is of an older form; start again from the first page")
         return tuple(position)
 
-    def _body(self, cursor: str, query: Query, direction: str) -> bytes | None:
-        if len(cursor) > CURSOR_LIMIT:
-            return None
-        try:
-            raw = base64.b64decode(cursor.encode() + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-            return self._cipher.decrypt(raw, [_bound_to(query, direction)])
-        except (binascii.Error, ValueError, InvalidTag):
-            return None
+    def opened(self, cursor: str, query: Query) -> tuple[str, str | None, str | None]:
+        """The direction and the bounds in ``cursor``; those of ``query`` may differ.
+
+        Raises:
+            InvalidCursor: forged, or made for another list or caller.
+        """
+        direction, lower, upper, *_ = self._content(cursor, query, "cursor")
+        return direction, lower, upper
+
+    def _content(self, cursor: str, query: Query, field: str) -> list[Any]:
+        if len(cursor) <= CURSOR_LIMIT:
+            with contextlib.suppress(binascii.Error, ValueError, InvalidTag):
+                raw = base64.b64decode(cursor.encode() + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+                content: list[Any] = json.loads(self._cipher.decrypt(raw, [_bound_to(query)]))
+                return content
+        raise _refusal(cursor, field)
 
 
-def _bound_to(query: Query, direction: str) -> bytes:
+def _refusal(cursor: str, field: str) -> InvalidCursor:
+    detail = FieldError(
+        field, "is not a cursor of this query, direction and caller", echo(cursor), "a cursor from a page of this query"
+    )
+    return InvalidCursor("the cursor does not belong to this query", details=[detail])
+
+
+def _bound_to(query: Query) -> bytes:
     # A JSON array keeps its parts apart, whatever they hold.
-    return json.dumps([query.kind, query.subject, query.caller, query.lower, query.upper, direction]).encode()
+    return json.dumps([_FORM, query.kind, query.subject, query.caller]).encode()

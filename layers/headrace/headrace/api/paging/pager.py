@@ -17,6 +17,8 @@ from headrace.core.json import encode
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 
 BEFORE, AFTER, AROUND = "before", "after", "around"
+START = "0"
+"""A position before every message: times begin with a year."""
 ANYWHERE = "-"
 """The room id in a position at which there is no message."""
 
@@ -81,7 +83,7 @@ class Pager:
         if not beyond and not newest.is_complete:
             return None
         if not items:
-            return Page((), None, None, False)
+            return Page((), None, self._sign(AFTER, self._beside(START)), False)
         # The first item that is not on the page must be seen too, to say that there is more.
         first, last = _key(items[0]), _key(beyond[0] if beyond else items[-1])
         if not any(_holds(span, first) and _holds(span, last) for span in self.spans):
@@ -105,7 +107,8 @@ class Pager:
         """The page of rows that were read in one direction.
 
         A page with items has a cursor back. A cursor ahead exists only while there is more, except towards newer
-        messages: ``previous`` always continues after the newest one read, because more may be sent later.
+        messages: ``previous`` always continues after the newest one read, because more may be sent later. On an empty
+        page it continues where the page began, unless reading stopped early.
         """
         count = cut(items, request.max_bytes)
         if count < len(items):
@@ -113,7 +116,9 @@ class Pager:
         ahead_at = self._position_of(found.more) if found.more is not None else None
         if newest_first:
             older = self._sign(BEFORE, ahead_at) if ahead_at else None
-            newer = self._sign(AFTER, self._position_of(found.items[0])) if items else None
+            start = place or self._beside(START)
+            newer_than = self._position_of(found.items[0]) if items else (None if ahead_at else start)
+            newer = self._sign(AFTER, newer_than) if newer_than else None
             return Page(items, older, newer, ahead_at is not None)
         older = self._sign(BEFORE, self._position_of(found.items[0])) if items else None
         on = ahead_at or (self._position_of(found.items[-1]) if items else place)

@@ -71,7 +71,9 @@ class ClickHistory:
         return self._page(caller, USER_INDEX, user_id, request)
 
     def _page(self, caller: Caller, index: Index, value: str, request: PageRequest) -> Page:
-        query = Query(f"clicks.{index.name}", value, caller.subject, request.start, request.end)
+        kind = f"clicks.{index.name}"
+        request = request.resolved(self._cursors, Query(kind, value, caller.subject))
+        query = Query(kind, value, caller.subject, request.start, request.end)
         rows = RangeQuery(self._table, index.partition_key, value, index.sort_key, index=index.name)
         spans = spans_of(None, request.start, request.end)
         reader = MergedReader(self._reader, index.partitions, start_key)

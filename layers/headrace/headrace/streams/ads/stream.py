@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from headrace.core import keys, times
 from headrace.core.caller import CHAT_WRITE
 from headrace.core.errors import FieldError, InvalidEvent
-from headrace.core.fields import EventModel, Id, SenderTag, Text, Time
+from headrace.core.fields import EventModel, Id, IncomingModel, SenderTag, StoredId, Text, Time, checked_id
 from headrace.core.items import Item
 from headrace.core.sender import SenderContext, choose_time, choose_user, expires_at
 from headrace.core.stream import AnalyticsDimensions, Index, Shards, Stream, TableSettings, ValidatedEvent
@@ -27,6 +27,7 @@ DERIVED_ID_LENGTH = 20
 ONCE_DAYS = 7
 """Days for which a click's id counts only once. Rows are kept at least this long, even with a shorter retention."""
 AD_ID_FORM = f"{keys.ID_FORM}, without spaces"
+STORED_AD_ID_FORM = f"{keys.STORED_ID_FORM}, without spaces"
 AD_TYPE_FORM = "1 to 32 letters, digits, '.', '_' or '-'"
 ADDRESS_FORM = "an IPv4 or IPv6 address; only with the scope events:write"
 _TIMES = "microseconds since the epoch, of the years 1970 to 9999"
@@ -48,17 +49,30 @@ def ad_id(value: str) -> str:
     Raises:
         ValueError: one phrase that says what is wrong.
     """
-    value = keys.normalize_id(value)
+    return _spaceless(keys.new_id(value))
+
+
+def stored_ad_id(value: str) -> str:
+    """``value`` in NFC, if it may be the id of a stored click's ad (``STORED_AD_ID_FORM``).
+
+    Raises:
+        ValueError: one phrase that says what is wrong.
+    """
+    return _spaceless(keys.normalize_id(value))
+
+
+def _spaceless(value: str) -> str:
     if any(character.isspace() for character in value):
         raise ValueError("contains a space")
     return value
 
 
 def _ad_id(value: str) -> str:
-    try:
-        return ad_id(value)
-    except ValueError as error:
-        raise PydanticCustomError("empty_key" if not value else "invalid_key", str(error)) from None
+    return checked_id(ad_id, value)
+
+
+def _stored_ad_id(value: str) -> str:
+    return checked_id(stored_ad_id, value)
 
 
 def _ad_type(value: str) -> str:
@@ -78,10 +92,11 @@ def _address(value: str) -> str:
 
 
 AdId = Annotated[str, AfterValidator(_ad_id)]
+StoredAdId = Annotated[str, AfterValidator(_stored_ad_id)]
 AdType = Annotated[str, AfterValidator(_ad_type)]
 
 
-class IncomingClick(EventModel):
+class IncomingClick(IncomingModel):
     """A click as a client sends it."""
 
     ad_id: AdId = Field(description=AD_ID_FORM)
@@ -95,11 +110,11 @@ class IncomingClick(EventModel):
 class StampedClick(EventModel):
     """A click in an envelope. Its field names have one letter, to keep messages small."""
 
-    ad_id: AdId = Field(alias="a", description=AD_ID_FORM)
-    user_id: Id = Field(alias="u", description=keys.ID_FORM)
+    ad_id: StoredAdId = Field(alias="a", description=STORED_AD_ID_FORM)
+    user_id: StoredId = Field(alias="u", description=keys.STORED_ID_FORM)
     ad_type: AdType = Field(alias="t", description=AD_TYPE_FORM)
     clicked_at: int = Field(alias="c", ge=0, le=_LAST_TIME, description=_TIMES)
-    click_id: Id = Field(alias="i", description=keys.ID_FORM)
+    click_id: StoredId = Field(alias="i", description=keys.STORED_ID_FORM)
     address_hash: Text | None = Field(default=None, alias="h", max_length=16, description="16 characters of base64url")
     sender: SenderTag = Field(alias="s", description="12 characters of base32")
 

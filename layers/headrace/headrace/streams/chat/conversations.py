@@ -97,8 +97,9 @@ class Conversations:
             raise Forbidden("conversations are shown to their own user only", details=[detail])
         query = Query("conversations", user_id, caller.subject)
         views, more_rooms = self._views(user_id)
-        if request.place is not None:
-            after = self._cursors.verify(request.place, query, "before", parts=2)
+        if request.position is not None:
+            field, cursor = request.position
+            after = self._cursors.verify(cursor, query, field, parts=2, directions=("before",))
             views = [view for view in views if view.place < after]
         page = views[: request.limit]
         has_more = len(views) > len(page)

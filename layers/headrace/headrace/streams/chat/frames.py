@@ -10,12 +10,12 @@ from typing_extensions import TypedDict
 from headrace.api import responses
 from headrace.api.bodies import event_list
 from headrace.api.params import Params
-from headrace.api.router import Request
+from headrace.api.router import HEAD_FIELDS, Request, own_fields
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, echo, to_body
-from headrace.core.fields import Id
-from headrace.core.keys import ID_FORM
+from headrace.core.fields import StoredId
+from headrace.core.keys import STORED_ID_FORM
 from headrace.ingest.acceptor import Acceptor
 from headrace.live.connections import Connections
 from headrace.live.subscriber_hints import SubscriberHints
@@ -102,9 +102,9 @@ class Subscriptions:
 class RoomFrame(Params):
     """A frame about a room."""
 
-    unknown = ""
+    unknown = "is not a field of this action"
 
-    room_id: Id = Field(description=ID_FORM)
+    room_id: StoredId = Field(description=STORED_ID_FORM)
 
 
 class FramePage(RoomPageRequest):
@@ -116,7 +116,7 @@ class FramePage(RoomPageRequest):
 class Answer(TypedDict):
     """An answer; ``requestId`` is the frame's, if it had one."""
 
-    requestId: NotRequired[str]
+    requestId: NotRequired[str | int | float]
 
 
 class Ack(Answer):
@@ -185,15 +185,18 @@ class Messages(TypedDict):
 
 def send_message(acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
     """Send one message; its fields are those of the frame."""
-    (result,) = acceptor.accept(CHAT, request.caller, [request.content], request.correlation_id, request.meter)
+    (result,) = acceptor.accept(
+        CHAT, request.caller, [own_fields(request.content)], request.correlation_id, request.meter
+    )
     if result.error is not None:
-        return responses.frame_error(request.request_id, to_body(result.error), **result.receipt)
+        error = to_body(result.error, request.correlation_id)
+        return responses.frame_error(request.request_id, error, **result.receipt)
     return responses.ack(request.request_id, result.to_body())
 
 
 def send_batch(acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
     """Send up to 100 messages in one frame, with one result for each, in the order sent."""
-    events = event_list(request.content, BATCH_LIMIT)
+    events = event_list(request.content, BATCH_LIMIT, HEAD_FIELDS)
     results = acceptor.accept(CHAT, request.caller, events, request.correlation_id, request.meter)
     return responses.acks(request.request_id, [result.to_body() for result in results])
 

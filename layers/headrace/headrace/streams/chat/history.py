@@ -21,6 +21,7 @@ from headrace.api.paging.range_walk import ReadBudget, ranges, read_page, spans_
 from headrace.api.paging.request import PageRequest
 from headrace.core import times
 from headrace.core.caller import Caller
+from headrace.core.errors import InvalidCursor
 from headrace.core.json import encode
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 from headrace.streams.chat import positions
@@ -71,6 +72,8 @@ class History:
         """
         now = self._clock.now()
         scope = self._access.read_scope(caller, room_id)
+        if request.cursor is not None:
+            request, since = self._continued(caller, room_id, request)
         if since is not None:
             return self._stored_since(caller, room_id, request, since, scope, now)
         return replace(self._room(caller, room_id, request, scope, now), position=positions.position(now))
@@ -92,6 +95,14 @@ class History:
         if newest is not None:
             self._newest.keep(room_id, newest, now)
         return page
+
+    def _continued(self, caller: Caller, room_id: str, request: PageRequest) -> tuple[PageRequest, int | None]:
+        """The request with the query of its ``cursor``, and its position if the cursor is of a walk with ``since``."""
+        try:
+            return request.resolved(self._cursors, Query("room", room_id, caller.subject)), None
+        except InvalidCursor:
+            found = request.resolved(self._cursors, Query("since", room_id, caller.subject))
+        return found, times.micros_of(str(found.start)) + positions.OVERLAP
 
     def _stored_since(
         self, caller: Caller, room_id: str, request: PageRequest, since: int, scope: ReadScope, now: int
@@ -152,6 +163,7 @@ class History:
             Forbidden: the caller may not read; InvalidRequest; StoreUnavailable.
         """
         now = self._clock.now()
+        request = request.resolved(self._cursors, Query("user", user_id, caller.subject))
         query = Query("user", user_id, caller.subject, request.start, request.end)
         rows = RangeQuery(self._table, "userId", user_id, "timestampSk", index="UserIndex")
         spans = spans_of(None, request.start, request.end)

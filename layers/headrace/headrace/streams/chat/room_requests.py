@@ -15,20 +15,20 @@ from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
-from headrace.core.fields import Id, Time
+from headrace.core.fields import Id, Name, Time, checked_id
 from headrace.core.sender import AHEAD_LIMIT
 from headrace.streams.chat import positions
 from headrace.streams.chat.memberships import EVENT_ID_LIMIT, Role
 from headrace.streams.chat.rooms import DIRECT, GROUP, OPEN, Form, RoomKind
 
-EVENT_ID_FORM = f"1 to {EVENT_ID_LIMIT} printable ASCII characters without '#'"
+EVENT_ID_FORM = f"1 to {EVENT_ID_LIMIT} printable ASCII characters without '#', '/' and '?', and not '.' or '..'"
 _TIME = f"{times.ACCEPTED_FORM}; at most 5 minutes ahead"
 
 
 def _event_id(value: str) -> str:
-    if not (value.isascii() and value.isprintable() and 0 < len(value) <= EVENT_ID_LIMIT) or keys.SEPARATOR in value:
+    if not value.isascii() or len(value) > EVENT_ID_LIMIT:
         raise PydanticCustomError("event_id", "is not a usable id")
-    return value
+    return checked_id(keys.new_id, value)
 
 
 EventId = Annotated[str, AfterValidator(_event_id)]
@@ -47,9 +47,9 @@ class MemberPath(RoomPath, UserPath):
 
 
 class _Body(Params):
-    """Base of the bodies; unknown fields are ignored."""
+    """Base of the bodies."""
 
-    unknown = ""
+    unknown = "is not a field of this route"
 
 
 class RoomRequest(_Body):
@@ -59,7 +59,7 @@ class RoomRequest(_Body):
     form: Form = Field(default=GROUP, description="direct or group")
     created_at: Time | None = Field(default=None, description=_TIME)
     created_by: Id | None = Field(default=None, description=keys.ID_FORM)
-    username: Id | None = Field(default=None, description=keys.ID_FORM)
+    username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
 
 
 class JoinRequest(_Body):
@@ -70,7 +70,7 @@ class JoinRequest(_Body):
     role: Role | None = Field(default=None, description="owner or member")
     at: Time | None = Field(default=None, alias="joinedAt", description=_TIME)
     id: EventId | None = Field(default=None, description=EVENT_ID_FORM)
-    username: Id | None = Field(default=None, description=keys.ID_FORM)
+    username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
 
 
 class LeaveRequest(_Body):
@@ -81,7 +81,7 @@ class LeaveRequest(_Body):
     role: Literal[None] = None
     at: Time | None = Field(default=None, alias="leftAt", description=_TIME)
     id: EventId | None = Field(default=None, description=EVENT_ID_FORM)
-    username: Id | None = Field(default=None, description=keys.ID_FORM)
+    username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
 
 
 class MembersQuery(ListRequest):
@@ -186,7 +186,9 @@ class RoomPageRequest(PageRequest):
     @field_validator("since")
     @classmethod
     def _is_without_other_bounds(cls, value: int | None, info: ValidationInfo) -> int | None:
-        other = next((name for name in ("after", "around", "start", "end") if info.data.get(name) is not None), None)
+        other = next(
+            (name for name in ("after", "around", "start", "end", "cursor") if info.data.get(name) is not None), None
+        )
         if value is not None and other is not None:
             wanted = {"start": "from", "end": "to"}.get(other, other)
             allowed = "since alone, or with limit and before"

@@ -164,8 +164,9 @@ class RoomService:
             raise not_in_room(room_id)
         signed = Query("members", room_id, caller.subject)
         after = None
-        if query.place is not None:
-            (after,) = self._cursors.verify(query.place, signed, "after", parts=1)
+        if query.position is not None:
+            field, cursor = query.position
+            (after,) = self._cursors.verify(cursor, signed, field, parts=1, directions=("after",))
         room = self._rooms.get(room_id)
         items: list[dict[str, Any]] = []
         more = room is not None

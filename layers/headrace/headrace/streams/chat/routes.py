@@ -69,7 +69,7 @@ class ReadMarkBody(AnyBody):
 
     model_config = ConfigDict(json_schema_extra={"required": ["upTo"]})
 
-    unknown = ""
+    unknown = "is not a field of this route"
 
     up_to: Any = Field(default=None, description=MARK_FORM, json_schema_extra={"type": ["string", "integer"]})
 

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from headrace.core import keys, times
 from headrace.core.caller import CHAT_WRITE
 from headrace.core.errors import FieldError, InvalidEvent
-from headrace.core.fields import CanonicalTime, EventModel, Id, SenderTag, Text, Time
+from headrace.core.fields import CanonicalTime, EventModel, Id, IncomingModel, Name, SenderTag, StoredId, Text, Time
 from headrace.core.items import Item
 from headrace.core.sender import SenderContext, choose_time, choose_user, expires_at
 from headrace.core.stream import AnalyticsDimensions, Index, Stream, TableSettings, ValidatedEvent
@@ -35,7 +35,7 @@ def _bounded(value: str) -> str:
     return value
 
 
-class IncomingMessage(EventModel):
+class IncomingMessage(IncomingModel):
     """A message as a client sends it."""
 
     room_id: Id = Field(description=keys.ID_FORM)
@@ -44,16 +44,16 @@ class IncomingMessage(EventModel):
     timestamp: Time | None = Field(default=None, description=times.ACCEPTED_FORM)
     message_type: MessageType = Field(default="TEXT", description=_CLIENTS_TYPES)
     user_id: Id | None = Field(default=None, description=keys.ID_FORM)
-    username: Id | None = Field(default=None, description=keys.ID_FORM)
+    username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
 
 
 class StampedMessage(EventModel):
     """A message in an envelope."""
 
-    room_id: Id = Field(description=keys.ID_FORM)
-    message_id: Id = Field(description=keys.ID_FORM)
+    room_id: StoredId = Field(description=keys.STORED_ID_FORM)
+    message_id: StoredId = Field(description=keys.STORED_ID_FORM)
     timestamp: CanonicalTime = Field(description="a canonical UTC time with six digits")
-    user_id: Id = Field(description=keys.ID_FORM)
+    user_id: StoredId = Field(description=keys.STORED_ID_FORM)
     username: Text = Field(description="a text")
     message: Text = Field(description="a text")
     message_type: MessageType = Field(description=_TYPES)

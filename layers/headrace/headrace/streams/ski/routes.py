@@ -105,7 +105,7 @@ class TotalsQuery(Params):
 class SeasonBody(Params):
     """A season to add; ``resortName`` names the resort."""
 
-    unknown = ""
+    unknown = "is not a field of this route"
 
     year: Annotated[int, SEASON.validator()] = Field(description=f"a year: {SEASON.form}")
     resort_name: Text | None = Field(

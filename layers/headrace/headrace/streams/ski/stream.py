@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE
-from headrace.core.fields import EventModel, Id, SenderTag
+from headrace.core.fields import Id, IncomingModel, SenderTag, StoredId
 from headrace.core.items import Item
 from headrace.core.sender import SenderContext
 from headrace.core.stream import Index, Shards, Stream, TableSettings, ValidatedEvent
@@ -26,7 +26,7 @@ RESORT_DAY_INDEX = Index(
 )
 
 
-class IncomingRide(EventModel):
+class IncomingRide(IncomingModel):
     """A ride as a client sends it. Numbers may also be texts of digits."""
 
     resort: ResortID
@@ -36,12 +36,17 @@ class IncomingRide(EventModel):
     time: Minute
     lift: LiftID
     ride_id: Id | None = Field(default=None, alias="rideID", description=keys.ID_FORM)
+    wait_time: int | str | None = Field(
+        default=None, alias="waitTime", description="accepted and not stored: some clients of the SkiDataAPI send it"
+    )
 
 
 class StampedRide(IncomingRide):
     """A ride in an envelope."""
 
-    ride_id: Id = Field(alias="rideID", description=keys.ID_FORM)
+    model_config = ConfigDict(extra="ignore")
+
+    ride_id: StoredId = Field(alias="rideID", description=keys.STORED_ID_FORM)
     sender: SenderTag = Field(description="12 characters of base32")
 
 
