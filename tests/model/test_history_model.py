@@ -168,7 +168,7 @@ class Reading(RuleBasedStateMachine):
         bound = (time_of(tick), id_ + "#", keys.sender_tag(tag) if tag else "")
         size = 3 if tag else 2
         if field == "around":
-            expected = around(within, limit, is_newer=lambda each: each.place[:2] > bound[:2])
+            expected = around(within, limit, is_newer=lambda each: each.place[:size] > bound[:size])
         elif field == "before":
             expected = one_way(within, limit, newest_first=True, ahead=lambda each: each.place[:size] < bound[:size])
         else:
