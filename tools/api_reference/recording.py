@@ -127,6 +127,10 @@ def _rooms(to: Recorder) -> None:
     kitchen, bob = {"roomId": "kitchen"}, {"roomId": "kitchen", "userId": "bob"}
     to.ask("alice", "PUT /rooms/{roomId}", kitchen, body={"kind": "members"})
     to.ask("alice", "PUT /rooms/{roomId}", kitchen, body={"kind": "open"}, name="conflict")
+    to.ask("alice", "GET /rooms/{roomId}", kitchen)
+    to.ask("carol", "GET /rooms/{roomId}", {"roomId": "attic"}, name="not_found")
+    to.ask("alice", "PATCH /rooms/{roomId}", kitchen, body={"name": "Kitchen", "topic": "who cooks?"})
+    to.ask("alice", "PUT /users/{userId}/direct/{otherId}", {"userId": "alice", "otherId": "bob"})
     to.ask("alice", "PUT /rooms/{roomId}/members/{userId}", bob, body={"role": "member"})
     to.ask("alice", "GET /rooms/{roomId}/members", kitchen, {"limit": "50"})
     post = "POST /rooms/{roomId}/messages"

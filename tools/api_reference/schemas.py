@@ -43,6 +43,7 @@ ACCEPTED: dict[str, Schema] = {
     "core.fields._time": TIME,
     "streams.chat.stream._bounded": {"maxLength": TEXT_BYTES},
     "streams.chat.room_requests._event_id": {"minLength": 1, "maxLength": EVENT_ID_LIMIT, "pattern": r"^[ !\"$-~]+$"},
+    "streams.chat.room_requests._line": {"pattern": r"^[^\u0000-\u001f\u007f-\u009f]+$"},
     "streams.ads.stream._ad_id": ID | {"pattern": r"^[^#\s\u0000-\u001f\u007f-\u009f]+$"},
     "streams.ads.stream._ad_type": {"pattern": r"^[A-Za-z0-9._-]{1,32}$"},
     "streams.ads.stream._address": UNCHANGED,

@@ -146,6 +146,8 @@ class Room:
             try:
                 page = await self._connection.request("history", **query)
             except Refused as error:
+                if error.code == "not_found":
+                    return found  # a room that begins with its first message
                 if error.code != "invalid_cursor":
                     raise
                 raise Lost("the cursor is outdated; the next try starts from the newest page") from None

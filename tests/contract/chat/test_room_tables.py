@@ -96,6 +96,18 @@ def test_the_first_of_two_creators_decides_what_a_room_is(parts: Parts) -> None:
     assert rooms.get_many(["kitchen", "cellar", "kitchen"]) == {"kitchen": KITCHEN, "cellar": None}
 
 
+def test_name_and_topic_change_and_what_a_room_is_stays(parts: Parts) -> None:
+    rooms = parts[0]
+    named = replace(KITCHEN, name="Kitchen", topic="who cooks?")
+    assert rooms.create(named) == named
+    assert rooms.get("kitchen") == named
+
+    assert rooms.change("kitchen", {"name": "Küche", "topic": None}) == replace(KITCHEN, name="Küche")
+    assert rooms.change("kitchen", {"topic": "dishes"}) == replace(KITCHEN, name="Küche", topic="dishes")
+    assert rooms.change("kitchen", {"name": None, "topic": None}) == KITCHEN
+    assert rooms.get_many(["kitchen"]) == {"kitchen": KITCHEN}
+
+
 def test_a_direct_room_has_two_seats_and_who_has_one_keeps_it(parts: Parts) -> None:
     rooms, _ = parts
     rooms.create(KITCHEN)
@@ -270,6 +282,7 @@ def test_a_table_that_is_away_is_said_to_be(dynalite: str, monkeypatch: pytest.M
         lambda: rooms.get_many(["kitchen"]),
         lambda: rooms.create(KITCHEN),
         lambda: rooms.take_seat("kitchen", "bob"),
+        lambda: rooms.change("kitchen", {"name": "Kitchen"}),
         lambda: memberships.get("bob", "kitchen"),
         lambda: memberships.get_many([("bob", "kitchen")]),
         lambda: memberships.add(change("join", T[2])),
