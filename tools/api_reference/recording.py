@@ -100,7 +100,8 @@ class Recorder:
     def frame(self, socket: WebSocket, frame: Mapping[str, Any], *, name: str = "ok") -> dict[str, Any]:
         """Send a frame, and keep it with its answer."""
         answer = socket.request(frame)
-        self.examples.append(Example(str(frame["action"]), name, {"body": dict(frame)}, 200, answer))
+        shown = {**frame, "token": "…"} if "token" in frame else dict(frame)
+        self.examples.append(Example(str(frame["action"]), name, {"body": shown}, 200, answer))
         return answer
 
     def pushed(self, socket: WebSocket) -> None:
@@ -162,6 +163,8 @@ def _frames(to: Recorder) -> None:
     to.frame(bob, {"action": "history", "requestId": "r6", "roomId": "kitchen", "limit": 2})
     to.frame(bob, {"action": "history", "requestId": "r7", "roomId": "kitchen", "limit": 500}, name="invalid_request")
     to.frame(bob, {"action": "ping", "requestId": "r8"})
+    to.frame(bob, {"action": "authenticate", "requestId": "r9", "token": to.token("bob")})
+    to.frame(bob, {"action": "authenticate", "requestId": "r10", "token": to.token("alice")}, name="forbidden")
     alice.close()
     bob.close()
 

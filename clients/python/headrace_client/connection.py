@@ -6,8 +6,10 @@ import asyncio
 import contextlib
 import json
 import random
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import aiohttp
@@ -44,7 +46,7 @@ class Patience:
 
     ``check`` is about how often a room's head is asked for (it also keeps an idle connection open), and ``settle`` how
     long that head may be on its way; ``answer`` is how long a frame's answer is waited for; ``first_pause`` to
-    ``longest_pause`` lie between tries to connect.
+    ``longest_pause`` lie between tries to connect; ``renew`` is how long before its expiry a token is renewed.
     """
 
     overlap: float = 30.0
@@ -53,6 +55,7 @@ class Patience:
     answer: float = 15.0
     first_pause: float = 0.2
     longest_pause: float = 20.0
+    renew: float = 60.0
 
 
 class Connection:
@@ -82,6 +85,11 @@ class Connection:
         self._number = 0
         self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._changed = asyncio.Event()
+        self._expires_at = 0.0
+        """When the connection's token expires, as far as answers have said: seconds of the epoch."""
+        self._expiry_known = asyncio.Event()
+        self.renewals = 0
+        """How often the token of a connection was renewed."""
         self.opens = 0
         """How often it was opened."""
         self.over: Refused | None = None
@@ -121,6 +129,10 @@ class Connection:
             self._answers.pop(number, None)
         if found.get("type") == "error":
             await self._raise(found["error"])
+        if "tokenExpiresAt" in found:
+            expires_at = datetime.fromisoformat(found["tokenExpiresAt"]).timestamp()
+            self._expires_at = max(self._expires_at, expires_at)
+            self._expiry_known.set()
         return found
 
     async def _raise(self, error: Frame) -> None:
@@ -129,6 +141,20 @@ class Connection:
         if error["code"] == "token_expired":
             await self.drop()  # the next connection has another one
         raise Lost(error["message"], error.get("retryAfter"))
+
+    async def _renew(self) -> None:
+        """Renew the token before it expires. If that fails, another connection follows when it has expired."""
+        await self._expiry_known.wait()
+        with contextlib.suppress(Refused):
+            while True:
+                left = self._expires_at - time.time()
+                await asyncio.sleep(max(left - self._patience.renew, left / 2, self._patience.first_pause))
+                before = self._expires_at
+                with contextlib.suppress(Lost):
+                    await self.request("authenticate", token=self._token())
+                    if self._expires_at <= before:
+                        return  # ``token`` has no newer one
+                    self.renewals += 1
 
     async def drop(self) -> None:
         """End the connection there is; another one follows."""
@@ -165,7 +191,10 @@ class Connection:
             raise
         self._socket = socket
         self.opens += 1
+        self._expires_at = 0.0
+        self._expiry_known.clear()
         opened = asyncio.ensure_future(self._opened())
+        renewing = asyncio.ensure_future(self._renew())
         self._changed.set()
         try:
             async for frame in socket:
@@ -175,6 +204,7 @@ class Connection:
             self._socket = None
             self._changed.clear()
             opened.cancel()
+            renewing.cancel()
             self._fail_all("the connection ended")
             self._ended()
             await socket.close()

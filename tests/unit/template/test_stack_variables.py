@@ -43,7 +43,11 @@ VARIABLES = {
     "AuthorizeConnection": {"JWT_AUDIENCE", "JWT_ISSUER"},
     "OpenConnection": {"CONNECTIONS_TABLE"},
     "CloseConnection": {"CONNECTIONS_TABLE"},
-    "ReceiveFrame": BROKER | RATES | GATE | {"CACHE_ENDPOINT", "PERSIST_QUEUES", "RETRY_QUEUE_URL"},
+    "RenewConnection": {"CONNECTIONS_TABLE", "JWT_AUDIENCE", "JWT_ISSUER"},
+    "ReceiveFrame": BROKER
+    | RATES
+    | GATE
+    | {"CACHE_ENDPOINT", "CONNECTIONS_TABLE", "PERSIST_QUEUES", "RETRY_QUEUE_URL"},
     "ReceiveHttp": BROKER
     | RATES
     | GATE

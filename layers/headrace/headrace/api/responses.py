@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from headrace.core import times
 from headrace.core.errors import RateLimited, Unavailable, mapping_of, to_body
 from headrace.core.json import encode
 
@@ -55,14 +56,24 @@ def _without_details(result: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**result, "error": {**result["error"], "details": []}} if "error" in result else result
 
 
-def pong(request_id: str | None, time: str) -> dict[str, Any]:
+def pong(request_id: str | None, time: str, token_expires_at: int) -> dict[str, Any]:
     """A frame that answers a ping."""
-    return frame("pong", request_id, {"time": time})
+    return frame("pong", request_id, {"time": time, "tokenExpiresAt": _expiry(token_expires_at)})
 
 
-def subscribed(request_id: str | None, room_id: str, newest: str | None) -> dict[str, Any]:
+def authenticated(request_id: str | None, token_expires_at: int) -> dict[str, Any]:
+    """A frame that confirms a new token."""
+    return frame("authenticated", request_id, {"tokenExpiresAt": _expiry(token_expires_at)})
+
+
+def subscribed(request_id: str | None, room_id: str, newest: str | None, token_expires_at: int) -> dict[str, Any]:
     """A frame that confirms a subscription; ``newest`` is the key of the newest message that the caller may read."""
-    return frame("subscribed", request_id, {"roomId": room_id, "newest": newest})
+    body = {"roomId": room_id, "newest": newest, "tokenExpiresAt": _expiry(token_expires_at)}
+    return frame("subscribed", request_id, body)
+
+
+def _expiry(seconds: int) -> str:
+    return times.iso(min(seconds, times.LAST_SECOND) * times.SECOND)
 
 
 def unsubscribed(request_id: str | None, room_id: str) -> dict[str, Any]:

@@ -87,6 +87,7 @@ def test_subscribing_is_answered_with_the_newest_key_so_that_a_gap_shows(stage: 
         "requestId": "r-1",
         "roomId": "kitchen",
         "newest": None,
+        "tokenExpiresAt": "2100-01-01T00:00:00.000000Z",
     }
     stage.say("kitchen", "older", timestamp="2025-11-21T09:00:00Z", messageId="m-9")
     newest = stage.say("kitchen", "newest")
@@ -104,7 +105,8 @@ def test_a_subscription_ends_with_its_connection_and_with_its_token(stage: Stage
     for name in ("expiresAt", "tokenExpiresAt"):
         stage.connections.rows["kitchen", "c-1"] = {**row, name: TICKS}
         assert stage.listening("kitchen") == []
-        assert not stage.connections.has_subscriptions("kitchen")
+        # A token that has expired may have been renewed.
+        assert stage.connections.has_subscriptions("kitchen") == (name == "tokenExpiresAt")
 
 
 def test_unsubscribing_ends_it_and_is_harmless_twice(stage: Stage) -> None:
