@@ -21,7 +21,7 @@ from headrace.operations.dead_letter_routes import CONTINUATION_CHARACTERS, ID_C
 from headrace.streams.chat.memberships import EVENT_ID_LIMIT
 from headrace.streams.chat.stream import TEXT_BYTES
 from headrace.streams.registry import STREAMS
-from headrace.streams.ski.fields import RESORT, Bounds
+from headrace.streams.ski.fields import RESORT, SEASON, Bounds
 from headrace.streams.ski.routes import RESORTS_LIMIT
 from tools.api_reference.routes import Declared, plain
 
@@ -49,6 +49,7 @@ ACCEPTED: dict[str, Schema] = {
     "streams.ads.stream._address": UNCHANGED,
     "streams.ski.routes._split": {"minItems": 1, "maxItems": RESORTS_LIMIT},
     "streams.ski.routes._resort": {"type": "integer", "minimum": RESORT.low, "maximum": RESORT.high},
+    "streams.ski.routes._season": {"type": "integer", "minimum": SEASON.low, "maximum": SEASON.high},
     "analytics.requests._micros": QUERY_TIME,
     "analytics.requests._step": {"type": "integer", "enum": list(SERIES_STEPS)},
     "analytics.requests.WindowQuery._makes_a_window": UNCHANGED,
