@@ -18,7 +18,8 @@ from headrace.streams.chat.rooms import DIRECT, MEMBERS, Room
 def show_room(service: RoomService, request: Request[RoomPath, None, None]) -> dict[str, Any]:
     """Get a room, and the caller's membership in it.
 
-    A `members` room is shown to users who are or were in it; an open room to every caller.
+    A ``members`` room is shown to users who are or were in it, with its current name and topic; an open room to every
+    caller.
 
     Raises:
         NotFound: no such room.
@@ -53,7 +54,8 @@ def change_room(service: RoomService, request: Request[RoomPath, None, RoomChang
 def open_direct_room(service: RoomService, request: Request[DirectPath, None, None]) -> dict[str, Any]:
     """Open the direct room of two users: create it, or return it. Either user gets the same room.
 
-    Both users own it. A user who has left it returns by repeating the request; the other one is not added again.
+    Its id begins with ``direct:``, and only this route creates such rooms. Both users own it. A user who has left it
+    returns by repeating the request; the other one is not added again.
 
     Raises:
         Forbidden: the first user is not the caller.

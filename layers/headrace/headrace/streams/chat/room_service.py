@@ -62,10 +62,11 @@ class RoomService:
         """Create a room. If the same room exists, nothing changes.
 
         The creator of a ``members`` room joins it. Repeating the request completes an interrupted one. ``name`` and
-        ``topic`` are those of a new room; an existing room keeps its name and topic.
+        ``topic`` are those of a new room; an existing room keeps its name and topic. A ``members`` room of another
+        creator is a conflict, also with the same body.
 
         Raises:
-            Conflict: another room has this id; for a ``members`` room, also the same one of another creator.
+            Conflict: another room has this id.
         """
         check(request)
         caller, room_id, body = request.caller, request.path.room_id, request.body
@@ -94,6 +95,8 @@ class RoomService:
 
     def join(self, request: Request[MemberPath, None, JoinRequest]) -> MemberBody:
         """Join a room, or add a user to it as its owner. For a user who is in the room, nothing changes.
+
+        The creator of a room stays an owner, whatever ``role`` says.
 
         Raises:
             NotFound: no such room.
@@ -127,6 +130,9 @@ class RoomService:
 
     def leave(self, request: Request[MemberPath, None, LeaveRequest]) -> MemberBody:
         """Leave a room, or remove a user from it as its owner. For a user who has left, nothing changes.
+
+        A role ends with a leave: an owner who is added again is a member. With ``leftAt``, a user who was never in the
+        room is accepted, because the join may be imported later.
 
         Raises:
             NotFound: no such room, or the user was never in it.

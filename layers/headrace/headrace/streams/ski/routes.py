@@ -143,7 +143,10 @@ def day_vertical(services: SkiServices, request: Request[SkierResortDayPath, Non
 
 
 def totals(services: SkiServices, request: Request[SkierPath, TotalsQuery, None]) -> answers.Totals:
-    """Get a skier's vertical at the given resorts, by resort and season. Without ``season``, of all seasons."""
+    """Get a skier's vertical at the given resorts, by resort and season. Without ``season``, of all seasons.
+
+    SkiDataAPI has both parameters, and lets them be repeated.
+    """
     query = request.query
     if query.seasons is not None:
         asked = [services.resorts.get(each) for each in query.resorts]
