@@ -18,6 +18,9 @@ SUBPROTOCOL = "headrace.v1"
 TEMPORARY = frozenset({"unavailable", "rate_limited", "internal", "token_expired"})
 """Codes of errors after which the same request may succeed later."""
 
+GATEWAY_CODES = {401: "unauthorized", 403: "forbidden"}
+"""The codes of refusals by API Gateway, whose answers have none."""
+
 Frame = dict[str, Any]
 
 
@@ -95,6 +98,8 @@ class Connection:
         """How often the token of a connection was renewed."""
         self.opens = 0
         """The number of connections opened so far."""
+        self.failure = "not connected"
+        """The reason why no connection is open."""
         self.refusal: Refused | None = None
         """The error that refused the token. Set when no further connection is made."""
 
@@ -119,7 +124,7 @@ class Connection:
             raise self.refusal
         socket = self._socket
         if socket is None:
-            raise Unavailable("not connected")
+            raise Unavailable(self.failure)
         self._number += 1
         number = str(self._number)
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
@@ -171,8 +176,11 @@ class Connection:
             async with aiohttp.ClientSession() as session:
                 while True:
                     opens = self.opens
-                    with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError):
+                    try:
                         await self._serve(session)
+                        self.failure = "not connected"
+                    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                        self.failure = f"not connected: {error or type(error).__name__}"
                     tries = 1 if self.opens > opens else tries + 1
                     # Full jitter: clients that lost their connections together must not reconnect together.
                     longest = min(self._settings.longest_pause, self._settings.first_pause * 2 ** min(tries, 16))
@@ -189,9 +197,11 @@ class Connection:
                 self._url, protocols=(SUBPROTOCOL, self._token()), max_msg_size=256 * 1024
             )
         except aiohttp.WSServerHandshakeError as error:
-            if error.status in (401, 403):
-                raise Refused(str(error.status), "the token is not accepted") from None
+            if error.status in GATEWAY_CODES:
+                raise Refused(GATEWAY_CODES[error.status], "the token is not accepted") from None
             raise
+        except aiohttp.InvalidURL:
+            raise Refused("invalid_url", f"{self._url} is not the URL of a WebSocket") from None
         self._socket = socket
         self.opens += 1
         self._expires_at = 0.0

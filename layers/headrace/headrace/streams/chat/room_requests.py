@@ -198,6 +198,9 @@ def check(request: Request[Any, Any, Any]) -> None:
         name = next(name for name in ("createdAt", "joinedAt", "leftAt") if name in content)
         wrong.append(FieldError(name, "is too far ahead", at, f"{_TIME}; the server's time is {times.iso(now)}"))
     if isinstance(body, RoomRequest):
+        if keys.is_reserved_room(request.path.room_id):
+            allowed = f"an id without {keys.DIRECT_PREFIX} before it; PUT /users/{{userId}}/direct/{{otherId}}"
+            wrong.append(FieldError("roomId", "is reserved for direct rooms", echo(request.path.room_id), allowed))
         if body.form == DIRECT and body.kind == OPEN:
             wrong.append(FieldError("form", "does not fit kind open", DIRECT, "group, or kind members"))
     elif body.id is not None and body.at is None:

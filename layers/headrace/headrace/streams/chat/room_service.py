@@ -70,9 +70,6 @@ class RoomService:
         """
         check(request)
         caller, room_id, body = request.caller, request.path.room_id, request.body
-        if keys.is_reserved_room(room_id):
-            detail = FieldError("roomId", "is reserved", echo(room_id), f"an id without {keys.DIRECT_PREFIX} before it")
-            raise InvalidRequest("the server makes the ids of direct rooms", details=[detail])
         creator = body.created_by or caller.subject
         created_at = body.created_at or times.iso(self.clock.now())
         room = self.rooms.create(Room(room_id, body.kind, body.form, created_at, creator, body.name, body.topic))
@@ -162,9 +159,7 @@ class RoomService:
         return _member(room, membership)
 
     def members(self, request: Request[RoomPath, MembersQuery, None]) -> dict[str, Any]:
-        """List the members of a room. If ``hasMore`` is true, ``next`` leads to the next page.
-
-        Memberships are read consistently, so users who have left are not listed.
+        """List the members of a room, read consistently. If ``hasMore`` is true, ``next`` leads to the next page.
 
         Raises:
             NotFound: no such room.
@@ -179,10 +174,9 @@ class RoomService:
             (after,) = self._cursors.verify(query.place, signed, "after", parts=1)
         room = self.room(room_id)
         items: list[dict[str, Any]] = []
-        more = True
-        for _ in range(READS_PER_PAGE):
-            if not more or len(items) >= query.limit:
-                break
+        more, reads = True, 0
+        while more and len(items) < query.limit and reads < READS_PER_PAGE:
+            reads += 1
             users, more = self.memberships.users_of(room_id, after, query.limit - len(items))
             after = users[-1] if users else after
             items += [_listed(room, each) for each in self._present(room_id, users)]
@@ -228,8 +222,7 @@ class RoomService:
 
     def room(self, room_id: str) -> Room:
         """The room; its name and topic may be missing. Raises NotFound."""
-        room = self.rooms.get(room_id)
-        if room is None:
+        if (room := self.rooms.get(room_id)) is None:
             raise no_room(room_id)
         return room
 
