@@ -52,13 +52,13 @@ class Pages:
 
     def __init__(self, port: int, cache_port: int) -> None:
         from headrace.api.paging.cursors import CursorSigner
+        from headrace.api.paging.newest_page_cache import NewestPageCache
         from headrace.core.times import SystemClock
         from headrace.runtime.aws import client as lean
         from headrace.runtime.settings import CacheSettings
         from headrace.storage.dynamodb.readers import DynamoReader
         from headrace.storage.redis import RedisCache, connect
         from headrace.streams.chat.history import History
-        from headrace.streams.chat.newest_page_cache import NewestPageCache
 
         self._database = client("dynamodb", port)
         settings = CacheSettings(cache_endpoint=f"127.0.0.1:{cache_port}", cache_tls=False)

@@ -1,43 +1,42 @@
-"""PUT /rooms/{roomId}; PUT, DELETE /rooms/{roomId}/members/{userId}; GET /rooms/{roomId}/members."""
+"""Rooms and their members: create, read, change, join, leave, list members, open direct rooms."""
 
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import room_service
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import Conflict, InvalidCursor, NotFound
-from headrace.streams.chat.room_requests import (
-    JoinRequest,
-    LeaveRequest,
-    MemberBody,
-    MemberPage,
-    MemberPath,
-    MembersQuery,
-    RoomBody,
-    RoomPath,
-    RoomRequest,
-)
+from headrace.streams.chat import room_details, room_requests
+from headrace.streams.chat.room_requests import MemberBody, MemberPath, RoomBody, RoomDetails, RoomPath
 from headrace.streams.chat.room_service import RoomService
 
 WRITE = (CHAT_WRITE, EVENTS_WRITE)
+READ = (CHAT_READ,)
 REFUSALS = (NotFound, Conflict)
 
 ROUTES = {
     "PUT /rooms/{roomId}": Route(
-        RoomService.create, scopes=WRITE, path=RoomPath, body=RoomRequest, answer=RoomBody, errors=(Conflict,)
+        RoomService.create, WRITE, RoomPath, body=room_requests.RoomRequest, answer=RoomBody, errors=(Conflict,)
+    ),
+    "GET /rooms/{roomId}": Route(room_details.show_room, READ, RoomPath, answer=RoomDetails, errors=(NotFound,)),
+    "PATCH /rooms/{roomId}": Route(
+        room_details.change_room, WRITE, RoomPath, body=room_requests.RoomChange, answer=RoomBody, errors=(NotFound,)
+    ),
+    "PUT /users/{userId}/direct/{otherId}": Route(
+        room_details.open_direct_room, WRITE, room_requests.DirectPath, answer=RoomDetails, errors=(Conflict,)
     ),
     "PUT /rooms/{roomId}/members/{userId}": Route(
-        RoomService.join, scopes=WRITE, path=MemberPath, body=JoinRequest, answer=MemberBody, errors=REFUSALS
+        RoomService.join, WRITE, MemberPath, body=room_requests.JoinRequest, answer=MemberBody, errors=REFUSALS
     ),
     "DELETE /rooms/{roomId}/members/{userId}": Route(
-        RoomService.leave, scopes=WRITE, path=MemberPath, body=LeaveRequest, answer=MemberBody, errors=REFUSALS
+        RoomService.leave, WRITE, MemberPath, body=room_requests.LeaveRequest, answer=MemberBody, errors=REFUSALS
     ),
     "GET /rooms/{roomId}/members": Route(
         RoomService.members,
-        scopes=(CHAT_READ,),
-        path=RoomPath,
-        query=MembersQuery,
-        answer=MemberPage,
-        errors=(InvalidCursor,),
+        READ,
+        RoomPath,
+        query=room_requests.MembersQuery,
+        answer=room_requests.MemberPage,
+        errors=(InvalidCursor, NotFound),
     ),
 }
 

@@ -9,7 +9,7 @@ from headrace.api.router import Route
 from headrace.bootstrap.ads import ads_services
 from headrace.bootstrap.api import http_api
 from headrace.core.caller import ANALYTICS_READ, CHAT_READ
-from headrace.core.errors import InvalidCursor, StoreUnavailable
+from headrace.core.errors import InvalidCursor, NotFound, StoreUnavailable
 from headrace.streams.ads.routes import (
     AdPath,
     ClickPage,
@@ -26,7 +26,7 @@ PAGE_ERRORS = (InvalidCursor, StoreUnavailable)
 
 ROUTES = {
     "GET /ads/{adId}/clicks": Route(
-        ad_clicks, scopes=READ, path=AdPath, query=PageRequest, answer=ClickPage, errors=PAGE_ERRORS
+        ad_clicks, scopes=READ, path=AdPath, query=PageRequest, answer=ClickPage, errors=(*PAGE_ERRORS, NotFound)
     ),
     "GET /users/{userId}/clicks": Route(
         user_clicks,
@@ -37,7 +37,7 @@ ROUTES = {
         errors=PAGE_ERRORS,
     ),
     "GET /ads/{adId}/stats": Route(
-        stats, scopes=READ, path=AdPath, query=StepQuery, answer=StatsAnswer, errors=(StoreUnavailable,)
+        stats, scopes=READ, path=AdPath, query=StepQuery, answer=StatsAnswer, errors=(StoreUnavailable, NotFound)
     ),
     "GET /ads/top": Route(top, scopes=READ, query=TopQuery, answer=TopAnswer, errors=(StoreUnavailable,)),
 }

@@ -4,7 +4,7 @@ from headrace.api.router import Route
 from headrace.bootstrap.api import frame_api
 from headrace.bootstrap.chat import subscriptions
 from headrace.core.caller import CHAT_READ
-from headrace.core.errors import InvalidCursor
+from headrace.core.errors import InvalidCursor, NotFound
 from headrace.streams.chat.frames import (
     FramePage,
     HistoryPage,
@@ -20,7 +20,12 @@ ROUTES = {
     "subscribe": Route(subscribe, scopes=(CHAT_READ,), body=RoomFrame, answer=Subscribed),
     "unsubscribe": Route(unsubscribe, scopes=(CHAT_READ,), body=RoomFrame, answer=Unsubscribed),
     "history": Route(
-        history, scopes=(CHAT_READ,), query=FramePage, body=RoomFrame, answer=HistoryPage, errors=(InvalidCursor,)
+        history,
+        scopes=(CHAT_READ,),
+        query=FramePage,
+        body=RoomFrame,
+        answer=HistoryPage,
+        errors=(InvalidCursor, NotFound),
     ),
 }
 

@@ -4,7 +4,7 @@ from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import room_history
 from headrace.core.caller import CHAT_READ
-from headrace.core.errors import InvalidCursor
+from headrace.core.errors import InvalidCursor, NotFound
 from headrace.streams.chat.room_requests import RoomPageRequest, RoomPath
 from headrace.streams.chat.routes import read_room
 from headrace.streams.chat.stream import RoomMessagePage
@@ -16,7 +16,7 @@ ROUTES = {
         path=RoomPath,
         query=RoomPageRequest,
         answer=RoomMessagePage,
-        errors=(InvalidCursor,),
+        errors=(InvalidCursor, NotFound),
     )
 }
 

@@ -6,7 +6,7 @@ from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import user_history
 from headrace.core.caller import CHAT_READ
-from headrace.core.errors import InvalidCursor
+from headrace.core.errors import InvalidCursor, NotFound
 from headrace.streams.chat.routes import read_user
 from headrace.streams.chat.stream import MessagePage
 
@@ -17,7 +17,7 @@ ROUTES = {
         path=UserPath,
         query=PageRequest,
         answer=MessagePage,
-        errors=(InvalidCursor,),
+        errors=(InvalidCursor, NotFound),
     )
 }
 

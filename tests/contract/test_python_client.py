@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -63,6 +64,8 @@ class Stage:
         self.sockets: set[web.WebSocketResponse] = set()
         self.fail: dict[str, list[str]] = {}
         self.refuses = False
+        self.token_seconds = 3600.0
+        self.renewals: asyncio.Queue[str] = asyncio.Queue()
         self.url = ""
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -86,18 +89,26 @@ class Stage:
 
     def answer(self, socket: web.WebSocketResponse, frame: dict[str, Any]) -> dict[str, Any]:
         number, action = {"requestId": frame["requestId"]}, frame["action"]
+        if action == "authenticate":
+            self.renewals.put_nowait(frame["token"])
         codes = self.fail.get(action, [])
         code = codes.pop(0) if codes else ""
         if code:
             return {**number, "type": "error", "error": {"code": code, "message": "no"}}
+        if action == "authenticate":
+            return {**number, "type": "authenticated", "tokenExpiresAt": self.expiry()}
         room = self.rooms[frame["roomId"]]
         if action == "subscribe":
             room.subscribers.add(socket)
-            return {**number, "type": "subscribed", "position": room.position}
+            return {**number, "type": "subscribed", "position": room.position, "tokenExpiresAt": self.expiry()}
         if action == "history":
             return {**number, "type": "history", **room.page(frame)}
         room.subscribers.discard(socket)
         return {**number, "type": "unsubscribed"}
+
+    def expiry(self) -> str:
+        """When a token expires that is given now."""
+        return (datetime.now(UTC) + timedelta(seconds=self.token_seconds)).isoformat()
 
     async def push(self, *messages: Message, room: str = "kitchen", missed: bool = False) -> None:
         frame = {"type": "messages", "roomId": room, "items": messages, **({"missed": True} if missed else {})}
@@ -291,6 +302,32 @@ async def test_a_room_that_is_no_longer_followed_yields_no_messages(stage: Stage
         await stage.push(stage.rooms["hall"].store(2), room="hall")
 
         assert await take(rooms, 1) == ["n2"]
+
+
+async def test_a_token_is_renewed_on_its_connection_before_it_expires(stage: Stage) -> None:
+    stage.token_seconds = 0.4
+    given = (f"t{number}" for number in range(10**6))
+    async with Rooms(stage.url, lambda: next(given), settings=replace(FAST, renew=0.3)) as rooms:
+        await rooms.follow("kitchen")
+        renewed = [await stage.renewals.get() for _ in range(3)]
+        await stage.push(stage.rooms["kitchen"].store(1))
+
+        assert await take(rooms, 1) == ["n1"]
+        assert (stage.tokens, renewed) == (["t0"], ["t1", "t2", "t3"])
+        assert rooms.connection.opens == 1
+
+
+async def test_a_renewal_that_is_refused_leaves_the_connection_open(stage: Stage) -> None:
+    stage.token_seconds = 0.1
+    stage.fail["authenticate"] = ["unavailable", "forbidden"]
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
+        await rooms.follow("kitchen")
+        for _ in ("unavailable", "forbidden"):
+            await stage.renewals.get()
+        await stage.push(stage.rooms["kitchen"].store(1))
+
+        assert await take(rooms, 1) == ["n1"]
+        assert (rooms.connection.opens, rooms.connection.renewals) == (1, 0)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Any
 
 import boto3
@@ -34,8 +35,8 @@ def connections_table(stage: RunningStage) -> Any:
 class Subscriber:
     """A user with a WebSocket."""
 
-    def __init__(self, stage: RunningStage, user: str | None = None) -> None:
-        self.client = Client(stage, user)
+    def __init__(self, stage: RunningStage, user: str | None = None, *, ttl: int = 3600) -> None:
+        self.client = Client(stage, user, ttl=ttl)
         self.user = self.client.user
         self.socket = self.client.connect()
 
@@ -67,6 +68,39 @@ def test_a_subscriber_gets_each_message_as_history_shows_it(platform: RunningSta
     assert "other" not in received
     shown = {item["message"]: item for item in alice.client.wait_for(room, 3)}
     assert all(shown[text] == item for text, item in received.items())
+
+
+def test_a_connection_whose_token_is_renewed_hears_on(platform: RunningStage) -> None:
+    alice, room = Subscriber(platform), unique("room")
+    bob = Subscriber(platform, ttl=8)
+
+    def authenticate(token: str) -> dict[str, Any]:
+        return bob.socket.request({"action": "authenticate", "requestId": unique("r"), "token": token})
+
+    expiry = datetime.fromisoformat(bob.request("subscribe", room)["tokenExpiresAt"])
+    assert authenticate(alice.client.token)["error"]["code"] == "forbidden"
+    assert authenticate("x.y.z")["error"]["code"] == "unauthorized"
+    renewed = authenticate(Client(platform, bob.user).token)
+    assert datetime.fromisoformat(renewed["tokenExpiresAt"]) > expiry
+    until(lambda: datetime.now(UTC), lambda now: now > expiry)
+    alice.client.http("POST", f"/rooms/{room}/messages", {"message": "after the first token"})
+
+    bob.wait_for("after the first token")
+    assert bob.request("sendMessage", room, message="me too")["type"] == "ack"
+    assert bob.request("history", room)["type"] == "history"
+
+
+def test_an_expired_connection_is_renewed_too(platform: RunningStage) -> None:
+    bob = Subscriber(platform, ttl=3)
+
+    def ping() -> dict[str, Any]:
+        return bob.socket.request({"action": "ping", "requestId": unique("r")})
+
+    until(ping, lambda answer: answer["type"] == "error" and answer["error"]["code"] == "token_expired")
+    token = Client(platform, bob.user).token
+    bob.socket.request({"action": "authenticate", "requestId": unique("r"), "token": token})
+
+    assert ping()["type"] == "pong"
 
 
 def test_history_is_also_available_over_websocket(platform: RunningStage) -> None:

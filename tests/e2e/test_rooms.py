@@ -41,6 +41,53 @@ def bob(platform: RunningStage) -> Client:
     return Client(platform, unique("bob"))
 
 
+def test_a_room_shows_its_name_and_only_its_owner_changes_it(alice: Client, bob: Client) -> None:
+    room = unique("room")
+    made = ok(alice, "PUT", f"/rooms/{room}", {**MEMBERS, "name": "Kitchen"})
+    assert ok(alice, "PUT", f"/rooms/{room}", {**MEMBERS, "name": "Kitchen"}) == made
+    assert bob.http("GET", f"/rooms/{room}")[0] == bob.http("PATCH", f"/rooms/{room}", {"name": "x"})[0] == 403
+    ok(alice, "PUT", member(room, bob.user))
+
+    ok(alice, "PATCH", f"/rooms/{room}", {"name": None, "topic": "who cooks?"})
+
+    shown = ok(bob, "GET", f"/rooms/{room}")
+    assert {name: shown[name] for name in made} == {**made, "name": None, "topic": "who cooks?"}
+    assert shown["membership"]["state"] == "in"
+    (listed,) = ok(bob, "GET", f"/users/{bob.user}/rooms")["items"]
+    assert (listed["name"], listed["topic"]) == (None, "who cooks?")
+
+
+def test_what_does_not_exist_is_not_found(alice: Client, platform: RunningStage) -> None:
+    analyst = Client(platform, unique("analyst"), "analytics:read")
+    hour = {"from": now(hours=-1), "to": now()}
+    for client, path, query in (
+        (alice, "/rooms/{}", {}),
+        (alice, "/rooms/{}/messages", {}),
+        (alice, "/rooms/{}/messages", hour),
+        (alice, "/rooms/{}/members", {}),
+        (alice, "/users/{}/messages", {}),
+        (analyst, "/ads/{}/clicks", {}),
+        (analyst, "/ads/{}/stats", {**hour, "step": "3600"}),
+    ):
+        status, body, _ = client.http("GET", path.format(unique("nothing")), **query)
+        assert (status, body["error"]["code"]) == (404, "not_found"), path
+    frame = alice.connect().request({"action": "history", "roomId": unique("nothing")})
+    assert frame["error"]["code"] == "not_found"
+    assert alice.http("GET", f"/users/{alice.user}/messages")[1]["items"] == []
+
+
+def test_both_users_open_the_same_direct_room_and_write_in_it(alice: Client, bob: Client) -> None:
+    room = ok(alice, "PUT", f"/users/{alice.user}/direct/{bob.user}")["roomId"]
+    assert ok(bob, "PUT", f"/users/{bob.user}/direct/{alice.user}")["roomId"] == room
+
+    assert send(alice, room)[0] == send(bob, room)[0] == 202
+    until(lambda: [each["messageType"] for each in bob.room(room)], lambda kinds: kinds.count("TEXT") == 2)
+    stranger = Client(alice.stage, unique("mallory"))
+    assert send(stranger, room)[0] == stranger.http("GET", f"/rooms/{room}")[0] == 403
+    other = ok(stranger, "PUT", f"/users/{stranger.user}/direct/{bob.user}")["roomId"]
+    assert stranger.http("PUT", f"/rooms/{other}", MEMBERS)[0] == 400
+
+
 def test_a_user_may_write_from_their_join_until_their_leave(alice: Client, bob: Client) -> None:
     """P12, over both protocols."""
     room, socket = unique("room"), bob.connect()

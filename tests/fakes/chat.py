@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from headrace.core.errors import StoreUnavailable
 from headrace.streams.chat.memberships import JOINS_LIMIT, LEAVES_LIMIT, MEMBER, Change, Membership, Pair, Role, full
@@ -30,6 +31,11 @@ class MemoryRooms:
     def create(self, room: Room) -> Room:
         self._call()
         return self.rows.setdefault(room.room_id, room)
+
+    def change(self, room_id: str, texts: Mapping[str, str | None]) -> Room:
+        self._call()
+        self.rows[room_id] = replace(self.rows[room_id], **dict[str, Any](texts))
+        return self.rows[room_id]
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
         self._call()
@@ -80,6 +86,7 @@ class MemoryMemberships:
         return users[:limit], len(users) > limit
 
     def rooms_of(self, user_id: str, limit: int) -> tuple[list[Membership], bool]:
+        self.reads += 1
         found = [self._row(*pair) for pair in sorted(self.rows) if pair[0] == user_id]
         return found[:limit], len(found) > limit
 

@@ -9,7 +9,15 @@ from typing import Any
 from headrace.core.caller import Caller
 from headrace.core.keys import connection_room
 from headrace.core.times import Clock, SystemClock
-from headrace.live.connections import Subscription, connection_row, subscription_row, unexpired
+from headrace.live.connections import (
+    Subscription,
+    closed,
+    connection_row,
+    is_open,
+    needs_renewal,
+    subscription_row,
+    unexpired,
+)
 from headrace.live.push.port import Push, PushResult
 
 
@@ -18,6 +26,7 @@ class MemoryConnections:
 
     def __init__(self, clock: Clock | None = None) -> None:
         self.rows: dict[tuple[str, str], dict[str, Any]] = {}
+        self.expiries_read = 0
         self._clock = clock or SystemClock()
 
     def open(self, connection_id: str, caller: Caller) -> None:
@@ -48,11 +57,24 @@ class MemoryConnections:
         self.unsubscribe(room_id, found)
         return len(found)
 
+    def renew(self, connection_id: str, expires_at: int) -> int:
+        row = self.rows.get((connection_room(connection_id), connection_id))
+        if row is None:
+            raise closed()
+        row["tokenExpiresAt"] = max(row["tokenExpiresAt"], expires_at)
+        return int(row["tokenExpiresAt"])
+
+    def expiries(self, connection_ids: Sequence[str]) -> dict[str, int]:
+        self.expiries_read += 1
+        rows = {each: self.rows.get((connection_room(each), each)) for each in connection_ids}
+        return {each: row["tokenExpiresAt"] for each, row in rows.items() if row is not None}
+
     def subscriptions(self, room_id: str) -> list[Subscription]:
-        return unexpired(self._room(room_id), self._clock.now())
+        now, rows = self._clock.now(), self._room(room_id)
+        return unexpired(rows, self.expiries([row["connectionId"] for row in rows if needs_renewal(row, now)]), now)
 
     def has_subscriptions(self, room_id: str) -> bool:
-        return bool(self.subscriptions(room_id))
+        return any(is_open(row, self._clock.now()) for row in self._room(room_id))
 
     def _room(self, room_id: str) -> list[dict[str, Any]]:
         return [row for (room, _), row in sorted(self.rows.items()) if room == room_id]

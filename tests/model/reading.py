@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
+from headrace.api.paging.newest_page_cache import AGE_SECONDS, NewestPageCache
 from headrace.core import keys, times
 from headrace.core.caller import Caller
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.history import History
 from headrace.streams.chat.hook import NewestPageHook
 from headrace.streams.chat.memberships import Change
-from headrace.streams.chat.newest_page_cache import AGE_SECONDS, NewestPageCache
 from headrace.streams.chat.rooms import CachedRooms, Room
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryMemberships, MemoryRooms

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from headrace.api.paging.request import PageRequest
 from headrace.core import keys, times
-from headrace.core.errors import Forbidden
+from headrace.core.errors import Forbidden, NotFound
 from headrace.core.keys import newest_page
 from tests.model.reading import IDS, ROOMS, START, USERS, Model, Platform, Said, around, one_way, time_of
 from tests.model.running import ASKED, run
@@ -168,7 +168,7 @@ class Reading(RuleBasedStateMachine):
         bound = (time_of(tick), id_ + "#", keys.sender_tag(tag) if tag else "")
         size = 3 if tag else 2
         if field == "around":
-            expected = around(within, limit, is_newer=lambda each: each.place[:2] > bound[:2])
+            expected = around(within, limit, is_newer=lambda each: each.place[:size] > bound[:size])
         elif field == "before":
             expected = one_way(within, limit, newest_first=True, ahead=lambda each: each.place[:size] < bound[:size])
         else:
@@ -184,7 +184,11 @@ class Reading(RuleBasedStateMachine):
         cursor: str | None = None
         while True:
             request = PageRequest(limit=limit, before=cursor, start=start, end=end)
-            page = body(self.platform.history.user(self.platform.caller(caller), user, request))
+            try:
+                page = body(self.platform.history.user(self.platform.caller(caller), user, request))
+            except NotFound:
+                assert not any(each.user == user for each in self.model.said)
+                break
             seen += [(item["roomId"], item["key"]) for item in page["items"]]
             cursor = page["next"]
             assert page["hasMore"] == (len(seen) < len(expected))
@@ -235,7 +239,11 @@ class Reading(RuleBasedStateMachine):
         except Forbidden:
             assert forbidden
             return None
+        except NotFound:
+            assert ROOMS[room] is None
+            return {"items": [], "next": None, "previous": None, "hasMore": False}
         assert not forbidden
+        assert page["items"] or ROOMS[room] is not None
         return page
 
     @staticmethod

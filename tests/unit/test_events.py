@@ -73,6 +73,9 @@ def test_an_event_holds_no_real_token(path: Path) -> None:
         "manage_rooms.join",
         "manage_rooms.leave",
         "manage_rooms.members",
+        "manage_rooms.show",
+        "manage_rooms.change",
+        "manage_rooms.direct",
     ],
 )
 def test_an_http_event_comes_from_a_route_of_its_function(template_stack: TemplateStack, name: str) -> None:

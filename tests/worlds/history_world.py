@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
+from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.api.paging.page import Page
 from headrace.api.paging.request import PageRequest
 from headrace.core import keys, times
@@ -15,7 +16,6 @@ from headrace.core.errors import Forbidden
 from headrace.core.intervals import Interval
 from headrace.streams.chat.access import ReadScope, RoomAccess, not_in_room
 from headrace.streams.chat.history import History
-from headrace.streams.chat.newest_page_cache import NewestPageCache
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryReader
 

@@ -46,9 +46,10 @@ class RoomWorld:
         self.store = CheckedStore(self.write_path.store, self.rooms, self.memberships)
         self.routes = self.environment(self.clock)
 
-    def new_gate(self) -> RoomGate:
+    def new_gate(self, *, by_first_message: bool = True) -> RoomGate:
         """The gate of a new environment."""
-        return RoomGate(CachedRooms(self.rooms), self.memberships, lambda: self.gate_time)
+        rooms = CachedRooms(self.rooms)
+        return RoomGate(rooms, self.memberships, lambda: self.gate_time, by_first_message=by_first_message)
 
     def environment(self, clock: FixedClock) -> HttpRouter:
         """manage_rooms in a new environment with its own clock."""
@@ -69,19 +70,27 @@ class RoomWorld:
         query: dict[str, str] | None = None,
         routes: HttpRouter | None = None,
     ) -> tuple[int, Any]:
-        """Status and body of an answer; ``path`` is ``room``, ``room/members`` or ``room/members/user``."""
+        """Status and body of an answer.
+
+        ``path`` is ``room``, ``room/members``, ``room/members/user`` or ``user/direct/user``.
+        """
         parts = path.split("/")
+        names = ("userId", "", "otherId") if "direct" in parts else ("roomId", "", "userId")
         route = {
+            ("GET", 1): "GET /rooms/{roomId}",
+            ("PATCH", 1): "PATCH /rooms/{roomId}",
             ("PUT", 1): "PUT /rooms/{roomId}",
             ("PUT", 3): "PUT /rooms/{roomId}/members/{userId}",
             ("DELETE", 3): "DELETE /rooms/{roomId}/members/{userId}",
             ("GET", 2): "GET /rooms/{roomId}/members",
         }[method, len(parts)]
+        if "direct" in parts:
+            route = "PUT /users/{userId}/direct/{otherId}"
         claims = {"sub": user, "username": user.title(), "scope": scopes, "exp": "4102444800"}
         event = {
             "routeKey": route,
             "requestContext": {"authorizer": {"jwt": {"claims": claims}}, "requestId": "r"},
-            "pathParameters": {"roomId": parts[0], **({"userId": parts[2]} if len(parts) == 3 else {})},
+            "pathParameters": {name: part for name, part in zip(names, parts, strict=False) if name},
             "queryStringParameters": query,
             "body": body if isinstance(body, str) or body is None else json.dumps(body),
         }

@@ -100,7 +100,8 @@ class Recorder:
     def frame(self, socket: WebSocket, frame: Mapping[str, Any], *, name: str = "ok") -> dict[str, Any]:
         """Send a frame, and record it with its answer."""
         answer = socket.request(frame)
-        self.examples.append(Example(str(frame["action"]), name, {"body": dict(frame)}, 200, answer))
+        shown = {**frame, "token": "…"} if "token" in frame else dict(frame)
+        self.examples.append(Example(str(frame["action"]), name, {"body": shown}, 200, answer))
         return answer
 
     def pushed(self, socket: WebSocket) -> None:
@@ -127,6 +128,10 @@ def _rooms(to: Recorder) -> None:
     kitchen, bob = {"roomId": "kitchen"}, {"roomId": "kitchen", "userId": "bob"}
     to.ask("alice", "PUT /rooms/{roomId}", kitchen, body={"kind": "members"})
     to.ask("alice", "PUT /rooms/{roomId}", kitchen, body={"kind": "open"}, name="conflict")
+    to.ask("alice", "GET /rooms/{roomId}", kitchen)
+    to.ask("carol", "GET /rooms/{roomId}", {"roomId": "attic"}, name="not_found")
+    to.ask("alice", "PATCH /rooms/{roomId}", kitchen, body={"name": "Kitchen", "topic": "who cooks?"})
+    to.ask("alice", "PUT /users/{userId}/direct/{otherId}", {"userId": "alice", "otherId": "bob"})
     to.ask("alice", "PUT /rooms/{roomId}/members/{userId}", bob, body={"role": "member"})
     to.ask("alice", "GET /rooms/{roomId}/members", kitchen, {"limit": "50"})
     post = "POST /rooms/{roomId}/messages"
@@ -158,6 +163,8 @@ def _frames(to: Recorder) -> None:
     to.frame(bob, {"action": "history", "requestId": "r6", "roomId": "kitchen", "limit": 2})
     to.frame(bob, {"action": "history", "requestId": "r7", "roomId": "kitchen", "limit": 500}, name="invalid_request")
     to.frame(bob, {"action": "ping", "requestId": "r8"})
+    to.frame(bob, {"action": "authenticate", "requestId": "r9", "token": to.token("bob")})
+    to.frame(bob, {"action": "authenticate", "requestId": "r10", "token": to.token("alice")}, name="forbidden")
     alice.close()
     bob.close()
 

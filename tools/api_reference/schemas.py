@@ -21,7 +21,7 @@ from headrace.operations.dead_letter_routes import CONTINUATION_CHARACTERS, ID_C
 from headrace.streams.chat.memberships import EVENT_ID_LIMIT
 from headrace.streams.chat.stream import TEXT_BYTES
 from headrace.streams.registry import STREAMS
-from headrace.streams.ski.fields import RESORT, Bounds
+from headrace.streams.ski.fields import RESORT, SEASON, Bounds
 from headrace.streams.ski.routes import RESORTS_LIMIT
 from tools.api_reference.routes import Declared, plain
 
@@ -49,12 +49,14 @@ ACCEPTED: dict[str, Schema] = {
         "maxLength": EVENT_ID_LIMIT,
         "pattern": r"^(?!\.{1,2}$)[ !\"$-.0->@-~]+$",
     },
+    "streams.chat.room_requests._line": {"pattern": r"^[^\u0000-\u001f\u007f-\u009f]+$"},
     "streams.ads.stream._ad_id": ID | {"pattern": r"^(?!\.{1,2}$)[^#/?\s\u0000-\u001f\u007f-\u009f]+$"},
     "streams.ads.stream._stored_ad_id": STORED_ID | {"pattern": r"^[^#\s\u0000-\u001f\u007f-\u009f]+$"},
     "streams.ads.stream._ad_type": {"pattern": r"^[A-Za-z0-9._-]{1,32}$"},
     "streams.ads.stream._address": UNCHANGED,
     "streams.ski.routes._split": {"minItems": 1, "maxItems": RESORTS_LIMIT},
     "streams.ski.routes._resort": {"type": "integer", "minimum": RESORT.low, "maximum": RESORT.high},
+    "streams.ski.routes._season": {"type": "integer", "minimum": SEASON.low, "maximum": SEASON.high},
     "analytics.requests._micros": QUERY_TIME,
     "analytics.requests._step": {"type": "integer", "enum": list(SERIES_STEPS)},
     "analytics.requests.WindowQuery._makes_a_window": UNCHANGED,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import random
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import aiohttp
@@ -47,13 +50,14 @@ class ConnectionSettings:
     ``check_interval``: the longest time between two subscriptions to a room. Each also fetches the messages that were
     not pushed, and keeps an idle connection open. ``answer_timeout``: how long a request waits for its answer.
     ``first_pause`` and ``longest_pause``: upper bounds of the random pause before connecting again; the bound doubles
-    with each failed attempt.
+    with each failed attempt. ``renew``: how long before its expiry a token is renewed.
     """
 
     check_interval: float = 60.0
     answer_timeout: float = 15.0
     first_pause: float = 0.2
     longest_pause: float = 20.0
+    renew: float = 60.0
 
 
 class Connection:
@@ -81,6 +85,11 @@ class Connection:
         self._number = 0
         self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._changed = asyncio.Event()
+        self._expires_at = 0.0
+        """When the connection's token expires, as far as answers have said: seconds of the epoch."""
+        self._expiry_known = asyncio.Event()
+        self.renewals = 0
+        """How often the token of a connection was renewed."""
         self.opens = 0
         """The number of connections opened so far."""
         self.failure = "not connected"
@@ -122,6 +131,10 @@ class Connection:
             self._answers.pop(number, None)
         if found.get("type") == "error":
             await self._raise(found["error"])
+        if "tokenExpiresAt" in found:
+            expires_at = datetime.fromisoformat(found["tokenExpiresAt"]).timestamp()
+            self._expires_at = max(self._expires_at, expires_at)
+            self._expiry_known.set()
         return found
 
     async def _raise(self, error: Frame) -> None:
@@ -130,6 +143,20 @@ class Connection:
         if error["code"] == "token_expired":
             await self.reconnect()  # the next connection gets a new token
         raise Unavailable(error["message"], error.get("retryAfter"))
+
+    async def _renew(self) -> None:
+        """Renew the token before it expires. If that fails, another connection follows when it has expired."""
+        await self._expiry_known.wait()
+        with contextlib.suppress(Refused):
+            while True:
+                left = self._expires_at - time.time()
+                await asyncio.sleep(max(left - self._settings.renew, left / 2, self._settings.first_pause))
+                before = self._expires_at
+                with contextlib.suppress(Unavailable):
+                    await self.request("authenticate", token=self._token())
+                    if self._expires_at <= before:
+                        return  # ``token`` has no newer one
+                    self.renewals += 1
 
     async def reconnect(self) -> None:
         """Close the connection, if one is open. :meth:`run` then opens another."""
@@ -171,7 +198,10 @@ class Connection:
             raise Refused("invalid_url", f"{self._url} is not the URL of a WebSocket") from None
         self._socket = socket
         self.opens += 1
+        self._expires_at = 0.0
+        self._expiry_known.clear()
         opened = asyncio.ensure_future(self._opened())
+        renewing = asyncio.ensure_future(self._renew())
         self._changed.set()
         try:
             async for frame in socket:
@@ -181,6 +211,7 @@ class Connection:
             self._socket = None
             self._changed.clear()
             opened.cancel()
+            renewing.cancel()
             self._fail_all("the connection ended")
             await socket.close()
 

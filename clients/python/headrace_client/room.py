@@ -116,6 +116,8 @@ class Room:
             try:
                 page = await self._connection.request("history", **query)
             except Refused as error:
+                if error.code == "not_found":
+                    return found, since  # a room that begins with its first message
                 if error.code != "invalid_cursor":
                     raise
                 raise Unavailable("the cursor is outdated; the next attempt starts from the first page") from None

@@ -96,6 +96,18 @@ def test_the_first_of_two_creators_decides_the_kind_of_a_room(parts: Parts) -> N
     assert rooms.get_many(["kitchen", "cellar", "kitchen"]) == {"kitchen": KITCHEN, "cellar": None}
 
 
+def test_name_and_topic_change_and_what_a_room_is_stays(parts: Parts) -> None:
+    rooms = parts[0]
+    named = replace(KITCHEN, name="Kitchen", topic="who cooks?")
+    assert rooms.create(named) == named
+    assert rooms.get("kitchen") == named
+
+    assert rooms.change("kitchen", {"name": "Küche", "topic": None}) == replace(KITCHEN, name="Küche")
+    assert rooms.change("kitchen", {"topic": "dishes"}) == replace(KITCHEN, name="Küche", topic="dishes")
+    assert rooms.change("kitchen", {"name": None, "topic": None}) == KITCHEN
+    assert rooms.get_many(["kitchen"]) == {"kitchen": KITCHEN}
+
+
 def test_a_direct_room_has_two_permanent_seats(parts: Parts) -> None:
     rooms, _ = parts
     rooms.create(KITCHEN)
@@ -270,6 +282,7 @@ def test_an_unavailable_table_is_an_error(dynalite: str, monkeypatch: pytest.Mon
         lambda: rooms.get_many(["kitchen"]),
         lambda: rooms.create(KITCHEN),
         lambda: rooms.take_seat("kitchen", "bob"),
+        lambda: rooms.change("kitchen", {"name": "Kitchen"}),
         lambda: memberships.get("bob", "kitchen"),
         lambda: memberships.get_many([("bob", "kitchen")]),
         lambda: memberships.add(change("join", T[2])),

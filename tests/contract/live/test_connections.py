@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from headrace.core.caller import Caller
-from headrace.core.errors import StoreUnavailable
+from headrace.core.errors import NotFound, StoreUnavailable
 from headrace.core.items import from_wire
 from headrace.core.keys import connection_room
 from headrace.live.connections import CONNECTION_SECONDS, Connections, Subscription
-from headrace.live.connections_dynamodb import DynamoConnections
+from headrace.live.connections_dynamodb import CHECK_SECONDS, DynamoConnections
 from headrace.runtime.aws import client
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
@@ -136,8 +136,37 @@ def test_a_subscription_is_visible_at_once_until_connection_or_token_ends(
     assert connections.subscriptions("kitchen") == [Subscription("c-1", "alice")]
     clock.advance(3000)
     assert connections.subscriptions("kitchen") == []
+    assert connections.has_subscriptions("kitchen"), "its token may have been renewed"
+    clock.advance(CONNECTION_SECONDS)
     assert not connections.has_subscriptions("kitchen")
     assert connections.subscriptions("cellar") == []
+
+
+def test_a_renewed_connection_keeps_its_subscriptions(parts: tuple[Connections, Rows, FixedClock]) -> None:
+    connections, _, clock = parts
+    connections.open("c-1", ALICE)
+    connections.open("c-2", BOB)
+    for number in (1, 2):
+        connections.subscribe("kitchen", f"c-{number}", ALICE, NOW, None)
+
+    assert connections.renew("c-1", NOW + 5400) == NOW + 5400
+    assert connections.renew("c-1", NOW + 60) == NOW + 5400
+    assert connections.expiries(["c-1", "c-2", "c-3"]) == {"c-1": NOW + 5400, "c-2": BOB.expires_at}
+    clock.advance(3601)
+    assert connections.subscriptions("kitchen") == [Subscription("c-1", "alice")]
+    clock.advance(1800)
+    assert connections.subscriptions("kitchen") == []
+    connections.renew("c-1", NOW + 7200)
+    clock.advance(CHECK_SECONDS)
+    assert connections.subscriptions("kitchen") == [Subscription("c-1", "alice")]
+
+
+def test_a_closed_connection_is_not_renewed(parts: tuple[Connections, Rows, FixedClock]) -> None:
+    connections, rows, _ = parts
+
+    with pytest.raises(NotFound):
+        connections.renew("c-1", NOW + 7200)
+    assert rows() == []
 
 
 def test_subscribing_twice_adds_one_subscription(parts: tuple[Connections, Rows, FixedClock]) -> None:
@@ -214,6 +243,8 @@ def test_an_unavailable_table_is_an_error(aws: str, monkeypatch: pytest.MonkeyPa
         lambda: connections.subscribe("kitchen", "c-1", ALICE, NOW, None),
         lambda: connections.unsubscribe("kitchen", ["c-1"]),
         lambda: connections.unsubscribe_user("kitchen", "alice"),
+        lambda: connections.renew("c-1", NOW),
+        lambda: connections.expiries(["c-1"]),
         lambda: connections.subscriptions("kitchen"),
         lambda: connections.has_subscriptions("kitchen"),
     ):

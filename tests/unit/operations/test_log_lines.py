@@ -29,7 +29,7 @@ def event_of(name: str) -> dict[str, Any]:
     """An event of the first route, with the fields of every kind of API."""
     key = next(iter(app(name).ROUTES))
     context = {"requestId": f"id-of-{name}", "routeKey": key, "authorizer": BrokenAuthorizer()}
-    return {"routeKey": key, "requestContext": context, "body": "{}"}
+    return {"routeKey": key, "requestContext": context, "body": '{"token": "header.payload.signature"}'}
 
 
 def test_the_operators_functions_answer_through_the_router() -> None:

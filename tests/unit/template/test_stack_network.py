@@ -2,7 +2,14 @@
 
 from tests.unit.template_stack import TemplateStack
 
-OUTSIDE_THE_VPC = {"AuthorizeConnection", "OpenConnection", "CloseConnection", "ManageDeadLetters", "PushLive"}
+OUTSIDE_THE_VPC = {
+    "AuthorizeConnection",
+    "OpenConnection",
+    "RenewConnection",
+    "CloseConnection",
+    "ManageDeadLetters",
+    "PushLive",
+}
 
 
 def test_only_functions_that_need_public_addresses_are_outside_the_vpc(

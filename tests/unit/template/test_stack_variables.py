@@ -10,6 +10,7 @@ BROKER = {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN"}
 RATES = {"EVENT_RATE", "EVENT_RATE_OFF_PERCENT", "TRUSTED_EVENT_RATE"}
 # The tables that decide rights.
 RIGHTS = {"MEMBERSHIPS_TABLE", "ROOMS_TABLE"}
+GATE = RIGHTS | {"ROOMS_BY_FIRST_MESSAGE"}
 # The tables of the streams, and how long they keep their rows.
 EVENT_TABLES = {
     "AD_CLICKS_TABLE",
@@ -42,16 +43,20 @@ VARIABLES = {
     "AuthorizeConnection": {"JWT_AUDIENCE", "JWT_ISSUER"},
     "OpenConnection": {"CONNECTIONS_TABLE"},
     "CloseConnection": {"CONNECTIONS_TABLE"},
-    "ReceiveFrame": BROKER | RATES | RIGHTS | {"CACHE_ENDPOINT", "PERSIST_QUEUES", "RETRY_QUEUE_URL"},
+    "RenewConnection": {"CONNECTIONS_TABLE", "JWT_AUDIENCE", "JWT_ISSUER"},
+    "ReceiveFrame": BROKER
+    | RATES
+    | GATE
+    | {"CACHE_ENDPOINT", "CONNECTIONS_TABLE", "PERSIST_QUEUES", "RETRY_QUEUE_URL"},
     "ReceiveHttp": BROKER
     | RATES
-    | RIGHTS
+    | GATE
     | {"ADDRESS_SECRET_ARN", "CACHE_ENDPOINT", "PERSIST_QUEUES", "RESORTS_TABLE", "RETRY_QUEUE_URL"},
     "ManageRooms": BROKER
     | RIGHTS
     | {"CACHE_ENDPOINT", "CONNECTIONS_TABLE", "CURSOR_SECRET_ARN", "PERSIST_QUEUES", "RETRY_QUEUE_URL"},
     "PersistEvents": BROKER
-    | RIGHTS
+    | GATE
     | EVENT_TABLES
     | {
         "CACHE_ENDPOINT",

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from headrace.core import times
 from headrace.core.errors import FieldError, InvalidRequest, RateLimited, Unavailable, echo, mapping_of, to_body
 from headrace.core.json import encode
 
@@ -61,14 +62,26 @@ def _without_details(result: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**result, "error": {**result["error"], "details": []}} if "error" in result else result
 
 
-def pong(request_id: RequestId | None, time: str) -> dict[str, Any]:
+def pong(request_id: RequestId | None, time: str, token_expires_at: int) -> dict[str, Any]:
     """A frame that answers a ping."""
-    return frame("pong", request_id, {"time": time})
+    return frame("pong", request_id, {"time": time, "tokenExpiresAt": _expiry(token_expires_at)})
 
 
-def subscribed(request_id: RequestId | None, room_id: str, newest: str | None, position: str) -> dict[str, Any]:
+def authenticated(request_id: RequestId | None, token_expires_at: int) -> dict[str, Any]:
+    """A frame that confirms a new token."""
+    return frame("authenticated", request_id, {"tokenExpiresAt": _expiry(token_expires_at)})
+
+
+def subscribed(
+    request_id: RequestId | None, room_id: str, newest: str | None, position: str, token_expires_at: int
+) -> dict[str, Any]:
     """A frame that confirms a subscription; ``newest`` is the key of the newest message that the caller may read."""
-    return frame("subscribed", request_id, {"roomId": room_id, "newest": newest, "position": position})
+    body = {"roomId": room_id, "newest": newest, "position": position, "tokenExpiresAt": _expiry(token_expires_at)}
+    return frame("subscribed", request_id, body)
+
+
+def _expiry(seconds: int) -> str:
+    return times.iso(min(seconds, times.LAST_SECOND) * times.SECOND)
 
 
 def unsubscribed(request_id: RequestId | None, room_id: str) -> dict[str, Any]:

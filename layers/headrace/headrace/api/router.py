@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from headrace.api import responses
@@ -32,7 +32,7 @@ from headrace.core.errors import (
     to_body,
 )
 from headrace.core.stream import Stream
-from headrace.core.times import Clock
+from headrace.core.times import SECOND, Clock
 from headrace.runtime.observability import Meter, correlate, report, report_unexpected
 
 Path = TypeVar("Path")
@@ -222,9 +222,19 @@ class FrameRouter(ConnectionRouter):
     """Answers frames of a WebSocket API on the connection that sent them; no answer closes it.
 
     A function returns an answer of :mod:`headrace.api.responses`. The answer to an unknown action lists ``actions``.
+    ``renewed`` returns when the token of a connection expires (epoch seconds). It is called only after the token of the
+    handshake has expired.
     """
 
     actions: str = ""
+    renewed: Callable[[str], int] = lambda _connection_id: 0
+
+    def _caller(self, event: Mapping[str, Any]) -> Caller:
+        caller = super()._caller(event)
+        if self.clock.now() < caller.expires_at * SECOND:
+            return caller
+        renewed = self.renewed(event["requestContext"]["connectionId"])
+        return replace(caller, expires_at=max(caller.expires_at, renewed))
 
     def _frame(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
         content = parse_object(event.get("body"), "frame")

@@ -13,7 +13,7 @@ from typing import Any
 from headrace.api.router import ConnectionRouter, FrameRouter, HttpRouter, Route
 from headrace.bootstrap.shared import clock, request_times, scope_prefix
 
-ACTIONS = "sendMessage, sendBatch, subscribe, unsubscribe, history, ping"
+ACTIONS = "sendMessage, sendBatch, subscribe, unsubscribe, history, ping, authenticate"
 """All actions of the WebSocket API."""
 
 
@@ -32,7 +32,14 @@ def connection_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> 
 def frame_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> FrameRouter:
     """The handler of WebSocket actions."""
     _build(services)
-    return FrameRouter(routes, services, clock(), scope_prefix, actions=ACTIONS)
+    return FrameRouter(routes, services, clock(), scope_prefix, actions=ACTIONS, renewed=_renewed)
+
+
+def _renewed(connection_id: str) -> int:
+    # Imported here: only frames on a connection whose first token has expired need it.
+    from headrace.bootstrap.live import renewed_expiry
+
+    return renewed_expiry()(connection_id)
 
 
 def _build(services: Callable[[], Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.bootstrap.live import connections, subscriber_hints
 from headrace.bootstrap.shared import cache, clock, cursors, dynamodb, range_reader
 from headrace.runtime.aws import client
@@ -15,7 +16,6 @@ from headrace.streams.chat.conversations import AT_ONCE, Conversations
 from headrace.streams.chat.frames import Subscriptions
 from headrace.streams.chat.history import History
 from headrace.streams.chat.memberships import DynamoMemberships
-from headrace.streams.chat.newest_page_cache import NewestPageCache
 from headrace.streams.chat.rooms import CachedRooms, DynamoRoomActivity, DynamoRooms
 from headrace.streams.chat.stream import CHAT
 

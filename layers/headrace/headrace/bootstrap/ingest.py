@@ -20,7 +20,7 @@ from headrace.runtime.settings import (
     RateSettings,
     ResortSettings,
     RetryLaneSettings,
-    RoomSettings,
+    RoomGateSettings,
 )
 from headrace.streams.chat.gate import RoomGate
 from headrace.streams.chat.memberships import DynamoMemberships
@@ -43,9 +43,10 @@ def http_acceptor() -> Acceptor:
 
 def room_gate() -> RoomGate:
     """Decides who may write in a room. Events that cannot be checked now are checked before they are stored."""
-    settings, dynamodb = RoomSettings.read(), impatient("dynamodb")
+    settings, dynamodb = RoomGateSettings.read(), impatient("dynamodb")
     rooms = CachedRooms(DynamoRooms(dynamodb, settings.rooms_table))
-    return RoomGate(rooms, DynamoMemberships(dynamodb, settings.memberships_table))
+    memberships = DynamoMemberships(dynamodb, settings.memberships_table)
+    return RoomGate(rooms, memberships, by_first_message=settings.rooms_by_first_message)
 
 
 @functools.cache

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 
-from headrace.bootstrap.shared import dynamodb, separate_cache
+from headrace.bootstrap.shared import clock, dynamodb, separate_cache
 from headrace.live.connections_dynamodb import DynamoConnections
 from headrace.live.subscriber_hints import SubscriberHints
+from headrace.live.token_renewal import RenewalServices, RenewedExpiry
 from headrace.runtime.settings import ConnectionSettings
 
 
@@ -14,6 +15,21 @@ from headrace.runtime.settings import ConnectionSettings
 def connections() -> DynamoConnections:
     """The connections and their subscriptions."""
     return DynamoConnections(dynamodb(), ConnectionSettings.read().connections_table)
+
+
+@functools.cache
+def renewed_expiry() -> RenewedExpiry:
+    """When the tokens of renewed connections expire."""
+    return RenewedExpiry(connections(), clock())
+
+
+@functools.cache
+def renewal() -> RenewalServices:
+    """What renews the token of a connection."""
+    # Imported here: only renew_connection verifies tokens, and loads cryptography.
+    from headrace.bootstrap.authorizer import token_verifier
+
+    return RenewalServices(token_verifier(), connections())
 
 
 @functools.cache

@@ -19,7 +19,7 @@ from headrace.runtime.settings import (
     EnvironmentSettings,
     PersistSettings,
     ResortSettings,
-    RoomSettings,
+    RoomGateSettings,
     SettleSettings,
     table_settings,
 )
@@ -43,7 +43,7 @@ LOOK_SECONDS = 0.5
 @functools.cache
 def persister() -> Persister:
     """Stores the records of both lanes."""
-    settings, room_settings = PersistSettings.read(), RoomSettings.read()
+    settings, room_settings = PersistSettings.read(), RoomGateSettings.read()
     rooms = CachedRooms(DynamoRooms(dynamodb(), room_settings.rooms_table))
     memberships = DynamoMemberships(dynamodb(), room_settings.memberships_table)
     store = DynamoStore(settings.persist_parallel_writes, settings.persist_retry_seconds)
@@ -54,7 +54,7 @@ def persister() -> Persister:
         client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE), room_settings.rooms_table
     )
     return Persister(
-        CheckedStore(late, rooms, memberships),
+        CheckedStore(late, rooms, memberships, by_first_message=room_settings.rooms_by_first_message),
         SqsRetryLane(settings.retry_queue_url),
         tables,
         clock(),

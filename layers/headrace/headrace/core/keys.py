@@ -235,6 +235,20 @@ def shard_names(shards: int) -> list[str]:
     return [shard_name(number) for number in range(shards)]
 
 
+DIRECT_PREFIX = "direct:"
+"""How the ids of direct rooms begin that the server makes. Only the server creates rooms with such an id."""
+
+
+def direct_room(one: str, other: str) -> str:
+    """The id of the direct room of two users, the same in either order."""
+    return DIRECT_PREFIX + derived_id("direct", *sorted((one, other)))
+
+
+def is_reserved_room(room_id: str) -> bool:
+    """Whether only the server creates a room with this id."""
+    return room_id.startswith(DIRECT_PREFIX)
+
+
 def live_marker(room_id: str) -> str:
     """The cache key of whether a room has subscribers."""
     return f"live:{room_id}"

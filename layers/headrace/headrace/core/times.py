@@ -20,6 +20,7 @@ ACCEPTED_FORM = "ISO-8601 with a zone, such as 2025-11-21T10:00:58.722861Z, or e
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST = 253_402_300_799_999_999  # 9999-12-31T23:59:59.999999Z: a later time would have a digit more
+LAST_SECOND = _LAST // SECOND
 _CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 _TOLERATED = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,12}))?(?:[Zz]|([+-]\d\d):?(\d\d))", re.ASCII

@@ -5,11 +5,12 @@ All rows expire, because ``$disconnect`` is best effort: API Gateway ends a conn
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headrace.core.caller import Caller
+from headrace.core.errors import NotFound
 from headrace.core.keys import connection_room
 from headrace.core.times import SECOND
 
@@ -58,8 +59,22 @@ class Connections(Protocol):
         """
         ...
 
+    def renew(self, connection_id: str, expires_at: int) -> int:
+        """Extend an open connection to a token that expires at ``expires_at`` (epoch seconds).
+
+        Returns when the connection's token expires now: never earlier than before. Raises NotFound if it is closed.
+        """
+        ...
+
+    def expiries(self, connection_ids: Sequence[str]) -> dict[str, int]:
+        """When the tokens of connections expire (epoch seconds), with renewals; closed connections are left out."""
+        ...
+
     def subscriptions(self, room_id: str) -> list[Subscription]:
-        """The subscriptions of a room that have not expired, read consistently."""
+        """The subscriptions of a room that have not expired, read consistently.
+
+        The row of a connection is read only if the token of its subscription has expired.
+        """
         ...
 
     def has_subscriptions(self, room_id: str) -> bool:
@@ -88,10 +103,25 @@ def subscription_row(
     return row if since is None else row | {"since": since}
 
 
-def unexpired(rows: Iterable[Mapping[str, Any]], now: int) -> list[Subscription]:
-    """The subscriptions that have not expired at ``now`` (microseconds); TTL may delete their rows days later."""
+def is_open(row: Mapping[str, Any], now: int) -> bool:
+    """Whether the row's connection may be open at ``now`` (microseconds); TTL may delete expired rows days later."""
+    return bool(row["expiresAt"] > now // SECOND)
+
+
+def needs_renewal(row: Mapping[str, Any], now: int) -> bool:
+    """Whether the row of a subscription counts only if its connection's token was renewed."""
+    return is_open(row, now) and row["tokenExpiresAt"] <= now // SECOND
+
+
+def unexpired(rows: Iterable[Mapping[str, Any]], renewed: Mapping[str, int], now: int) -> list[Subscription]:
+    """The subscriptions that have not expired at ``now``; ``renewed`` has the expiries of those that need renewal."""
     return [
         Subscription(row["connectionId"], row["userId"], row.get("since"))
         for row in rows
-        if min(row["expiresAt"], row["tokenExpiresAt"]) > now // SECOND
+        if is_open(row, now) and (not needs_renewal(row, now) or renewed.get(row["connectionId"], 0) > now // SECOND)
     ]
+
+
+def closed() -> NotFound:
+    """The error for a connection that has no row any more."""
+    return NotFound("the connection is closed")

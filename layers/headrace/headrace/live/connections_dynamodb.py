@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from headrace.core.caller import Caller
+from headrace.core.errors import StoreThrottled
 from headrace.core.items import Item
 from headrace.core.keys import connection_room
-from headrace.core.times import Clock, SystemClock
-from headrace.live.connections import CHECKED_ROWS, Subscription, connection_row, subscription_row, unexpired
+from headrace.core.times import SECOND, Clock, SystemClock
+from headrace.live.connections import (
+    CHECKED_ROWS,
+    Subscription,
+    closed,
+    connection_row,
+    is_open,
+    needs_renewal,
+    subscription_row,
+    unexpired,
+)
+from headrace.runtime.bounded import BoundedDict
 from headrace.storage.dynamodb.client import DynamoTable
 
 INDEX = "ByConnection"
+REMEMBERED = 10_000
+CHECK_SECONDS = 5
+"""How late messages may be pushed again to a connection that is renewed after its token has expired."""
 
 
 class DynamoConnections:
@@ -21,6 +35,8 @@ class DynamoConnections:
     def __init__(self, client: Any, table: str, clock: Clock | None = None) -> None:
         self._table = DynamoTable(client, table, "connections")
         self._clock = clock or SystemClock()
+        self._checked: BoundedDict[str, tuple[int, int]] = BoundedDict(REMEMBERED)
+        """By connection: when its token expires, and until when that is not read again."""
 
     def open(self, connection_id: str, caller: Caller) -> None:
         self._table.put(connection_row(connection_id, caller, self._clock.now()))
@@ -46,12 +62,42 @@ class DynamoConnections:
     def _remove(self, room_id: str, chosen: Callable[[Item], bool]) -> int:
         return self._delete((room_id, row["connectionId"]) for row in self._rows(room_id) if chosen(row))
 
+    def renew(self, connection_id: str, expires_at: int) -> int:
+        key, values = _own_key(connection_id), {":at": expires_at}
+        condition = "attribute_exists(roomId) AND tokenExpiresAt < :at"
+        if self._table.update_if(condition, key, "SET tokenExpiresAt = :at", values):
+            return expires_at
+        row = self._table.get(key)
+        if row is None:
+            raise closed()
+        return int(row["tokenExpiresAt"])
+
+    def expiries(self, connection_ids: Sequence[str]) -> dict[str, int]:
+        rows, unread = self._table.get_many([_own_key(each) for each in connection_ids])
+        if unread:
+            raise StoreThrottled("the connections cannot all be read right now; try again shortly")
+        return {row["connectionId"]: int(row["tokenExpiresAt"]) for row in rows}
+
     def subscriptions(self, room_id: str) -> list[Subscription]:
-        return unexpired(self._rows(room_id), self._clock.now())
+        now, rows = self._clock.now(), list(self._rows(room_id))
+        return unexpired(
+            rows, self._renewed([row["connectionId"] for row in rows if needs_renewal(row, now)], now), now
+        )
+
+    def _renewed(self, connection_ids: Sequence[str], now: int) -> dict[str, int]:
+        """The expiries of connections whose subscriptions have expired: one read per connection and few seconds."""
+        unknown = [each for each in connection_ids if self._checked.get(each, (0, 0))[1] <= now]
+        if unknown:
+            found = self.expiries(unknown)
+            for each in unknown:
+                expires_at = found.get(each, 0)
+                self._checked[each] = expires_at, max(expires_at * SECOND, now + CHECK_SECONDS * SECOND)
+        return {each: self._checked[each][0] for each in connection_ids if each in self._checked}
 
     def has_subscriptions(self, room_id: str) -> bool:
         rows, _ = self._table.query("roomId", room_id, ConsistentRead=True, Limit=CHECKED_ROWS)
-        return len(rows) == CHECKED_ROWS or bool(unexpired(rows, self._clock.now()))
+        # Tokens are not looked at: one that has expired may have been renewed.
+        return len(rows) == CHECKED_ROWS or any(is_open(row, self._clock.now()) for row in rows)
 
     def _rows(self, room_id: str) -> Iterator[Item]:
         return self._table.query_all("roomId", room_id, ConsistentRead=True)
@@ -60,3 +106,8 @@ class DynamoConnections:
         keys = [{"roomId": room_id, "connectionId": connection_id} for room_id, connection_id in rows]
         self._table.delete_many(keys)
         return len(keys)
+
+
+def _own_key(connection_id: str) -> Item:
+    """The key of the row that describes a connection."""
+    return {"roomId": connection_room(connection_id), "connectionId": connection_id}

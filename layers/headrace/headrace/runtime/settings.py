@@ -139,6 +139,13 @@ class RoomSettings(Settings):
     """Table of memberships."""
 
 
+class RoomGateSettings(RoomSettings):
+    """How rights to write are decided."""
+
+    rooms_by_first_message: bool = Field(default=True, description="true or false")
+    """Whether a user's first message creates an open room. Producers with `events:write` always may."""
+
+
 class TopologySettings(BrokerSettings):
     """For declare_topology."""
 

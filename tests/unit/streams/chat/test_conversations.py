@@ -35,6 +35,8 @@ def test_a_conversation_has_its_room_and_its_last_message(world: ConversationWor
         "roomId": "kitchen",
         "kind": "members",
         "form": "group",
+        "name": None,
+        "topic": None,
         "membership": {"state": "in", "since": at(1)},
         "activityAt": at(7),
         "unread": 2,

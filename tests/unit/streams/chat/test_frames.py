@@ -42,7 +42,9 @@ def test_a_batch_is_answered_with_one_result_per_event_in_order() -> None:
 
 
 def test_a_ping_is_answered_with_the_time() -> None:
-    assert answered(WritePath(), {"action": "ping"}, "ping") == {"type": "pong", "time": NOW}
+    answer = answered(WritePath(), {"action": "ping"}, "ping")
+
+    assert answer == {"type": "pong", "time": NOW, "tokenExpiresAt": "2100-01-01T00:00:00.000000Z"}
 
 
 def test_a_refused_message_is_answered_with_its_ids() -> None:

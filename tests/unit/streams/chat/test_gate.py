@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from headrace.core.errors import Forbidden, InvalidEvent, PoisonRecord, StoreUnavailable
-from headrace.core.keys import membership_event
+from headrace.core.errors import Forbidden, InvalidEvent, NotFound, PoisonRecord, StoreUnavailable
+from headrace.core.keys import direct_room, membership_event
 from headrace.core.times import iso
 from headrace.ingest.acceptor import Acceptor, Result
 from headrace.runtime.observability import Meter
@@ -87,6 +87,44 @@ def test_an_open_room_created_by_a_message_stays_open(world: RoomWorld) -> None:
     assert world.rooms.rows["new"] == Room("new", "open", "group", NOW, "bob")
     assert world.request("mallory", "PUT", "new", GROUP)[0] == 409
     assert world.ok("carol", "PUT", "new", OPEN)["createdBy"] == "bob"
+
+
+def test_without_rooms_by_first_message_only_producers_create_rooms_by_one(world: RoomWorld) -> None:
+    world.gate = world.new_gate(by_first_message=False)
+
+    assert [fate(each) for each in send(world, "bob", message(roomId="hall"), message(roomId="new"))] == [
+        "main",
+        NotFound,
+    ]
+    assert fate(*send(world, "bot", message(roomId="new"), scopes=("events:write",))) == "main"
+    assert fate(*send(world, "bob", message(roomId="new"))) == "main"
+
+
+def test_no_message_of_a_user_creates_a_direct_room(world: RoomWorld) -> None:
+    room = direct_room("alice", "bob")
+
+    assert fate(*send(world, "mallory", message(roomId=room))) is NotFound
+    world.ok("alice", "PUT", "alice/direct/bob")
+    assert fate(*send(world, "mallory", message(roomId=room))) is Forbidden
+    assert fate(*send(world, "bob", message(roomId=room))) == "main"
+
+
+@pytest.mark.parametrize(
+    ("room", "by_first_message", "expected"),
+    [("new", True, None), ("new", False, "not_allowed"), (direct_room("alice", "bob"), True, "not_allowed")],
+)
+def test_an_unchecked_message_creates_only_the_rooms_that_it_may(
+    world: RoomWorld, room: str, by_first_message: bool, expected: str | None
+) -> None:
+    world.store = CheckedStore(
+        world.write_path.store, world.rooms, world.memberships, by_first_message=by_first_message
+    )
+    set_tables(world)
+    assert fate(*send(world, "bob", message(roomId=room))) == "main"
+    set_tables(world, down=False)
+
+    assert persisted(world, "m-1") == [expected]
+    assert (room in world.rooms.rows) == (expected is None)
 
 
 def test_an_open_room_costs_one_read_and_a_members_room_one_per_request(world: RoomWorld) -> None:

@@ -12,10 +12,16 @@ from headrace.api.paging.request import PageRequest
 from headrace.api.params import read
 from headrace.core import times
 from headrace.core.caller import Caller
-from headrace.core.errors import InvalidCursor, InvalidRequest
+from headrace.core.errors import InvalidCursor, InvalidRequest, NotFound
+from headrace.streams.chat.access import RoomAccess
+from headrace.streams.chat.memberships import Change
 from headrace.streams.chat.positions import OVERLAP, position
 from headrace.streams.chat.room_requests import RoomPath
+from headrace.streams.chat.rooms import Room
+from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.worlds.history_world import ALICE, START, TAG, at, body, history, ids, row, walk
+
+START_AT = times.iso(START)
 
 
 def test_the_newest_messages_come_first_twenty_by_default() -> None:
@@ -44,8 +50,8 @@ def test_an_item_has_the_message_and_its_key() -> None:
     ]
 
 
-def test_a_room_without_messages_is_an_empty_page_and_no_error() -> None:
-    page = body(history([]).room(ALICE, "nowhere", PageRequest()))
+def test_a_room_without_messages_is_an_empty_page() -> None:
+    page = body(history([]).room(ALICE, "lobby", PageRequest()))
 
     assert (page["items"], page["next"], page["hasMore"]) == ([], None, False)
     assert page["position"] == position(START)
@@ -123,6 +129,48 @@ def test_a_cursor_stands_alone(name: str) -> None:
 
     (detail,) = caught.value.details
     assert (detail.field, detail.message) == ("cursor", f"cannot be combined with {name}")
+
+
+@pytest.mark.parametrize("place", [{}, {"before": f"{START_AT}#m"}, {"from": START_AT}, {"around": f"{START_AT}#m"}])
+def test_a_room_that_does_not_exist_is_not_found(place: dict[str, str]) -> None:
+    pages = history([], access=RoomAccess(MemoryRooms(), MemoryMemberships()))
+
+    with pytest.raises(NotFound):
+        pages.room(ALICE, "nowhere", PageRequest.model_validate(place))
+
+
+def test_messages_that_are_stored_before_their_room_are_shown() -> None:
+    pages = history([row(1, "m1")], access=RoomAccess(MemoryRooms(), MemoryMemberships()))
+
+    assert ids(body(pages.room(ALICE, "lobby", PageRequest()))) == ["m1"]
+
+
+def test_another_user_without_a_message_or_a_membership_is_not_found() -> None:
+    memberships = MemoryMemberships()
+    memberships.add(Change(user_id="carol", room_id="den", kind="join", event=f"{START_AT}#j"))
+    pages = history([row(1, "m1", user="bob", room="den")], access=RoomAccess(MemoryRooms(), memberships))
+
+    for user in ("alice", "bob", "carol"):
+        pages.user(ALICE, user, PageRequest())
+    with pytest.raises(NotFound):
+        pages.user(ALICE, "nobody", PageRequest())
+
+
+def test_a_user_whose_messages_are_all_hidden_from_the_caller_exists() -> None:
+    rooms = MemoryRooms()
+    rooms.create(Room("den", "members", "group", START_AT, "bob"))
+    pages = history([row(1, "m1", user="bob", room="den")], access=RoomAccess(rooms, MemoryMemberships()))
+
+    assert ids(body(pages.user(ALICE, "bob", PageRequest()))) == []
+
+
+def test_only_an_empty_page_of_another_user_asks_whether_the_user_exists() -> None:
+    memberships = MemoryMemberships()
+    pages = history([row(1, "m1")], access=RoomAccess(MemoryRooms(), memberships))
+
+    body(pages.user(ALICE, "alice", PageRequest()))
+    body(pages.room(ALICE, "lobby", PageRequest()))
+    assert memberships.reads == 0
 
 
 @settings(max_examples=60)

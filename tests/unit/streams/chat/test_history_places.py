@@ -52,6 +52,31 @@ def test_a_time_and_id_of_two_senders_refers_to_both_messages() -> None:
     assert ids(page(rows, after=second, limit=1)) == ["m5"]
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_around_a_key_the_page_has_the_message_with_exactly_that_key(limit: int) -> None:
+    """Other senders use the same id and time; their tags sort before and after."""
+    rows = [*TEN, *(row(5, "m5", user=user, tag=keys.sender_tag(user)) for user in ("bob", "carl", "mallory"))]
+    shared = [item["key"] for item in page(rows, limit=20)["items"] if item["messageId"] == "m5"]
+    assert len(shared) == 4
+
+    for key in shared:
+        found = [item["key"] for item in page(rows, around=key, limit=limit)["items"]]
+
+        assert key in found
+        assert limit > 1 or found == [key]
+
+
+def test_around_a_key_in_a_users_history_is_the_message_with_that_key() -> None:
+    rows = [*TEN, *(row(5, "m5", room="den", tag=keys.sender_tag(user)) for user in ("bob", "carl", "mallory"))]
+    pages = history(rows)
+    everything = body(pages.user(ALICE, "alice", PageRequest(limit=20)))["items"]
+
+    for key in (item["key"] for item in everything):
+        (found,) = body(pages.user(ALICE, "alice", PageRequest(around=key, limit=1)))["items"]
+
+        assert found["key"] == key
+
+
 def test_around_a_message_there_are_items_on_both_sides_and_cursors_both_ways() -> None:
     pages = history(TEN)
 

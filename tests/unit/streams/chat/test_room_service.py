@@ -22,7 +22,15 @@ def world() -> RoomWorld:
 def test_the_request_that_creates_a_members_room_makes_its_sender_the_owner(world: RoomWorld) -> None:
     body = world.ok("alice", "PUT", "kitchen", GROUP)
 
-    assert body == {"roomId": "kitchen", "kind": "members", "form": "group", "createdAt": NOW, "createdBy": "alice"}
+    assert body == {
+        "roomId": "kitchen",
+        "kind": "members",
+        "form": "group",
+        "name": None,
+        "topic": None,
+        "createdAt": NOW,
+        "createdBy": "alice",
+    }
     (member,) = world.ok("alice", "GET", "kitchen/members")["items"]
     assert member == {"userId": "alice", "username": "Alice", "role": "owner", "joinedAt": NOW}
     assert world.join_messages() == [("JOIN", "alice", NOW)]

@@ -208,6 +208,8 @@ class SkiModel:
                 self._check_season(skier, season, [each for each in mine if each.seasonID == season])
             found = good(self.world.request(routes.totals, {"resort": "7,8"}, skierID=skier))["resorts"]
             assert {(each["resortID"], each["seasonID"]): each["totalVert"] for each in found} == totals(mine)
+            all_seasons = {"resort": "7,8", "season": ",".join(map(str, SEASONS))}
+            assert good(self.world.request(routes.totals, all_seasons, skierID=skier))["resorts"] == found
 
     def _check_season(self, skier: int, season: int, mine: list[Known]) -> None:
         get = self.world.request

@@ -123,6 +123,7 @@ def test_every_wrong_number_of_a_path_is_named(world: SkiWorld) -> None:
         (routes.days, {"seasonID": "2031", "skierID": "1"}, None),
         (routes.lifts, {"seasonID": "2031", "dayID": "1", "skierID": "1"}, None),
         (routes.totals, {"skierID": "1"}, {"resort": "7,8", "season": "2031"}),
+        (routes.totals, {"skierID": "1"}, {"resort": "7,8", "season": "2025,2031"}),
     ],
 )
 def test_an_unknown_season_is_a_404_that_names_it(
@@ -131,7 +132,7 @@ def test_an_unknown_season_is_a_404_that_names_it(
     status, body = world.request(route, query, **path)
 
     assert (status, body["error"]["code"]) == (404, "not_found")
-    assert body["error"]["details"][0]["field"] == "seasonID"
+    assert body["error"]["details"][0]["field"] == ("season" if route is routes.totals else "seasonID")
     assert "adds one" in body["error"]["details"][0]["allowed"]
 
 
@@ -150,6 +151,8 @@ def test_an_unknown_resort_is_a_404(world: SkiWorld) -> None:
         ({"resort": ""}, ["resort"]),
         ({"resort": ",".join(["7"] * 51)}, ["resort"]),
         ({"resort": "7", "season": "x", "Season": "2025"}, ["Season", "season"]),
+        ({"resort": "7", "season": "2025,x,1"}, ["season", "season"]),
+        ({"resort": "7", "season": ",".join(["2025"] * 51)}, ["season"]),
     ],
 )
 def test_an_invalid_query_names_its_parameters(

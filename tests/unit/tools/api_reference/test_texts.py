@@ -8,6 +8,7 @@ from headrace.analytics.counter import EXACT_IDS
 from headrace.analytics.requests import LONGEST, SHORTEST
 from headrace.api.auth import SUBPROTOCOL
 from headrace.api.authorizer import CONNECT_SCOPES
+from headrace.api.paging.newest_page_cache import AGE_SECONDS
 from headrace.api.paging.page import ROWS
 from headrace.api.paging.request import PAGE_BYTES
 from headrace.api.responses import FRAME_BYTES
@@ -20,7 +21,6 @@ from headrace.live.subscriber_hints import MARK_SECONDS
 from headrace.operations import health, status
 from headrace.streams.ads.routes import POINTS_LIMIT, TYPES_LIMIT
 from headrace.streams.chat.conversations import ROOMS_LIMIT, UNREAD_LIMIT
-from headrace.streams.chat.newest_page_cache import AGE_SECONDS
 from headrace.streams.ski.fields import VERTICAL_PER_LIFT
 from headrace.streams.ski.resort_days import STALENESS
 from tests.unit.template_stack import TemplateStack

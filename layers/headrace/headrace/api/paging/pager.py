@@ -160,6 +160,9 @@ class Pager:
         """The position just after the cursor or message key in ``around``."""
         if keys.SEPARATOR in given:
             key = _message_key(AROUND, given)
+            if key.sender_tag is not None:
+                exact = keys.timestamp_sk(key.timestamp, key.message_id, key.sender_tag)
+                return self._beside(keys.after_position(exact))
             return self._beside(keys.after_message(key.timestamp, key.message_id))
         place = self.cursors.verify(given, self.query, AROUND, parts=len(self.position), directions=(BEFORE, AFTER))
         return (keys.after_position(place[0]), *place[1:])

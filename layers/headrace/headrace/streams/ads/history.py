@@ -7,6 +7,7 @@ milliseconds.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner, Query
@@ -16,6 +17,7 @@ from headrace.api.paging.range_walk import ReadBudget, spans_of
 from headrace.api.paging.request import PageRequest
 from headrace.core import times
 from headrace.core.caller import ANALYTICS_READ, Caller
+from headrace.core.errors import FieldError, NotFound, echo
 from headrace.core.keys import SEPARATOR, parse_timestamp_sk
 from headrace.core.stream import Index
 from headrace.storage.merged_reader import MergedReader
@@ -55,9 +57,24 @@ class ClickHistory:
         """A page of the clicks on one ad; ``has_more`` is exact.
 
         Raises:
+            NotFound: the ad has no click.
             InvalidRequest: a cursor or a key that is not one of this query. StoreUnavailable.
         """
-        return self._page(caller, AD_INDEX, ad_id, request)
+        page = self._page(caller, AD_INDEX, ad_id, request)
+        if not page.items:
+            self.require_ad(ad_id)
+        return page
+
+    def require_ad(self, ad_id: str) -> None:
+        """Read whether an ad has any click.
+
+        Raises:
+            NotFound: it has none. StoreUnavailable.
+        """
+        reader, rows = self._partition(AD_INDEX, ad_id)
+        if not reader.read(replace(rows, limit=1)).items:
+            detail = FieldError("adId", "is not the id of an ad", echo(ad_id), "an ad with a click")
+            raise NotFound("there is no such ad", details=[detail])
 
     def user(self, caller: Caller, user_id: str, request: PageRequest) -> Page:
         """A page of one user's clicks. Clicks of another user need ``analytics:read``.
@@ -74,9 +91,12 @@ class ClickHistory:
         kind = f"clicks.{index.name}"
         request = request.resolved(self._cursors, Query(kind, value, caller.subject))
         query = Query(kind, value, caller.subject, request.start, request.end)
-        rows = RangeQuery(self._table, index.partition_key, value, index.sort_key, index=index.name)
+        reader, rows = self._partition(index, value)
         spans = spans_of(None, request.start, request.end)
-        reader = MergedReader(self._reader, index.partitions, start_key)
         now = self._clock.now() // times.SECOND
         pager = Pager(reader, self._cursors, query, rows, spans, (index.sort_key,), BUDGET, now, item_of)
         return pager.page(request)
+
+    def _partition(self, index: Index, value: str) -> tuple[RangeReader, RangeQuery]:
+        rows = RangeQuery(self._table, index.partition_key, value, index.sort_key, index=index.name)
+        return MergedReader(self._reader, index.partitions, start_key), rows

@@ -109,7 +109,10 @@ def user_clicks(services: AdsServices, request: Request[UserPath, PageRequest, N
 def stats(services: AdsServices, request: Request[AdPath, StepQuery, None]) -> dict[str, Any]:
     """Get an ad's clicks by type and its unique users, for a window and for each step of it."""
     asked = request.query.of(ADS, ("adId", request.path.ad_id))
-    return stats_body(services.analytics, asked, deadline(request))
+    found = stats_body(services.analytics, asked, deadline(request))
+    if not found["clicks"]:
+        services.history.require_ad(request.path.ad_id)
+    return found
 
 
 def top(services: AdsServices, request: Request[None, TopQuery, None]) -> dict[str, Any]:

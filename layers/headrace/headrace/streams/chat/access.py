@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headrace.core.caller import Caller
-from headrace.core.errors import FieldError, Forbidden, StoreUnavailable, echo
+from headrace.core.errors import FieldError, Forbidden, NotFound, StoreUnavailable, echo
 from headrace.core.intervals import Interval
 from headrace.core.times import MINUTE, micros_of
 from headrace.streams.chat.memberships import Memberships
@@ -20,10 +20,11 @@ CLOCK_TOLERANCE = 5 * MINUTE
 class ReadScope:
     """Which messages of a room a caller may read: those within ``intervals``, oldest first, never overlapping.
 
-    ``None`` is the whole room.
+    ``None`` is the whole room. A message of a trusted sender may be stored a moment before its room ``exists``.
     """
 
     intervals: tuple[Interval, ...] | None
+    exists: bool = True
 
     @property
     def is_open(self) -> bool:
@@ -53,7 +54,7 @@ class RoomAccess:
         """
         room = self._rooms.get(room_id)
         if room is None or room.kind == OPEN:
-            return ReadScope(None)
+            return ReadScope(None, exists=room is not None)
         intervals = self._memberships.get(caller.subject, room_id).intervals
         if not intervals:
             raise not_in_room(room_id)
@@ -71,6 +72,16 @@ class RoomAccess:
             intervals = memberships[caller.subject, room_id].intervals
             found[room_id] = ReadScope(intervals) if intervals else None
         return found
+
+    def is_member_anywhere(self, user_id: str) -> bool:
+        """Whether the user is or was in any room."""
+        return bool(self._memberships.rooms_of(user_id, 1)[0])
+
+
+def no_room(room_id: str) -> NotFound:
+    """The error for a room that does not exist."""
+    detail = FieldError("roomId", "is not the id of a room", echo(room_id), "a room that was created, or has a message")
+    return NotFound("there is no such room", details=[detail])
 
 
 def not_in_room(room_id: str) -> Forbidden:

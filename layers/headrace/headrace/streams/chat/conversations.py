@@ -23,7 +23,7 @@ from headrace.core.sender import AHEAD_LIMIT
 from headrace.runtime.parallel import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.chat.access import not_in_room
-from headrace.streams.chat.memberships import Membership, Memberships
+from headrace.streams.chat.memberships import Membership, Memberships, state_of
 from headrace.streams.chat.positions import POSITION_FORM, parse_position
 from headrace.streams.chat.rooms import OPEN, ActiveRoom, RoomActivity
 from headrace.streams.chat.stream import TEXT, item_of
@@ -153,10 +153,9 @@ class Conversations:
             "roomId": room.room_id,
             "kind": room.kind,
             "form": room.form,
-            "membership": {
-                "state": "in" if last.left_at is None else "left",
-                "since": last.joined_at if last.left_at is None else last.left_at,
-            },
+            "name": room.name,
+            "topic": room.topic,
+            "membership": state_of(last),
             "activityAt": time_of(view.place[0]),
             "lastMessage": None if message is None else item_of(message),
             "unread": unread,

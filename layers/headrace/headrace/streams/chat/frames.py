@@ -137,23 +137,25 @@ class Acks(Answer):
 
 
 class Pong(Answer):
-    """The server's time."""
+    """The server's time. The connection's token is good until ``tokenExpiresAt``, or longer if it was renewed."""
 
     type: Literal["pong"]
     time: str
+    tokenExpiresAt: str
 
 
 class Subscribed(Answer):
     """The start of a subscription.
 
     ``newest`` is the key of the newest message before it that the caller may read. The history ``since`` the
-    ``position`` has every message that was stored afterwards.
+    ``position`` has every message that was stored afterwards. ``tokenExpiresAt`` is that of `pong`.
     """
 
     type: Literal["subscribed"]
     roomId: str
     newest: str | None
     position: str
+    tokenExpiresAt: str
 
 
 class Unsubscribed(Answer):
@@ -203,7 +205,7 @@ def send_batch(acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
 
 def ping(_acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
     """Get the server's time."""
-    return responses.pong(request.request_id, times.iso(request.now))
+    return responses.pong(request.request_id, times.iso(request.now), request.caller.expires_at)
 
 
 def subscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
@@ -214,7 +216,7 @@ def subscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFra
     context, room_id = request.event["requestContext"], request.body.room_id
     connected_at = int(context["connectedAt"]) // 1000
     newest = subscriptions.subscribe(request.caller, room_id, context["connectionId"], connected_at)
-    return responses.subscribed(request.request_id, room_id, newest, position(request.now))
+    return responses.subscribed(request.request_id, room_id, newest, position(request.now), request.caller.expires_at)
 
 
 def unsubscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from headrace.core import times
+from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
-from headrace.core.errors import FieldError, Forbidden, PoisonRecord, StoreThrottled, StoreUnavailable
+from headrace.core.errors import FieldError, Forbidden, PoisonRecord, StoreThrottled, StoreUnavailable, UserError
 from headrace.core.intervals import Interval
 from headrace.core.items import Item
 from headrace.core.stream import ValidatedEvent
@@ -16,7 +16,7 @@ from headrace.core.times import SECOND, micros_of
 from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.ports import Failure, Store, Table
-from headrace.streams.chat.access import is_outside, not_in_room
+from headrace.streams.chat.access import is_outside, no_room, not_in_room
 from headrace.streams.chat.memberships import Memberships, Pair
 from headrace.streams.chat.rooms import GROUP, MEMBERS, OPEN, CachedRooms, Room, Rooms
 from headrace.streams.chat.stream import UNCHECKED
@@ -33,23 +33,32 @@ Intervals = tuple[Interval, ...]
 
 ALWAYS: Intervals = (Interval("", None),)
 """The right to write to an open room: as if the user had always been a member."""
+MISSING: Intervals = (Interval("", ""),)
+"""There is no such room, and a message of this sender does not create it."""
 
 
 class RoomGate:
     """Lets every user write to open rooms, and members to ``members`` rooms. The first message creates an open room.
 
+    Without ``by_first_message``, only messages of trusted senders do. Ids of direct rooms are reserved for the server.
     An open room in the cache costs a dict lookup. Any other room costs one consistent read per request.
     """
 
     def __init__(
-        self, rooms: CachedRooms, memberships: Memberships, monotonic: Callable[[], float] = time.monotonic
+        self,
+        rooms: CachedRooms,
+        memberships: Memberships,
+        monotonic: Callable[[], float] = time.monotonic,
+        *,
+        by_first_message: bool = True,
     ) -> None:
         self._rooms = rooms
+        self._by_first_message = by_first_message
         self._memberships = memberships
         self._monotonic = monotonic
         self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
 
-    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[Forbidden | None]:
+    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[UserError | None]:
         """Why each event is refused, or ``None``, in order. Unchecked events are marked with UNCHECKED."""
         trusted = caller.has(EVENTS_WRITE)
         room_ids = dict.fromkeys(each.event["roomId"] for each in events)
@@ -58,14 +67,25 @@ class RoomGate:
             return [None] * len(events)
         at = times.iso(now)
         rights = self._rights(caller, asked, trusted, at)
-        outcomes: list[Forbidden | None] = []
+        outcomes: list[UserError | None] = []
         for each in events:
             room_id = each.event["roomId"]
             intervals = rights.get(room_id, ALWAYS)
             if intervals is None:
                 each.event[UNCHECKED] = at
-            outcomes.append(None if intervals is None or intervals is ALWAYS else refusal(intervals, each.event))
+            if intervals is MISSING:
+                outcomes.append(no_room(room_id))
+            else:
+                outcomes.append(None if intervals is None or intervals is ALWAYS else refusal(intervals, each.event))
         return outcomes
+
+    def _created(self, room_id: str, caller: Caller, at: str, deadline: float) -> Room | None:
+        """The room that a first message creates, unless it is too late for that."""
+        is_late = self._monotonic() >= deadline
+        return None if is_late else self._rooms.create(Room(room_id, OPEN, GROUP, at, caller.subject))
+
+    def _creates(self, room_id: str, trusted: bool) -> bool:
+        return trusted or may_create(room_id, self._by_first_message)
 
     def _needs_check(self, room_id: str, trusted: bool) -> bool:
         room = self._rooms.cached(room_id)
@@ -81,9 +101,10 @@ class RoomGate:
         try:
             members = []
             for room_id, found in self._rooms.get_many(room_ids).items():
-                room = found
-                if room is None and self._monotonic() < deadline:
-                    room = self._rooms.create(Room(room_id, OPEN, GROUP, at, caller.subject))
+                if found is None and not self._creates(room_id, trusted):
+                    rights[room_id] = MISSING
+                    continue
+                room = found or self._created(room_id, caller, at, deadline)
                 if room is not None and room.kind == OPEN:
                     rights[room_id] = ALWAYS
                 elif room is not None and not trusted:
@@ -96,6 +117,11 @@ class RoomGate:
                 self._cooldown.start()
             report(type(error).__name__, f"rights are checked before storing: {error.message}")
         return rights
+
+
+def may_create(room_id: str, by_first_message: bool) -> bool:
+    """Whether a user's message to a room that does not exist creates it."""
+    return by_first_message and not keys.is_reserved_room(room_id)
 
 
 def refusal(intervals: Intervals, event: Mapping[str, Any]) -> Forbidden | None:
@@ -112,8 +138,9 @@ def refusal(intervals: Intervals, event: Mapping[str, Any]) -> Forbidden | None:
 class CheckedStore:
     """A :class:`~headrace.storage.ports.Store` that stores a row marked with UNCHECKED only if its sender may write."""
 
-    def __init__(self, store: Store, rooms: Rooms, memberships: Memberships) -> None:
+    def __init__(self, store: Store, rooms: Rooms, memberships: Memberships, *, by_first_message: bool = True) -> None:
         self._store = store
+        self._by_first_message = by_first_message
         self._rooms = rooms
         self._memberships = memberships
 
@@ -140,18 +167,20 @@ class CheckedStore:
         refused: dict[int, Failure] = {}
         for index, item, at in marked:
             room, membership = rooms.get(item["roomId"]), memberships.get(_pair(item))
-            if room is None or (_is_members(room) and membership is None):
+            if item["roomId"] in rooms and room is None:
+                refused[index] = PoisonRecord("not_allowed")
+            elif room is None or (_is_members(room) and membership is None):
                 refused[index] = StoreUnavailable("the sender's right cannot be checked right now")
             elif membership is not None and not may_store(membership.intervals, at, item["timestamp"]):
                 refused[index] = PoisonRecord("not_allowed")
         return refused
 
     def _rooms_of(self, marked: Sequence[tuple[int, Item, str]]) -> dict[str, Room | None]:
-        """The rooms that could be read. A missing room is created as an open one, as by any first message."""
+        """The rooms that could be read. A missing room is created as an open one, if a first message may create it."""
         rooms = self._rooms.get_many(list(dict.fromkeys(item["roomId"] for _, item, _ in marked)))
         for _, item, at in marked:
             room_id = item["roomId"]
-            if room_id in rooms and rooms[room_id] is None:
+            if room_id in rooms and rooms[room_id] is None and may_create(room_id, self._by_first_message):
                 rooms[room_id] = self._rooms.create(Room(room_id, OPEN, GROUP, at, item["userId"]))
         return rooms
 

@@ -15,18 +15,18 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner, Query
+from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.api.paging.page import ROWS, Page, cut
 from headrace.api.paging.pager import BEFORE, Pager
 from headrace.api.paging.range_walk import ReadBudget, ranges, read_page, spans_of
 from headrace.api.paging.request import PageRequest
 from headrace.core import times
 from headrace.core.caller import Caller
-from headrace.core.errors import InvalidCursor
+from headrace.core.errors import FieldError, InvalidCursor, NotFound, echo
 from headrace.core.json import encode
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 from headrace.streams.chat import positions
-from headrace.streams.chat.access import ReadScope, RoomAccess
-from headrace.streams.chat.newest_page_cache import NewestPageCache
+from headrace.streams.chat.access import ReadScope, RoomAccess, no_room
 from headrace.streams.chat.stream import item_of
 
 ROOM_BUDGET = ReadBudget(reads=64, rows=4000)
@@ -68,6 +68,7 @@ class History:
         the cache, and be 2 s old. ``has_more`` is exact, except with ``since``.
 
         Raises:
+            NotFound: there is neither the room nor a message in it.
             Forbidden: the caller may not read; InvalidRequest; StoreUnavailable.
         """
         now = self._clock.now()
@@ -75,8 +76,12 @@ class History:
         if request.cursor is not None:
             request, since = self._continued(caller, room_id, request)
         if since is not None:
-            return self._stored_since(caller, room_id, request, since, scope, now)
-        return replace(self._room(caller, room_id, request, scope, now), position=positions.position(now))
+            page = self._stored_since(caller, room_id, request, since, scope, now)
+        else:
+            page = replace(self._room(caller, room_id, request, scope, now), position=positions.position(now))
+        if not page.items and not scope.exists:
+            raise no_room(room_id)
+        return page
 
     def _room(self, caller: Caller, room_id: str, request: PageRequest, scope: ReadScope, now: int) -> Page:
         query = Query("room", room_id, caller.subject, request.start, request.end)
@@ -158,8 +163,10 @@ class History:
         """A page of one user's messages in all rooms. Other callers see only those that they may read.
 
         The work is bounded: ``has_more`` is also true when the page stopped early. The index may lag by milliseconds.
+        Only an empty page of another user costs reads that find out whether the user exists.
 
         Raises:
+            NotFound: another user, who has no message and was in no room.
             Forbidden: the caller may not read; InvalidRequest; StoreUnavailable.
         """
         now = self._clock.now()
@@ -171,7 +178,19 @@ class History:
         reader, sees = (visible, visible.sees) if visible is not None else (self._reader, None)
         position, seconds = ("timestampSk", "roomId"), now // times.SECOND
         pager = Pager(reader, self._cursors, query, rows, spans, position, USER_BUDGET, seconds, item_of, sees)
-        return pager.page(request)
+        page = pager.page(request)
+        if not page.items and user_id != caller.subject and not self._is_user(user_id, rows):
+            raise _no_user(user_id)
+        return page
+
+    def _is_user(self, user_id: str, rows: RangeQuery) -> bool:
+        """Whether there is a message of the user, or a membership."""
+        return bool(self._reader.read(replace(rows, limit=1)).items) or self._access.is_member_anywhere(user_id)
+
+
+def _no_user(user_id: str) -> NotFound:
+    detail = FieldError("userId", "is not the id of a user", echo(user_id), "a user with a message or a membership")
+    return NotFound("there is no such user", details=[detail])
 
 
 class _RoomAccessFilter:

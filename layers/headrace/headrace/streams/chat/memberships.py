@@ -57,6 +57,13 @@ def fold(joins: Iterable[str], leaves: Iterable[str]) -> tuple[Interval, ...]:
     return tuple(intervals)
 
 
+def state_of(last: Interval) -> dict[str, str]:
+    """Whether a user with this last interval is in the room, and since when, as responses show it."""
+    return (
+        {"state": "in", "since": last.joined_at} if last.left_at is None else {"state": "left", "since": last.left_at}
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Membership:
     """The joins and leaves of one user in one room. Without any, the user was never in the room.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -21,6 +22,8 @@ from headrace.streams.chat import positions
 from headrace.streams.chat.memberships import EVENT_ID_LIMIT, Role
 from headrace.streams.chat.rooms import DIRECT, GROUP, OPEN, Form, RoomKind
 
+NAME_LIMIT = 128
+TOPIC_LIMIT = 256
 EVENT_ID_FORM = f"1 to {EVENT_ID_LIMIT} printable ASCII characters without '#', '/' and '?', and not '.' or '..'"
 _TIME = f"{times.ACCEPTED_FORM}; at most 5 minutes ahead"
 
@@ -46,6 +49,24 @@ class MemberPath(RoomPath, UserPath):
     """A user in a room."""
 
 
+class DirectPath(UserPath):
+    """Two users; the first is the caller, unless the caller has events:write."""
+
+    other_id: Id = Field(description=keys.ID_FORM)
+
+
+def _line(value: str) -> str:
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
+        raise PydanticCustomError("line", "contains a control character")
+    return value
+
+
+NAME_FORM = f"1 to {NAME_LIMIT} characters without control characters"
+TOPIC_FORM = f"1 to {TOPIC_LIMIT} characters without control characters"
+RoomName = Annotated[str, Field(min_length=1, max_length=NAME_LIMIT), AfterValidator(_line)]
+RoomTopic = Annotated[str, Field(min_length=1, max_length=TOPIC_LIMIT), AfterValidator(_line)]
+
+
 class _Body(Params):
     """Base of the bodies."""
 
@@ -57,9 +78,20 @@ class RoomRequest(_Body):
 
     kind: RoomKind = Field(description="open or members")
     form: Form = Field(default=GROUP, description="direct or group")
+    name: RoomName | None = Field(default=None, description=NAME_FORM)
+    topic: RoomTopic | None = Field(default=None, description=TOPIC_FORM)
     created_at: Time | None = Field(default=None, description=_TIME)
     created_by: Id | None = Field(default=None, description=keys.ID_FORM)
     username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
+
+
+class RoomChange(_Body):
+    """A new name or topic; ``null`` removes it, and a field that is left out stays."""
+
+    keeps_null = True
+
+    name: RoomName | None = Field(default=None, description=f"{NAME_FORM}; or null")
+    topic: RoomTopic | None = Field(default=None, description=f"{TOPIC_FORM}; or null")
 
 
 class JoinRequest(_Body):
@@ -99,8 +131,24 @@ class RoomBody(TypedDict):
     roomId: str
     kind: RoomKind
     form: Form
+    name: str | None
+    topic: str | None
     createdAt: str
     createdBy: str
+
+
+class OwnMembership(TypedDict):
+    """The caller is ``in`` the room since then, or has ``left`` it."""
+
+    state: Literal["in", "left"]
+    since: str
+    role: Role
+
+
+class RoomDetails(RoomBody):
+    """A room, and the caller's membership; ``null`` if the caller was never in it."""
+
+    membership: OwnMembership | None
 
 
 class MemberBody(TypedDict):
@@ -151,6 +199,9 @@ def check(request: Request[Any, Any, Any]) -> None:
         name = next(name for name in ("createdAt", "joinedAt", "leftAt") if name in content)
         wrong.append(FieldError(name, "is too far ahead", at, f"{_TIME}; the server's time is {times.iso(now)}"))
     if isinstance(body, RoomRequest):
+        if keys.is_reserved_room(request.path.room_id):
+            allowed = f"an id without {keys.DIRECT_PREFIX} before it; PUT /users/{{userId}}/direct/{{otherId}}"
+            wrong.append(FieldError("roomId", "is reserved for direct rooms", echo(request.path.room_id), allowed))
         if body.form == DIRECT and body.kind == OPEN:
             wrong.append(FieldError("form", "does not fit kind open", DIRECT, "group, or kind members"))
     elif body.id is not None and body.at is None:

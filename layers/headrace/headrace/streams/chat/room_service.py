@@ -15,7 +15,7 @@ from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, NotFound, StoreThrottled, echo
 from headrace.core.times import Clock
 from headrace.live.connections import Connections
-from headrace.streams.chat.access import RoomAccess, not_in_room
+from headrace.streams.chat.access import RoomAccess, no_room, not_in_room
 from headrace.streams.chat.join_messages import JoinMessages, shown_name
 from headrace.streams.chat.memberships import MEMBER, OWNER, Change, EventKind, Membership, Memberships, Role
 from headrace.streams.chat.room_requests import (
@@ -28,7 +28,7 @@ from headrace.streams.chat.room_requests import (
     RoomRequest,
     check,
 )
-from headrace.streams.chat.rooms import DIRECT, MEMBERS, OPEN, Room, Rooms
+from headrace.streams.chat.rooms import DIRECT, MEMBERS, OPEN, CachedRooms, Room
 
 READS_PER_PAGE = 4
 """Index reads that one page may cost: more than one only for users who have left."""
@@ -42,7 +42,7 @@ class RoomService:
 
     def __init__(
         self,
-        rooms: Rooms,
+        rooms: CachedRooms,
         memberships: Memberships,
         access: RoomAccess,
         connections: Connections,
@@ -50,18 +50,20 @@ class RoomService:
         cursors: CursorSigner,
         clock: Clock,
     ) -> None:
-        self._rooms = rooms
-        self._memberships = memberships
+        self.rooms = rooms
+        self.memberships = memberships
         self._access = access
-        self._connections = connections
+        self.connections = connections
         self._join_messages = join_messages
         self._cursors = cursors
-        self._clock = clock
+        self.clock = clock
 
     def create(self, request: Request[RoomPath, None, RoomRequest]) -> dict[str, Any]:
         """Create a room. If the same room exists, nothing changes.
 
-        The creator of a ``members`` room joins it. Repeating the request completes an interrupted one.
+        The creator of a ``members`` room joins it. Repeating the request completes an interrupted one. ``name`` and
+        ``topic`` are those of a new room; an existing room keeps its name and topic. A ``members`` room of another
+        creator is a conflict, also with the same body.
 
         Raises:
             Conflict: another room has this id.
@@ -69,8 +71,8 @@ class RoomService:
         check(request)
         caller, room_id, body = request.caller, request.path.room_id, request.body
         creator = body.created_by or caller.subject
-        created_at = body.created_at or times.iso(self._clock.now())
-        room = self._rooms.create(Room(room_id, body.kind, body.form, created_at, creator))
+        created_at = body.created_at or times.iso(self.clock.now())
+        room = self.rooms.create(Room(room_id, body.kind, body.form, created_at, creator, body.name, body.topic))
         same = (room.kind, room.form) == (body.kind, body.form)
         if room.kind == MEMBERS:
             same = same and room.created_by == creator
@@ -80,16 +82,18 @@ class RoomService:
             )
             raise Conflict("another room has this id", details=[detail])
         if room.kind == MEMBERS:
-            self._connections.members_only(room_id)
+            self.connections.members_only(room_id)
             if room.form == DIRECT:
-                self._take_seat(room, creator)
+                self.take_seat(room, creator)
             name = _name(caller, creator, body.username)
-            membership = self._add(room, creator, "join", room.created_at, None, OWNER, name)
-            self._publish(request, membership, "join", room.created_at)
+            membership = self.add(room, creator, "join", room.created_at, None, OWNER, name)
+            self.publish(request, membership, "join", room.created_at)
         return room.to_body()
 
     def join(self, request: Request[MemberPath, None, JoinRequest]) -> MemberBody:
         """Join a room, or add a user to it as its owner. For a user who is in the room, nothing changes.
+
+        The creator of a room stays an owner, whatever ``role`` says.
 
         Raises:
             NotFound: no such room.
@@ -98,31 +102,34 @@ class RoomService:
         """
         check(request)
         caller, user_id, body = request.caller, request.path.user_id, request.body
-        room = self._room(request.path.room_id)
-        membership = self._memberships.get(user_id, room.room_id)
+        room = self.room(request.path.room_id)
+        membership = self.memberships.get(user_id, room.room_id)
         if not caller.has(EVENTS_WRITE):
             self._check_join(caller, room, membership, body.role)
         elif body.role is not None and room.kind == OPEN:
             raise _no_roles(body.role)
         if room.form == DIRECT:
-            self._take_seat(room, user_id)
+            self.take_seat(room, user_id)
         name = _name(caller, user_id, body.username)
         if body.at is not None:
             at = body.at
-            membership = self._add(room, user_id, "join", at, body.id, body.role, name)
+            membership = self.add(room, user_id, "join", at, body.id, body.role, name)
         elif membership.is_open:
             at = membership.intervals[-1].joined_at
             if body.role not in (None, membership.role):
-                membership = self._memberships.set_role(user_id, room.room_id, body.role or MEMBER)
+                membership = self.memberships.set_role(user_id, room.room_id, body.role or MEMBER)
         else:
-            at = times.iso(membership.next_time(self._clock.now()))
-            membership = self._add(room, user_id, "join", at, None, body.role or MEMBER, name)
+            at = times.iso(membership.next_time(self.clock.now()))
+            membership = self.add(room, user_id, "join", at, None, body.role or MEMBER, name)
         if any(each.joined_at == at for each in membership.intervals):
-            self._publish(request, membership, "join", at)
+            self.publish(request, membership, "join", at)
         return _member(room, membership)
 
     def leave(self, request: Request[MemberPath, None, LeaveRequest]) -> MemberBody:
         """Leave a room, or remove a user from it as its owner. For a user who has left, nothing changes.
+
+        A role ends with a leave: an owner who is added again is a member. With ``leftAt``, a user who was never in the
+        room is accepted, because the join may be imported later.
 
         Raises:
             NotFound: no such room, or the user was never in it.
@@ -130,33 +137,32 @@ class RoomService:
         """
         check(request)
         caller, user_id, body = request.caller, request.path.user_id, request.body
-        room = self._room(request.path.room_id)
+        room = self.room(request.path.room_id)
         if not caller.has(EVENTS_WRITE) and user_id != caller.subject:
             self._check_remove(caller, room, user_id)
-        membership = self._memberships.get(user_id, room.room_id)
+        membership = self.memberships.get(user_id, room.room_id)
         if body.at is not None:
             at = body.at
-            membership = self._add(room, user_id, "leave", at, body.id, None, body.username)
+            membership = self.add(room, user_id, "leave", at, body.id, None, body.username)
         elif not membership.joins:
             raise NotFound("this user was never in this room", details=[FieldError("userId", "was never in this room")])
         elif membership.is_open:
-            at = times.iso(membership.next_time(self._clock.now()))
-            membership = self._add(room, user_id, "leave", at, None, None, None)
+            at = times.iso(membership.next_time(self.clock.now()))
+            membership = self.add(room, user_id, "leave", at, None, None, None)
         else:
             at = membership.intervals[-1].left_at or "" if membership.intervals else ""
         if room.kind == MEMBERS and not membership.is_open:
             # Also for a repeated leave, because an earlier call may have been interrupted here.
-            self._connections.unsubscribe_user(room.room_id, user_id)
+            self.connections.unsubscribe_user(room.room_id, user_id)
         if any(each.left_at == at for each in membership.intervals):
-            self._publish(request, membership, "leave", at)
+            self.publish(request, membership, "leave", at)
         return _member(room, membership)
 
     def members(self, request: Request[RoomPath, MembersQuery, None]) -> dict[str, Any]:
-        """List the members of a room. If ``hasMore`` is true, ``next`` leads to the next page.
-
-        Memberships are read consistently, so users who have left are not listed.
+        """List the members of a room, read consistently. If ``hasMore`` is true, ``next`` leads to the next page.
 
         Raises:
+            NotFound: no such room.
             Forbidden: the caller may not read the room now. InvalidCursor.
         """
         caller, room_id, query = request.caller, request.path.room_id, request.query
@@ -167,13 +173,12 @@ class RoomService:
         if query.position is not None:
             field, cursor = query.position
             (after,) = self._cursors.verify(cursor, signed, field, parts=1, directions=("after",))
-        room = self._rooms.get(room_id)
+        room = self.room(room_id)
         items: list[dict[str, Any]] = []
-        more = room is not None
-        for _ in range(READS_PER_PAGE):
-            if room is None or not more or len(items) >= query.limit:
-                break
-            users, more = self._memberships.users_of(room_id, after, query.limit - len(items))
+        more, reads = True, 0
+        while more and len(items) < query.limit and reads < READS_PER_PAGE:
+            reads += 1
+            users, more = self.memberships.users_of(room_id, after, query.limit - len(items))
             after = users[-1] if users else after
             items += [_listed(room, each) for each in self._present(room_id, users)]
         following = self._cursors.sign(signed, "after", [after]) if more and after is not None else None
@@ -181,7 +186,7 @@ class RoomService:
 
     def _present(self, room_id: str, users: list[str]) -> list[Membership]:
         pairs = [(user_id, room_id) for user_id in users]
-        found = self._memberships.get_many(pairs) if pairs else {}
+        found = self.memberships.get_many(pairs) if pairs else {}
         if len(found) < len(pairs):
             raise StoreThrottled("the members cannot all be read right now; try again shortly")
         return [found[pair] for pair in pairs if found[pair].is_open]
@@ -194,7 +199,7 @@ class RoomService:
             if not own:
                 raise _forbidden("in an open room, users join themselves")
             return
-        if self._owns(caller, room):
+        if self.owns(caller, room):
             return
         if role is not None:
             detail = FieldError("role", "is given by owners only", role, "left out, unless you own the room")
@@ -207,29 +212,28 @@ class RoomService:
     def _check_remove(self, caller: Caller, room: Room, user_id: str) -> None:
         if room.kind == OPEN:
             raise _forbidden("in an open room, users leave themselves")
-        if not self._owns(caller, room):
+        if not self.owns(caller, room):
             raise _forbidden("only an owner removes others from this room")
         if user_id == room.created_by:
             raise _forbidden("the creator of a room cannot be removed")
 
-    def _owns(self, caller: Caller, room: Room) -> bool:
-        return room.created_by == caller.subject or is_owner(room, self._memberships.get(caller.subject, room.room_id))
+    def owns(self, caller: Caller, room: Room) -> bool:
+        """Whether the caller owns the room now."""
+        return room.created_by == caller.subject or is_owner(room, self.memberships.get(caller.subject, room.room_id))
 
-    def _room(self, room_id: str) -> Room:
-        room = self._rooms.get(room_id)
-        if room is None:
-            detail = FieldError(
-                "roomId", "is not the id of a room", echo(room_id), "a room that was created, or has a message"
-            )
-            raise NotFound("there is no such room", details=[detail])
+    def room(self, room_id: str) -> Room:
+        """The room; its name and topic may be missing. Raises NotFound."""
+        if (room := self.rooms.get(room_id)) is None:
+            raise no_room(room_id)
         return room
 
-    def _take_seat(self, room: Room, user_id: str) -> None:
-        if not self._rooms.take_seat(room.room_id, user_id):
+    def take_seat(self, room: Room, user_id: str) -> None:
+        """Take a seat of a direct room. Raises Conflict if both are taken."""
+        if not self.rooms.take_seat(room.room_id, user_id):
             detail = FieldError("userId", "has no seat in this direct room", echo(user_id), "one of its two users")
             raise Conflict("a direct room has two users, and both seats are taken", details=[detail])
 
-    def _add(
+    def add(
         self,
         room: Room,
         user_id: str,
@@ -239,12 +243,14 @@ class RoomService:
         role: Role | None,
         username: str | None,
     ) -> Membership:
+        """Add a join or leave. Returns the new membership."""
         event = keys.membership_event(at, event_id or keys.derived_id(kind, user_id, room.room_id, at))
-        return self._memberships.add(
+        return self.memberships.add(
             Change(user_id=user_id, room_id=room.room_id, kind=kind, event=event, role=role, username=username)
         )
 
-    def _publish(self, request: Request[Any, Any, Any], membership: Membership, kind: EventKind, at: str) -> None:
+    def publish(self, request: Request[Any, Any, Any], membership: Membership, kind: EventKind, at: str) -> None:
+        """Publish the message of a join or leave, unless it is more than 5 minutes old."""
         trusted = request.caller.has(EVENTS_WRITE)
         self._join_messages.publish(membership, kind, at, request.correlation_id, request.meter, old=trusted)
 
@@ -268,7 +274,7 @@ def _no_roles(role: Role) -> InvalidRequest:
     return InvalidRequest("an open room has no roles", details=[detail])
 
 
-def _role(room: Room, membership: Membership) -> Role:
+def effective_role(room: Room, membership: Membership) -> Role:
     """The effective role: the creator is always an owner, others only while they are in the room."""
     return OWNER if is_owner(room, membership) else MEMBER
 
@@ -279,7 +285,7 @@ def _member(room: Room, membership: Membership) -> MemberBody:
         "roomId": membership.room_id,
         "userId": membership.user_id,
         "username": shown_name(membership),
-        "role": _role(room, membership),
+        "role": effective_role(room, membership),
         "joinedAt": last.joined_at if last else None,
         "leftAt": last.left_at if last else None,
     }
@@ -289,6 +295,6 @@ def _listed(room: Room, membership: Membership) -> dict[str, Any]:
     return {
         "userId": membership.user_id,
         "username": shown_name(membership),
-        "role": _role(room, membership),
+        "role": effective_role(room, membership),
         "joinedAt": membership.intervals[-1].joined_at,
     }

@@ -1,13 +1,14 @@
 """Rooms, and the newest activity in each.
 
 A PUT creates a room, and the first message to an unknown room creates an open one. A conditional put decides between
-two creators. Kind, form, creator and creation time never change, so a room is cached without expiry.
+two creators. Kind, form, creator and creation time never change, so they are cached without expiry. Name and topic may
+change, and are never cached.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
@@ -39,13 +40,17 @@ class Room:
     form: Form
     created_at: str
     created_by: str
+    name: str | None = None
+    topic: str | None = None
 
     def to_body(self) -> dict[str, Any]:
-        """The room in a response, and in its row."""
+        """The room in a response; its row is the same without ``None``."""
         return {
             "roomId": self.room_id,
             "kind": self.kind,
             "form": self.form,
+            "name": self.name,
+            "topic": self.topic,
             "createdAt": self.created_at,
             "createdBy": self.created_by,
         }
@@ -64,6 +69,10 @@ class Rooms(Protocol):
 
     def create(self, room: Room) -> Room:
         """Create ``room``, unless a room with its id exists. Returns the room that exists afterwards."""
+        ...
+
+    def change(self, room_id: str, texts: Mapping[str, str | None]) -> Room:
+        """Set the ``name`` or ``topic`` of an existing room, or remove it (``None``). Returns the changed room."""
         ...
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
@@ -91,13 +100,31 @@ class DynamoRooms:
 
     def create(self, room: Room) -> Room:
         try:
-            self._table.put(room.to_body(), ConditionExpression="attribute_not_exists(roomId)")
+            row = {name: value for name, value in room.to_body().items() if value is not None}
+            self._table.put(row, ConditionExpression="attribute_not_exists(roomId)")
         except ConditionFailed:
             existing = self.get(room.room_id)
             if existing is None:
                 raise StoreUnavailable("the room cannot be read right now; try again shortly") from None
             return existing
         return room
+
+    def change(self, room_id: str, texts: Mapping[str, str | None]) -> Room:
+        given = {name: text for name, text in texts.items() if text is not None}
+        parts = [
+            "SET " + ", ".join(f"#{name} = :{name}" for name in given) if given else "",
+            "REMOVE " + ", ".join(f"#{name}" for name in texts if name not in given) if len(given) < len(texts) else "",
+        ]
+        row = self._table.update(
+            {"roomId": room_id},
+            " ".join(part for part in parts if part),
+            {":room": room_id, **{f":{name}": text for name, text in given.items()}},
+            # No partial row: a room is never deleted, except by an operator.
+            ConditionExpression="roomId = :room",
+            ExpressionAttributeNames={f"#{name}": name for name in texts},
+            ReturnValues="ALL_NEW",
+        )
+        return room_of(row)
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
         condition = "attribute_not_exists(seats) OR size(seats) < :seats OR contains(seats, :one)"
@@ -107,13 +134,20 @@ class DynamoRooms:
 
 def room_of(row: Item) -> Room:
     """The room in a row of the Rooms table."""
-    return Room(row["roomId"], row["kind"], row["form"], row["createdAt"], row["createdBy"])
+    return Room(
+        row["roomId"], row["kind"], row["form"], row["createdAt"], row["createdBy"], row.get("name"), row.get("topic")
+    )
+
+
+def _without_texts(room: Room) -> Room:
+    """What never changes of a room."""
+    return replace(room, name=None, topic=None) if room.name or room.topic else room
 
 
 class CachedRooms:
     """A cache of up to ``limit`` existing rooms in front of :class:`Rooms`. A missing room is looked up every time.
 
-    The default takes a few megabytes.
+    Rooms from the cache have neither name nor topic. The default takes a few megabytes.
     """
 
     def __init__(self, rooms: Rooms, limit: int = 10_000) -> None:
@@ -127,8 +161,12 @@ class CachedRooms:
     def get(self, room_id: str) -> Room | None:
         room = self._cached.get(room_id)
         if room is None and (room := self._rooms.get(room_id)) is not None:
-            self._cached[room_id] = room
+            self._cached[room_id] = _without_texts(room)
         return room
+
+    def read(self, room_id: str) -> Room | None:
+        """The room from the table, with its name and topic."""
+        return self._rooms.get(room_id)
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
         found: dict[str, Room | None] = {each: self._cached[each] for each in room_ids if each in self._cached}
@@ -137,13 +175,17 @@ class CachedRooms:
             read = self._rooms.get_many(unknown)
             for room in read.values():
                 if room is not None:
-                    self._cached[room.room_id] = room
+                    self._cached[room.room_id] = _without_texts(room)
             found |= read
         return found
 
     def create(self, room: Room) -> Room:
-        self._cached[room.room_id] = existing = self._rooms.create(room)
+        existing = self._rooms.create(room)
+        self._cached[room.room_id] = _without_texts(existing)
         return existing
+
+    def change(self, room_id: str, texts: Mapping[str, str | None]) -> Room:
+        return self._rooms.change(room_id, texts)
 
     def take_seat(self, room_id: str, user_id: str) -> bool:
         return self._rooms.take_seat(room_id, user_id)

@@ -44,6 +44,8 @@ class Conversation(TypedDict):
     roomId: str
     kind: RoomKind
     form: Form
+    name: str | None
+    topic: str | None
     membership: MembershipState
     activityAt: str
     lastMessage: MessageItem | None

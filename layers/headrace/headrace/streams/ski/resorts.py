@@ -88,11 +88,11 @@ def _resort(row: Item) -> Resort:
     return Resort(int(row["resortID"]), row.get("resortName"), seasons, row.get("doubtfulUntil", 0))
 
 
-def unknown_season(season: int, *asked: Resort) -> NotFound:
+def unknown_season(season: int, *asked: Resort, field: str = "seasonID") -> NotFound:
     """The error for an unknown ``season``; it lists the seasons of the resorts ``asked``."""
     known = sorted(set().union(*(resort.seasons for resort in asked)))
     what = ", ".join(map(str, known[-10:])) or "none yet"
     where = f"resort {asked[0].resort_id}" if len(asked) == 1 else "any resort asked for"
     allowed = f"a season of {where}: {what}; POST /resorts/{{resortID}}/seasons adds one"
     message = f"is not a season of {where}"
-    return NotFound(f"seasonID {message}", details=[FieldError("seasonID", message, season, allowed)])
+    return NotFound(f"{field} {message}", details=[FieldError(field, message, season, allowed)])

@@ -92,14 +92,25 @@ def _resort(value: object) -> int:
         raise PydanticCustomError("number", str(error), {"field": "resort"}) from None
 
 
+def _season(value: object) -> int:
+    try:
+        return SEASON.check(value)
+    except ValueError as error:
+        raise PydanticCustomError("number", str(error), {"field": "season"}) from None
+
+
 class TotalsQuery(Params):
-    """The resorts to add up, and the season to restrict them to."""
+    """The resorts to add up, and the seasons to restrict them to."""
 
     resorts: Annotated[list[Annotated[int, BeforeValidator(_resort)]], BeforeValidator(_split)] = Field(
         alias="resort",
         description=f"1 to {RESORTS_LIMIT} resorts, separated by commas or repeated; each {RESORT.form}",
     )
-    season: Annotated[int, SEASON.validator()] | None = Field(default=None, description=SEASON.form)
+    seasons: Annotated[list[Annotated[int, BeforeValidator(_season)]], BeforeValidator(_split)] | None = Field(
+        default=None,
+        alias="season",
+        description=f"1 to {RESORTS_LIMIT} seasons, separated by commas or repeated; each {SEASON.form}",
+    )
 
 
 class SeasonBody(Params):
@@ -132,13 +143,17 @@ def day_vertical(services: SkiServices, request: Request[SkierResortDayPath, Non
 
 
 def totals(services: SkiServices, request: Request[SkierPath, TotalsQuery, None]) -> answers.Totals:
-    """Get a skier's vertical at the given resorts, by resort and season."""
+    """Get a skier's vertical at the given resorts, by resort and season. Without ``season``, of all seasons.
+
+    SkiDataAPI has both parameters, and lets them be repeated.
+    """
     query = request.query
-    if query.season is not None:
+    if query.seasons is not None:
         asked = [services.resorts.get(each) for each in query.resorts]
-        if not any(query.season in each.seasons for each in asked):
-            raise unknown_season(query.season, *asked)
-    return {"resorts": services.skiers.totals(request.path.skier, query.resorts, query.season)}
+        unknown = set(query.seasons).difference(*(each.seasons for each in asked))
+        if unknown:
+            raise unknown_season(min(unknown), *asked, field="season")
+    return {"resorts": services.skiers.totals(request.path.skier, query.resorts, query.seasons)}
 
 
 def days(services: SkiServices, request: Request[SkierSeasonPath, None, None]) -> answers.Days:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -30,13 +30,16 @@ class Skiers:
         rides = self._rides(skier, *day_bounds(day.season, day.day))
         return vertical(ride for ride in rides if ride.resort == day.resort)
 
-    def totals(self, skier: int, resorts: Iterable[int], season: int | None) -> list[ResortTotal]:
-        """Vertical by resort and season, of ``resorts`` only; a resort and season without rides is left out."""
+    def totals(self, skier: int, resorts: Iterable[int], seasons: Collection[int] | None) -> list[ResortTotal]:
+        """Vertical by resort and season, of ``resorts`` only; a resort and season without rides is left out.
+
+        The rides from the first to the last of ``seasons`` are read; ``None`` is all seasons.
+        """
         asked = set(resorts)
-        bounds = season_bounds(season) if season is not None else (None, None)
+        bounds = (None, None) if seasons is None else (season_bounds(min(seasons))[0], season_bounds(max(seasons))[1])
         found: dict[tuple[int, int], int] = {}
         for ride in self._rides(skier, *bounds):
-            if ride.resort in asked:
+            if ride.resort in asked and (seasons is None or ride.season in seasons):
                 place = ride.resort, ride.season
                 found[place] = found.get(place, 0) + vertical([ride])
         return [

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.api.paging.cursors import CursorSigner
+from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.api.paging.page import ROWS
 from headrace.api.paging.request import PageRequest
 from headrace.core.caller import Caller
@@ -16,7 +17,6 @@ from headrace.core.keys import newest_page
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.history import History
 from headrace.streams.chat.hook import NewestPageHook
-from headrace.streams.chat.newest_page_cache import NewestPageCache
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
 from tests.fakes.clock import FixedClock
@@ -102,7 +102,7 @@ def test_a_room_that_was_not_read_for_a_minute_costs_no_cache_call() -> None:
 
 
 def test_the_number_of_rooms_in_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headrace.streams.chat.newest_page_cache.REMEMBERED", 3)
+    monkeypatch.setattr("headrace.api.paging.newest_page_cache.REMEMBERED", 3)
     cache = MemoryCache(FixedClock(START))
     newest = NewestPageCache(cache, FixedClock(START))
 
