@@ -165,7 +165,11 @@ def _item(document: Document, name: str, field: Document, place: str) -> str:
     described = schema["items"] if schema.get("type") == "array" else schema
     said = field.get("description") or _resolve(document, described).get("description", "")
     default = schema.get("default")
-    notes = [_type(document, schema), place] + ([f"default {default}"] if default not in (None, "") else [])
+    # An optional field may be null, which counts as not given.
+    kind = _type(document, schema)
+    notes = [kind.removesuffix(" or null") if place == "optional" else kind, place] + (
+        [f"default {default}"] if default not in (None, "") else []
+    )
     if place == "query" and not field.get("required"):
         notes.insert(2, "optional")
     whole = f"- `{name}` ({', '.join(note for note in notes if note)})" + (f": {said}" if said else "")
@@ -177,7 +181,7 @@ def _type(document: Document, schema: Document) -> str:
     if "const" in schema:
         return f"`{json.dumps(schema['const'])}`"
     if "enum" in schema and len(schema["enum"]) < 8:
-        return " or ".join(f"`{each}`" for each in schema["enum"])
+        return " or ".join("null" if each is None else f"`{each}`" for each in schema["enum"])
     if "anyOf" in schema:
         return " or ".join(_type(document, each) for each in schema["anyOf"])
     kind = schema.get("type", "any JSON")
