@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from tools.api_reference.access import accepted, matrix
 from tools.api_reference.scopes import SCOPES
 from tools.api_reference.texts import first_line, text
 
@@ -60,20 +61,10 @@ def websocket_page(document: Document) -> str:
 
 
 def scopes_page(http: Document, websocket: Document) -> str:
-    """The page of scopes: what each allows, and which routes and actions accept it."""
-    accepted = {
-        f"{method.upper()} {path}": _scopes(operation)
-        for path, methods in http["paths"].items()
-        for method, operation in methods.items()
-    }
-    accepted |= {name: each["x-scopes"] for name, each in websocket["operations"].items() if "reply" in each}
+    """The page of scopes: what each allows, which routes and actions accept it, and what each token gets."""
     parts = [MARK, "# Scopes", first_line("scopes"), *text("scopes").split("\n\n")[1:]]
-    for scope, allowed in SCOPES.items():
-        routes = [f"- `{key}`" for key, scopes in accepted.items() if scope in scopes]
-        parts += [f"## `{scope}`", allowed, "\n".join(routes)]
-    anyone = [f"- `{key}`" for key, scopes in accepted.items() if not scopes]
-    parts += ["## Without a scope", "`GET /health` needs no token, `ping` any valid one.", "\n".join(anyone)]
-    return _page(parts)
+    parts += ["\n".join(f"- `{scope}`: {allowed}" for scope, allowed in SCOPES.items())]
+    return _page([*parts, *matrix(accepted(http, websocket))])
 
 
 def _route(document: Document, key: str, operation: Document) -> Iterator[str]:
@@ -255,7 +246,7 @@ def _page(parts: Iterable[str]) -> str:
 
 def _wrapped(part: str) -> str:
     """A part of a page with lines of at most ``WIDTH`` characters; code and lists stay as they are."""
-    if part.startswith(("```", "- ", "#", "<!--")):
+    if part.startswith(("```", "- ", "#", "<!--", "| ")):
         return part if not part.startswith("- ") else "\n".join(_item_lines(part))
     return "\n\n".join(_block_wrapped(each) for each in part.split("\n\n"))
 
