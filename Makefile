@@ -84,7 +84,7 @@ docs: .local/docs/bin/zensical ## build the documentation site in .local/site/ht
 	@.venv/bin/uv venv --quiet --clear .local/docs && VIRTUAL_ENV=$(CURDIR)/.local/docs .venv/bin/uv pip install --quiet --require-hashes -r $< && touch $@
 
 model: setup ## run the model tests: random orders of events and failures   [EXAMPLES=n]
-	@$(if $(EXAMPLES),,echo "model: the same runs every time; for others, and more: make model EXAMPLES=5000")
+	@$(if $(EXAMPLES),,echo "model: the runs are the same every time; for more and other runs: make model EXAMPLES=5000")
 	@MODEL_EXAMPLES='$(EXAMPLES)' $(PY) -m pytest -q tests/model
 
 contract: setup ## run one suite per seam, against the fake and against the real service

@@ -1,10 +1,10 @@
-"""What analytics cost beside asking every shard for every item: ``python -m bench.analytics``.
+"""Compares analytics with a plain scatter-gather over all items: ``python -m bench.analytics``.
 
-Starts its own dynalite (data in memory) and Redis. Messages of 17,000 users in 20 rooms, all equally likely,
-lie over 60 minutes (once per ``--sizes``) and over 24 hours (``--day``). Headrace's side is all that a function does
-for one request, from the event to the answer. The clock is the benchmark's own and is moved by hand, so that "one
-minute later" need not be waited for. The straight way is boto3's ``client.query`` on all time shards at once, each
-paged to its end, as its documentation shows it, and Python's ``Counter``.
+Starts its own dynalite (data in memory) and Redis. It counts messages over 60 minutes (once per ``--sizes``) and over
+24 hours (``--day``), evenly from 17,000 users in 20 rooms. Headrace's side is the whole function, from the event to the
+answer. The clock is set by the benchmark, so it needs no waiting for the next minute. The scatter-gather is boto3's
+``client.query`` on all time shards in parallel, with all pages, as its documentation shows it, and Python's
+``Counter``.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from bench.slots import slot_costs
 
 DAY_START = HOUR_START - 30 * 1440 * MINUTE
 SETTLE = 10
-MOVES = 10
-"""One for each minute of a ten-minute slot: when it is complete, a move costs more."""
+LATER_WINDOWS = 10
+"""Windows that are each a minute later: ten minutes complete a longer slot, which makes one of them slower."""
 
 
-class Unhurried:
-    """The context of an invocation that has enough time."""
+class LambdaContext:
+    """The context of an invocation with enough time left."""
 
     @staticmethod
     def get_remaining_time_in_millis() -> int:
@@ -46,7 +46,7 @@ class Unhurried:
 
 
 class Environment:
-    """One environment of read_analytics, and the clock and cache that all of them share."""
+    """An execution environment of read_analytics. All of them share a clock and a cache."""
 
     def __init__(self, clock: Any, cache_port: int) -> None:
         from headrace.analytics.requests import TopQuery, filtered
@@ -61,7 +61,7 @@ class Environment:
         from headrace.streams.chat.stream import CHAT
 
         settings = CacheSettings(cache_endpoint=f"127.0.0.1:{cache_port}", cache_tls=False)
-        # Patient: other work on this machine must not turn a hit into a miss.
+        # A long timeout: other work on this machine must not turn a hit into a miss.
         cache = RedisCache(lambda: connect(settings, 5.0))
         reader = DynamoColumns(columns_client(SHARDS))
         self.analytics = Analytics(Scanner(reader, TABLE, SHARDS, clock, SHARDS), cache, clock, SETTLE)
@@ -69,7 +69,7 @@ class Environment:
         self.router = HttpRouter(routes, lambda: StreamAnalytics(CHAT, self.analytics), SystemClock())
 
     def ask(self, start: int, end: int) -> tuple[float, float, dict[str, Any]]:
-        """Milliseconds, read units, and the answer."""
+        """Request a window; returns milliseconds, read units and the answer."""
         from headrace.core import times
 
         claims = {"sub": "bench", "scope": "analytics:read", "exp": "4102444800"}
@@ -79,15 +79,15 @@ class Environment:
             "queryStringParameters": {"from": times.iso(start), "to": times.iso(end)},
         }
         units, began = self.analytics.units, time.perf_counter()
-        answer = self.router(event, Unhurried)
+        answer = self.router(event, LambdaContext)
         took = (time.perf_counter() - began) * 1000
         if answer["statusCode"] != 200:
             raise SystemExit(answer["body"])
         return took, self.analytics.units - units, json.loads(answer["body"])
 
 
-class HandClock:
-    """A clock that is moved by hand; ``micros`` since the epoch."""
+class ManualClock:
+    """A clock that stands until it is set; ``micros`` since the epoch."""
 
     def __init__(self, micros: int) -> None:
         self.micros = micros
@@ -102,14 +102,14 @@ class BenchWorld:
     def __init__(self, port: int, cache_port: int) -> None:
         self.port = port
         self.cache_port = cache_port
-        self.clock = HandClock(HOUR_START + 60 * MINUTE + (SETTLE + 1) * 1_000_000)
+        self.clock = ManualClock(HOUR_START + 60 * MINUTE + (SETTLE + 1) * 1_000_000)
 
     def environment(self) -> Environment:
         """A new environment."""
         return Environment(self.clock, self.cache_port)
 
     def empty_cache(self) -> None:
-        """The state after a while without requests."""
+        """Empty the cache, except for the generations of the slots."""
         from redis import Redis
 
         from headrace.analytics import generations
@@ -121,17 +121,17 @@ class BenchWorld:
         cache.close()
 
     def cache_bytes(self) -> int:
-        """What the cache holds."""
+        """The size of the cached data in bytes."""
         from redis import Redis
 
         with Redis(port=self.cache_port) as cache:
             return int(cache.info("memory")["used_memory_dataset"])
 
-    def straight(self, start: int, end: int) -> tuple[float, float, int]:
-        """Milliseconds, read units and the total, the straight way."""
+    def scatter_gather(self, start: int, end: int) -> tuple[float, float, int]:
+        """Count a window with Query calls; returns milliseconds, read units and the total."""
         from headrace.core import keys, times
 
-        # boto3's own retries: busy with parsing, it finds that the emulator has closed what it kept open.
+        # boto3's retries stay on: the emulator closes idle connections while this process parses pages.
         database = boto3.client("dynamodb", config=Config(max_pool_connections=SHARDS))
         users: Counter[str] = Counter()
         rooms: Counter[str] = Counter()
@@ -177,7 +177,7 @@ def row(what: str, milliseconds: float, units: float, aim: str) -> None:
 
 
 def repeat(ask: Callable[[], tuple[float, float, Any]], times: int) -> tuple[float, float, Any]:
-    """The median of the milliseconds, and the last one's units and answer."""
+    """Call ``ask`` several times; returns the median of the milliseconds, and units and answer of the last call."""
     seen = [ask() for _ in range(times)]
     return statistics.median(each[0] for each in seen), seen[-1][1], seen[-1][2]
 
@@ -188,8 +188,8 @@ def measure_hour(world: BenchWorld, count: int, calls: int) -> None:
     print(f"\n{count:,} messages over 60 minutes, {USERS:,} users, {ROOMS} rooms\n")
     print("| one window over all 60 minutes | p50 | read units | aim |\n| --- | --- | --- | --- |")
     world.environment().ask(start, start + 1_000_000)  # warms up the emulator and this process
-    straight, units, total = repeat(lambda: world.straight(start, end), 2)
-    row("straight scatter-gather over all items", straight, units, "–")
+    scatter_gather, units, total = repeat(lambda: world.scatter_gather(start, end), 2)
+    row("plain scatter-gather over all items", scatter_gather, units, "–")
     world.empty_cache()
     environment = world.environment()
     cold, units, answer = environment.ask(start, end)
@@ -198,25 +198,25 @@ def measure_hour(world: BenchWorld, count: int, calls: int) -> None:
     row("cold", cold, units, "–")
     again, units, same = repeat(lambda: environment.ask(start, end), calls)
     if {**same, "asOf": 0, "missing": 0} != {**answer, "asOf": 0, "missing": 0}:
-        raise SystemExit("asked again it is another answer")
-    row("asked again in the same minute", again, units, "≤ 15 ms")
+        raise SystemExit("the repeated request has a different answer")
+    row("repeated in the same minute", again, units, "≤ 15 ms")
     other, units, _ = repeat(lambda: world.environment().ask(start, end), calls // 4)
-    row("the same in an environment that was not asked before", other, units, "–")
+    row("repeated in a new environment", other, units, "–")
     late = []
-    for number in range(1, MOVES + 1):
+    for number in range(1, LATER_WINDOWS + 1):
         world.clock.micros += MINUTE
         late.append(environment.ask(start + number * MINUTE, end + number * MINUTE))
     row(
-        "after one new minute, the window moved on by it",
+        "a window that is one minute later",
         statistics.median(each[0] for each in late),
         late[-1][1],
         "≤ 80 ms" if count <= 200_000 else "≤ 250 ms",
     )
     slowest, units, _ = max(late, key=lambda each: each[0])
-    row("the slowest of ten such moves: ten minutes are merged into one slot", slowest, units, "–")
+    row("the slowest of ten such windows: ten minutes are merged into one slot", slowest, units, "–")
     live, units, _ = repeat(lambda: environment.ask(start + 30_000_000, world.clock.now()), max(3, calls // 10))
     row("until now, from the middle of a minute: two live edges", live, units, "–")
-    print(f"\nScatter-gather takes {straight / again:,.0f}× as long as asking again (aim ≥ 100×).")
+    print(f"\nScatter-gather takes {scatter_gather / again:,.0f}× as long as a repeated request (aim ≥ 100×).")
     print(f"The cache holds {world.cache_bytes() / 1e6:.1f} MB.")
 
 
@@ -233,7 +233,7 @@ def measure_day(world: BenchWorld, count: int, calls: int) -> None:
     again, units, _ = repeat(lambda: environment.ask(start, end), calls)
     row("warm", again, units, "≤ 250 ms")
     other, units, _ = repeat(lambda: world.environment().ask(start, end), max(3, calls // 10))
-    row("warm, in an environment that was not asked before", other, units, "≤ 250 ms")
+    row("warm, in a new environment", other, units, "≤ 250 ms")
     print(f"\nThe cache holds {world.cache_bytes() / 1e6:.1f} MB.")
 
 
@@ -242,7 +242,7 @@ def main(sizes: list[int], day: int, calls: int) -> None:
     # Millions of rows in the emulator's memory.
     os.environ.setdefault("NODE_OPTIONS", "--max-old-space-size=12000")
     os.environ["POWERTOOLS_METRICS_DISABLED"] = "true"
-    import headrace.analytics.routes  # noqa: F401 - now: a run takes long, and the code may change meanwhile
+    import headrace.analytics.routes  # noqa: F401 - early: the code may be edited during a long run
 
     slot_costs()
     for case in [*sizes, None] if day else sizes:
@@ -265,8 +265,8 @@ def main(sizes: list[int], day: int, calls: int) -> None:
                 if case is None:
                     fill(messages(DAY_START, 1440 * MINUTE, day, 2))
                 else:
-                    # The minutes that the clock has not reached at first, and two more.
-                    more = MOVES + 2
+                    # Also messages of the minutes by which the window moves, and of two more.
+                    more = LATER_WINDOWS + 2
                     fill(messages(HOUR_START, 60 * MINUTE, case, 0))
                     fill(messages(HOUR_START + 60 * MINUTE, more * MINUTE, case * more // 60, 1))
                 print(f"\n(written in {time.monotonic() - began:.0f} s)", file=sys.stderr)
@@ -279,7 +279,9 @@ def main(sizes: list[int], day: int, calls: int) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", default="200000,1000000", help="messages over 60 minutes, separated by commas")
-    parser.add_argument("--day", type=int, default=1_000_000, help="messages over 24 hours; 0 for none")
+    parser.add_argument(
+        "--day", type=int, default=1_000_000, help="messages over 24 hours; 0 leaves this measurement out"
+    )
     parser.add_argument("--calls", type=int, default=40)
     options = parser.parse_args()
     main([int(size) for size in options.sizes.split(",") if size], options.day, options.calls)

@@ -1,11 +1,11 @@
-"""What an ad click takes on the broker, and what writing it once costs: ``python -m bench.clicks``.
+"""Measures the size of an ad click on the broker and the cost of storing it once: ``python -m bench.clicks``.
 
-Bytes: the bodies that receive_http would publish, for requests of one click, of ten and of a hundred, with the ids of
-36 characters and the address that ad servers send.
+Size: the bodies that receive_http publishes for requests of 1, 10 and 100 clicks, with ids of 36 characters and an
+address, as ad servers send them.
 
-Writing: rows into the same table (with its three indexes) of a dynalite in memory, in batches as they are, and as
-persist_events writes them, where the first row of a key stays; the latter also again, as a redelivery. Processor time
-is this process's alone. Medians over the rounds.
+Cost: rows written into the table with its three indexes, in a dynalite in memory. They are written unconditionally, in
+batches; then as persist_events writes them, on the condition that the key is new; then the same rows again, as after a
+redelivery. CPU is that of this process only. Numbers are medians over the rounds.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import statistics
 from typing import Any
 
 from bench.emulators import client, in_memory
-from bench.persist import once
-from loadtest.ads.click_size import bytes_on_the_broker, stamped
+from bench.persist import measure_write
+from loadtest.ads.click_size import bytes_on_the_broker, validated
 
 START = "2025-11-21T10:00:58.722861Z"
 Item = dict[str, Any]
@@ -35,12 +35,12 @@ def click(number: int) -> dict[str, Any]:
 
 
 def events(first: int, count: int) -> list[dict[str, Any]]:
-    """Clicks as they travel, with the hash of an address."""
-    return stamped([click(number) for number in range(first, first + count)])
+    """Validated clicks, with the hash of an address."""
+    return validated([click(number) for number in range(first, first + count)])
 
 
 def rows(first: int, count: int) -> list[Item]:
-    """The rows of clicks."""
+    """The table rows of clicks."""
     from headrace.core.stream import TableSettings
     from headrace.core.times import parse_iso
     from headrace.streams.ads.stream import ADS
@@ -50,15 +50,15 @@ def rows(first: int, count: int) -> list[Item]:
 
 
 def sizes() -> None:
-    """Print what requests of some sizes take on the broker."""
-    print("| clicks in a request | bytes on the broker | of each click |\n| --- | --- | --- |")
+    """Print the size of requests on the broker."""
+    print("| clicks in a request | bytes on the broker | per click |\n| --- | --- | --- |")
     for count in (1, 10, 100):
         size = bytes_on_the_broker([click(number) for number in range(count)])
         print(f"| {count} | {size:,} | {size / count:.0f} |")
 
 
 def make_table(port: int) -> None:
-    """The table of the stream, with its indexes."""
+    """Create the table of the stream, with its indexes."""
     from headrace.streams.ads.stream import ADS
 
     def schema(partition: str, sort: str) -> list[dict[str, str]]:
@@ -82,7 +82,7 @@ def make_table(port: int) -> None:
 
 
 def writing(port: int, rounds: int, count: int, parallel: int) -> None:
-    """Measure the three ways in turn, and print them."""
+    """Measure the three kinds of writes in turn, and print them."""
     from headrace.storage.dynamodb.batch_writer import DynamoStore
     from headrace.storage.ports import Table
     from headrace.streams.ads.stream import ADS
@@ -97,16 +97,20 @@ def writing(port: int, rounds: int, count: int, parallel: int) -> None:
         if failed:
             raise SystemExit(f"{len(failed)} rows were not stored: {failed[0]}")
 
-    seen: dict[str, list[tuple[float, float]]] = {"as they are": [], "the first stays": [], "the same again": []}
+    seen: dict[str, list[tuple[float, float]]] = {
+        "unconditionally": [],
+        "with the condition that the key is new": [],
+        "the same rows again": [],
+    }
     for number in range(rounds + 1):
         batch, single = rows(2 * number * count, count), rows((2 * number + 1) * count, count)
         found = [
-            once(lambda items: write(items, first=False), batch),
-            once(lambda items: write(items, first=True), single),
-            once(lambda items: write(items, first=True), single),
+            measure_write(lambda items: write(items, first=False), batch),
+            measure_write(lambda items: write(items, first=True), single),
+            measure_write(lambda items: write(items, first=True), single),
         ]
         for results, result in zip(seen.values(), found, strict=True):
-            results += [result] if number else []  # the first warms up
+            results += [result] if number else []  # the first round warms up
     print("\n| written | clicks/s | CPU per click |\n| --- | --- | --- |")
     for way, results in seen.items():
         rate, cost = (statistics.median(side) for side in zip(*results, strict=True))

@@ -1,4 +1,4 @@
-"""The messages that ``bench.analytics`` counts, and the table they lie in."""
+"""The messages that ``bench.analytics`` counts, and their table."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ TABLE, SHARDS = "ChatMessages", 8
 ROOMS, USERS = 20, 17_000
 MINUTE = 60_000_000
 HOUR_START = 1_763_716_020_000_000
-"""09:07: no whole hour, so that a window is made of slots of several lengths."""
+"""09:07 instead of a whole hour, so that a window consists of slots of several lengths."""
 
 
 def messages(start: int, micros: int, count: int, seed: int) -> Iterator[dict[str, Any]]:
-    """``count`` messages, evenly over ``micros``."""
+    """``count`` messages, evenly spread over ``micros`` microseconds from ``start``."""
     from headrace.core import keys, times
 
     chance = random.Random(seed)
@@ -38,7 +38,7 @@ def messages(start: int, micros: int, count: int, seed: int) -> Iterator[dict[st
 
 
 def make_table(database: Any) -> None:
-    """The table with its TimeIndex as in template.yaml; UserIndex is not asked here."""
+    """Create the table with its TimeIndex, as in template.yaml. Nothing here reads UserIndex, so it is left out."""
     names = ("roomId", "timestampSk", "bucketId")
 
     def schema(partition: str) -> list[dict[str, str]]:
@@ -63,7 +63,7 @@ def make_table(database: Any) -> None:
 
 
 def fill(rows: Iterator[dict[str, Any]]) -> int:
-    """Write them; how many there were."""
+    """Write ``rows``; returns their number."""
     from headrace.storage.dynamodb.batch_writer import DynamoStore
 
     store = DynamoStore(8, 60)

@@ -1,9 +1,9 @@
-"""What the local stage does per second with an echo function, beside `sam local start-api` on the same machine.
+"""Compares the local stage with `sam local start-api`: an echo function on the same machine.
 
     python -m bench.echo [--seconds 8] [--connections 16] [--rounds 3]
 
 Both run the same function of tests/e2e/echo. The SAM CLI needs a container engine (Docker, or DOCKER_HOST pointing
-to one); without it that row says so. Rates are medians of the rounds; ratios travel to other machines, rates do not.
+to one); without it that row is left out. Rates are medians of the rounds. Ratios hold on other machines, rates do not.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def sam_local(folder: Path) -> Iterator[str | None]:
     handler = "    Handler: app.handler\n"
     text = (ECHO / "template.yaml").read_text()
     text = text.replace(handler, f"{handler}    Architectures: [{machine}]\n", 1)
-    # Without `sam build` a layer is not in the form that a container mounts, so its module goes beside the function.
+    # A container mounts a layer only after `sam build`. Without it, the layer's module is copied beside the function.
     template.write_text(text.replace("      Layers:\n        - !Ref GreetingLayer\n", ""))
     shutil.copytree(ECHO / "functions", folder / "functions")
     shutil.copytree(ECHO / "layers/greeting", folder / "functions/echo", dirs_exist_ok=True)
@@ -95,7 +95,7 @@ def answers(url: str, seconds: float, process: subprocess.Popen[bytes]) -> bool:
 
 
 def cold_starts(stage: Target, code: Path, count: int) -> list[float]:
-    """Seconds from request to answer just after an edit, which ends every environment of the function."""
+    """Seconds from request to answer after an edit, which ends every environment of the function."""
     seconds = []
     for _ in range(count):
         code.write_text(code.read_text() + "\n")

@@ -1,7 +1,7 @@
-"""What an emulator of DynamoDB answers to the calls and mistakes that this project depends on.
+"""Checks how an emulator of DynamoDB answers the calls and errors that this project depends on.
 
-Each check returns ``None`` when the answer is AWS's, else a few words on what is wrong. ``emulators.py`` runs them,
-and those of ``emulator_checks_sqs.py``.
+Each check returns ``None`` when the answer is that of AWS, else a description of the difference. ``emulators.py`` runs
+them, and those of ``emulator_checks_sqs.py``.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ DYNAMODB: dict[str, Check] = {
 
 
 def run(checks: dict[str, Check], client: Client, name: str) -> dict[str, str]:
-    """Return what is wrong, by check; a call that is refused or crashes is wrong too."""
+    """Return the difference found by each failed check. A call that is refused or crashes counts as failed."""
     wrong: dict[str, str] = {}
     for title, check in checks.items():
         try:

@@ -1,4 +1,4 @@
-"""What an emulator of SQS answers to the calls and mistakes that this project depends on."""
+"""Checks how an emulator of SQS answers the calls and errors that this project depends on."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Compares emulators of DynamoDB and SQS on this machine: ``python -m bench.emulators --items 100000``.
 
 dynalite and MiniStack are installed into ``.local/`` as the stage does it, moto is in ``.venv``. A candidate that
-does not get through its items within ``--budget`` seconds is stopped, and the table says how far it came.
+needs more than ``--budget`` seconds for its items is stopped, and the table shows how many it wrote.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Emulator:
 
 @dataclass
 class Result:
-    """What was seen of one candidate."""
+    """The measurements of one candidate: seconds, ``memory`` in bytes, ``latency`` in ms by number of items."""
 
     name: str
     start: float = 0.0
@@ -110,7 +110,7 @@ def running(emulator: Emulator, port: int, data: Path) -> Iterator[psutil.Proces
 
 @contextmanager
 def in_memory() -> Iterator[int]:
-    """The port of a dynalite with its data in memory; this process can sign in there."""
+    """Run a dynalite with its data in memory, and set credentials for it; yields its port."""
     os.environ.update(AWS_DEFAULT_REGION="us-east-1", AWS_ACCESS_KEY_ID="bench", AWS_SECRET_ACCESS_KEY="bench")
     emulator = next(each for each in candidates() if each.name == "dynalite, memory")
     port = free_port()
@@ -201,7 +201,7 @@ def measure(emulator: Emulator, result: Result, options: argparse.Namespace, fol
 
 
 def survive(emulator: Emulator, result: Result, folder: Path) -> None:
-    """Write, kill -9, start again, look: what was acknowledged should be there."""
+    """Write, kill the emulator (-9), start it again, and count what is left of the acknowledged items."""
     port = free_port()
     with running(emulator, port, folder):
         database = client("dynamodb", port)

@@ -1,10 +1,9 @@
-"""What a page of history costs beside the bare DynamoDB Query of the same rows: ``python -m bench.history``.
+"""Compares a page of history with the bare DynamoDB Query of the same rows: ``python -m bench.history``.
 
-Starts its own dynalite (data in memory) and Redis, and fills a room of 1,000 messages and one of 200,000. The
-bare side is boto3's ``client.query`` as its documentation shows it: one consistent Query of 20 rows from the same
-place. Headrace's side is all that a function does for one request, from the event to the answer: token, rights,
-cursors, rows, JSON. Both take turns, call by call; the numbers are medians over the rounds of each round's p50, and
-ratios are medians of the rounds' ratios.
+Starts its own dynalite (data in memory) and Redis, and fills a room of 1,000 messages and one of 200,000. The bare side
+is boto3's ``client.query`` as its documentation shows it: one consistent Query of 20 rows from the same key. Headrace's
+side is the whole function, from the event to the answer: token, rights, cursors, rows, JSON. Both take turns, call by
+call. Numbers are medians of each round's p50; ratios are medians of the rounds' ratios.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from typing import Any
 
 from bench.emulators import candidates, client, free_port
 from bench.emulators import running as started
-from bench.history_rooms import TABLE, Rights, fill, message
+from bench.history_rooms import TABLE, RoomAccesses, fill, message
 from localstage.services import install
 
 SIZES = [1_000, 200_000]
@@ -37,7 +36,7 @@ Call = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Case:
-    """One page: how its room is called in the table, what it is, both ways to it, and the aim."""
+    """One page of one kind of room, with the two calls that read it, and the aim for their ratio."""
 
     kind: str
     page: str
@@ -49,7 +48,7 @@ class Case:
 
 
 class Pages:
-    """Ways to the pages of the rooms, bare and ours."""
+    """The calls that read pages: bare Query calls, and ours."""
 
     def __init__(self, port: int, cache_port: int) -> None:
         from headrace.api.paging.cursors import CursorSigner
@@ -63,18 +62,18 @@ class Pages:
 
         self._database = client("dynamodb", port)
         settings = CacheSettings(cache_endpoint=f"127.0.0.1:{cache_port}", cache_tls=False)
-        # Patient: other work on this machine must not turn a hit into a miss.
+        # A long timeout: other work on this machine must not turn a hit into a miss.
         self._cache = RedisCache(lambda: connect(settings, 5.0))
         self._newest = NewestPageCache(self._cache, SystemClock())
         self._histories = {
             kind: History(
                 DynamoReader(lean("dynamodb")), CursorSigner(CURSOR_KEY), TABLE, SystemClock(), access, self._newest
             )
-            for kind, access in Rights(SIZES).of.items()
+            for kind, access in RoomAccesses(SIZES).of.items()
         }
 
     def bare(self, size: int, after: dict[str, Any] | None) -> Call:
-        """The Query of boto3's documentation."""
+        """The Query call as in boto3's documentation, from the key ``after``."""
         more: dict[str, Any] = {"ExclusiveStartKey": after} if after else {}
         return lambda: self._database.query(
             TableName=TABLE,
@@ -87,7 +86,7 @@ class Pages:
         )
 
     def ours(self, kind: str, size: int, query: dict[str, str]) -> Call:
-        """The whole of read_room for one request."""
+        """The whole function read_room for one request."""
         from headrace.api.paging.request import PageRequest
         from headrace.api.router import HttpRouter, Route
         from headrace.core.caller import CHAT_READ
@@ -106,21 +105,29 @@ class Pages:
         answer = HttpRouter({event["routeKey"]: route}, lambda: self._histories[kind], SystemClock())
         return lambda: answer(event)
 
-    def quiet(self, size: int) -> Call:
-        """Forget earlier requests for the room."""
+    def forget_requests(self, size: int) -> Call:
+        """A call that forgets earlier requests for the room, so that its page is not cached."""
         return lambda: self._newest._asked.pop(f"room-{size}", None)
 
-    def written_to(self, size: int) -> Call:
-        """Take the newest page out of the cache, as storing a message does."""
+    def invalidate(self, size: int) -> Call:
+        """A call that deletes the newest page from the cache, as storing a message does."""
         from headrace.core.keys import newest_page
 
         return lambda: self._cache.delete_many([newest_page(f"room-{size}")])
 
     def cases(self) -> Iterator[Case]:
-        """All there is to measure."""
+        """All pages to measure."""
         for kind, aim in (("open", "≤ 1.3×"), ("members", "≤ 2×")):
             for size in SIZES:
-                yield Case(kind, "first", size, self.bare(size, None), self.ours(kind, size, {}), aim, self.quiet(size))
+                yield Case(
+                    kind,
+                    "first",
+                    size,
+                    self.bare(size, None),
+                    self.ours(kind, size, {}),
+                    aim,
+                    self.forget_requests(size),
+                )
                 places = [("middle", size // 2 + 520), ("middle, over a gap", size // 2 + 20), ("last", 40)]
                 for page, number in places if kind == "members" else places[::2]:
                     key = message(f"room-{size}", number)
@@ -128,17 +135,17 @@ class Pages:
                     there = json.loads(self.ours(kind, size, {"before": before})()["body"])
                     last = {"roomId": {"S": f"room-{size}"}, "timestampSk": {"S": there["items"][-1]["key"]}}
                     ours = self.ours(kind, size, {"before": there["next"]})
-                    # Two ranges are two Queries; the aim is for pages that are one.
+                    # A page over a gap needs two Queries; the aim is for pages of one.
                     yield Case(kind, page, size, self.bare(size, last), ours, "–" if "gap" in page else aim)
             for size in SIZES:
                 newest, bare = self.ours(kind, size, {}), self.bare(size, None)
-                # A member's interval is read every time, whatever the cache has.
+                # The membership intervals are read each time, also when the page is cached.
                 yield Case(kind, "newest, cached", size, bare, newest, "≤ 0.25×" if kind == "open" else aim)
-                yield Case(kind, "newest, just written to", size, bare, newest, "–", self.written_to(size))
+                yield Case(kind, "newest, just written to", size, bare, newest, "–", self.invalidate(size))
 
 
 def p50s(case: Case, calls: int) -> tuple[float, float]:
-    """The medians of ``calls`` calls on both sides in milliseconds; what disturbs one side disturbs both."""
+    """The medians of ``calls`` calls on both sides, in milliseconds. They alternate, so other load affects both."""
     seen: tuple[list[float], list[float]] = ([], [])
     for turn in range(calls):
         case.before_each()
@@ -151,7 +158,7 @@ def p50s(case: Case, calls: int) -> tuple[float, float]:
 
 
 def check(case: Case) -> None:
-    """Both sides give the same 20 rows, but for those that the caller was out of the room for."""
+    """Compare the 20 rows of both sides, except for rows outside of the caller's membership intervals."""
     answer = case.ours()
     if answer["statusCode"] != 200:
         raise SystemExit(f"{case}: {answer['body']}")
@@ -171,7 +178,7 @@ def measure(pages: Pages, rounds: int, calls: int) -> None:
     for turn in range(rounds + 1):
         for number, case in enumerate(cases):
             both = p50s(case, calls)
-            if turn:  # the first warms up
+            if turn:  # the first round warms up
                 seen[number].append(both)
     print("| room | page | messages | bare Query | headrace | ratio | aim |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
@@ -192,7 +199,7 @@ def measure(pages: Pages, rounds: int, calls: int) -> None:
 
 @contextmanager
 def redis(folder: Path) -> Iterator[int]:
-    """A Redis of the benchmark's own; its port."""
+    """Run a separate Redis; yields its port."""
     program = asyncio.run(install.ensure_programs([install.REDIS], os.environ))[install.REDIS]
     port = free_port()
     options = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", ""]
@@ -230,7 +237,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--calls", type=int, default=40)
-    parser.add_argument("--messages", type=int, default=SIZES[1], help="in the larger room")
+    parser.add_argument("--messages", type=int, default=SIZES[1], help="messages of the larger room")
     options = parser.parse_args()
     SIZES[1] = options.messages
     main(options.rounds, options.calls)

@@ -1,4 +1,4 @@
-"""Rooms for ``bench.history``: their messages, and who may read them."""
+"""Rooms for ``bench.history``, with messages and memberships."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def message(room: str, number: int) -> dict[str, Any]:
 
 
 def fill(port: int, sizes: list[int]) -> None:
-    """Make the tables, the rooms and the caller's membership intervals; write the messages."""
+    """Create the tables and write the messages of the rooms."""
     from headrace.storage.dynamodb.batch_writer import DynamoStore
     from headrace.storage.ports import Table
 
@@ -61,8 +61,8 @@ def fill(port: int, sizes: list[int]) -> None:
                 raise SystemExit(f"{len(failed)} messages were not stored: {failed[0]}")
 
 
-class Rights:
-    """The same rooms as open ones, and as rooms of members: one table of rooms would have to choose."""
+class RoomAccesses:
+    """The access to the same rooms as ``open`` and as ``members`` rooms, by kind."""
 
     def __init__(self, sizes: list[int]) -> None:
         from headrace.core import keys
@@ -80,7 +80,7 @@ class Rights:
                 rooms._cached[f"room-{size}"] = Room(f"room-{size}", kind, "group", moment(0), "alice")
             self.of[kind] = RoomAccess(rooms, memberships)
         for size in sizes:
-            # In from the start, out for ten messages in the middle of what will be the middle page, and in again.
+            # A member from the start, except for ten messages in the middle of the middle page.
             middle = size // 2
             changes: list[tuple[EventKind, int]] = [("join", 0), ("leave", middle - 20), ("join", middle - 10)]
             for event, number in changes:

@@ -1,11 +1,12 @@
-"""Many subscribers of one room of a whole stage: ``python -m bench.live --seconds 60``.
+"""Measures live messages to many subscribers of one room: ``python -m bench.live --seconds 60``.
 
-Starts its own stage. 100 subscribers follow a room with the Python client, five senders say 50 messages a second,
-and halfway a tenth of the subscribers are cut off. At the end every subscriber must have every message, pushed or
-fetched. Latency is from before a message is sent until a subscriber has it, of those that were not cut off.
+Starts its own stage. 100 subscribers follow a room with the Python client, five senders send 50 messages a second.
+Halfway, a tenth of the subscribers lose their connections. At the end every subscriber must have every message, pushed
+or fetched. Latency is the time from sending a message until a subscriber has it, for subscribers that kept their
+connection.
 
-Then the same frame is posted to the same connections by boto3, by urllib3 and by push_live: the CPU of each in this
-process. The CPU of push_live per delivery is that of its processes during the run.
+Then boto3, urllib3 and push_live each post the same frame to the same connections, and the CPU of each in this process
+is measured. The CPU of push_live per frame is that of its processes during the run.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ import urllib3
 from boto3.dynamodb.conditions import Key
 
 from bench import ROOT
-from headrace_client import Lost, Rooms
+from headrace_client import Rooms, Unavailable
 from loadtest.client.stage_process import StageProcess, interruptible, localstage
 from loadtest.client.target import Target
 from localstage.template.attributes import ACCOUNT
@@ -48,15 +49,15 @@ CREDENTIALS: dict[str, Any] = {
 
 @dataclass
 class Subscriber:
-    """One client, and when it had which message."""
+    """One client, and the time at which it received each message."""
 
     rooms: Rooms
-    had: dict[str, float] = field(default_factory=dict)
+    received_at: dict[str, float] = field(default_factory=dict)
     is_cut: bool = False
 
     async def listen(self) -> None:
         async for message in self.rooms:
-            self.had[message["messageId"]] = time.monotonic()
+            self.received_at[message["messageId"]] = time.monotonic()
 
 
 class Run:
@@ -66,64 +67,64 @@ class Run:
         self.target = target
         self.room = f"bench-{uuid.uuid4().hex[:8]}"
         self.subscribers = [Subscriber(self.client(f"subscriber-{number}")) for number in range(subscribers)]
-        self.said: dict[str, float] = {}
+        self.sent_at: dict[str, float] = {}
         self.accepted: set[str] = set()
 
     def client(self, user: str) -> Rooms:
-        return Rooms(self.target.websocket_url, self.target.signed_in(user, "chat:read", "chat:write"))
+        return Rooms(self.target.websocket_url, self.target.token_for(user, "chat:read", "chat:write"))
 
-    async def talk(self, rate: float, seconds: float) -> None:
-        """Say ``rate`` messages a second for ``seconds``, over a few connections."""
-        senders = [self.client(f"speaker-{number}") for number in range(SENDERS)]
+    async def send_messages(self, rate: float, seconds: float) -> None:
+        """Send ``rate`` messages a second for ``seconds``, over a few connections."""
+        senders = [self.client(f"sender-{number}") for number in range(SENDERS)]
         for each in senders:
             await each.__aenter__()
             await each.connection.wait()
         began, word = time.monotonic(), uuid.uuid4().hex[:8]
-        saying: set[asyncio.Task[None]] = set()
+        sending: set[asyncio.Task[None]] = set()
         for number in range(int(rate * seconds)):
             await asyncio.sleep(max(0.0, began + number / rate - time.monotonic()))
-            task = asyncio.create_task(self._say(senders[number % SENDERS], f"{word}-{number}"))
-            saying.add(task)
-            task.add_done_callback(saying.discard)
-        await asyncio.gather(*saying)
+            task = asyncio.create_task(self._send(senders[number % SENDERS], f"{word}-{number}"))
+            sending.add(task)
+            task.add_done_callback(sending.discard)
+        await asyncio.gather(*sending)
         for each in senders:
             await each.__aexit__(None, None, None)
 
-    async def _say(self, sender: Rooms, message_id: str) -> None:
-        stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        self.said[message_id] = time.monotonic()
+    async def _send(self, sender: Rooms, message_id: str) -> None:
+        timestamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        self.sent_at[message_id] = time.monotonic()
         while message_id not in self.accepted:
             try:
-                await sender.say(self.room, "about as long as people write", messageId=message_id, timestamp=stamp)
+                await sender.send(self.room, "about as long as people write", messageId=message_id, timestamp=timestamp)
                 self.accepted.add(message_id)
-            except Lost:
+            except Unavailable:
                 await asyncio.sleep(0.5)
 
     async def cut(self, count: int) -> None:
-        """End the connections of ``count`` subscribers."""
+        """Close the connections of ``count`` subscribers."""
         for each in self.subscribers[:count]:
             each.is_cut = True
-            await each.rooms.connection.drop()
+            await each.rooms.connection.reconnect()
 
-    async def settle(self, seconds: float) -> None:
-        """Wait until every subscriber has every message, but no longer than ``seconds``."""
+    async def wait_for_all(self, seconds: float) -> None:
+        """Wait until every subscriber has every message, at most ``seconds``."""
         for _ in range(int(seconds * 10)):
             if not self.missing():
                 return
             await asyncio.sleep(0.1)
 
     def missing(self) -> int:
-        """Messages that subscribers do not have, all together."""
-        return sum(len(self.accepted - each.had.keys()) for each in self.subscribers)
+        """The number of messages missing at all subscribers together."""
+        return sum(len(self.accepted - each.received_at.keys()) for each in self.subscribers)
 
     def latencies(self) -> list[float]:
-        """Of the subscribers that were not cut off, in order."""
+        """The sorted latencies in seconds, of subscribers that were not cut off."""
         return sorted(
-            had - self.said[message_id]
+            had - self.sent_at[message_id]
             for each in self.subscribers
             if not each.is_cut
-            for message_id, had in each.had.items()
-            if message_id in self.said
+            for message_id, had in each.received_at.items()
+            if message_id in self.sent_at
         )
 
     def counted(self, name: str) -> int:
@@ -186,7 +187,7 @@ def posts(websocket_url: str, connections: list[str], frame: bytes) -> list[floa
 
 
 def cpu_per_post(post_all: Callable[[], None], connections: int) -> float:
-    """The median seconds of this thread's CPU for one of ``connections``, after a first call that warms up."""
+    """The median seconds of this thread's CPU per connection, after a first call that warms up."""
     post_all()
     spent = []
     for _ in range(max(2, POSTS // connections)):
@@ -196,8 +197,8 @@ def cpu_per_post(post_all: Callable[[], None], connections: int) -> float:
     return statistics.median(spent)
 
 
-def listening(stage: dict[str, Any], room: str) -> list[str]:
-    """The connections in a room, from the stage's own table."""
+def connection_ids(stage: dict[str, Any], room: str) -> list[str]:
+    """The ids of the connections in a room, from the stage's table."""
     with urllib.request.urlopen(stage["status_url"], timeout=10) as answer:
         services = {row["name"].split()[0]: row["url"] for row in json.load(answer)["services"]}
     dynamodb = boto3.resource("dynamodb", endpoint_url=services["DynamoDB"], **CREDENTIALS)
@@ -211,22 +212,22 @@ async def measure(target: Target, stage: dict[str, Any], options: argparse.Names
         await each.rooms.__aenter__()
     await asyncio.gather(*(each.rooms.follow(run.room) for each in run.subscribers))
     tasks = [asyncio.create_task(each.listen()) for each in run.subscribers]
-    await run.talk(5, 2)  # cold starts are not what is asked here
-    await run.settle(60)
-    warm = set(run.said)
+    await run.send_messages(5, 2)  # without cold starts in the measurement
+    await run.wait_for_all(60)
+    warm = set(run.sent_at)
     processes = workers(stage["pid"], "PushLive")
     cpu, pushed, frames = cpu_of(processes), run.counted("pushed"), run.counted("frames")
-    run.said.clear()
+    run.sent_at.clear()
     began = time.monotonic()
-    talking = asyncio.create_task(run.talk(options.rate, options.seconds))
+    sending = asyncio.create_task(run.send_messages(options.rate, options.seconds))
     await asyncio.sleep(options.seconds / 2)
     await run.cut(options.subscribers // 10)
-    await talking
+    await sending
     took = time.monotonic() - began
-    await run.settle(60)
+    await run.wait_for_all(60)
     cpu, pushed = cpu_of(processes) - cpu, run.counted("pushed") - pushed
     frames = run.counted("frames") - frames
-    connections = await asyncio.to_thread(listening, stage, run.room)
+    connections = await asyncio.to_thread(connection_ids, stage, run.room)
     frame = json.dumps({"type": "bench", "text": "x" * 300}).encode()
     per_post = await asyncio.to_thread(posts, target.websocket_url, connections, frame)
     report(run, len(warm), took, pushed, frames, cpu, per_post)
@@ -245,16 +246,16 @@ def report(run: Run, warm: int, took: float, pushed: int, frames: int, cpu: floa
     print(f"{subscribers} subscribers, {messages} messages in {took:.0f} s; a tenth of them cut off halfway\n")
     print("| | | aim |")
     print("| --- | --- | --- |")
-    print(f"| messages that a subscriber does not have | {run.missing()} of {subscribers * messages:,} | 0 |")
+    print(f"| messages missing at a subscriber | {run.missing()} of {subscribers * messages:,} | 0 |")
     fetched, repeated = run.counted("fetched"), run.counted("repeated")
-    print(f"| items pushed · fetched for gaps · left out as repeated | {pushed:,} · {fetched:,} · {repeated:,} | – |")
+    print(f"| items pushed · fetched for gaps · dropped as repeated | {pushed:,} · {fetched:,} · {repeated:,} | – |")
     print(f"| send to subscriber, p50 | {p50:.0f} ms | ≤ 300 ms |")
     print(f"| send to subscriber, p99 | {p99:.0f} ms | ≤ 1,500 ms |")
     print(f"| messages delivered | {pushed / took:,.0f} /s, in {frames / took:,.0f} frames/s | – |")
-    print(f"| push_live, all of it, CPU per frame | {cpu / max(1, frames) * 1e6:.0f} µs | – |")
+    print(f"| push_live in total, CPU per frame | {cpu / max(1, frames) * 1e6:.0f} µs | – |")
     print(f"| one post by boto3's `post_to_connection`, CPU | {usual * 1e6:.0f} µs | – |")
     print(f"| one post by urllib3 with the same signatures, CPU | {plain * 1e6:.0f} µs | – |")
-    print(f"| one post by push_live's way, CPU | {ours * 1e6:.0f} µs ({ours / usual:.2f}×) | < 1× |")
+    print(f"| one post by push_live, CPU | {ours * 1e6:.0f} µs ({ours / usual:.2f}×) | < 1× |")
 
 
 def main(options: argparse.Namespace) -> int:

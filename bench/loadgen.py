@@ -1,4 +1,4 @@
-"""Cheap load generators for benchmarks: they share two cores with what they measure, so they do little."""
+"""Load generators that use little CPU, because they share the cores with the code that they measure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Load:
 
 
 class _HttpConnection(asyncio.Protocol):
-    """Sends one canned request again and again over a kept connection; reads just status and Content-Length."""
+    """Repeats one prepared request over one connection; reads only status and Content-Length."""
 
     def __init__(self, request: bytes, load: Load, until: float) -> None:
         self._request, self._load, self._until = request, load, until
@@ -72,9 +72,9 @@ class _HttpConnection(asyncio.Protocol):
 
 
 async def http_load(url: str, *, connections: int, seconds: float) -> Load:
-    """Keep ``connections`` requests outstanding for ``seconds`` and return what came of them.
+    """Keep ``connections`` requests outstanding for ``seconds``; returns the result.
 
-    A server that closes connections gets new ones; what is not answered 30 s after the end counts as an error.
+    A connection that the server closes is opened again. A request without an answer 30 s after the end is an error.
     """
     parts = urlsplit(url)
     path = parts.path + (f"?{parts.query}" if parts.query else "")
@@ -99,7 +99,7 @@ async def http_load(url: str, *, connections: int, seconds: float) -> Load:
 
 
 async def websocket_load(url: str, frame: str, *, connections: int, seconds: float) -> Load:
-    """Keep one frame outstanding on each of ``connections``; every answer is awaited (two-way)."""
+    """Keep one frame outstanding on each of ``connections``; each answer is awaited (two-way)."""
     load, start = Load(), time.perf_counter()
 
     async def one(session: aiohttp.ClientSession) -> None:

@@ -1,10 +1,9 @@
-"""What writing costs beside boto3's ``batch_writer()``: ``python -m bench.persist``.
+"""Compares writes of persist_events with boto3's ``batch_writer()``: ``python -m bench.persist``.
 
-Starts its own dynalite, with its data in memory: on disk it takes fewer items than either side can send, and would
-be all that is measured. Writes the same chat messages into the same table (with both its indexes), once as it is and
-once with every request held for 8 ms in front of it, as a network would add. Each round gives both the same number of
-items, one after the other in turn. Processor time is this process's alone: the emulator and the proxy are others. The
-numbers are medians over the rounds.
+Starts its own dynalite with data in memory, because its disk would be slower than both writers. Both write the same
+chat messages into the same table (with its two indexes), without latency and through a proxy that delays each request
+by 8 ms, as a network does. They take turns in each round. CPU is that of this process only, without the emulator and
+the proxy. Numbers are medians over the rounds.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ Write = Callable[[list[Item]], None]
 
 
 def messages(first: int, count: int) -> list[Item]:
-    """Chat messages as plain values, as both sides take them."""
+    """Chat messages as plain values, which both writers take."""
     from headrace.core.items import from_wire
 
     return [from_wire(chat_item(number)) for number in range(first, first + count)]
 
 
 def batch_writer(url: str) -> Write:
-    """boto3 as its documentation shows it."""
+    """A function that writes with boto3, as its documentation shows it."""
     import boto3
 
     table = boto3.resource("dynamodb", endpoint_url=url).Table(TABLE)
@@ -48,7 +47,7 @@ def batch_writer(url: str) -> Write:
 
 
 def store(url: str, parallel: int) -> Write:
-    """The store of persist_events, behind its breaker."""
+    """A function that writes with the store of persist_events, behind its breaker."""
     from headrace.runtime.settings import BreakerSettings
     from headrace.storage.breaker import GuardedStore
     from headrace.storage.dynamodb.batch_writer import DynamoStore
@@ -66,8 +65,8 @@ def store(url: str, parallel: int) -> Write:
     return write
 
 
-def once(write: Write, items: list[Item]) -> tuple[float, float]:
-    """Items per second, and microseconds of this process's CPU per item."""
+def measure_write(write: Write, items: list[Item]) -> tuple[float, float]:
+    """Write ``items``; returns items per second, and microseconds of this process's CPU per item."""
     wall, cpu = time.perf_counter(), time.process_time()
     write(items)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
@@ -75,15 +74,15 @@ def once(write: Write, items: list[Item]) -> tuple[float, float]:
 
 
 def compare(url: str, rounds: int, count: int, parallel: int) -> list[tuple[tuple[float, float], tuple[float, float]]]:
-    """Per round: the rate of boto3, and the rate of the store."""
+    """Per round: rate and CPU per item of boto3, and of the store."""
     sides = (batch_writer(url), store(url, parallel))
     seen = []
     for number in range(rounds + 1):
         items = messages(number * count, count)
         order = (0, 1) if number % 2 else (1, 0)
-        # The second to come writes what is there already, which costs the emulator more: they take turns.
-        result = {side: once(sides[side], items) for side in order}
-        if number:  # the first warms up
+        # The second writer replaces the rows of the first, which costs the emulator more. So they take turns.
+        result = {side: measure_write(sides[side], items) for side in order}
+        if number:  # the first round warms up
             seen.append((result[0], result[1]))
     return seen
 
@@ -103,14 +102,14 @@ def measure(port: int, rounds: int, count: int, parallel: int) -> None:
     with delayed(port, DELAY_MS / 1000) as slow:
         print("| | | batch_writer() | headrace | ratio | aim |")
         print("| --- | --- | --- | --- | --- | --- |")
-        report("as it is", compare(url, rounds, count, parallel), ("–", "≤ 0.5×"))
+        report("without latency", compare(url, rounds, count, parallel), ("–", "≤ 0.5×"))
         late = compare(f"http://127.0.0.1:{slow}", rounds, count, parallel)
-        report(f"{DELAY_MS} ms in front", late, ("≥ 3×", "≤ 0.5×"))
+        report(f"{DELAY_MS} ms of latency", late, ("≥ 3×", "≤ 0.5×"))
 
 
 def main(rounds: int, count: int, parallel: int) -> None:
     with in_memory() as port:
-        print(f"Medians of {rounds} rounds of {count:,} items each, the same table; {parallel} calls at once.\n")
+        print(f"Medians of {rounds} rounds of {count:,} items each, in the same table; {parallel} calls at once.\n")
         measure(port, rounds, count, parallel)
 
 

@@ -1,4 +1,4 @@
-"""What each utility of Powertools costs beside our own code for the same work: ``python -m bench.powertools``.
+"""Compares each utility of Powertools with our own code for the same work: ``python -m bench.powertools``.
 
 Import is the CPU of importing and setting up a utility in a fresh process that has imported the router and our own
 code for the same work: the median of 10 processes, which take turns. Calls are the best of 7 rounds.

@@ -1,10 +1,10 @@
-"""What the whole receiving handler costs beside a bare publish-and-confirm: ``python -m bench.publish``.
+"""Compares the whole receiving handler with a bare publish and confirm: ``python -m bench.publish``.
 
 Starts its own RabbitMQ. Each round measures, in turn: a bare pika ``BlockingChannel`` that publishes
 (persistent, ``mandatory``) and waits for the confirm; the handler of receive_frame with one message, from the frame
 to the acknowledgement (token, validation, time, envelope, publish, confirm, metrics); and the handler with a batch of
-100. All publish to the same exchange and queue; the bare client sends the very body that the handler sent. The numbers
-are medians over the rounds. What the handler prints for CloudWatch is made, and goes to /dev/null.
+100. All publish to the same exchange and queue; the bare client sends the same body as the handler. Numbers are medians
+over the rounds. The handler's log lines for CloudWatch are written to /dev/null.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Handler = Callable[[dict[str, Any], object], dict[str, Any]]
 
 
 def prepare(endpoints: Endpoints) -> Handler:
-    """What a deployment would do: the secret, the queues, the variables. The handler of receive_frame."""
+    """Create secret and queues, and set variables, as a deployment does; returns the handler of receive_frame."""
     import boto3
 
     secret = boto3.client("secretsmanager").create_secret(
@@ -67,7 +67,7 @@ def prepare(endpoints: Endpoints) -> Handler:
 
 
 def frame(body: dict[str, Any]) -> dict[str, Any]:
-    """A frame as API Gateway hands it over, with a token that lasts."""
+    """The event of a frame as API Gateway sends it, with a token that does not expire."""
     event: dict[str, Any] = json.loads((ROOT / "events" / "receive_frame.sendMessage.json").read_text())
     event["requestContext"]["routeKey"] = body["action"]
     event["requestContext"]["authorizer"]["exp"] = "4102444800"
@@ -105,7 +105,7 @@ class Bare:
         self.body = b""
 
     def copy(self, queues: int) -> None:
-        """Take the body and the queue of what was published last."""
+        """Take body and queue of the last published message."""
         for queue in (f"persist.{number}" for number in range(queues)):
             _, _, body = self._channel.basic_get(queue, auto_ack=True)
             if body is not None:
@@ -143,7 +143,7 @@ def measure(endpoints: Endpoints, rounds: int, calls: int) -> list[tuple[float, 
     with silence():
         handler = prepare(endpoints)
     single = frame({"action": "sendMessage", **EVENT})
-    # The first event's id picks the queue: the same one.
+    # The id of the first event determines the queue, so single and batch use the same one.
     others = [{**EVENT, "messageId": f"{number:08d}-1b3d-4c5e-8f60-2f6d8e915c37"} for number in range(1, BATCH)]
     batch = frame({"action": "sendBatch", "events": [EVENT, *others]})
     bare = Bare(endpoints)
@@ -154,20 +154,20 @@ def measure(endpoints: Endpoints, rounds: int, calls: int) -> list[tuple[float, 
         for number in range(rounds + 1):
             times: tuple[list[float], list[float], list[float]] = ([], [], [])
             for call in range(calls):
-                # In turn, one call each: whatever else this machine does meanwhile, it does to both.
+                # They take turns, so that other work on this machine affects both.
                 times[0].append(timed(bare.publish))
                 times[1].append(timed(lambda: accept(handler, single)))
                 if call % 10 == 0:
                     times[2].append(timed(lambda: accept(handler, batch)))
             bare.purge()
-            if number:  # the first warms up
+            if number:  # the first round warms up
                 one, handled, batched = map(statistics.median, times)
                 seen.append((one, handled, batched))
     return seen
 
 
 def refused(calls: int) -> float:
-    """Seconds of one publish while the breaker is open, with nothing listening where the broker should be."""
+    """Seconds of one publish while the breaker is open. Nothing listens at the address of the broker."""
     from headrace.queues.breaker import GuardedPublisher
     from headrace.queues.ports import Outgoing
     from headrace.queues.rabbitmq.publisher import RabbitPublisher

@@ -1,8 +1,8 @@
-"""What the rate limit of senders costs and how exact it is: ``python -m bench.rate_limit``.
+"""Measures the cost and the accuracy of the rate limit of senders: ``python -m bench.rate_limit``.
 
-Starts the services of a stage for their Redis. Costs are real times, the best of 9 rounds. What is admitted is
-simulated: one sender, a limit of 100 events/s, environments that exchange counts through Redis once a second and learn
-0.1 s later. For comparison: the usual two counters, the previous one weighted by its overlap with the window.
+Starts the services of a stage for their Redis. Costs are real times, the best of 9 rounds. Admission is simulated: one
+sender, a limit of 100 events/s, and environments that exchange counts through Redis once a second, with a delay of
+0.1 s. For comparison: the usual two counters, the previous one weighted by its overlap with the window.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def fullest(admitted: Iterable[tuple[float, int]]) -> float:
 
 
 def bursts(make: Callable[[], SlidingWindow | TwoCounters]) -> tuple[float, int]:
-    """The fullest window after a full batch and retries every 10 ms; what passes of a second batch 5.25 s later."""
+    """The fullest window after a full batch and retries every 10 ms; events admitted of a second batch 5.25 s later."""
     full, second = 0.0, LIMIT.most
     for start in (START + number / 20 for number in range(100)):
         window, waiting = make(), make()
@@ -68,8 +68,8 @@ def bursts(make: Callable[[], SlidingWindow | TwoCounters]) -> tuple[float, int]
     return full, second
 
 
-def steadily(factor: float, environments: int, shared: SharedCounts) -> tuple[float, float]:
-    """What is admitted of ``factor`` x the limit in single events, as a multiple of it, and the fullest window."""
+def admitted_rate(factor: float, environments: int, shared: SharedCounts) -> tuple[float, float]:
+    """Send single events at ``factor`` times the limit; returns admitted rate and fullest window as multiples."""
     windows = [SlidingWindow(LIMIT) for _ in range(environments)]
     next_exchange = [START + 1 + number / environments for number in range(environments)]
     answers: dict[int, tuple[float, Counts]] = {}
@@ -88,7 +88,7 @@ def steadily(factor: float, environments: int, shared: SharedCounts) -> tuple[fl
 
 
 def microseconds(call: Callable[[], object], calls: int) -> float:
-    """Of one call, in the best of 9 rounds of ``calls``."""
+    """Microseconds of one call, in the best of 9 rounds of ``calls``."""
     return min(timeit.repeat(call, number=calls, repeat=9)) / calls * 1e6
 
 
@@ -100,10 +100,13 @@ def measure(shared: SharedCounts) -> None:
     print(f"exchange of one sender's counts: {microseconds(lambda: shared.exchange(few, slot), 300):,.0f} µs")
     print(f"exchange of 500 senders' counts: {microseconds(lambda: shared.exchange(many, slot), 5):,.0f} µs")
     for name, make in (("slots", lambda: SlidingWindow(LIMIT)), ("two counters", TwoCounters)):
-        print(f"{name}: bursts fill a window to %.2f× the limit; of the second batch of 500 pass %d" % bursts(make))
+        print(
+            f"{name}: bursts fill a window to %.2f× the limit; %d of the second batch of 500 are admitted"
+            % bursts(make)
+        )
     print("\n| sent | environments | admitted | fullest window |\n| --- | --- | --- | --- |")
     for factor, environments in itertools.product((0.5, 0.95, 1, 2, 5), (1, 4, 16)):
-        print(f"| {factor:g}× | {environments} | %.2f× | %.2f× |" % steadily(factor, environments, shared))
+        print(f"| {factor:g}× | {environments} | %.2f× | %.2f× |" % admitted_rate(factor, environments, shared))
 
 
 async def main() -> None:

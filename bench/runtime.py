@@ -1,4 +1,4 @@
-"""Prints what the local Runtime API does with an echo function: invocations per second and cold start.
+"""Measures an echo function on the local Runtime API: invocations per second and cold start.
 
 Run: python -m bench.runtime [seconds per measurement, default 3] [--thawed to leave idle environments running]
 """
@@ -25,7 +25,7 @@ EVENT = b'{"body": "' + b"x" * 400 + b'"}'
 
 
 async def rate(pool: FunctionPool, function_id: str, callers: int, seconds: float) -> float:
-    """Invocations per second of ``callers`` who each wait for their answer before they send again."""
+    """Invocations per second of ``callers`` that each wait for an answer before they send again."""
     end = time.perf_counter() + seconds
     done = 0
 
@@ -69,7 +69,7 @@ async def main(seconds: float) -> None:
         )
         await pool.start()
         try:
-            await cold_start(pool, "Echo1")  # compiles
+            await cold_start(pool, "Echo1")  # compiles the bytecode
             print(f"cold start                      {await cold_start(pool, 'Echo2'):8.0f} ms")
             for environments in (1, 2, 4):
                 for callers in (environments, 4 * environments):

@@ -16,7 +16,7 @@ STATE = Path(__file__).resolve().parent.parent / ".local" / "bench"
 @asynccontextmanager
 async def running() -> AsyncIterator[Endpoints]:
     """Start them, and point this process's AWS clients to the emulators."""
-    # Services that were running would make this a benchmark of something else; what was installed is kept.
+    # Data of earlier runs would change the measurement. Installed packages are kept.
     shutil.rmtree(STATE / "services", ignore_errors=True)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("LOCALSTAGE_")}
     services = Services(STATE, broker_username="bench", broker_password="bench", environ=environ)

@@ -1,6 +1,6 @@
-"""What one slot of analytics costs, by the number of its users: ``python -m bench.slots``.
+"""Measures the cost of one slot of analytics, by its number of users: ``python -m bench.slots``.
 
-Its users' ids are as hard to pack as they get (random UUIDs). Beside it, JSON packed by the same zlib.
+User ids are random UUIDs, which compress worst. For comparison it measures JSON, compressed by the same zlib.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ def slot_costs() -> None:
     from headrace.analytics.counter import IdCounter
 
     chance = random.Random(3)
-    print(
-        "\n| users in a slot | in the cache | to pack | to read | as JSON | to read | in memory | merged into another |"
-    )
+    print("\n| users in a slot | in the cache | encode | decode | as JSON | decode | in memory | merge |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for users in (100, 10_000, 100_000, 1_000_000):
         counts = {str(uuid.UUID(int=chance.getrandbits(128))): 1 + chance.randrange(9) for _ in range(users)}

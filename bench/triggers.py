@@ -1,7 +1,7 @@
-"""Records per second through a RabbitMQ mapping with a function that does nothing: ``python -m bench.triggers``.
+"""Measures a RabbitMQ mapping with a function that does nothing: ``python -m bench.triggers``.
 
-Starts the services of a stage, fills a queue, and lets the mapping drain it. Shows what the stage itself costs per
-record; a real function adds its time.
+Starts the services of a stage, fills a queue, and lets the mapping drain it. It prints the cost of the stage per
+record; a real function adds its own time.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class NoOp:
 
 
 async def slowest_step(stop: asyncio.Event) -> float:
-    """Return the longest time, in seconds, that the loop kept another task waiting."""
+    """Return the longest time, in seconds, for which the event loop delayed another task."""
     slowest = 0.0
     while not stop.is_set():
         begin = time.perf_counter()

@@ -1,4 +1,4 @@
-"""``python -m faults [SCENARIO ...]``: runs fault scenarios and prints a row for each and a table at the end.
+"""``python -m faults [SCENARIO ...]``: runs fault scenarios, prints a row for each, and a table at the end.
 
 Exits with 1 if a scenario broke a promise.
 """
@@ -25,7 +25,7 @@ from localstage.core.errors import StageError
 
 START_SECONDS = 30
 MIN_WIDTH = 130
-"""Columns of the table, notes included."""
+"""Columns of the terminal that the table needs, notes included."""
 Report = Callable[[Row], object]
 COLUMNS = ("accepted", "stored", "retried", "dead", "lost", "unexpected", "duplicated", "refused")
 COUNTS = {**{name: name for name in COLUMNS}, "refused": "503s"}
@@ -73,7 +73,7 @@ def run(names: Sequence[str], console: Console) -> int:
 
 
 def _scenarios(names: Sequence[str], harness: Harness, console: Console) -> Iterator[Callable[[Report], Row]]:
-    """The scenarios to run one after the other; each gets the function that reports the rows of those inside it."""
+    """The scenarios to run, in order. Each is called with a function that reports the rows of nested scenarios."""
     inside = during_freeze(names)
     number = 0
     for name in (name for name in names if name not in inside):
@@ -102,7 +102,7 @@ def _frozen(harness: Harness, among: Sequence[str], report: Report) -> Row:
 
 
 def during_freeze(names: Sequence[str]) -> tuple[str, ...]:
-    """Which of these scenarios run while the function is frozen."""
+    """Those of ``names`` that run while the function is frozen."""
     return tuple(name for name in names if name in DURING_FREEZE and FROZEN in names)
 
 

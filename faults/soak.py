@@ -64,7 +64,7 @@ FAULTS = (*OUTAGES, RECEIVER_KILLED)
 
 
 def draw(seed: int) -> Iterator[tuple[str, float, float]]:
-    """Faults in rounds, each once per round in random order; with the duration of each and of the calm after it."""
+    """Yields each fault once per round, in random order, with the seconds of the fault and of the calm after it."""
     chance = random.Random(seed)
     while True:
         for fault in chance.sample(FAULTS, len(FAULTS)):

@@ -4,8 +4,8 @@
 ``python -m loadtest.demo [--stay] --stream ski [--rides N]``
 ``python -m loadtest.demo [--stay] --stream ads [--seconds N]``
 
-Without ``--stay`` the last line is the checker's, and a stage that was started here is stopped. With ``--stay`` the
-stage is always started here and stays up until Ctrl-C.
+Without ``--stay`` the last line is the result of the check, and a stage that this command started is stopped. With
+``--stay`` it always starts a stage, which stays up until Ctrl-C.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from loadtest.client.target import Target
 from loadtest.ski import demo as ski
 from localstage.client.errors import ClientError
 
-HOW_TO_TALK = """
+HOW_TO_USE = """
 The stage stays up until Ctrl-C.
   HTTP API       {http_url}
   WebSocket API  {websocket_url}
@@ -40,62 +40,62 @@ The same over a WebSocket (then type frames such as {{"action":"ping"}}):
     '{{"action":"sendMessage","roomId":"lobby","message":"hello"}}'
 """
 
-Show = Callable[[Console, Target, bool], tuple[int, str]]
-"""Runs the demo of a stream at a target; returns the exit code and the last lines. The flag: the stage stays up."""
+Demo = Callable[[Console, Target, bool], tuple[int, str]]
+"""Runs the demo of a stream at a target; returns the exit code and the last lines. The flag is ``--stay``."""
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Start a stage if needed, run the demo, and stay or stop; return the exit code.
 
     Raises:
-        ClientError: the message is the sentence to print.
+        ClientError: the message is for the user.
     """
     console = Console(highlight=False)
     if arguments.stay and (running := Target.running()):
         raise ClientError(f"a stage runs here already, at {running.http_url}; use it with `make demo`, or stop it")
-    show = SHOWS[arguments.stream](arguments)
+    demo = DEMOS[arguments.stream](arguments)
 
     def echo(line: str) -> None:
         console.print(line, style="dim", markup=False, soft_wrap=True)
 
     with stage(echo) as (target, process):
         staying = arguments.stay and process is not None
-        exit_code, last_lines = show(console, target, staying)
+        exit_code, last_lines = demo(console, target, staying)
         print(f"\n{last_lines}", flush=True)
         if staying and process is not None:
             _stay(target, process)
     return exit_code
 
 
-def _chat(arguments: argparse.Namespace) -> Show:
+def _chat(arguments: argparse.Namespace) -> Demo:
     plan = replay.make_plan(arguments)
 
-    def show(console: Console, target: Target, staying: bool) -> tuple[int, str]:
+    def demo(console: Console, target: Target, staying: bool) -> tuple[int, str]:
         outcome = replay.replay(plan, target, console)
         if staying:
             _show_activity(console, plan, target)
         return outcome.exit_code, outcome.lines()
 
-    return show
+    return demo
 
 
-def _ski(arguments: argparse.Namespace) -> Show:
-    def show(console: Console, target: Target, _staying: bool) -> tuple[int, str]:
+def _ski(arguments: argparse.Namespace) -> Demo:
+    def demo(console: Console, target: Target, _staying: bool) -> tuple[int, str]:
         outcome = ski.run(target, console, arguments.rides)
         return outcome.exit_code, outcome.line()
 
-    return show
+    return demo
 
 
-def _ads(arguments: argparse.Namespace) -> Show:
-    def show(console: Console, target: Target, _staying: bool) -> tuple[int, str]:
+def _ads(arguments: argparse.Namespace) -> Demo:
+    def demo(console: Console, target: Target, _staying: bool) -> tuple[int, str]:
         outcome = ads.run(target, console, arguments.seconds)
         return outcome.exit_code, outcome.line()
 
-    return show
+    return demo
 
 
-SHOWS: dict[str, Callable[[argparse.Namespace], Show]] = {"chat": _chat, "ski": _ski, "ads": _ads}
+DEMOS: dict[str, Callable[[argparse.Namespace], Demo]] = {"chat": _chat, "ski": _ski, "ads": _ads}
 """The demo of each stream."""
 
 
@@ -108,7 +108,7 @@ def _show_activity(console: Console, plan: Plan, target: Target) -> None:
 
 def _stay(target: Target, process: StageProcess) -> None:
     """Keep the stage up and print its lines, until Ctrl-C."""
-    print(HOW_TO_TALK.format(http_url=target.http_url, websocket_url=target.websocket_url), flush=True)
+    print(HOW_TO_USE.format(http_url=target.http_url, websocket_url=target.websocket_url), flush=True)
     try:
         while True:
             process.check()
@@ -135,9 +135,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m loadtest.demo", description=__doc__.splitlines()[0])
     replay.add_arguments(parser)
-    parser.add_argument("--stream", choices=sorted(SHOWS), default="chat", help="whose events are sent (chat)")
-    parser.add_argument("--rides", type=_rides, default=ski.RIDES, help=f"of --stream ski (default {ski.RIDES:,})")
-    parser.add_argument("--seconds", type=_seconds, default=ads.SECONDS, help=f"of --stream ads ({ads.SECONDS})")
+    parser.add_argument("--stream", choices=sorted(DEMOS), default="chat", help="stream of the events (default chat)")
+    parser.add_argument(
+        "--rides", type=_rides, default=ski.RIDES, help=f"number of rides of --stream ski (default {ski.RIDES:,})"
+    )
+    parser.add_argument(
+        "--seconds", type=_seconds, default=ads.SECONDS, help=f"duration of --stream ads (default {ads.SECONDS})"
+    )
     parser.add_argument("--stay", action="store_true", help="keep the stage up until Ctrl-C")
     parsed = parser.parse_args(arguments)
     return exit_code_of(lambda: run(parsed))

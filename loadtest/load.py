@@ -2,7 +2,7 @@
 
 ``python -m loadtest.load [--messages N] [--singles N] [--connections N]``
 
-Uses the stage that runs here, or starts one. The exit code is 0 only if neither lost anything.
+Uses the stage that runs here, or starts one. The exit code is 0 only if neither run lost an event.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def run_phase(target: Target, user: str, messages: int, connections: int) -> int
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m loadtest.load", description=__doc__.splitlines()[0])
-    parser.add_argument("--messages", type=int, default=50_000, help="in frames of 25 (default 50,000)")
-    parser.add_argument("--singles", type=int, help="in single frames (default: a fifth of --messages)")
+    parser.add_argument("--messages", type=int, default=50_000, help="messages in frames of 25 (default 50,000)")
+    parser.add_argument("--singles", type=int, help="messages in single frames (default: a fifth of --messages)")
     parser.add_argument("--connections", type=int, default=64)
     parsed = parser.parse_args(arguments)
     singles = parsed.singles or max(1, parsed.messages // 5)

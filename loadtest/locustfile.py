@@ -1,6 +1,6 @@
 """``locust -f loadtest/locustfile.py --headless FrameUser`` (or ``SingleUser``) against a running stage.
 
-``MESSAGES`` (default 50,000) and ``CONNECTIONS`` (64) come from the environment, or as ``--messages`` and
+``MESSAGES`` (default 50,000) and ``CONNECTIONS`` (64) are environment variables, or the options ``--messages`` and
 ``--connections``. The run stops when all messages are sent, reads everything back, and its exit code is 0 only if
 nothing was lost. Both kinds one after the other: ``python -m loadtest.load``.
 """
@@ -35,16 +35,16 @@ def _prepare(environment: Environment, **_: Any) -> None:
     options.num_users = options.spawn_rate = options.connections
     stage = Target.find(options.http_url, options.websocket_url, options.token_url)
     setattr(environment, RUN, Run(stage, options.messages, options.connections))
-    environment.process_exit_code = 1  # until the checker has spoken
+    environment.process_exit_code = 1  # until the result is known
 
 
 @events.test_stop.add_listener
-def _judge(environment: Environment, **_: Any) -> None:
+def _print_report(environment: Environment, **_: Any) -> None:
     kinds = {user.frame for user in environment.user_classes}
     title = " and ".join("single frames" if frame == 1 else f"frames of {frame}" for frame in sorted(kinds))
     run: Run = getattr(environment, RUN)
     print(f"{title}: all sent, reading back", flush=True)
-    report = run.judge(title)
+    report = run.report(title)
     environment.process_exit_code = report.exit_code
-    # After Locust's own tables, so that the checker has the last word.
+    # After Locust's own tables, so that the result is printed last.
     events.quit.add_listener(lambda **_: print(report.text, flush=True))

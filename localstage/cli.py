@@ -58,7 +58,7 @@ def _log_to_terminal(state_dir: Path, verbose: bool) -> None:
     default=Path(".local"),
     envvar="LOCALSTAGE_STATE_DIR",
     show_default=True,
-    help="Where the stage keeps its data, logs and built layers.",
+    help="Folder of the stage's data, logs and built layers.",
 )
 @click.pass_context
 def cli(context: click.Context, state_dir: Path) -> None:
@@ -68,18 +68,18 @@ def cli(context: click.Context, state_dir: Path) -> None:
 
 @cli.command()
 @click.option("--template", type=click.Path(path_type=Path), default=Path("template.yaml"), show_default=True)
-@click.option("--config-env", default="local", show_default=True, help="The samconfig.toml section to take.")
+@click.option("--config-env", default="local", show_default=True, help="Section of samconfig.toml.")
 @click.option("--http-port", type=click.IntRange(0, 65535), help="Default: 8787, or a free one if it is taken.")
 @click.option("--websocket-port", type=click.IntRange(0, 65535), help="Default: 8788, or a free one.")
-@click.option("--verbose", is_flag=True, help="Debug lines too.")
+@click.option("--verbose", is_flag=True, help="Print debug lines too.")
 @click.pass_obj
 def up(
     state_dir: Path, template: Path, config_env: str, http_port: int | None, websocket_port: int | None, verbose: bool
 ) -> None:
-    """Start the stage and keep it up until Ctrl-C."""
+    """Start the stage and keep it running until Ctrl-C."""
     from localstage.stage import Options, run
 
-    with _sentences_not_tracebacks():
+    with _errors_as_messages():
         StateFile(state_dir).refuse_second_stage()
         _log_to_terminal(state_dir, verbose)
         options = Options(
@@ -102,7 +102,7 @@ def token(state_dir: Path, user: str, scopes: tuple[str, ...], username: str | N
     """Print a token that this stage accepts."""
     from localstage.gateway.issuer import Issuer
 
-    with _sentences_not_tracebacks(), _quiet_when_the_reader_is_gone():
+    with _errors_as_messages(), _ignore_closed_pipe():
         running = StateFile(state_dir).read()
         issuer = Issuer(state_dir, url=running.issuer)
         click.echo(issuer.issue(user, scopes, username=username, ttl=ttl))
@@ -115,7 +115,7 @@ def token(state_dir: Path, user: str, scopes: tuple[str, ...], username: str | N
 @click.pass_obj
 def logs(state_dir: Path, function: str, follow: bool, lines: int) -> None:
     """Show the log of FUNCTION (its logical id, such as ReceiveFrame)."""
-    with _sentences_not_tracebacks(), _quiet_when_the_reader_is_gone():
+    with _errors_as_messages(), _ignore_closed_pipe():
         folder = state_dir / "logs"
         known = sorted(path.stem for path in folder.glob("*.log"))
         if function not in known:
@@ -129,10 +129,10 @@ def logs(state_dir: Path, function: str, follow: bool, lines: int) -> None:
 @cli.command()
 @click.pass_obj
 def status(state_dir: Path) -> None:
-    """Show what runs, where, and how it is."""
+    """Show the services, functions and triggers of the running stage."""
     from localstage.status import print_status
 
-    with _sentences_not_tracebacks(), _quiet_when_the_reader_is_gone():
+    with _errors_as_messages(), _ignore_closed_pipe():
         print_status(StateFile(state_dir).read())
 
 
@@ -144,7 +144,7 @@ def kill(state_dir: Path, service: str, seconds: float) -> None:
     """Kill SERVICE (-9), such as RabbitMQ, and start it again on the same data after a while."""
     from localstage import status
 
-    with _sentences_not_tracebacks():
+    with _errors_as_messages():
         name = status.kill(StateFile(state_dir).read(), service, seconds)
         click.echo(f"{name} is killed; it starts again in {seconds:g} s")
 
@@ -154,7 +154,7 @@ def kill(state_dir: Path, service: str, seconds: float) -> None:
 @click.pass_obj
 def reset(state_dir: Path, yes: bool) -> None:
     """Delete the stage's tables, queues, secrets and logs. Installed packages stay."""
-    with _sentences_not_tracebacks():
+    with _errors_as_messages():
         state = StateFile(state_dir)
         state.refuse_second_stage()
         state.wait_for_services(state_dir / "services" / "guardian.lock")
@@ -176,7 +176,7 @@ def _ask(question: str) -> None:
     try:
         click.confirm(question, abort=True)
     except click.Abort:
-        raise StageError("nothing was deleted; to do it without being asked: make reset YES=1") from None
+        raise StageError("nothing was deleted; to delete without a question, run: make reset YES=1") from None
 
 
 def _tail(path: Path, lines: int, follow: bool) -> Iterator[str]:
@@ -193,7 +193,7 @@ def _tail(path: Path, lines: int, follow: bool) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _quiet_when_the_reader_is_gone() -> Iterator[None]:
+def _ignore_closed_pipe() -> Iterator[None]:
     """Exit with 0 when standard output is a pipe that its reader closed, as in ``logs … | head``."""
     try:
         yield
@@ -203,7 +203,7 @@ def _quiet_when_the_reader_is_gone() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _sentences_not_tracebacks() -> Iterator[None]:
+def _errors_as_messages() -> Iterator[None]:
     try:
         yield
     except StageError as error:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the Python environment that every make target uses: .venv/, from the lock files alone.
-# Asks for nothing: as root on Debian or Ubuntu it installs what is missing, elsewhere it says the one command to run.
+# Never prompts: as root on Debian or Ubuntu it installs missing packages, elsewhere it prints the command to run.
 set -eu
 say() { echo "headrace: $*" >&2; }
 stop() { say "$*"; exit 1; }
@@ -12,7 +12,7 @@ wanted=$(cat $locks | cksum)
 python=${PYTHON:-python3}
 command -v "$python" >/dev/null 2>&1 || stop "Python 3.11 or newer is missing. Run: apt-get install python3 python3-venv"
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
-  stop "$("$python" --version) is too old, 3.11 or newer is needed. Name another with: make PYTHON=/path/to/python3"
+  stop "$("$python" --version) is too old, 3.11 or newer is needed. Choose another with: make PYTHON=/path/to/python3"
 
 if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
   package=$("$python" -c 'import sys; print("python3.%d-venv" % sys.version_info[1])')
@@ -25,7 +25,7 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
 fi
 
 say "setting up .venv (once; about half a minute)"
-# The stamp is written last, so an interrupted setup is repeated.
+# .venv/.headrace is written last, so that an interrupted setup is repeated.
 rm -f .venv/.headrace
 "$python" -m venv --clear .venv
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt 2>.venv/pip.log ||

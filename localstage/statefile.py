@@ -1,4 +1,4 @@
-"""``.local/stage.json``: where the running stage is, for its own commands and for clients.
+"""``.local/stage.json``: the URLs of the running stage, for commands and clients.
 
 Written when the stage is ready, removed when it stops. ``stage.lock`` beside it is held for the stage's
 whole life, so nothing has to be cleaned up after a killed stage.
@@ -31,7 +31,7 @@ class Running:
 
 
 class StateFile:
-    """One stage per state folder, and where it can be reached."""
+    """The lock of a state folder, which allows one stage, and the file with its URLs."""
 
     def __init__(self, state_dir: Path) -> None:
         self._state_dir = state_dir
@@ -98,7 +98,7 @@ class StateFile:
             self._lock = None
 
     def read(self) -> Running:
-        """Return where the running stage is.
+        """Return the URLs of the running stage.
 
         Raises:
             NotRunning: no stage runs in this folder, or it is not ready yet.

@@ -1,4 +1,4 @@
-"""``localstage status``: reads what runs, where, and its health from the running stage over loopback."""
+"""``localstage status``: reads services, functions, triggers and their health from the running stage."""
 
 from __future__ import annotations
 

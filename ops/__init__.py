@@ -1,1 +1,1 @@
-"""What operators do with a stage, on a command line: dead letters, parked messages, the retry budget."""
+"""Commands for operators of a stage: dead letters, parked messages, the retry budget."""

@@ -24,21 +24,21 @@ Command = Callable[..., Any]
 
 
 @contextmanager
-def _sentences_not_tracebacks() -> Iterator[None]:
+def _errors_as_messages() -> Iterator[None]:
     try:
         yield
     except ClientError as error:
         raise click.ClickException(str(error)) from None
 
 
-def filtered(command: Command) -> Command:
-    """The options that say which letters are meant."""
+def _with_filters(command: Command) -> Command:
+    """Add the options that select dead letters."""
     options = (
-        click.option("--reason", help="Why it is dead, such as not_json; storable: it would be stored now."),
+        click.option("--reason", help="Reason, such as not_json; storable: it would be stored now."),
         click.option("--stream", help="Stream of the event, such as chat; unknown: it cannot be determined."),
         click.option("--from", "from_", help="Failed first at this time or later (ISO-8601 with a zone)."),
         click.option("--to", help="Failed first before this time."),
-        click.option("--id", "id_", help="One letter, by its id."),
+        click.option("--id", "id_", help="Only the letter with this id."),
     )
     for option in options:
         command = option(command)
@@ -53,25 +53,27 @@ def _filter(
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--http-url", envvar="HEADRACE_HTTP_URL", help="A stage on AWS (its token in HEADRACE_TOKEN).")
+@click.option(
+    "--http-url", envvar="HEADRACE_HTTP_URL", help="HTTP API of a stage on AWS; set its token in HEADRACE_TOKEN."
+)
 @click.pass_context
 def cli(context: click.Context, http_url: str | None) -> None:
-    """Operate a stage: by default the local one that runs."""
+    """Operate a stage; by default the running local stage."""
     context.obj = http_url
 
 
 @cli.command("dead-letters")
-@filtered
+@_with_filters
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
-@click.option("--bodies", is_flag=True, help="Show bodies, cut to 2,000 characters; whole for one --id.")
+@click.option("--bodies", is_flag=True, help="Show bodies: the first 2,000 characters, or all with --id.")
 @click.pass_obj
 def dead_letters(http_url: str | None, /, limit: int, bodies: bool, **wanted: str | None) -> None:
-    """Show what is dead, and why. Nothing is changed."""
-    with _sentences_not_tracebacks():
+    """List the dead letters with their reasons. Changes nothing."""
+    with _errors_as_messages():
         api = find(http_url)
         answer = api.get("/dead-letters", {**_filter(**wanted), "limit": str(limit)})
     console = Console()
-    console.width = max(console.width, WIDTH)  # an id that is folded cannot be copied
+    console.width = max(console.width, WIDTH)  # a wrapped id cannot be copied
     table = Table(box=None, pad_edge=False)
     for column in ("id", "first failed", "reason", "stream", "events", "tries", "message"):
         table.add_column(column, overflow="fold")
@@ -88,18 +90,18 @@ def dead_letters(http_url: str | None, /, limit: int, bodies: bool, **wanted: st
 
 def _summary(answer: dict[str, Any]) -> str:
     reasons = ", ".join(f"{reason} {count}" for reason, count in answer["reasons"].items())
-    rest = "" if answer["complete"] else "; there are more than one look takes"
+    rest = "" if answer["complete"] else "; the dead lane has more than one scan reads"
     return f"{answer['count']} of {answer['scanned']} letters{f': {reasons}' if reasons else ''}{rest}"
 
 
 @cli.command()
-@filtered
+@_with_filters
 @click.option("--rate", type=click.IntRange(1, 500), default=100, show_default=True, help="Letters per second.")
 @click.option("--dry-run", is_flag=True, help="Only count.")
 @click.pass_obj
 def redrive(http_url: str | None, /, rate: int, dry_run: bool, **wanted: str | None) -> None:
-    """Move letters back to the retry lane. Ctrl-C stops it between two slices; it may be repeated."""
-    with _sentences_not_tracebacks():
+    """Move letters back to the retry lane. Ctrl-C stops it between two slices; it can be repeated."""
+    with _errors_as_messages():
         api = find(http_url)
         counted = api.post("/dead-letters/redrive", {**_filter(**wanted), "dryRun": True})
         click.echo(_summary(counted))
@@ -112,14 +114,14 @@ def redrive(http_url: str | None, /, rate: int, dry_run: bool, **wanted: str | N
                 {**_filter(**wanted), "rate": rate},
                 lambda moved: progress.update(task, completed=moved),
             )
-    click.echo(f"moved {answer['moved']}{_failed(answer)}")
+    click.echo(f"moved {answer['moved']}{_not_moved(answer)}")
     sys.exit(1 if answer["failed"] or not answer["done"] else 0)
 
 
 def _slices(
     post: Callable[[dict[str, Any]], dict[str, Any]], body: dict[str, Any], show: Callable[[int], None]
 ) -> dict[str, Any]:
-    """Ask for one slice after the other until all is done, or nothing moves any more."""
+    """Run slices until all are done, or until ``TRIES`` slices in a row moved nothing."""
     moved, idle = 0, 0
     while True:
         answer = post(body)
@@ -133,52 +135,56 @@ def _slices(
         body = {"continuation": answer["continuation"]}
 
 
-def _failed(answer: dict[str, Any]) -> str:
-    return f"; {answer['failed']} stay dead, the retry lane does not take them" if answer["failed"] else ""
+def _not_moved(answer: dict[str, Any]) -> str:
+    return (
+        f"; {answer['failed']} stay in the dead lane, because the retry lane refused them" if answer["failed"] else ""
+    )
 
 
 @cli.command()
-@filtered
-@click.option("--confirm", type=click.IntRange(0), help="The number of letters to discard; asked for when not given.")
+@_with_filters
+@click.option("--confirm", type=click.IntRange(0), help="Number of letters to discard; default: ask.")
 @click.option("--dry-run", is_flag=True, help="Only count.")
 @click.pass_obj
 def discard(http_url: str | None, /, confirm: int | None, dry_run: bool, **wanted: str | None) -> None:
-    """Throw letters away for good, at most 2,000 at a time, once their number is typed back."""
-    with _sentences_not_tracebacks():
+    """Delete letters permanently, at most 2,000 at a time, after you confirm their number."""
+    with _errors_as_messages():
         api = find(http_url)
         counted = api.post("/dead-letters/discard", {**_filter(**wanted), "dryRun": True})
         click.echo(_summary(counted))
         if dry_run or not counted["count"]:
             return
         if confirm is None:
-            confirm = click.prompt("Type their number to discard them", type=int)
+            confirm = click.prompt("Type the number of letters to discard", type=int)
         answer = api.post("/dead-letters/discard", {**_filter(**wanted), "confirm": confirm})
     click.echo(f"discarded {answer['discarded']}{'' if answer['complete'] else '; run it again for the rest'}")
     sys.exit(1 if answer["failed"] else 0)
 
 
 @cli.command()
-@click.option("--return", "lane", type=click.Choice(["main", "retry"]), help="Bring all back to this lane, one by one.")
+@click.option(
+    "--return", "lane", type=click.Choice(["main", "retry"]), help="Return all messages to this lane, one at a time."
+)
 @click.option("--rate", type=click.IntRange(1, 100), default=10, show_default=True, help="Messages per second.")
 @click.pass_obj
 def parked(http_url: str | None, /, lane: str | None, rate: int) -> None:
-    """Show how many messages the broker parked, or bring them back."""
-    with _sentences_not_tracebacks():
+    """Print the size of the parking queue, or return its messages to a lane."""
+    with _errors_as_messages():
         api = find(http_url)
         count = int(api.get("/parked")["parked"])
         click.echo(f"{count} parked")
         if lane is None or not count:
             return
-        failure = _bring_back(api, lane, rate, count)
+        failure = _return_parked(api, lane, rate, count)
     if failure:
         raise click.ClickException(failure)
 
 
-def _bring_back(api: HttpApi, lane: str, rate: int, count: int) -> str:
-    """Bring back the ``count`` messages that are parked now; why it stopped early, if so."""
+def _return_parked(api: HttpApi, lane: str, rate: int, count: int) -> str:
+    """Return ``count`` parked messages to a lane. The result is the reason of an early stop, else empty."""
     done, failures = 0, 0
     with Progress() as progress:
-        task = progress.add_task("brought back", total=count)
+        task = progress.add_task("returned", total=count)
         while done < count:
             try:
                 answer = api.post("/parked/return", {"lane": lane, "rate": rate, "limit": min(1000, count - done)})
@@ -196,7 +202,7 @@ def _bring_back(api: HttpApi, lane: str, rate: int, count: int) -> str:
 
 
 @cli.command()
-@click.option("--first-pause", type=click.IntRange(1, 900), help="In place of RetryFirstPauseSeconds.")
+@click.option("--first-pause", type=click.IntRange(1, 900), help="Replaces the parameter RetryFirstPauseSeconds.")
 @click.option("--config-env", default="default", show_default=True, help="A section of samconfig.toml.")
 def budget(first_pause: int | None, config_env: str) -> None:
     """Print the retry budget: the outage that leaves the dead lane empty."""

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Budget:
-    """What the retry lane does with a record, by the parameters of a stage."""
+    """The schedule of the retry lane for the parameters of a stage; times are in seconds."""
 
     first_pause: int
     visibility: int
@@ -39,30 +39,30 @@ class Budget:
 
     @property
     def pauses(self) -> str:
-        """The pauses between the tries, as a sum."""
+        """The pauses between the tries, such as ``15 + 60 + 240 + 900 s``."""
         return " + ".join(str(pause) for pause in retry_schedule.pauses(self.first_pause)) + " s"
 
     @property
     def total(self) -> str:
         """The budget, in seconds and minutes: from a record's first try to its last."""
-        return _said(retry_schedule.budget_seconds(self.first_pause))
+        return _duration(retry_schedule.budget_seconds(self.first_pause))
 
     @property
     def outage(self) -> str:
-        """The outage that leaves the dead lane empty: the last try must not meet a breaker that is still open."""
-        return _said(retry_schedule.outage_seconds(self.first_pause, self.probe_seconds))
+        """The outage that leaves the dead lane empty: the breaker is closed again before the last try."""
+        return _duration(retry_schedule.outage_seconds(self.first_pause, self.probe_seconds))
 
     def lines(self) -> list[str]:
-        """The budget for people."""
+        """The lines that the command prints."""
         return [
             f"tries          {retry_schedule.RECEIVES}, then SQS moves the record to the dead lane",
             f"pauses         {self.pauses}",
             f"retry budget   {self.total}, from the first try to the last",
-            f"breaker        may go on refusing for {self.probe_seconds:g} s when the outage is over",
+            f"breaker        may stay open for {self.probe_seconds:g} s after the outage",
             f"outage         shorter than {self.outage}: the dead lane stays empty",
-            f"after a crash  {self.visibility} s, in place of the pause that the function could not ask for",
+            f"after a crash  {self.visibility} s (the visibility timeout) instead of the pause",
         ]
 
 
-def _said(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     return f"{seconds:g} s ({seconds / 60:.1f} minutes)"

@@ -1,4 +1,4 @@
-"""The HTTP API that the commands talk to."""
+"""Finds the HTTP API that the commands use."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ ANSWER_SECONDS = 40.0
 
 
 def find(http_url: str | None) -> HttpApi:
-    """The HTTP API at ``http_url``, with the token in ``HEADRACE_TOKEN``; else of the local stage.
+    """The HTTP API at ``http_url``, with the token in ``HEADRACE_TOKEN``; without a URL that of the local stage.
 
     Raises:
-        StageNotFound: no URL and no stage, or a URL and no token.
+        StageNotFound: no URL and no local stage runs, or a URL and no token.
     """
     if http_url:
         token = os.environ.get("HEADRACE_TOKEN", "")
         if not token:
-            raise StageNotFound("give a token with the scope ops in the variable HEADRACE_TOKEN")
+            raise StageNotFound("set the variable HEADRACE_TOKEN to a token with the scope ops")
         return HttpApi(http_url, lambda: token, timeout=ANSWER_SECONDS)
     stage = running_stage()
     if stage is None:

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-# A deadline is a timed assertion, and machines are shared: a slow one is no failure.
+# A deadline would be a timed assertion, which fails on a slow machine.
 settings.register_profile("headrace", deadline=None)
 settings.load_profile("headrace")

@@ -1,6 +1,7 @@
 """Prepares the documentation site: `python -m tools.site` writes its pages and configuration to .local/site.
 
-Links that leave docs/ lead to copies: README.md to the first page, code to a page that shows it, a folder to nothing.
+Links out of docs/ lead to copies: README.md is the first page, code has a page that shows it. Links to folders are
+removed.
 """
 
 from __future__ import annotations
@@ -79,14 +80,14 @@ def copy_page(path: Path) -> None:
 
 
 def show_code(path: Path, page: Path) -> None:
-    """A page with the text of a file, which search leaves out."""
+    """Write a page with the text of a file, excluded from the search."""
     page.parent.mkdir(parents=True, exist_ok=True)
     head = "---\nsearch:\n  exclude: true\n---\n"
     page.write_text(f"{head}\n# {path.name}\n\n````{LANGUAGES.get(path.suffix, 'text')}\n{path.read_text()}````\n")
 
 
 def navigation() -> list[Any]:
-    """The menu: the sections in the order of reading."""
+    """The menu, with the sections in the order of ``SECTIONS``."""
 
     def order(page: Path) -> tuple[int, str]:
         return (FIRST.index(page.name) if page.name in FIRST else len(FIRST), page.name)

@@ -28,9 +28,10 @@ HTTP_ATTEMPTS = 10
 GIVE_UP = 150.0
 """Seconds after which a worker stops waiting for outstanding answers."""
 STUCK = 60.0
+"""Seconds without an accepted event that count as a problem."""
 
 
-class Mint:
+class EventGenerator:
     """Generates the events of one worker in the rooms of one scenario. The seed determines ids and texts."""
 
     def __init__(self, scenario: str, user: str, seed: int) -> None:
@@ -63,7 +64,7 @@ class _Counting(WebSocket):
 
 
 class Load:
-    """Workers in threads, from :meth:`start` to :meth:`stop`; ``checker`` records every event.
+    """Sends events in threads, from :meth:`start` to :meth:`stop`; ``checker`` records every event.
 
     ``rate`` is events per second of all workers; each frame or request has ``size`` events.
     """
@@ -75,7 +76,7 @@ class Load:
         self.scenario = scenario
         self.checker = Checker()
         self.refusals: Counter[str] = Counter()
-        self.troubles: list[str] = []
+        self.problems: list[str] = []
         self._size = size
         self._pause = size * (sockets + posts) / rate
         self._stopping = threading.Event()
@@ -89,7 +90,7 @@ class Load:
         """Start sending."""
         for number, kind in enumerate(self._kinds):
             user = f"{self.scenario}-user-{number}"
-            thread = threading.Thread(target=self._guarded, args=(kind, user), name=user, daemon=True)
+            thread = threading.Thread(target=self._run_worker, args=(kind, user), name=user, daemon=True)
             self._threads.append(thread)
             thread.start()
 
@@ -100,7 +101,7 @@ class Load:
         for thread in self._threads:
             thread.join(GIVE_UP + 30)
             if thread.is_alive():
-                self.troubles.append(f"{thread.name} still waits for answers")
+                self.problems.append(f"{thread.name} did not end: it waits for answers")
 
     def pause(self) -> None:
         """Stop sending until :meth:`resume`; returns when outstanding events are answered."""
@@ -114,22 +115,22 @@ class Load:
         self._going.set()
 
     def wait_for(self, accepted: int) -> None:
-        """Wait until ``accepted`` events are accepted in total; a minute without progress is a trouble."""
+        """Wait until ``accepted`` events are accepted in total; records a problem after a minute without progress."""
         best, deadline = self.accepted, time.monotonic() + STUCK
         while (now := self.accepted) < accepted:
             if now > best:
                 best, deadline = now, time.monotonic() + STUCK
             if time.monotonic() > deadline:
-                self.troubles.append(f"nothing was accepted for {STUCK:.0f} s")
+                self.problems.append(f"nothing was accepted for {STUCK:.0f} s")
                 return
             time.sleep(0.1)
 
     def send_one(self, text: str) -> ChatEvent:
         """Send one event with ``text`` by HTTP."""
         user = f"{self.scenario}-single"
-        (event,) = Mint(self.scenario, user, 0).events(1)
+        (event,) = EventGenerator(self.scenario, user, 0).events(1)
         event = replace(event, message=text)
-        api = HttpApi(self.target.http_url, self.target.signed_in(user, "chat:write"))
+        api = HttpApi(self.target.http_url, self.target.token_for(user, "chat:write"))
         try:
             self.checker.attempt(event)
             self.post(api, [event])
@@ -142,28 +143,28 @@ class Load:
         """The number of events accepted so far."""
         return sum(self.checker.lanes.values())
 
-    def _guarded(self, kind: Any, user: str) -> None:
+    def _run_worker(self, kind: Any, user: str) -> None:
         try:
             kind(user)
         except ClientError as error:
-            self.troubles.append(f"{user}: {error}")
+            self.problems.append(f"{user}: {error}")
 
     def _send_frames(self, user: str) -> None:
-        socket = _Counting(self.target.websocket_url, self.target.signed_in(user, "chat:write"), timeout=10.0)
+        socket = _Counting(self.target.websocket_url, self.target.token_for(user, "chat:write"), timeout=10.0)
         socket.refusals = self.refusals
         sender = WebSocketSender(socket, self.checker, window=WINDOW, single=False)
-        mint = Mint(self.scenario, user, 0)
+        generator = EventGenerator(self.scenario, user, 0)
         try:
-            _patiently(socket.open)
-            for _ in self._turns(user, lambda: _patiently(sender.finish)):
-                events = mint.events(self._size)
-                _patiently(lambda events=events: sender.send(events), sender.finish)
-            _patiently(sender.finish)
+            _retry_while_unavailable(socket.open)
+            for _ in self._turns(user, lambda: _retry_while_unavailable(sender.finish)):
+                events = generator.events(self._size)
+                _retry_while_unavailable(lambda events=events: sender.send(events), sender.finish)
+            _retry_while_unavailable(sender.finish)
         finally:
             socket.close()
 
     def _turns(self, user: str, settle: Callable[[], object]) -> Iterator[None]:
-        """One turn per frame or request, at the load's rate; ``settle`` is called when a pause begins."""
+        """Yields once per frame or request, at the load's rate; ``settle`` is called when a pause begins."""
         while not self._stopping.wait(self._pause):
             if not self._going.is_set():
                 settle()
@@ -176,11 +177,11 @@ class Load:
         self._sending.discard(user)
 
     def _send_posts(self, user: str) -> None:
-        api = HttpApi(self.target.http_url, self.target.signed_in(user, "chat:write"))
-        mint = Mint(self.scenario, user, 0)
+        api = HttpApi(self.target.http_url, self.target.token_for(user, "chat:write"))
+        generator = EventGenerator(self.scenario, user, 0)
         try:
             for _ in self._turns(user, lambda: None):
-                events = mint.events(self._size)
+                events = generator.events(self._size)
                 for event in events:
                     self.checker.attempt(event)
                 self.post(api, events)
@@ -231,8 +232,9 @@ def _body(event: ChatEvent) -> dict[str, str]:
     }
 
 
-def _patiently(action: Any, afterwards: Any = None) -> None:
-    """Run ``action``; while the stage is unavailable, wait and run ``afterwards`` (default: ``action``) again."""
+def _retry_while_unavailable(action: Any, afterwards: Any = None) -> None:
+    """Run ``action``. After an error of the connection or the API, run ``afterwards`` (default: ``action``) instead,
+    every half second for at most ``GIVE_UP`` seconds."""
     deadline = time.monotonic() + GIVE_UP
     for step in itertools.chain([action], itertools.repeat(afterwards or action)):
         try:

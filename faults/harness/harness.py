@@ -29,8 +29,8 @@ PATIENCE = 150.0
 """Seconds that a scenario may take to drain. The retry lane pauses for 2 + 8 + 32 + 128 s before the fifth attempt."""
 READ_PATIENCE = 20.0
 SETTLED = 3.0
-"""Seconds between the declaration of queues and the first fault. RabbitMQ 3.10 writes half a second after a declaration
-where the queue's log is; a kill -9 before that loses the queue's leader."""
+"""Seconds between the declaration of queues and the first fault. RabbitMQ 3.10 stores the location of a queue's log
+half a second after the declaration; a kill -9 before that loses the queue's leader."""
 
 
 @dataclass
@@ -100,7 +100,7 @@ class Harness:
     def redrive_all(self, patience: float = PATIENCE) -> int:
         """Redrive until the dead lane is empty; returns the number of records moved.
 
-        Records that an earlier redrive received and left are hidden from the next one for up to a minute.
+        Records that an earlier redrive received and did not move are invisible to the next one for up to a minute.
         """
         moved = 0
         deadline = time.monotonic() + patience
@@ -111,7 +111,7 @@ class Harness:
 
     @contextmanager
     def scenario(self, name: str, **load: Any) -> Iterator[ScenarioRun]:
-        """Run a scenario in the block, which starts the load, breaks things and calls ``finish``."""
+        """Run a scenario in the block, which starts the load, causes faults and calls ``finish``."""
         run = ScenarioRun(self, name, Load(self.target, name, **load))
         try:
             yield run
@@ -158,7 +158,7 @@ class ScenarioRun:
 
     @contextmanager
     def uncounted(self) -> Iterator[None]:
-        """Leave out what the retry lane takes in this block: it belongs to another scenario."""
+        """Do not count the records that the retry lane takes in this block: they belong to another scenario."""
         before = self.harness.services.retried.events
         yield
         self._retried += self.harness.services.retried.events - before
@@ -176,7 +176,7 @@ class ScenarioRun:
         if heal:
             self.harness.heal()
         self.load.stop()
-        self.problems += self.load.troubles
+        self.problems += self.load.problems
         left = self.harness.lanes.drain(patience)
         self.harness.heal()
         drain_and_read(self.load.checker, self.harness.target.reader(), patience=READ_PATIENCE)

@@ -1,4 +1,4 @@
-"""Reads the queues behind the proxies without the platform's code: what waits where, and what is dead."""
+"""Reads the queues behind the proxies without the platform's code: the depths of all lanes, and the dead letters."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from localstage.template.attributes import ACCOUNT
 QUEUES = 4
 PARKING_QUEUE = "parked"
 POLL = 0.25
-QUIET = 3
-"""Number of checks in a row that must find everything empty: a record may be between two lanes."""
+EMPTY_POLLS = 3
+"""Number of polls in a row that must find the lanes drained: a record may be on its way between two lanes."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Depths:
 
     @property
     def moving(self) -> int:
-        """Records that are still processed."""
+        """Records that are not yet stored, dead or parked."""
         return self.persist + self.retry + self.working
 
 
@@ -87,7 +87,7 @@ class Lanes:
                 quiet = quiet + 1 if done(found) else 0
             except AMQPError:
                 found, quiet = Depths(-1, -1, -1, -1), 0
-            if quiet >= QUIET or time.monotonic() > deadline:
+            if quiet >= EMPTY_POLLS or time.monotonic() > deadline:
                 return found
             time.sleep(POLL)
 
@@ -104,12 +104,12 @@ class Lanes:
         return found
 
     def send_to_retry(self, body: str, encoding: str = "") -> None:
-        """Put a record into the retry lane, as a faulty producer could."""
+        """Send a record to the retry lane, as a faulty producer would."""
         attributes: Any = {"encoding": {"DataType": "String", "StringValue": encoding}} if encoding else {}
         self._sqs.send_message(QueueUrl=self.retry_url, MessageBody=body, MessageAttributes=attributes)
 
     def publish(self, bodies: list[bytes]) -> None:
-        """Publish records to the persist queues in turn, confirmed, without the platform's checks."""
+        """Publish records to the persist queues in turn, with confirms and without the platform's validation."""
         with pika.BlockingConnection(pika.URLParameters(self._services.amqp_url)) as connection:
             channel = connection.channel()
             channel.confirm_delivery()

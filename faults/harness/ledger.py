@@ -61,9 +61,9 @@ class QueueContents:
         if surplus:
             found.append(f"{len(surplus)} unexpected dead letters: {surplus[0].reason} {surplus[0].body[:120]!r}")
         if absent:
-            found.append(f"{len(absent)} poison not dead: {absent[:3]}")
+            found.append(f"{len(absent)} poison records are not dead: {absent[:3]}")
         if len(self.dead) > len(self.expected_dead) and not surplus:
-            found.append(f"{len(self.dead)} dead letters of {len(self.expected_dead)} poison records")
+            found.append(f"{len(self.dead)} dead letters of {len(self.expected_dead)} expected")
         if self.depths.moving or self.depths.parking:
             found.append(f"not drained: {self.depths}")
         return found

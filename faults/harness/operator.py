@@ -1,4 +1,4 @@
-"""An operator who repairs things over the platform's own routes."""
+"""An operator who uses the platform's own routes for status, dead letters and parked messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Operator:
     """A client with the scope ``ops``."""
 
     def __init__(self, target: Target) -> None:
-        self._api = HttpApi(target.http_url, target.signed_in("operator", SCOPE), timeout=TIMEOUT)
+        self._api = HttpApi(target.http_url, target.token_for("operator", SCOPE), timeout=TIMEOUT)
 
     def status(self) -> dict[str, Any]:
         """GET /status."""

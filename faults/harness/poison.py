@@ -13,7 +13,7 @@ KINDS = 8
 class Poison:
     """One record: ``mark`` is in ``body``; ``reason`` is the expected reason of its dead letter.
 
-    ``encoding`` is set for a record that must be sent to the retry lane, since RabbitMQ's mapping encodes itself.
+    A record with ``encoding`` must be sent to the retry lane: RabbitMQ's event source mapping sets the encoding itself.
     """
 
     mark: bytes

@@ -39,7 +39,7 @@ class ProxiedServices:
         self._password = secrets.token_urlsafe(18)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="services", daemon=True)
-        self._under_way: set[asyncio.Task[Any] | None] = set()
+        self._tasks: set[asyncio.Task[Any] | None] = set()
         self._services: Services | None = None
         self._endpoints: Endpoints | None = None
         self.broker = TcpProxy(lambda: self.service("RabbitMQ").port)
@@ -66,7 +66,7 @@ class ProxiedServices:
         await self.sqs.start()
 
     def stop(self) -> None:
-        """Stop everything; works half-started."""
+        """Stop everything. May be called after a failed start."""
         self.broker.close()
         if self._thread.is_alive():
             self._run(self._stop())
@@ -75,8 +75,8 @@ class ProxiedServices:
         self._loop.close()
 
     async def _stop(self) -> None:
-        # Their callers were interrupted.
-        abandoned = [task for task in self._under_way if task is not None and task is not asyncio.current_task()]
+        # Ctrl-C interrupted the callers of these tasks.
+        abandoned = [task for task in self._tasks if task is not None and task is not asyncio.current_task()]
         for task in abandoned:
             task.cancel()
         await asyncio.gather(*abandoned, return_exceptions=True)
@@ -92,11 +92,11 @@ class ProxiedServices:
 
     async def _tracked(self, work: Coroutine[Any, Any, T]) -> T:
         task = asyncio.current_task()
-        self._under_way.add(task)
+        self._tasks.add(task)
         try:
             return await work
         finally:
-            self._under_way.discard(task)
+            self._tasks.discard(task)
 
     def _call(self, action: Callable[[], object]) -> None:
         """Run ``action`` in the loop and wait for it."""
@@ -169,11 +169,11 @@ class ProxiedServices:
             "RABBITMQ_NODENAME": "headrace@localhost",
             "RABBITMQ_CONF_ENV_FILE": str(folder / "rabbitmq-env.conf"),
         }
-        command = [str(_beside_server()), *arguments]
+        command = [str(_rabbitmqctl_path()), *arguments]
         subprocess.run(command, env=environment, check=True, capture_output=True, timeout=CLI_SECONDS)
 
 
-def _beside_server() -> Path:
+def _rabbitmqctl_path() -> Path:
     places = "/usr/lib/rabbitmq/bin:/usr/sbin:/opt/homebrew/sbin"
     found = shutil.which("rabbitmqctl", path=f"{places}:{os.environ.get('PATH', '')}")
     return Path(found or "rabbitmqctl")

@@ -15,7 +15,7 @@ from localstage.client.running_stage import ROOT
 
 
 class FaultStage(StageProcess):
-    """``localstage up`` of ``template`` in ``folder``, without the data of earlier runs.
+    """``localstage up`` with ``template``, in ``folder``, without the data of earlier runs.
 
     ``environment`` is added to this process's variables. The stage's lines are in ``up.log``.
     """
@@ -35,7 +35,7 @@ class FaultStage(StageProcess):
         Raises:
             StageFailed: it ended, or was not ready in time.
         """
-        self._stage_file.unlink(missing_ok=True)  # of a stage that was killed
+        self._stage_file.unlink(missing_ok=True)  # left by a killed stage
         http, websocket = self._ports
         ports = ("--http-port", http, "--websocket-port", websocket)
         self._command = localstage(self._stage_file.parent, "up", "--template", str(self._template), *ports)
@@ -49,7 +49,7 @@ class FaultStage(StageProcess):
         return self._process.pid if self._process is not None else 0
 
     def working(self, function: str) -> int:
-        """The number of this function's events under way or waiting, as the stage reports it.
+        """The number of events that the function processes or that wait for it, as the stage reports it.
 
         Raises:
             OSError: the stage does not answer.
@@ -60,7 +60,7 @@ class FaultStage(StageProcess):
         return int(counts["busy"] + counts["waiting"])
 
     def kill(self) -> None:
-        """Kill it (-9). Its workers and services end when they notice."""
+        """Kill it (-9). Its workers and services end within seconds."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

@@ -1,7 +1,7 @@
 """The platform's template with shorter durations, so that a fault scenario takes minutes instead of hours.
 
-Only durations change: a minimum for AWS (a visibility of six timeouts), and values without a parameter (a timeout, the
-heartbeat, the schedule that repairs the topology).
+Only durations change: the minimum of a parameter (AWS asks for a visibility of six timeouts), and values without a
+parameter (a timeout, the heartbeat, the schedule that repairs the topology).
 """
 
 from __future__ import annotations
@@ -35,17 +35,19 @@ def write_template(folder: Path, parameters: Mapping[str, str] = _NONE) -> Path:
     """Write the template and its samconfig.toml, with these ``parameters``, into ``folder``; the template's path.
 
     Raises:
-        ValueError: the template no longer holds what is to be edited; names it.
+        ValueError: a text to replace is not in the template; the message names it.
     """
     folder.mkdir(parents=True, exist_ok=True)
     text = (ROOT / "template.yaml").read_text(encoding="utf-8")
     for old, new in _EDITS:
         if old not in text:
-            raise ValueError(f"template.yaml no longer holds {old.strip()!r}: see faults/harness/stage_template.py")
+            raise ValueError(
+                f"template.yaml does not contain {old.strip()!r}; change _EDITS in faults/harness/stage_template.py"
+            )
         text = text.replace(old, new)
     path = folder / "template.yaml"
     path.write_text(text, encoding="utf-8")
-    # A copy: the stage reloads edited code at once, and a scenario must not see half of one.
+    # A copy, because the stage reloads edited code at once: edits must not reach a running scenario.
     for name in ("functions", "layers", "templates"):
         shutil.rmtree(folder / name, ignore_errors=True)
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))

@@ -24,9 +24,9 @@ EVENTS = 6_000
 CLIENTS = 4
 QUERY_EVERY = 1.0
 LATE_BY = 600
-"""Seconds before the run in which its clicks happened."""
+"""The clicks of a run happened in so many seconds before it."""
 BATCH, CLICKS_ALONE = 10, 41
-"""Clicks of a POST; one click in so many goes alone, which is one POST in five."""
+"""Clicks of a batch; one click in 41 is posted alone, which makes one POST in five."""
 
 
 class Answers(Protocol):
@@ -114,7 +114,7 @@ class AdsTraffic:
 
 
 class TrafficLoad:
-    """Clients in threads, from :meth:`start` to :meth:`stop`, at ``rate`` events per second in total.
+    """Sends in threads, from :meth:`start` to :meth:`stop`, at ``rate`` events per second in total.
 
     Each request is posted ``times`` times. ``sent`` are the events of fully accepted requests.
     """
@@ -122,7 +122,7 @@ class TrafficLoad:
     def __init__(self, target: Target, traffic: Traffic, *, rate: float = 240, times: int = 1) -> None:
         self.statistics = SendStatistics()
         self.sent: list[Any] = []
-        self.troubles: list[str] = []
+        self.problems: list[str] = []
         self.api = target.http("faults", *traffic.scopes, connections=CLIENTS + 1, timeout=30.0)
         self._traffic = traffic
         self._rate = rate
@@ -151,7 +151,7 @@ class TrafficLoad:
         for thread in (*self._threads, self._querying):
             thread.join(120)
             if thread.is_alive():
-                self.troubles.append("a client still waits for an answer")
+                self.problems.append("a client did not end: it waits for an answer")
 
     def answers(self) -> Answers:
         """Run all queries about what was sent."""
@@ -161,7 +161,7 @@ class TrafficLoad:
         try:
             self._post_all()
         except Exception as error:  # noqa: BLE001 - the scenario fails
-            self.troubles.append(f"a client gave up: {type(error).__name__}: {error}")
+            self.problems.append(f"a client gave up: {type(error).__name__}: {error}")
 
     def _post_all(self) -> None:
         sender = HttpSender(self.api, self.statistics)
@@ -174,7 +174,7 @@ class TrafficLoad:
             if all(sender.send(request, repeated=bool(number)) for number in range(self._times)):
                 self.sent.extend(request.events)
             else:
-                self.troubles.append(f"not all of {len(request.events)} events were accepted: {self.statistics.errors}")
+                self.problems.append(f"not all of {len(request.events)} events were accepted: {self.statistics.errors}")
             pace = len(request.events) * CLIENTS / self._rate
             self._stopping.wait(max(0.0, began + pace - time.monotonic()))
 

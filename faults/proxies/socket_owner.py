@@ -51,7 +51,7 @@ def kill_worker(stage: int, words: str) -> bool:
 
 def _has_socket(process: Path, socket: str) -> bool:
     for descriptor in (process / "fd").iterdir():
-        # Threads open and close others meanwhile.
+        # Other threads open and close sockets meanwhile.
         with contextlib.suppress(FileNotFoundError):
             if str(descriptor.readlink()) == socket:
                 return True

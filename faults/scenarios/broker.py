@@ -80,7 +80,7 @@ def confirms_lost(harness: Harness) -> Row:
 
 
 def queue_deleted(harness: Harness) -> Row:
-    """An empty persist queue is deleted (the messages of a deleted queue are gone on any system)."""
+    """An empty persist queue is deleted (a queue that holds messages would lose them)."""
     with harness.scenario("queue-deleted") as run:
         run.load.start()
         run.wait(3)

@@ -29,7 +29,7 @@ def stage_killed(harness: Harness) -> Row:
             stage.start()
         load.wait_for(load.accepted + BETWEEN_KILLS)
         load.stop()
-        # No proxy shows its queues: wait for the longest pause of the retry lane.
+        # This stage has no proxies to read its queues through: wait for the longest pause of the retry lane.
         drain_and_read(load.checker, load.target.reader(), patience=READ_PATIENCE + 40)
         return reconcile(
             "stage-killed",
@@ -39,7 +39,7 @@ def stage_killed(harness: Harness) -> Row:
             refused=load.refusals["unavailable"],
             left=QueueContents(),
             note="twice, with its services",
-            problems=load.troubles,
+            problems=load.problems,
         )
     finally:
         stage.close()

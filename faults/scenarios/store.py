@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 from faults.harness import poison
-from faults.harness.chat_load import Mint
+from faults.harness.chat_load import EventGenerator
 from faults.harness.harness import PATIENCE, Harness
 from faults.harness.ledger import Row
 from faults.harness.outages import both, dynamodb_fault, sqs_down
@@ -76,7 +76,7 @@ def poison_of_all_kinds(harness: Harness) -> Row:
 
 
 def redrive_under_failures(harness: Harness) -> Row:
-    """Two operators redrive dead letters at once, one stops half-way, and new dead letters arrive."""
+    """Two operators redrive dead letters at once, one of them stops half-way, and new dead letters arrive."""
     with harness.scenario("redrive-under-failures") as run:
         with dynamodb_fault(harness.services, RefusesSome("01")):
             run.load.start()
@@ -126,7 +126,7 @@ def three_times(harness: Harness) -> Row:
     """The same 10,000 events are sent three times."""
     with harness.scenario("three-times", sockets=0, posts=0) as run:
         user = "three-times-user"
-        events = Mint("three-times", user, 0).events(REPEATED)
+        events = EventGenerator("three-times", user, 0).events(REPEATED)
         socket = harness.target.websocket(user, "chat:write", timeout=30.0)
         socket.open()
         try:

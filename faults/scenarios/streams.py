@@ -32,7 +32,7 @@ class StreamRun:
         left = self.harness.lanes.drain(PATIENCE)
         dead = self.harness.lanes.take_dead()
         answers, statistics = self.load.answers(), self.load.statistics
-        problems = [*self.load.troubles, *answers.wrong[:3]]
+        problems = [*self.load.problems, *answers.wrong[:3]]
         if answers.lost or answers.unexpected:
             problems.append(f"lost {answers.lost}, unexpected {answers.unexpected}")
         if dead:

@@ -1,1 +1,1 @@
-"""``make demo STREAM=ads``: ad clicks at a steady rate, every question asked and checked against what was sent."""
+"""``make demo STREAM=ads``: ad clicks at a steady rate, and a comparison of every answer with the sent events."""

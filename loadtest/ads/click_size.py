@@ -14,8 +14,8 @@ HASH = "Zm9vYmFyYmF6cXV4"
 """A placeholder as long as the keyed hash of an address."""
 
 
-def stamped(clicks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The events that are published for clicks of a trusted producer. Each click has a ``clickedAt``."""
+def validated(clicks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The events that the platform publishes for clicks of a trusted producer. Each click needs a ``clickedAt``."""
     from headrace.core.sender import SenderContext
     from headrace.core.times import parse_iso
     from headrace.streams.ads.stream import ADS
@@ -29,7 +29,7 @@ def bytes_on_the_broker(clicks: Sequence[Mapping[str, Any]]) -> int:
     """Bytes of the body that receive_http publishes for one request with ``clicks``."""
     from headrace.core.envelope import Envelope
 
-    return len(Envelope("ads", CORRELATION_ID, _accepted_at(clicks), stamped(clicks)).encode())
+    return len(Envelope("ads", CORRELATION_ID, _accepted_at(clicks), validated(clicks)).encode())
 
 
 def _accepted_at(clicks: Sequence[Mapping[str, Any]]) -> str:

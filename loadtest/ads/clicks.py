@@ -66,7 +66,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Campaign:
-    """The clicks of one run. Ads and users carry ``name``, so clicks of an earlier run are in no answer about them."""
+    """The clicks of one run. Ids of ads and users contain ``name``, so answers have no clicks of other runs."""
 
     name: int
     clicks: tuple[Click, ...]

@@ -30,9 +30,9 @@ CONNECTIONS = 32
 REPEATED, REPEATED_AFTER = 20, 0.25
 """One POST in twenty is sent again after 0.25 s, whether or not it was answered."""
 WARM_AFTER = 5.0
-"""Seconds in which environments start cold; later answers have a separate latency line."""
+"""Seconds at the start in which environments start cold. The latency of later answers is printed separately."""
 AIM = 0.050
-"""Seconds in which 99 of 100 POSTs should be answered."""
+"""The p99 that answers should stay below, in seconds."""
 
 
 def run(target: Target, console: Console, seconds: int) -> DemoResult:
@@ -51,7 +51,7 @@ def run(target: Target, console: Console, seconds: int) -> DemoResult:
         f"{len(clicks):,} clicks of {len(plan.campaign.by_user):,} users on {len(plan.campaign.by_ad)} ads, "
         f"{_size(clicks[:BATCH]):.0f} bytes each on the broker"
     )
-    sending = Sending(OpenLoop(api, statistics, CONNECTIONS), statistics, depths)
+    sending = PlanRun(OpenLoop(api, statistics, CONNECTIONS), statistics, depths)
     took = sending.run(plan, console)
     queries = AdsQueries(api, plan.campaign)
     result = check(console, api, queries, len(clicks), statistics, depths, events="clicks", seconds=took)
@@ -75,7 +75,7 @@ def make_plan(seconds: int, now: float | None = None) -> Plan:
     """Plan a run of ``seconds``, which begins two seconds after it is planned."""
     now = time.time() if now is None else now
     offsets = click_times(seconds)
-    # Clicks contain their times, so the run begins late enough to generate all of them first.
+    # Clicks contain their times, so the run begins after the time that it takes to generate all of them.
     starts = now + 2 + len(offsets) / 25_000
     campaign = make_campaign(int(now) & 0xFFFFFFFF, (round((starts + offset) * 1e6) for offset in offsets))
     # A batch is sent when the last of its clicks has happened.
@@ -101,14 +101,14 @@ def click_times(seconds: int) -> list[float]:
 
 def _size(clicks: Sequence[Click]) -> float:
     """Bytes of a click on the broker, in a request with ``clicks``."""
-    # Not at the top: this alone needs the layer, which encodes the envelope.
+    # Imported here, because nothing else in this module needs the layer.
     from loadtest.ads.click_size import bytes_on_the_broker
 
     return bytes_on_the_broker([each.event() for each in clicks]) / len(clicks)
 
 
-class Sending:
-    """Carries out a plan and records which answers came after the cold starts."""
+class PlanRun:
+    """Sends a plan, and separates the answers after the cold starts from those before."""
 
     def __init__(self, loop: OpenLoop[Click], statistics: SendStatistics, depths: QueueDepths) -> None:
         self._loop = loop
@@ -119,7 +119,7 @@ class Sending:
     def run(self, plan: Plan, console: Console) -> float:
         """Send everything; return the seconds that it took."""
         gc.collect()
-        gc.freeze()  # tens of thousands of clicks: collecting them would pause this process, not the stage
+        gc.freeze()  # a collection of so many clicks would pause this process, and look like latency of the stage
         began = time.perf_counter() + plan.starts - time.time()
         self._depths.phase = f"{RATE:,}/s"
         self._depths.start()
@@ -137,7 +137,7 @@ class Sending:
         warm = Latency.of(self._statistics.seconds[self._cold :])
         return (
             f"answers p99={milliseconds(self._statistics.latency.p99)} (aim {milliseconds(AIM)}), "
-            f"counted from when each POST was due; after the first {WARM_AFTER:.0f} s {warm}"
+            f"counted from the scheduled time of each POST; after the first {WARM_AFTER:.0f} s {warm}"
         )
 
     def _warm(self) -> None:

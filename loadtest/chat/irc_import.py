@@ -18,10 +18,10 @@ IMPORTER = "replay-importer"
 def import_channels(channels: Sequence[Channel], target: Target, advance: Callable[[int], object]) -> None:
     """Create the rooms and send all joins and leaves, as a producer with the scope events:write.
 
-    The reader of this run creates the rooms, so it is a member from the start and may read them completely.
+    The reader of this run creates the rooms, so it is a member from the start and may read their whole history.
 
     Raises:
-        ClientError: there is another room of that name, or a change is refused.
+        ClientError: a room of that name exists with other settings, or a change is refused.
     """
     api = target.http(IMPORTER, "events:write")
     for channel in channels:
@@ -52,9 +52,7 @@ def _create(api: HttpApi, channel: Channel, creator: str) -> None:
     except HttpError as error:
         if error.code != "conflict":
             raise
-        reason = (
-            f"the room {channel.room_id} is there already and is another one; throw the stage's data away: make reset"
-        )
+        reason = f"the room {channel.room_id} already exists with other settings; make reset deletes all data"
         raise ClientError(reason) from None
 
 

@@ -17,8 +17,8 @@ Only the first form becomes a message. Every line counts under one kind in :clas
   their order, and a log that grew gives its earlier lines the same times. A clock that goes back by more than an hour
   has passed midnight, or noon in a log without hours above 12 (some have a 12-hour clock: 01:00 follows 12:59). A clock
   that goes back by less was adjusted, and the order of the lines counts.
-* **Ids**: the room is ``irc-channel-`` and the file's name without its ending, the message id a UUID of room and line
-  number, so a second replay is the same events.
+* **Ids**: the room is ``irc-channel-`` and the file's name without its ending. The message id is a UUID of room and
+  line number, so a second replay sends the same events.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from loadtest.client.chat_events import ChatEvent, iso
 from localstage.client.errors import ClientError
 
 NAMESPACE = uuid.UUID("6e4f0a52-6d0b-5c53-9d0a-8c5a6f1f4b11")
-PUT_BACK = timedelta(hours=1)
+CLOCK_ADJUSTMENT = timedelta(hours=1)
+"""A clock that goes back by at most this was adjusted; by more, it passed midnight or noon."""
 STEP = timedelta(milliseconds=1)
 
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
@@ -135,19 +136,19 @@ class _Clock:
         self._last = midnight - STEP
 
     def at(self, hour: int, minute: int) -> str:
-        """The time of a line stamped hour:minute."""
-        stamped = self._minute.replace(hour=hour, minute=minute)
-        if self._minute - stamped > PUT_BACK:
-            while stamped < self._minute:
-                stamped += self._period
-        self._minute = max(self._minute, stamped)
+        """The time of a line with the time hour:minute."""
+        moment = self._minute.replace(hour=hour, minute=minute)
+        if self._minute - moment > CLOCK_ADJUSTMENT:
+            while moment < self._minute:
+                moment += self._period
+        self._minute = max(self._minute, moment)
         self._last = max(self._minute, self._last + STEP)
         return iso(self._last)
 
     def now(self) -> str:
-        """The time of a line without a stamp: a millisecond after the line before, or after the file's start.
+        """The time of a line without one: a millisecond after the line before, or after the start of the file.
 
-        So a nick that was in the channel from the start has an interval that is not empty.
+        So the interval of a nick that was in the channel from the start is not empty.
         """
         self._last = max(self._minute, self._last) + STEP
         return iso(self._last)

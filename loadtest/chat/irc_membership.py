@@ -1,9 +1,9 @@
-"""The membership intervals of an IRC channel, from its log; the changes to import; what each nick may then read.
+"""Computes the membership intervals of an IRC channel from its log, the changes to import, and the readable messages.
 
 A log starts in the middle of a conversation and does not record who quit. The rule is:
 
 * A nick whose first line is a message, a leave or a rename was in the channel from the start of the file.
-* A join starts an interval, a leave ends it. A join inside an interval and a leave outside one change nothing.
+* A join starts an interval, a leave ends it. A join within an interval and a leave outside of one change nothing.
 * A rename ends the interval of the old nick and starts one of the new nick. A rename to the same nick changes nothing.
 * A message outside an interval (a few logs lack a return) starts none.
 * The end of the file ends no interval.

@@ -90,8 +90,8 @@ def choose(channels: Sequence[Channel], wanted: str | None = None) -> Choice:
 class Verification:
     """Reads rooms as their nicks, each with a token, and compares with the expected intervals.
 
-    ``sent`` are the message ids of this run, which must be there; those of an earlier run of the same log may be.
-    ``wrong`` has a sentence for each nick that reads something else.
+    ``sent`` are the message ids of this run, which must be readable. Messages of an earlier run of the same log may be
+    readable too. ``wrong`` has a sentence for each nick whose items differ.
     """
 
     target: Target
@@ -114,8 +114,8 @@ class Verification:
 
         def check(work: tuple[Channel, str]) -> None:
             channel, nick = work
-            if trouble := self._check(channel, nick):
-                self.wrong.append(f"{channel.room_id}, {nick}: {trouble}")
+            if problem := self._check(channel, nick):
+                self.wrong.append(f"{channel.room_id}, {nick}: {problem}")
             advance(1)
 
         in_threads(check, nicks, THREADS)
@@ -123,10 +123,10 @@ class Verification:
 
     def _check(self, channel: Channel, nick: str) -> str:
         """What is wrong with the items that ``nick`` reads. Missing items may be stored a little later."""
-        api = self._api.signed_in(self.target.signed_in(nick, "chat:read"))
-        while trouble := self._compare(channel, nick, _read(api, channel)):
-            if not trouble.startswith("misses") or not self._may_wait():
-                return trouble
+        api = self._api.with_token(self.target.token_for(nick, "chat:read"))
+        while problem := self._compare(channel, nick, _read(api, channel)):
+            if not problem.startswith("misses") or not self._may_wait():
+                return problem
             time.sleep(1)
         return ""
 
@@ -139,7 +139,7 @@ class Verification:
     def _compare(self, channel: Channel, nick: str, items: Sequence[dict[str, Any]]) -> str:
         places = [(str(item["timestamp"]), str(item["messageId"])) for item in items]
         if any(later <= earlier for later, earlier in pairwise(places)):
-            return "reads pages out of order, or something twice"
+            return "reads pages out of order, or an item twice"
         visible = {event.message_id: event for event in channel.visible(nick)}
         changes: set[PresenceKey] = set()
         said: set[str] = set()

@@ -34,7 +34,7 @@ class Run:
     connections: int
     name: str = field(default_factory=lambda: time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
     checker: Checker = field(default_factory=Checker)
-    troubles: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.reader = self.target.reader()
@@ -66,13 +66,13 @@ class Run:
 
     def take(self, count: int) -> int:
         """Take up to ``count`` of the remaining messages."""
-        taken = 0 if self.troubles else min(count, self._left)
+        taken = 0 if self.problems else min(count, self._left)
         self._left -= taken
         return taken
 
     def fail(self, sentence: str) -> None:
-        """Record that the run cannot continue; users leave at their next message."""
-        self.troubles.append(sentence)
+        """Record that the run cannot continue. Users stop at their next message."""
+        self.problems.append(sentence)
 
     def leave(self) -> bool:
         """Record that a user is done; return True for the last one."""
@@ -82,11 +82,11 @@ class Run:
             self._cpu = time.process_time() - self._cpu
         return self._gone == self.connections
 
-    def judge(self, title: str) -> Report:
-        """Read everything back; the exit code is 0 only if everything was accepted and kept."""
+    def report(self, title: str) -> Report:
+        """Read everything back and compare; the exit code is 0 only if everything was accepted and stored."""
         if not self.ended:
             accepted = self.checker.verdict().accepted
-            return Report("\n".join([f"{title}: stopped before its end; {accepted:,} accepted", *self.troubles]), 1)
+            return Report("\n".join([f"{title}: stopped early; {accepted:,} accepted", *self.problems]), 1)
         durable = self.probe.finish()
         try:
             drained = drain_and_read(self.checker, self.reader)
@@ -94,7 +94,7 @@ class Run:
             self.fail(str(error))
             drained = time.monotonic()
         verdict = self.checker.verdict(durable)
-        good = verdict.whole and verdict.accepted == self.messages and not self.troubles
+        good = verdict.whole and verdict.accepted == self.messages and not self.problems
         return Report("\n".join([*self._lines(title, verdict, drained), verdict.line()]), 0 if good else 1)
 
     def _lines(self, title: str, verdict: Verdict, drained: float) -> list[str]:
@@ -108,4 +108,4 @@ class Run:
         ]
         lines += [f"  error {code}: {count:,}" for code, count in sorted(self.checker.errors.items())]
         lines += [f"  {kind}: {', '.join(names)}" for kind, names in verdict.examples.items()]
-        return lines + [f"  {sentence}" for sentence in self.troubles[:5]]
+        return lines + [f"  {sentence}" for sentence in self.problems[:5]]

@@ -43,7 +43,7 @@ class Connection(User):
         self._name = f"load-{self._number:03d}"
         self._room = self._run.room(self._number)
         self._made = 0
-        # One token for all users is that of a trusted producer, who names them.
+        # A target with one token for all users has that of a trusted producer, which names the user of each event.
         self._username = self._name if self._run.target.token else None
         self._ids = f"{random.getrandbits(32):08x}"
         self._websocket = self._run.target.websocket(self._name, "chat:write", timeout=20.0)
@@ -79,12 +79,12 @@ class Connection(User):
     def _leave(self) -> None:
         self._websocket.close()
         if self._run.leave():
-            # In another greenlet, because quitting ends this one.
+            # In another greenlet, because quit() ends this one.
             gevent.spawn(self.environment.runner.quit if self.environment.runner else lambda: None)
         raise StopUser
 
     def _events(self, count: int) -> list[ChatEvent]:
-        """``count`` messages of now, a microsecond apart."""
+        """``count`` messages with the current time, a microsecond apart."""
         micros = time.time_ns() // 1000
         seconds, micros = divmod(micros, 1_000_000)
         micros = min(micros, 999_999 - count)

@@ -41,20 +41,20 @@ PAGE = 24
 
 @dataclass(frozen=True)
 class ReplayResult:
-    """The result of a replay. ``troubles`` has a sentence for each stream that was not sent completely.
+    """The result of a replay. ``problems`` has a sentence for each stream that was not sent completely.
 
-    ``memberships`` is the line about what the nicks of IRC logs can read; ``rights_kept`` is whether it is right.
+    ``memberships`` is the line about what the nicks of IRC logs can read; ``rights_kept`` tells if it is right.
     """
 
     verdict: Verdict
-    troubles: tuple[str, ...]
+    problems: tuple[str, ...]
     memberships: str = ""
     rights_kept: bool = True
 
     @property
     def exit_code(self) -> int:
-        """0 only if everything was accepted and kept."""
-        return 0 if self.verdict.whole and self.rights_kept and not self.troubles else 1
+        """0 only if everything was accepted and stored."""
+        return 0 if self.verdict.whole and self.rights_kept and not self.problems else 1
 
     def lines(self) -> str:
         """The last lines: memberships, if there are any, and the checker's line."""
@@ -66,12 +66,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--messages", type=_positive, help="how many messages (default 2,000; of logs: all)")
     parser.add_argument("--log", metavar="GLOB", help="IRC logs to replay instead of the generated conversation")
     parser.add_argument(
-        "--run", metavar="NAME", help="repeat the generated conversation of that name (20251121-100000)"
+        "--run", metavar="NAME", help="repeat the generated conversation with this name, such as 20251121-100000"
     )
 
 
 def make_plan(arguments: argparse.Namespace, *, one_token: bool = False) -> Plan:
-    """The plan that ``arguments`` ask for; ``one_token`` if all users have the token of a trusted producer.
+    """The plan for ``arguments``. With ``one_token`` all users have the token of a trusted producer.
 
     Raises:
         loadtest.chat.irc_log.IrcLogError: there is no such log, or it is not an IRC log.
@@ -111,14 +111,14 @@ def replay(plan: Plan, stage: Target, console: Console) -> ReplayResult:
     read_back(checker, reader, console, plan)
     verdict = checker.verdict(durable)
     display.summary(console, _rows(plan, checker, verdict, seconds), checker.errors, verdict)
-    for trouble in sender.troubles[:5]:
-        console.print(trouble, markup=False, style="red")
+    for problem in sender.problems[:5]:
+        console.print(problem, markup=False, style="red")
     _show_page(plan, reader, console)
     reader.close()
     if not plan.channels:
-        return ReplayResult(verdict, tuple(sender.troubles))
+        return ReplayResult(verdict, tuple(sender.problems))
     memberships, rights_kept = read_as_nicks(plan, choice, stage, console)
-    return ReplayResult(verdict, tuple(sender.troubles), memberships, rights_kept)
+    return ReplayResult(verdict, tuple(sender.problems), memberships, rights_kept)
 
 
 def read_as_nicks(plan: Plan, choice: Choice, stage: Target, console: Console) -> tuple[str, bool]:
@@ -132,8 +132,8 @@ def read_as_nicks(plan: Plan, choice: Choice, stage: Target, console: Console) -
     with progress_bar(console, "as nicks", len(choice.nicks)) as advance:
         verification.run(choice.nicks, advance)
     wrong = verification.wrong
-    for trouble in wrong[:EXAMPLES]:
-        console.print(trouble, markup=False, style="red", soft_wrap=True)
+    for problem in wrong[:EXAMPLES]:
+        console.print(problem, markup=False, style="red", soft_wrap=True)
     who, did = (f"{len(wrong):,} of {choice.describe()}", "did NOT read") if wrong else (choice.describe(), "read")
     return f"memberships: {who} in {rooms} {did} exactly the messages of their memberships", not wrong
 
@@ -183,7 +183,7 @@ def _positive(text: str) -> int:
 
 
 def whole_number(text: str) -> int:
-    """The number that an argument says."""
+    """Parse an argument as a whole number."""
     try:
         return int(text)
     except ValueError:

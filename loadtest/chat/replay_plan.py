@@ -51,7 +51,7 @@ class Plan:
 def plan_conversation(talk: Conversation, *, one_token: bool = False) -> Plan:
     """A connection and a token for each user, a frame for each message.
 
-    With ``one_token`` all connections have that of a trusted producer, which names the users.
+    With ``one_token`` all connections have the token of a trusted producer, which names the user of each event.
     """
     said: dict[str, list[ChatEvent]] = {user: [] for user in talk.users}
     for event in talk.events:

@@ -21,7 +21,7 @@ WINDOW_SINGLE, WINDOW_BATCH = 8, 2
 class ReplaySender:
     """Sends ``plan`` to ``target``; ``advance`` is called with the number of events of each answer.
 
-    ``troubles`` has a sentence for each stream that was not sent completely.
+    ``problems`` has a sentence for each stream that was not sent completely.
     """
 
     plan: Plan
@@ -29,7 +29,7 @@ class ReplaySender:
     checker: Checker
     probe: DurabilityProbe
     advance: Callable[[int], object]
-    troubles: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
     def run(self) -> float:
         """Send everything and return the seconds from the first frame to the last answer."""
@@ -57,6 +57,6 @@ class ReplaySender:
                 sender.send(events)
             sender.finish()
         except ClientError as error:
-            self.troubles.append(f"{stream.user}: {error}")
+            self.problems.append(f"{stream.user}: {error}")
         finally:
             connection.close()

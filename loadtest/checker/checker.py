@@ -52,7 +52,7 @@ class Checker:
         self._examples: dict[str, list[str]] = {}
 
     def permit(self, event: ChatEvent) -> None:
-        """Record that ``event`` may be in the room from an earlier run. It is no attempt of this run."""
+        """Record that ``event`` may be in the room from an earlier run. It does not count as an attempt."""
         self._register(event, PERMITTED)
 
     def attempt(self, event: ChatEvent) -> None:

@@ -31,9 +31,9 @@ class DurabilityProbe:
 
     The durable latency of an event lasts from its first send until the first history page that contains it. Only
     acknowledged events are sampled, up to 25 of one frame and one room at a time. A sample is read with a page of
-    exactly its times, at once and then every ``interval`` seconds, so a value is at most one interval and one request
-    too long. At most ``outstanding`` samples are read at a time, so the probe makes at most ``outstanding / interval``
-    requests a second under any load. A sample that is not found within 60 s has no value.
+    exactly its times, at once and then every ``interval`` seconds, so a value is too long by at most one interval and
+    one request. At most ``outstanding`` samples are read at a time, so the probe makes at most ``outstanding /
+    interval`` requests a second under any load. A sample that is not found within 60 s has no value.
     """
 
     def __init__(self, reader: HttpApi, *, interval: float = INTERVAL, outstanding: int = 2) -> None:
@@ -78,7 +78,7 @@ class DurabilityProbe:
         try:
             page = self._reader.room_page(sample.room, limit=200, start=sample.start, end=sample.end)
         except ClientError:
-            page = {"items": []}  # the next attempt measures the longer latency
+            page = {"items": []}  # an event that the next attempt finds has the longer latency
         now = time.perf_counter()
         found = sample.waiting.intersection(item.get("messageId") for item in page["items"])
         self.seconds.extend([now - sample.first_sent] * len(found))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 EXAMPLES = 5
-"""Wrong answers that are shown."""
+"""The number of wrong answers to print."""
 
 Answer = TypeVar("Answer")
 
@@ -46,7 +46,7 @@ class Findings:
 
     @property
     def kept(self) -> bool:
-        """True when every answer is right."""
+        """Whether every answer is right and no event is lost or unexpected."""
         return not (self.lost or self.unexpected or self.wrong)
 
 

@@ -1,4 +1,4 @@
-"""Runs a command and turns its errors into a sentence and an exit code."""
+"""Runs a command; its errors become a message and an exit code."""
 
 from __future__ import annotations
 

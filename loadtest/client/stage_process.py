@@ -156,7 +156,7 @@ def stage(echo: Callable[[str], object]) -> Iterator[tuple[Target, StageProcess 
 def interruptible() -> Iterator[None]:
     """Let SIGINT, SIGTERM and SIGHUP end the block as Ctrl-C does, so that its ``finally`` clauses run.
 
-    SIGINT too, because a program that a script starts in the background inherits it ignored.
+    SIGINT is set too, because a program that a script starts in the background ignores it.
     """
 
     def interrupt(_signal: int, _frame: FrameType | None) -> None:

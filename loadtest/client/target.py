@@ -1,4 +1,4 @@
-"""Which stage the load goes to, and with which tokens."""
+"""The stage that receives the load, and its tokens."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ READER = "loadtest-reader"
 
 @dataclass(frozen=True)
 class Target:
-    """The URLs of a stage. ``token_url`` issues tokens (local stage); otherwise every user has the same ``token``."""
+    """The URLs of a stage. ``token_url`` issues tokens (local stage); without it every user has the same ``token``."""
 
     http_url: str
     websocket_url: str
@@ -49,7 +49,7 @@ class Target:
             raise StageNotFound("no stage runs here; start one with: make up")
         return stage
 
-    def signed_in(self, user: str, *scopes: str) -> Callable[[], str]:
+    def token_for(self, user: str, *scopes: str) -> Callable[[], str]:
         """A function that returns a valid token for ``user``.
 
         Raises:
@@ -58,16 +58,16 @@ class Target:
         if self.token:
             return lambda: self.token
         if not self.token_url:
-            raise TokenRefused("give --token-url or the variable HEADRACE_TOKEN to sign in at this target")
+            raise TokenRefused("this target needs --token-url or the variable HEADRACE_TOKEN")
         return Token(self.token_url, user, scopes)
 
     def websocket(self, user: str, *scopes: str, timeout: float = 10.0) -> WebSocket:
         """A WebSocket as ``user``, not yet open; ``timeout`` in seconds."""
-        return WebSocket(self.websocket_url, self.signed_in(user, *scopes), timeout=timeout)
+        return WebSocket(self.websocket_url, self.token_for(user, *scopes), timeout=timeout)
 
     def http(self, user: str, *scopes: str, connections: int = 8, timeout: float = 15.0) -> HttpApi:
         """The HTTP API as ``user``, for at most ``connections`` threads; ``timeout`` in seconds."""
-        return HttpApi(self.http_url, self.signed_in(user, *scopes), timeout=timeout, connections=connections)
+        return HttpApi(self.http_url, self.token_for(user, *scopes), timeout=timeout, connections=connections)
 
     def reader(self, scope: str = "chat:read") -> HttpApi:
         """The HTTP API as the user who reads back what was sent."""
@@ -78,15 +78,15 @@ class Target:
         """The user id of :meth:`reader`.
 
         Raises:
-            TokenRefused: the token of this target names no user.
+            TokenRefused: the token of this target is not a JWT with a subject.
         """
         return _subject(self.token) if self.token else READER
 
 
 def _subject(token: str) -> str:
-    """The subject of a JWT. The platform verifies the token; here it is only read."""
+    """The subject of a JWT, which is not verified here."""
     try:
         claims = token.split(".")[1]
         return str(json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))["sub"])
     except (IndexError, ValueError, KeyError, TypeError):
-        raise TokenRefused("HEADRACE_TOKEN is no token that names a user") from None
+        raise TokenRefused("HEADRACE_TOKEN is not a JWT with a subject") from None

@@ -50,7 +50,7 @@ class WebSocket:
             ConnectionLost: the API cannot be reached or does not accept connections now.
         """
         self.close()
-        # The payload is decoded strictly in receive(); the library's own check is a Python loop over every byte.
+        # receive() checks the UTF-8; the check of the library is a slow loop over every byte.
         try:
             self._socket = websocket.create_connection(
                 self._url,
@@ -86,7 +86,7 @@ class WebSocket:
             self._socket.send_text(frame)
         except (websocket.WebSocketException, OSError) as error:
             self._drop()
-            raise ConnectionLost(f"the connection died while sending: {error}") from None
+            raise ConnectionLost(f"the connection was lost while sending: {error}") from None
 
     def receive(self) -> dict[str, Any]:
         """Return the next answer.
@@ -103,16 +103,16 @@ class WebSocket:
             raise NoAnswer(f"no answer within {self._timeout:g} s") from None
         except (websocket.WebSocketException, OSError) as error:
             self._drop()
-            raise ConnectionLost(f"the connection died: {error}") from None
+            raise ConnectionLost(f"the connection was lost: {error}") from None
         if opcode == websocket.ABNF.OPCODE_CLOSE:
             self._drop()
             code = int.from_bytes(data[:2], "big") if len(data) >= 2 else 1005
-            raise ConnectionLost(f"the other side closed the connection with {code}")
+            raise ConnectionLost(f"the platform closed the connection with {code}")
         try:
             answer = json.loads(data)
         except ValueError:
             self._drop()
-            raise ConnectionLost("an answer came that is not JSON") from None
+            raise ConnectionLost("the answer is not JSON") from None
         return answer if isinstance(answer, dict) else {"type": "unknown"}
 
     def request(self, frame: Mapping[str, Any]) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def check(
 ) -> DemoResult:
     """Wait until both lanes are empty (at most two minutes), run all queries and print the result.
 
-    ``events`` is what the events are called, ``seconds`` how long they were sent.
+    ``events`` is the plural name of the events to print, ``seconds`` the duration of the sending.
 
     Raises:
         HttpError: a query is not answered.
@@ -78,7 +78,7 @@ def check(
     console.print(table(depths.samples, events))
     if not depths.wait_until_drained(DRAINED_WITHIN):
         console.print(f"the lanes were not empty within {DRAINED_WITHIN:.0f} s", style="red")
-    with progress_bar(console, "asked", queries.subjects) as advance:
+    with progress_bar(console, "queried", queries.subjects) as advance:
         findings = queries.run(advance)
     _show(console, statistics, findings, events, seconds)
     _show_statistics(console, api)
@@ -93,7 +93,7 @@ def _show(console: Console, sent: SendStatistics, findings: Findings, events: st
         f"{sent.answered / seconds:,.0f} POSTs/s)",
         "lanes": lanes or "none",
         "sent again": ", ".join(f"{code} {count:,}" for code, count in sent.errors.items()) or "nothing",
-        "asked": ", ".join(f"{query} {count:,}" for query, count in findings.asked.items()),
+        "queries": ", ".join(f"{query} {count:,}" for query, count in findings.asked.items()),
     }
     for name, value in rows.items():
         shown.add_row(Text(name, style="bold"), Text(value))

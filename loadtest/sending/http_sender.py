@@ -26,7 +26,7 @@ Result = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class PostRequest(Generic[Event]):
-    """A POST to ``path``. ``body`` makes its JSON of the events that are not accepted yet."""
+    """A POST to ``path``. ``body`` returns the JSON body for the events that are not accepted yet."""
 
     path: str
     events: Sequence[Event]
@@ -53,9 +53,8 @@ class Recorder(Protocol):
 class SendStatistics:
     """A :class:`Recorder` that counts. Safe to share between threads.
 
-    ``answered`` and ``retried`` count POSTs, ``accepted`` and ``refused`` count events. An event that is posted twice
-    on purpose counts once.
-    ``seconds`` has one entry for each answer that accepted something.
+    ``answered`` and ``retried`` count POSTs, ``accepted`` and ``refused`` count events. A repeated event
+    counts once. ``seconds`` has one entry for each answer that accepted something.
     """
 
     accepted: int = 0

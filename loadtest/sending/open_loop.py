@@ -1,7 +1,7 @@
 """An open loop: each POST starts at its scheduled time, whether or not earlier ones were answered.
 
 A client that waits for answers sends less while the stage stalls, so it measures the stall once. Here latency counts
-from the scheduled time, so every POST that a stall delays shows it.
+from the scheduled time, so it includes the delay of every POST that a stall delays.
 """
 
 from __future__ import annotations

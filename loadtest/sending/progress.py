@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 STEPS = 4
-"""Lines that are printed where there is no terminal."""
+"""The number of lines printed without a terminal."""
 
 
 @contextmanager

@@ -105,7 +105,7 @@ class WebSocketSender:
             self._count_unmatched(answer)
         else:
             self._take_matched(frame, answer)
-        # As many answers without an id as unanswered frames: those frames failed.
+        # Every unanswered frame has an answer without an id: all of them failed.
         if self._unmatched and self._unmatched >= len(self._pending):
             self._pause(0.1)
             self._send_again()
@@ -144,7 +144,7 @@ class WebSocketSender:
             self._transmit(self._frame(later, frame.first_sent, frame.attempts + 1))
 
     def _count_unmatched(self, answer: dict[str, Any]) -> None:
-        """Count an answer without a request id, as API Gateway's own errors are. Repeated answers do not count."""
+        """Count an answer without a request id, such as an error of API Gateway. Other late answers do not count."""
         kind = answer.get("type")
         if kind is None or (kind == "error" and "requestId" not in answer):
             self._unmatched += 1

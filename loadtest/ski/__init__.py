@@ -1,1 +1,1 @@
-"""``make demo STREAM=ski``: lift rides from many clients, every question asked and checked against what was sent."""
+"""``make demo STREAM=ski``: lift rides from many clients, and a comparison of every answer with the sent events."""

@@ -19,7 +19,7 @@ from loadtest.ski.rides import SEASON, Ride, Season, make_season, shuffled_parts
 
 RIDES = 20_000
 FIRST_CLIENTS, MORE_CLIENTS = 32, 168
-"""The load of the assignment that made the ski resort known: 168 clients start when the first of 32 is done."""
+"""The load of the original ski-resort assignment: 168 clients start when the first of 32 is done."""
 STEADY = (128, 256)
 """Numbers of clients of the phases that follow. Each sends a tenth as many rides."""
 SINGLE = 10
@@ -27,7 +27,7 @@ SINGLE = 10
 BATCHES = (20, 100)
 """Smallest and largest batch."""
 REPEATED = 20
-"""One POST in twenty is sent a second time, as by a client that missed the answer."""
+"""One POST in twenty is sent a second time, as a client does that missed the answer."""
 FEWEST_RIDES, MOST_RIDES = 1_000, 700_000
 
 

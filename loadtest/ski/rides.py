@@ -42,7 +42,7 @@ class Ride(NamedTuple):
 
 @dataclass(frozen=True)
 class Season:
-    """The rides of one run. Resorts and skiers carry ``name``, so rides of an earlier run are in no answer."""
+    """The rides of one run. Ids of resorts and skiers contain ``name``, so answers have no rides of other runs."""
 
     name: int
     rides: tuple[Ride, ...]

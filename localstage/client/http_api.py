@@ -57,7 +57,7 @@ class HttpApi:
         """DELETE with ``body``; repeated like :meth:`get`."""
         return _object(self._repeat("DELETE", path, json.dumps(body, ensure_ascii=False).encode()))
 
-    def signed_in(self, token: Callable[[], str]) -> HttpApi:
+    def with_token(self, token: Callable[[], str]) -> HttpApi:
         """The same API with another token, over the same connections. Close one of the two."""
         other = copy.copy(self)
         other._token = token

@@ -1,4 +1,4 @@
-"""Where the local stage that runs now can be reached."""
+"""Finds the URLs of the running local stage."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""First lines of a function's process: tie it to the stage, lay out the path as Lambda does, run awslambdaric.
+"""Starts a function's process: ties it to the stage, sets the path as Lambda does, and runs awslambdaric.
 
-Arguments: the stage's process id, the function's id (for people who read ``ps``), the handler, then the directories
+Arguments: the stage's process id, the function's id (shown by ``ps``), the handler, then the directories
 that come before the standard library. Imports nothing of the stage: a function must not see it.
 """
 

@@ -17,7 +17,7 @@ from localstage.functions.process import WorkerProcess
 from localstage.functions.settings import PoolSettings, command, variables
 
 # After a process has ended, its last bytes may still be in the socket; a child of it may hold the socket open.
-_LAST_WORDS = 1.0
+_OUTPUT_SECONDS = 1.0
 
 # Freezing and resuming a process costs two switches to it, too much for the few milliseconds between two events of a
 # busy function.
@@ -236,7 +236,7 @@ class Environment:
         if self.state is State.STARTING:
             # Not killed yet: it writes its error to the log and ends, unless one of its threads is still running.
             self._die()
-            self._timer = self._loop.call_later(_LAST_WORDS, self.kill)
+            self._timer = self._loop.call_later(_OUTPUT_SECONDS, self.kill)
             self._owner.init_failed(self, payload)
         return runtime_api.ACCEPTED
 
@@ -258,7 +258,7 @@ class Environment:
         if self.state is State.DEAD or not self._connections:
             self._finish()
         else:
-            self._ending = self._loop.call_later(_LAST_WORDS, self._finish)
+            self._ending = self._loop.call_later(_OUTPUT_SECONDS, self._finish)
 
     def _finish(self) -> None:
         """The process has ended and all its output was read: reap it, and respond for it."""

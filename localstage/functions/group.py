@@ -97,7 +97,7 @@ class Group:
                 environment.event.refuse(error)
             self._end(environment)
 
-    def keep_house(self) -> None:
+    def end_unusable(self) -> None:
         """End environments that are idle for too long, stuck, or over their memory. Called about once a second."""
         now = time.monotonic()
         for environment in list(self.environments):

@@ -89,7 +89,7 @@ class FunctionPool:
         except OSError as error:
             raise StageError(f"{self._settings.state_dir} cannot be written: {error.strerror}") from error
         self._running = True
-        self._house = asyncio.create_task(self._keep_house())
+        self._house = asyncio.create_task(self._housekeeping())
         await self._watch()
 
     async def stop(self) -> None:
@@ -181,12 +181,12 @@ class FunctionPool:
         reserved = function.reserved_concurrency
         return self._settings.max_environments if reserved is None else min(reserved, self._settings.max_environments)
 
-    async def _keep_house(self) -> None:
+    async def _housekeeping(self) -> None:
         while True:
             await asyncio.sleep(_HOUSEKEEPING)
             self._retired = [group for group in self._retired if not group.quiet.is_set()]
             for group in (*self._groups.values(), *self._retired):
-                group.keep_house()
+                group.end_unusable()
             for log in self._logs.values():
                 log.rotate()
             self._failures.flush()

@@ -1,4 +1,4 @@
-"""An issuer's public keys, found as AWS finds them: OpenID discovery, then the key set it names."""
+"""An issuer's public keys, fetched as AWS does: OpenID discovery, then the key set that it names."""
 
 from __future__ import annotations
 

@@ -164,10 +164,10 @@ class WebSocketApiServer:
             code, reason = await connection.run()
         finally:
             self._connections.pop(connection.id, None)
-            await self._say_goodbye(connection, code, reason)
+            await self._run_disconnect(connection, code, reason)
             self._serving.discard(task)
 
-    async def _say_goodbye(self, connection: Connection, code: int, reason: str) -> None:
+    async def _run_disconnect(self, connection: Connection, code: int, reason: str) -> None:
         """Run $disconnect: best effort, because no client is left to receive an error."""
         route = self._api.routes.get(DISCONNECT)
         if route is None:

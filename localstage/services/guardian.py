@@ -54,7 +54,7 @@ class GuardedProcess:
 
 
 class Guardian:
-    """Owns the guardian process. Every process started through it dies within about two seconds of its owner.
+    """Owns the guardian process. Every process started through it ends within about two seconds after its owner.
 
     ``lock`` is a file that the guardian holds (flock) until its last process has ended, and waits for at the start.
     """

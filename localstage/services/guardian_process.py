@@ -66,12 +66,12 @@ class GuardianProcess:
                     for line in lines:
                         self._command(json.loads(line))
             self._reap()
-        self._leave_nothing()
+        self._end_all_processes()
 
     def _end(self, *_: object) -> None:
         self._ended = True
 
-    def _tell(self, **event: Any) -> None:
+    def _report(self, **event: Any) -> None:
         with contextlib.suppress(OSError):
             os.write(1, json.dumps(event).encode() + b"\n")
 
@@ -85,10 +85,10 @@ class GuardianProcess:
         try:
             pid = self._start(command)
         except OSError as error:
-            self._tell(event="refused", name=name, reason=str(error))
+            self._report(event="refused", name=name, reason=str(error))
             return
         self._running[pid] = (name, command["end_signal"])
-        self._tell(event="started", name=name, pid=pid)
+        self._report(event="started", name=name, pid=pid)
 
     def _start(self, command: dict[str, Any]) -> int:
         def before_exec() -> None:
@@ -119,9 +119,9 @@ class GuardianProcess:
                 if pid in self._running:
                     name, _ = self._running.pop(pid)
                     _signal_group(pid, signal.SIGKILL)
-                    self._tell(event="exited", name=name, code=os.waitstatus_to_exitcode(status))
+                    self._report(event="exited", name=name, code=os.waitstatus_to_exitcode(status))
 
-    def _leave_nothing(self) -> None:
+    def _end_all_processes(self) -> None:
         for pid, (_, end_signal) in list(self._running.items()):
             _signal_group(pid, end_signal)
         deadline = time.monotonic() + GRACE

@@ -90,7 +90,7 @@ class RabbitMq(Service):
 
     async def _start_epmd(self, port: int, environment: Mapping[str, str]) -> None:
         """Start Erlang's name server (epmd) in the foreground: RabbitMQ would start it as a daemon."""
-        program = _beside_erl("epmd", environment["PATH"])
+        program = _find_erlang_program("epmd", environment["PATH"])
         if program is None:
             return
         self._epmd = await self.guardian.spawn(
@@ -151,7 +151,7 @@ def _write_private(path: Path, text: str, mode: int = 0o600) -> None:
     path.chmod(mode)
 
 
-def _beside_erl(name: str, path: str) -> Path | None:
+def _find_erlang_program(name: str, path: str) -> Path | None:
     if found := shutil.which(name, path=path):
         return Path(found)
     erl = shutil.which("erl", path=path)

@@ -42,7 +42,7 @@ _RUN = {
     "AWS::Cognito::UserPoolClient",
     "AWS::CloudFormation::CustomResource",
 }
-# A template with one of these works differently here than on AWS, so each start warns of them.
+# A template with one of these types behaves differently from AWS, so each start warns of them.
 _MISSED = {
     "AWS::ApiGateway::RestApi",
     "AWS::DynamoDB::GlobalTable",

@@ -44,7 +44,7 @@ def emulators(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulators]:
 
 @pytest.fixture(scope="session")
 def redis_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisNode]:
-    """A cache; a test starts it, and may kill it."""
+    """A cache that a test starts and may kill."""
     node = RedisNode(tmp_path_factory.mktemp("redis"))
     try:
         yield node
@@ -54,23 +54,23 @@ def redis_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisNode]:
 
 @pytest.fixture
 def aws(moto_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The environment of a function whose AWS is played by moto; the URL of it."""
+    """The environment of a function whose AWS is moto; returns moto's URL."""
     return function_environment(monkeypatch, moto_url)
 
 
 @pytest.fixture
 def dynalite(emulators: Emulators, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The same with the local stage's DynamoDB."""
+    """The environment of a function whose AWS is the local stage's DynamoDB; returns its URL."""
     return function_environment(monkeypatch, emulators.dynamodb_url)
 
 
 @pytest.fixture
 def ministack(emulators: Emulators, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The same with the local stage's SQS."""
+    """The environment of a function whose AWS is the local stage's SQS; returns its URL."""
     return function_environment(monkeypatch, emulators.sqs_url)
 
 
 @pytest.fixture
 def played(aws: str) -> Callable[..., Played]:
-    """Makes stores whose calls go to moto where no response is played."""
+    """Makes stores with scripted responses; other calls go to moto."""
     return Played

@@ -18,13 +18,13 @@ from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".local"
-"""What has to be downloaded is shared with the clone's own stage."""
+"""Downloaded programs are shared with the stage of this clone."""
 
 T = TypeVar("T")
 
 
 class Emulators:
-    """Both, with data in ``folder``; they run under a guardian, on a thread with its own event loop."""
+    """Both emulators, with data in ``folder``, under a guardian, on a thread with its own event loop."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -66,7 +66,7 @@ class Emulators:
 
 
 def function_environment(monkeypatch: pytest.MonkeyPatch, url: str) -> str:
-    """Let a function's AWS clients that are made from now on find everything at ``url``."""
+    """Point the AWS clients that functions create from now on to ``url``."""
     for name, value in {
         "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_ACCESS_KEY_ID": "test",

@@ -1,4 +1,4 @@
-"""A store on a client whose responses are played."""
+"""A store on a client with scripted responses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.worlds.played_dynamodb import Play, play_responses
 
 
 class Played:
-    """The ``store`` and the bodies of its ``calls``: where ``play`` gives ``None``, a call goes to the emulator."""
+    """A ``store`` and the bodies of its ``calls``. A call for which ``play`` returns ``None`` goes to the emulator."""
 
     def __init__(self, play: Play, retry_seconds: float = 3.0) -> None:
         dynamodb = client("dynamodb", connections=4)

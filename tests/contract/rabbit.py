@@ -38,7 +38,7 @@ class Rabbit:
         self.certificate, self._key = self.folder / "certificate.pem", self.folder / "key.pem"
         self._ports = (free_port(), free_port())
         self._process: subprocess.Popen[bytes] | None = None
-        # The server would start a port mapper that outlives it; this one is a child, and ends with us.
+        # The server would start a port mapper that outlives it; this child process ends with the test.
         self._mapper: subprocess.Popen[bytes] | None = None
 
     @property
@@ -90,14 +90,14 @@ class Rabbit:
         subprocess.run([*command, *more], check=True, capture_output=True)
 
     def kill(self) -> None:
-        """End it as a power cut would."""
+        """Kill the node, as a power failure does."""
         if self._process is not None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             self._process = None
 
     def freeze(self) -> None:
-        """Keep its sockets open, and answer nothing."""
+        """Stop the node: its sockets stay open without an answer."""
         assert self._process is not None
         os.killpg(self._process.pid, signal.SIGSTOP)
 
@@ -126,7 +126,7 @@ class Rabbit:
 
 @contextmanager
 def running_rabbit() -> Iterator[Rabbit]:
-    """A broker that runs, and is removed afterwards."""
+    """A running broker, which is removed afterwards."""
     broker = Rabbit()
     try:
         broker.start()

@@ -56,7 +56,7 @@ class RedisNode:
         raise RuntimeError(f"Redis did not start:\n{self._log.read_text()[-2000:]}")
 
     def kill(self) -> None:
-        """End it as a power cut would; everything in it is gone."""
+        """Kill the node, as a power failure does; its data is lost."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

@@ -11,18 +11,18 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from headrace_client import Patience, Sender, Tempo, over_http, over_websocket
+from headrace_client import ConnectionSettings, Sender, SendSettings, over_http, over_websocket
 
-QUICK = Tempo(first_rate=1e6, lowest_rate=1e5, first_pause=0.001, longest_pause=0.01, tries=5)
-HASTE = Patience(answer=5.0, first_pause=0.001, longest_pause=0.01)
+FAST_SENDING = SendSettings(first_rate=1e6, lowest_rate=1e5, first_pause=0.001, longest_pause=0.01, tries=5)
+FAST = ConnectionSettings(answer_timeout=5.0, first_pause=0.001, longest_pause=0.01)
 LIMITED = {"error": {"code": "rate_limited", "message": "later", "retryAfter": 0.001}}
 DROP = "drop"
 THROTTLED = "throttled"
 
 
 class Server:
-    """Both protocols. Each of ``script`` answers one request: ``DROP`` ends the connection, ``THROTTLED`` is API
-    Gateway's refusal, a number of events is accepted and the rest limited. Then everything is accepted."""
+    """Serves both protocols. Each entry of ``script`` answers one request: ``DROP`` ends the connection, ``THROTTLED``
+    is API Gateway's refusal, a number of events is accepted and the rest limited. Then everything is accepted."""
 
     def __init__(self) -> None:
         self.script: list[Any] = []
@@ -95,8 +95,8 @@ async def server() -> AsyncIterator[Server]:
 @pytest.fixture(params=["http", "websocket"])
 def sender(request: pytest.FixtureRequest, server: Server) -> Sender:
     if request.param == "http":
-        return over_http(server.http_url, lambda: "t", QUICK)
-    return over_websocket(server.websocket_url, lambda: "t", QUICK, patience=HASTE)
+        return over_http(server.http_url, lambda: "t", FAST_SENDING)
+    return over_websocket(server.websocket_url, lambda: "t", FAST_SENDING, connection=FAST)
 
 
 def messages(count: int) -> list[dict[str, Any]]:
@@ -114,14 +114,14 @@ async def test_only_the_refused_are_sent_again_under_the_same_ids_and_times(send
     assert [each.event for each in sent] == first
 
 
-async def test_a_message_with_a_field_that_frames_have_too_is_answered(sender: Sender) -> None:
+async def test_a_message_may_have_a_field_with_the_name_of_a_frames_field(sender: Sender) -> None:
     async with sender:
         (sent,) = await sender.send([{**messages(1)[0], "action": "ping", "requestId": "mine"}])
 
     assert sent.is_accepted
 
 
-async def test_one_message_takes_its_own_way_and_is_sent_again_too(sender: Sender, server: Server) -> None:
+async def test_a_single_message_has_its_own_request_and_is_retried(sender: Sender, server: Server) -> None:
     server.script = [0, THROTTLED]
     async with sender:
         (sent,) = await sender.send(messages(1))
@@ -131,7 +131,7 @@ async def test_one_message_takes_its_own_way_and_is_sent_again_too(sender: Sende
     assert [events for _, events in server.asked] == [[sent.event]] * 3
 
 
-async def test_a_gateways_refusal_and_a_lost_connection_lead_to_the_same_events_again(
+async def test_the_same_events_are_sent_again_after_a_refusal_or_lost_connection(
     sender: Sender, server: Server
 ) -> None:
     server.script = [THROTTLED, DROP]
@@ -157,7 +157,7 @@ async def test_a_retry_after_header_is_honoured_where_the_body_has_none(server: 
         slept.append(seconds)
 
     server.script, server.headers = [THROTTLED], {"Retry-After": "2"}
-    sender = over_http(server.http_url, lambda: "t", QUICK)
+    sender = over_http(server.http_url, lambda: "t", FAST_SENDING)
     sender._sleep = sleep
     async with sender:
         (sent,) = await sender.send(messages(1))
@@ -176,34 +176,34 @@ async def test_a_retry_after_header_is_honoured_where_the_body_has_none(server: 
 )
 async def test_a_request_that_cannot_succeed_is_not_sent_again(server: Server, answer: web.Response, code: str) -> None:
     server.script = [answer]
-    async with over_http(server.http_url, lambda: "t", QUICK) as sender:
+    async with over_http(server.http_url, lambda: "t", FAST_SENDING) as sender:
         sent = await sender.send(messages(2))
 
     assert [(each.error or {})["code"] for each in sent] == [code] * 2
     assert len(server.asked) == 1
 
 
-async def test_a_503_without_results_and_an_answer_that_is_no_json_are_tried_again(server: Server) -> None:
+async def test_a_503_without_results_and_an_invalid_answer_are_retried(server: Server) -> None:
     server.script = [web.json_response({"error": {"code": "unavailable", "message": "m"}}, status=503)]
     server.script.append(web.Response(text="<html>", status=502))
-    async with over_http(server.http_url, lambda: "t", QUICK) as sender:
+    async with over_http(server.http_url, lambda: "t", FAST_SENDING) as sender:
         sent = await sender.send(messages(2))
 
     assert all(each.is_accepted for each in sent)
     assert len(server.asked) == 3
 
 
-async def test_every_request_has_the_token_of_its_time(server: Server) -> None:
+async def test_every_request_has_the_current_token(server: Server) -> None:
     tokens = iter("abc")
     server.script = [0]
-    async with over_http(server.http_url, lambda: next(tokens), QUICK) as sender:
+    async with over_http(server.http_url, lambda: next(tokens), FAST_SENDING) as sender:
         await sender.send(messages(2))
 
     assert server.tokens == ["Bearer a", "Bearer b"]
 
 
-async def test_a_long_batch_goes_in_frames_that_the_gateway_takes(server: Server) -> None:
-    async with over_websocket(server.websocket_url, lambda: "t", QUICK, patience=HASTE) as sender:
+async def test_a_long_batch_is_split_into_frames_within_the_limit(server: Server) -> None:
+    async with over_websocket(server.websocket_url, lambda: "t", FAST_SENDING, connection=FAST) as sender:
         sent = await sender.send([{"roomId": "kitchen", "message": "x" * 2000} for _ in range(40)])
 
     assert all(each.is_accepted for each in sent)

@@ -1,4 +1,4 @@
-"""The Python client against a server that speaks the protocol, and loses what the protocol allows."""
+"""The Python client's live messages against a server that loses, repeats and delays messages."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from headrace_client import Message, Patience, Refused, Rooms
+from headrace_client import ConnectionSettings, Message, Refused, Rooms
 
 START = datetime(2025, 11, 21, 10, tzinfo=UTC)
-HASTE = Patience(overlap=5.0, check=0.05, settle=0.02, answer=5.0, first_pause=0.001, longest_pause=0.01)
+FAST = ConnectionSettings(
+    overlap=5.0, check_interval=0.05, push_delay=0.02, answer_timeout=5.0, first_pause=0.001, longest_pause=0.01
+)
 
 
 class Room:
-    """Messages of one room by key, and who listens."""
+    """Messages of one room by key, and its subscribers."""
 
     def __init__(self) -> None:
         self.messages: dict[str, Message] = {}
@@ -43,7 +45,7 @@ class Room:
 
 
 class Stage:
-    """A WebSocket API with rooms. ``fail`` has codes of errors for the next frames of an action; "" is none."""
+    """A WebSocket API with rooms. ``fail`` has error codes for the next frames of an action; "" is none."""
 
     def __init__(self) -> None:
         self.rooms: dict[str, Room] = {"kitchen": Room()}
@@ -96,7 +98,7 @@ class Stage:
                 self.rooms[room].subscribers.discard(socket)
 
     async def cut(self) -> None:
-        """End all connections as a network does."""
+        """Cut all connections, as a network failure does."""
         for socket in list(self.sockets):
             transport = socket._req.transport if socket._req else None
             if transport is not None:
@@ -118,7 +120,7 @@ async def stage() -> AsyncIterator[Stage]:
 
 
 async def take(rooms: Rooms, count: int) -> list[str]:
-    """The next texts."""
+    """The next ``count`` texts."""
     found: list[str] = []
     async with asyncio.timeout(30):
         async for message in rooms:
@@ -136,10 +138,10 @@ async def until(good: Callable[[], bool]) -> None:
     raise AssertionError("not within 30 s")
 
 
-async def test_what_is_said_after_following_comes_once_and_nothing_from_before(stage: Stage) -> None:
+async def test_a_followed_room_yields_new_messages_once_and_no_old_ones(stage: Stage) -> None:
     room = stage.rooms["kitchen"]
     room.store(1)
-    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen")
         said = room.store(2)
         await stage.push(said)
@@ -151,7 +153,7 @@ async def test_what_is_said_after_following_comes_once_and_nothing_from_before(s
 async def test_a_cut_connection_reopens_with_a_new_token_and_fills_the_gap_in_order(stage: Stage) -> None:
     tokens = iter(f"t{number}" for number in range(1000))
     room = stage.rooms["kitchen"]
-    async with Rooms(stage.url, lambda: next(tokens), patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: next(tokens), settings=FAST) as rooms:
         await rooms.follow("kitchen")
         await stage.push(room.store(1))
         assert await take(rooms, 1) == ["n1"]
@@ -164,9 +166,9 @@ async def test_a_cut_connection_reopens_with_a_new_token_and_fills_the_gap_in_or
     assert len(set(stage.tokens)) == len(stage.tokens) >= 2
 
 
-async def test_the_overlap_finds_what_was_stored_late_in_a_gap(stage: Stage) -> None:
+async def test_the_overlap_finds_messages_stored_late_in_a_gap(stage: Stage) -> None:
     room = stage.rooms["kitchen"]
-    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen")
         await stage.push(room.store(10))
         assert await take(rooms, 1) == ["n10"]
@@ -177,10 +179,10 @@ async def test_the_overlap_finds_what_was_stored_late_in_a_gap(stage: Stage) -> 
         assert await take(rooms, 1) == ["n11"]
 
 
-async def test_a_frame_that_says_that_some_were_missed_has_them_fetched(stage: Stage) -> None:
+async def test_messages_reported_as_missed_are_fetched(stage: Stage) -> None:
     room = stage.rooms["kitchen"]
-    patience = Patience(overlap=5.0, check=3600.0, first_pause=0.001)
-    async with Rooms(stage.url, lambda: "t", patience=patience) as rooms:
+    settings = ConnectionSettings(overlap=5.0, check_interval=3600.0, first_pause=0.001)
+    async with Rooms(stage.url, lambda: "t", settings=settings) as rooms:
         await rooms.follow("kitchen")
         await stage.push(room.store(1))
         room.store(2)
@@ -189,27 +191,27 @@ async def test_a_frame_that_says_that_some_were_missed_has_them_fetched(stage: S
         assert await take(rooms, 3) == ["n1", "n2", "n3"]
 
 
-async def test_a_newer_head_than_the_one_it_has_is_noticed_without_any_push(stage: Stage) -> None:
-    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+async def test_a_new_message_is_found_without_a_push(stage: Stage) -> None:
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen")
         stage.rooms["kitchen"].store(1)
 
         assert await take(rooms, 1) == ["n1"]
 
 
-async def test_following_goes_on_from_a_key_that_was_kept(stage: Stage) -> None:
+async def test_following_continues_from_a_saved_key(stage: Stage) -> None:
     room = stage.rooms["kitchen"]
     kept = [room.store(number) for number in range(0, 100, 10)]
-    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen", after=str(kept[6]["key"]))
 
         assert await take(rooms, 4) == ["n60", "n70", "n80", "n90"]
 
 
-async def test_a_room_that_may_not_be_read_is_refused_at_once_and_later(stage: Stage) -> None:
+async def test_a_forbidden_room_is_an_error_at_once_and_later(stage: Stage) -> None:
     lost: list[tuple[str, str]] = []
     async with Rooms(
-        stage.url, lambda: "t", patience=HASTE, refused=lambda room, error: lost.append((room, error.code))
+        stage.url, lambda: "t", settings=FAST, refused=lambda room, error: lost.append((room, error.code))
     ) as rooms:
         stage.fail["subscribe"] = ["forbidden"]
         with pytest.raises(Refused):
@@ -223,29 +225,29 @@ async def test_a_room_that_may_not_be_read_is_refused_at_once_and_later(stage: S
         assert rooms.rooms == {}
 
 
-async def test_errors_that_may_pass_are_tried_again(stage: Stage) -> None:
+async def test_temporary_errors_are_retried(stage: Stage) -> None:
     stage.fail = {"subscribe": ["unavailable", "internal"], "history": ["rate_limited"]}
-    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen", after="")
         await stage.push(stage.rooms["kitchen"].store(1))
 
         assert await take(rooms, 1) == ["n1"]
 
 
-async def test_an_outdated_cursor_has_the_gap_fetched_from_its_newest_page(stage: Stage) -> None:
+async def test_an_outdated_cursor_fetches_the_gap_from_the_newest_page(stage: Stage) -> None:
     stage.fail = {"history": ["", "invalid_cursor"]}
     for number in range(20):
         stage.rooms["kitchen"].store(number)
-    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen", after="")
 
         assert await take(rooms, 20) == [f"n{number}" for number in range(20)]
         assert stage.fail["history"] == []
 
 
-async def test_an_expired_token_is_answered_with_another_connection(stage: Stage) -> None:
+async def test_an_expired_token_leads_to_a_new_connection(stage: Stage) -> None:
     tokens = iter(f"t{number}" for number in range(1000))
-    async with Rooms(stage.url, lambda: next(tokens), patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: next(tokens), settings=FAST) as rooms:
         await rooms.follow("kitchen")
         stage.fail["subscribe"] = ["token_expired"]
         room = stage.rooms["kitchen"]
@@ -255,18 +257,18 @@ async def test_an_expired_token_is_answered_with_another_connection(stage: Stage
         assert await take(rooms, 1) == ["n1"]
 
 
-async def test_a_token_that_is_not_accepted_ends_it(stage: Stage) -> None:
+async def test_a_refused_token_ends_the_iteration(stage: Stage) -> None:
     stage.refuses = True
-    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         assert [message async for message in rooms] == []
         with pytest.raises(Refused):
             await rooms.follow("kitchen")
-        assert rooms.connection.over is not None
+        assert rooms.connection.refusal is not None
 
 
-async def test_a_room_that_is_no_longer_followed_is_silent(stage: Stage) -> None:
+async def test_a_room_that_is_no_longer_followed_yields_no_messages(stage: Stage) -> None:
     stage.rooms["hall"] = Room()
-    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen")
         await rooms.follow("hall")
         await rooms.unfollow("kitchen")
@@ -277,10 +279,10 @@ async def test_a_room_that_is_no_longer_followed_is_silent(stage: Stage) -> None
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_whatever_is_lost_doubled_or_cut_every_message_comes_exactly_once(stage: Stage, seed: int) -> None:
+async def test_every_message_is_yielded_once_despite_losses_and_repeats(stage: Stage, seed: int) -> None:
     dice = random.Random(seed)
     room = stage.rooms["kitchen"]
-    async with Rooms(stage.url, lambda: "t", patience=HASTE) as rooms:
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen")
         said: list[str] = []
         missed = False

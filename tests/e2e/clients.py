@@ -70,11 +70,11 @@ class Client:
         return until(lambda: self.room(room, limit="200"), lambda items: len(items) >= count)
 
 
-def until(ask: Callable[[], Any], good: Callable[[Any], bool], patience: float = PATIENCE) -> Any:
-    """What ``ask`` gives once it is ``good``."""
+def until(call: Callable[[], Any], good: Callable[[Any], bool], patience: float = PATIENCE) -> Any:
+    """The first result of ``call`` that is ``good``."""
     deadline = time.monotonic() + patience
     while True:
-        found = ask()
+        found = call()
         if good(found):
             return found
         assert time.monotonic() < deadline, f"not within {patience} s: {found!r}"

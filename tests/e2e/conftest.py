@@ -1,4 +1,4 @@
-"""Whole stages, with a real broker: one for the platform, one for the stage's test template."""
+"""Stages with a real broker, one of which all tests of the platform's template share."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RunningStage:
             return str(json.load(answer)["access_token"])
 
     def command(self, *arguments: str, stdout: int | IO[bytes] = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
-        """Run ``localstage`` beside this stage."""
+        """Run a ``localstage`` command with this stage's state folder."""
         command = [sys.executable, "-m", "localstage", *arguments]
         return subprocess.run(
             command, cwd=ROOT, env=self.environ, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60
@@ -69,7 +69,7 @@ class RunningStage:
 
 
 def fresh_stage(name: str, template: Path, *arguments: str, **more: str) -> RunningStage:
-    """A stage without data; what it once installed and built is kept, so that only the first run waits for it.
+    """A stage without data. Installed services and built layers stay, so only the first run waits for them.
 
     ``more`` are variables of its process.
     """
@@ -92,7 +92,7 @@ def close_sockets() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def platform() -> Iterator[RunningStage]:
-    """The platform's own template, whole."""
+    """A stage with the platform's template, shared by all tests of the session."""
     stage = fresh_stage("platform", ROOT / "template.yaml")
     try:
         yield stage.wait_ready()

@@ -1,4 +1,4 @@
-"""Ad clicks over HTTP on a whole stage: written, counted once, listed, and refused by field."""
+"""Ad clicks on a whole stage are counted once and listed, and invalid ones are refused by field."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_clicks_sent_again_at_another_time_count_once_in_every_answer(producer: 
 
     write(producer, clicks)
     until(lambda: get(producer, f"/ads/{ad}/clicks", limit="200")["items"], lambda items: len(items) == 100)
-    # A client that sends again, and says another time; the last one is new.
+    # The last click is new; the others are sent again with another time.
     write(producer, [{**each, "clickedAt": each["clickedAt"] + 5000} for each in clicks[:99]] + [later(clicks[0])])
     until(lambda: get(producer, f"/ads/{ad}-later/clicks")["items"], lambda items: len(items) == 1)
 
@@ -69,7 +69,7 @@ def test_clicks_sent_again_at_another_time_count_once_in_every_answer(producer: 
     assert "192.0.2.10" not in str(first)
 
 
-def test_a_user_clicks_and_sees_their_own_clicks_and_nobody_elses(platform: RunningStage) -> None:
+def test_a_user_reads_only_their_own_clicks(platform: RunningStage) -> None:
     own = Client(platform, None, "chat:write", "chat:read")
     click = {"adType": "banner", "clickedAt": times.iso(times.SystemClock().now())}
 
@@ -92,7 +92,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("fields", "field"), BAD.values(), ids=BAD.keys())
-def test_one_bad_click_is_named_and_its_neighbours_are_accepted(
+def test_an_invalid_click_is_reported_and_the_others_are_accepted(
     producer: Client, fields: dict[str, Any], field: str
 ) -> None:
     click = {"adId": "ad-1", "userId": "ann", "adType": "banner", "clickedAt": "2025-11-21T10:00:00Z"}

@@ -14,7 +14,7 @@ SETTLE = 10
 
 
 def a_past_hour() -> datetime:
-    """An hour in which no other test, and no run before, says anything."""
+    """An hour without messages of other tests or earlier runs."""
     return datetime(2003, 1, 1, tzinfo=UTC) + timedelta(hours=random.randrange(100_000))
 
 
@@ -22,7 +22,7 @@ def iso(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def test_p9_what_was_sent_is_counted_and_a_late_message_is_counted_too(platform: RunningStage) -> None:
+def test_p9_sent_messages_and_late_messages_are_counted(platform: RunningStage) -> None:
     producer = Client(platform, None, "events:write", "chat:read")
     analyst = Client(platform, None, "analytics:read")
     hour, rooms = a_past_hour(), [unique("room"), unique("room")]
@@ -31,7 +31,7 @@ def test_p9_what_was_sent_is_counted_and_a_late_message_is_counted_too(platform:
         at = iso(hour + timedelta(minutes=3 * number))
         return message(rooms[number % 2], timestamp=at, userId=f"user-{number % 3}", username="x")
 
-    def ask(route: str, **query: str) -> Any:
+    def get(route: str, **query: str) -> Any:
         window = {"from": iso(hour), "to": iso(hour + timedelta(hours=1)), **query}
         status, body, _ = analyst.http("GET", f"/analytics/{route}", **window)
         assert status == 200, body
@@ -39,27 +39,27 @@ def test_p9_what_was_sent_is_counted_and_a_late_message_is_counted_too(platform:
 
     _, answer, _ = producer.http("POST", "/messages/batch", {"events": [sent(number) for number in range(12)]})
     assert [result.get("lane") for result in answer["results"]] == ["main"] * 12
-    found = until(lambda: ask("window", top="2"), lambda body: body["totalMessages"] == 12)
+    found = until(lambda: get("window", top="2"), lambda body: body["totalMessages"] == 12)
 
     assert found["uniqueUsers"] == 3
     assert found["topUsers"] == [{"userId": "user-0", "messages": 4}, {"userId": "user-1", "messages": 4}]
     assert found["topRooms"] == [{"roomId": room, "messages": 6} for room in sorted(rooms)]
-    assert ask("active-users")["uniqueUsers"] == 3
-    assert ask("window", roomId=rooms[0])["totalMessages"] == 6
-    assert ask("window", userId="user-1", roomId=rooms[1])["totalMessages"] == 2
-    points = ask("series", step="60")["points"]
+    assert get("active-users")["uniqueUsers"] == 3
+    assert get("window", roomId=rooms[0])["totalMessages"] == 6
+    assert get("window", userId="user-1", roomId=rooms[1])["totalMessages"] == 2
+    points = get("series", step="60")["points"]
     assert [point["messages"] for point in points] == [1 if at % 3 == 0 and at < 36 else 0 for at in range(60)]
 
-    # By now the cache has forgotten the marks of what was late, so the next answer is kept.
+    # After the settling time the marks have expired, so the next answer is cached.
     time.sleep(SETTLE + 3)
-    assert [ask("window")["totalMessages"] for _ in range(3)] == [12, 12, 12]
+    assert [get("window")["totalMessages"] for _ in range(3)] == [12, 12, 12]
     producer.http("POST", "/messages/batch", {"events": [sent(12)]})
     until(lambda: len(producer.room(rooms[0])), lambda count: count == 7)
-    until(lambda: ask("window")["totalMessages"], lambda count: count == 13, SETTLE)
-    assert ask("window", roomId=rooms[0])["totalMessages"] == 7
+    until(lambda: get("window")["totalMessages"], lambda count: count == 13, SETTLE)
+    assert get("window", roomId=rooms[0])["totalMessages"] == 7
 
 
-def test_what_is_said_now_is_counted_at_once(platform: RunningStage) -> None:
+def test_a_message_of_the_current_minute_is_counted_at_once(platform: RunningStage) -> None:
     alice = Client(platform, None, "chat:write", "chat:read", "analytics:read")
     room = unique("room")
     alice.connect().request({"action": "sendBatch", "events": [message(room) for _ in range(5)]})
@@ -73,7 +73,7 @@ def test_what_is_said_now_is_counted_at_once(platform: RunningStage) -> None:
     assert body["topUsers"] == [{"userId": alice.user, "messages": 5}]
 
 
-def test_p12_totals_are_for_those_with_the_scope_and_bad_questions_are_named(platform: RunningStage) -> None:
+def test_p12_totals_need_a_scope_and_invalid_queries_name_the_field(platform: RunningStage) -> None:
     query = {"from": now(minutes=-5), "to": now()}
 
     assert Client(platform).http("GET", "/analytics/window", **query)[0] == 403

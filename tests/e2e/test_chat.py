@@ -1,4 +1,4 @@
-"""Chat from frame to row to page, as a client sees it."""
+"""Messages of a client are acknowledged, stored and read back over both protocols."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.e2e.clients import Client, message, now, unique, until
 from tests.e2e.conftest import RunningStage
 
 
-def test_a_frame_is_acknowledged_and_then_read_back_word_for_word(platform: RunningStage) -> None:
+def test_a_frame_is_acknowledged_and_its_message_is_read_back_unchanged(platform: RunningStage) -> None:
     alice, room = Client(platform), unique("room")
     sent = message(room, 'grüße, 世界 \u0007\u202e 👩‍👩‍👧 <b>\\n"')
 
@@ -77,7 +77,7 @@ def test_p3_the_same_event_sent_again_is_one_row(platform: RunningStage) -> None
     assert [item["message"] for item in alice.room(room)] == ["marker", "once"]
 
 
-def test_p12_someone_elses_id_and_time_change_nothing_of_theirs(platform: RunningStage) -> None:
+def test_p12_reusing_anothers_id_and_time_leaves_their_message_unchanged(platform: RunningStage) -> None:
     alice, mallory, room = Client(platform), Client(platform), unique("room")
     sent = message(room, "what alice said")
     alice.connect().request({"action": "sendMessage", **sent})
@@ -88,7 +88,7 @@ def test_p12_someone_elses_id_and_time_change_nothing_of_theirs(platform: Runnin
     assert said == {alice.user: "what alice said", mallory.user: "what mallory wants her to have said"}
 
 
-def test_pages_walk_back_through_a_room_and_forth_again(platform: RunningStage) -> None:
+def test_cursors_page_through_a_room_in_both_directions(platform: RunningStage) -> None:
     alice, room = Client(platform), unique("room")
     start = datetime.now(UTC) - timedelta(minutes=5)
     stamps = [(start + timedelta(milliseconds=n)).strftime("%Y-%m-%dT%H:%M:%S.%fZ") for n in range(45)]
@@ -113,7 +113,7 @@ def test_pages_walk_back_through_a_room_and_forth_again(platform: RunningStage) 
     assert [item["message"] for item in ranged["items"]] == ["n12", "n11", "n10"]
 
 
-def test_a_users_history_crosses_rooms(platform: RunningStage) -> None:
+def test_a_users_history_contains_messages_of_all_their_rooms(platform: RunningStage) -> None:
     alice, rooms = Client(platform), [unique("room"), unique("room")]
     for room in rooms:
         alice.http("POST", f"/rooms/{room}/messages", {"message": f"in {room}"})
@@ -125,7 +125,7 @@ def test_a_users_history_crosses_rooms(platform: RunningStage) -> None:
     assert [item["roomId"] for item in items] == rooms[::-1]
 
 
-def test_ids_in_any_script_reach_their_room(platform: RunningStage) -> None:
+def test_room_ids_may_use_any_script(platform: RunningStage) -> None:
     alice, room = Client(platform), unique("кафе ☕ 部屋")
 
     alice.connect().request({"action": "sendMessage", **message(room, "schön hier", messageId="идентификатор 1")})
@@ -134,7 +134,7 @@ def test_ids_in_any_script_reach_their_room(platform: RunningStage) -> None:
     assert (item["roomId"], item["messageId"]) == (room, "идентификатор 1")
 
 
-def test_health_says_that_every_part_is_there(platform: RunningStage) -> None:
+def test_health_reports_every_dependency_as_available(platform: RunningStage) -> None:
     client = Client(platform)
     client.token = ""
 

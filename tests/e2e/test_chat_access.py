@@ -1,4 +1,4 @@
-"""Who may connect, send and read: tokens and their scopes."""
+"""Connecting, sending and reading need a valid token with the right scope."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.e2e.conftest import RunningStage
 
 
 def forged_token(platform: RunningStage) -> str:
-    """A token with the right claims and key id, signed by someone else."""
+    """A token with the right claims and key id, signed with another key."""
     good = platform.token("alice", "chat:write", "chat:read")
     claims = jwt.decode(good, options={"verify_signature": False})
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     return jwt.encode(claims, key, algorithm="RS256", headers={"kid": jwt.get_unverified_header(good)["kid"]})
 
 
-def test_connecting_needs_a_token_that_is_ours_still_good_and_has_a_scope(platform: RunningStage) -> None:
+def test_connecting_needs_a_valid_token_with_a_scope(platform: RunningStage) -> None:
     expired, scopeless, forged, none = (Client(platform) for _ in range(4))
     expired.token = platform.token("alice", "chat:write", ttl=1)
     scopeless.token = platform.token("alice", "analytics:read")
@@ -38,7 +38,7 @@ def test_connecting_needs_a_token_that_is_ours_still_good_and_has_a_scope(platfo
             client.connect()
 
 
-def test_an_expired_token_stops_frames_and_keeps_the_connection(platform: RunningStage) -> None:
+def test_frames_are_refused_after_the_token_of_the_connection_expires(platform: RunningStage) -> None:
     alice = Client(platform, None, "chat:write", "chat:read", ttl=2)
     socket, room = alice.connect(), unique("room")
     assert socket.request({"action": "sendMessage", **message(room)})["type"] == "ack"
@@ -53,7 +53,7 @@ def test_an_expired_token_stops_frames_and_keeps_the_connection(platform: Runnin
     assert socket.connected
 
 
-def test_a_token_without_the_scope_is_told_which_one_is_missing(platform: RunningStage) -> None:
+def test_a_refusal_names_the_missing_scope(platform: RunningStage) -> None:
     reader, writer, room = Client(platform, None, "chat:read"), Client(platform, None, "chat:write"), unique("room")
 
     frame = reader.connect().request({"action": "sendMessage", **message(room)})

@@ -1,4 +1,4 @@
-"""The answers to invalid frames, bodies and cursors."""
+"""Invalid frames, bodies and cursors get an error answer and change nothing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ BAD_FRAMES: dict[str, tuple[str, str, str | None]] = {
 
 
 @pytest.mark.parametrize(("frame", "code", "field"), BAD_FRAMES.values(), ids=BAD_FRAMES.keys())
-def test_a_bad_frame_gets_its_error_and_the_connection_stays_open(
+def test_an_invalid_frame_gets_an_error_and_the_connection_stays_open(
     platform: RunningStage, frame: str, code: str, field: str | None
 ) -> None:
     socket = Client(platform).connect()
@@ -71,7 +71,7 @@ def test_a_bad_frame_gets_its_error_and_the_connection_stays_open(
     assert socket.request({"action": "ping"})["type"] == "pong"
 
 
-def test_nothing_of_a_refused_event_is_ever_published(platform: RunningStage) -> None:
+def test_refused_events_are_not_published(platform: RunningStage) -> None:
     alice, room = Client(platform), unique("room")
     socket = alice.connect()
 
@@ -119,7 +119,9 @@ def test_a_forged_or_foreign_cursor_is_a_400(platform: RunningStage) -> None:
         (b'{"message": "x", "messageId": ""}', 400),
     ],
 )
-def test_a_bad_body_is_a_400_in_the_one_error_shape(platform: RunningStage, body: bytes, status: int) -> None:
+def test_an_invalid_body_is_a_400_with_the_standard_error_shape(
+    platform: RunningStage, body: bytes, status: int
+) -> None:
     answered, error, _ = Client(platform).http("POST", "/rooms/r/messages", body)
 
     assert answered == status

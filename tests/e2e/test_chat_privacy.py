@@ -9,7 +9,7 @@ from tests.e2e.clients import Client, message, now, unique
 from tests.e2e.conftest import RunningStage
 
 
-def test_nothing_private_is_logged(platform: RunningStage) -> None:
+def test_logs_contain_no_messages_tokens_or_passwords(platform: RunningStage) -> None:
     alice, room, secret_text = Client(platform), unique("room"), unique("private-text")
     socket = alice.connect()
     socket.request({"action": "sendMessage", **message(room, secret_text)})
@@ -29,7 +29,7 @@ def test_nothing_private_is_logged(platform: RunningStage) -> None:
 
 
 def _texts(value: Any) -> list[str]:
-    """The generated secrets in ``secrets.json``: every text long enough to be one."""
+    """The generated secrets in ``secrets.json``: every text that is long enough."""
     if isinstance(value, dict):
         return [text for name, item in value.items() if name != "spec" for text in _texts(item)]
     return [value] if isinstance(value, str) and len(value) >= 20 and " " not in value and "{" not in value else []

@@ -40,14 +40,14 @@ def say(client: Client, room: str, *texts: str) -> None:
 
 
 def shared_room(alice: Client, bob: Client) -> str:
-    """A members room of bob's, with alice in it."""
+    """A members room that bob owns, with alice as a member."""
     room = unique("room")
     ok(bob, "PUT", f"/rooms/{room}", {"kind": "members"})
     ok(bob, "PUT", f"/rooms/{room}/members/{alice.user}", {})
     return room
 
 
-def test_what_others_say_is_unread_until_it_is_marked_and_moves_its_room_up(alice: Client, bob: Client) -> None:
+def test_a_message_is_unread_until_marked_and_moves_its_room_to_the_top(alice: Client, bob: Client) -> None:
     first, second = (shared_room(alice, bob) for _ in range(2))
     say(bob, second, "one")
     until(lambda: listed(alice)[second], lambda item: item["unread"] == 1)
@@ -68,7 +68,7 @@ def test_what_others_say_is_unread_until_it_is_marked_and_moves_its_room_up(alic
     assert (listed(alice)[first]["unread"], listed(alice)[second]["unread"]) == (0, 1)
 
 
-def test_a_list_is_ordered_by_activity_and_walked_in_pages(alice: Client, bob: Client) -> None:
+def test_conversations_are_paged_in_the_order_of_their_activity(alice: Client, bob: Client) -> None:
     rooms = [shared_room(alice, bob) for _ in range(3)]
     for number, room in enumerate((rooms[1], rooms[2], rooms[0])):
         ok(bob, "POST", "/messages/batch", {"events": [message(room, timestamp=now(seconds=2 + 2 * number))]})
@@ -88,7 +88,7 @@ def test_a_list_is_ordered_by_activity_and_walked_in_pages(alice: Client, bob: C
     assert (status, body["error"]["code"]) == (400, "invalid_cursor")
 
 
-def test_p12_whoever_was_removed_sees_the_last_message_of_their_stay(alice: Client, bob: Client) -> None:
+def test_p12_a_removed_member_sees_the_last_message_of_their_interval(alice: Client, bob: Client) -> None:
     room = shared_room(alice, bob)
     say(bob, room, "for alice")
     until(lambda: listed(alice)[room]["unread"], lambda unread: unread == 1)
@@ -99,11 +99,11 @@ def test_p12_whoever_was_removed_sees_the_last_message_of_their_stay(alice: Clie
     item = listed(alice)[room]
 
     assert (item["membership"]["state"], item["lastMessage"]["message"], item["unread"]) == ("left", "for alice", 1)
-    # A room's activity is exact to the second, and messages after the membership never show in it.
+    # Activity is exact to the second, and excludes messages after the membership.
     assert item["activityAt"] <= item["membership"]["since"]
 
 
-def test_nobody_reads_others_conversations_or_marks_rooms_they_were_never_in(
+def test_others_conversations_and_marks_of_non_members_are_forbidden(
     platform: RunningStage, alice: Client, bob: Client
 ) -> None:
     """P12."""
@@ -120,7 +120,7 @@ def test_nobody_reads_others_conversations_or_marks_rooms_they_were_never_in(
     assert Client(platform, alice.user, "chat:write").http("GET", f"/users/{alice.user}/rooms")[0] == 403
 
 
-def test_bad_lists_and_marks_are_refused_with_the_field(alice: Client, bob: Client) -> None:
+def test_an_invalid_list_or_mark_is_refused_with_its_field(alice: Client, bob: Client) -> None:
     room = shared_room(alice, bob)
 
     for query in ({"limit": "0"}, {"limit": "-1"}, {"limit": "10000"}, {"after": "x"}):
@@ -133,7 +133,7 @@ def test_bad_lists_and_marks_are_refused_with_the_field(alice: Client, bob: Clie
     assert alice.http("PUT", f"/rooms/{room}/read", b"nonsense")[0] == 400
 
 
-def test_rooms_and_users_of_any_script_have_conversations(platform: RunningStage) -> None:
+def test_conversations_may_have_ids_in_any_script(platform: RunningStage) -> None:
     user, room = Client(platform, unique("Zoë 厨")), unique("küche ☕")
     path = quote(room, safe="")
     ok(user, "PUT", f"/rooms/{path}", {"kind": "open"})

@@ -1,4 +1,4 @@
-"""Poison from the queue to the dead lane, and operators' redrives and discards, on a whole stage."""
+"""Poison reaches the dead lane, where operators redrive and discard it, on a whole stage."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tests.e2e.test_lifecycle import status
 SECONDS = 30.0
 
 
-class Behind:
-    """The lanes of a stage from behind: what no client may do."""
+class Queues:
+    """Direct access to the queues of a stage, which no client has."""
 
     def __init__(self, stage: RunningStage) -> None:
         urls = {row["name"].split()[0]: row["url"] for row in status(stage)["services"]}
@@ -58,8 +58,8 @@ class Behind:
 
 
 @pytest.fixture
-def behind(platform: RunningStage) -> Behind:
-    return Behind(platform)
+def queues(platform: RunningStage) -> Queues:
+    return Queues(platform)
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def letters(operator: Client, **query: str) -> dict[str, Any]:
 
 
 def discard_all(stage: RunningStage) -> None:
-    """Empty the dead lane of what earlier tests left there."""
+    """Empty the dead lane of letters of earlier tests."""
     operator = Client(stage, None, "ops")
     while count := letters(operator)["count"]:
         code, answer, _ = operator.http("POST", "/dead-letters/discard", {"confirm": count})
@@ -83,7 +83,7 @@ def discard_all(stage: RunningStage) -> None:
 
 
 def good(room: str, message_id: str, user: str = "alice") -> bytes:
-    """A record as receive_* publishes it."""
+    """A record in the form in which receive_* publishes it."""
     event = {
         "roomId": room,
         "messageId": message_id,
@@ -97,8 +97,8 @@ def good(room: str, message_id: str, user: str = "alice") -> bytes:
     return Envelope("chat", "c-1", now(), [event]).encode()
 
 
-def marks(found: dict[str, Any], poison: list[Poison]) -> dict[str, str]:
-    """The reason under which each kind of poison is found."""
+def reasons_by_mark(found: dict[str, Any], poison: list[Poison]) -> dict[str, str]:
+    """The reasons of the found letters, by the mark of their poison."""
     return {
         one.mark.decode(): item["reason"]
         for one in poison
@@ -108,7 +108,7 @@ def marks(found: dict[str, Any], poison: list[Poison]) -> dict[str, str]:
 
 
 def test_eight_kinds_of_poison_are_dead_in_seconds_with_their_reasons(
-    platform: RunningStage, behind: Behind, operator: Client
+    platform: RunningStage, queues: Queues, operator: Client
 ) -> None:
     """P5."""
     began, room, reader = now(), unique("room"), Client(platform)
@@ -119,48 +119,50 @@ def test_eight_kinds_of_poison_are_dead_in_seconds_with_their_reasons(
     for one, neighbour in zip(poison, neighbours[1:], strict=True):
         # Invalid base64 can only arrive through SQS: RabbitMQ's mapping encodes the bodies itself.
         if one.encoding:
-            behind.send(behind.retry, one.body.decode(), encoding=one.encoding)
+            queues.send(queues.retry, one.body.decode(), encoding=one.encoding)
         else:
             bodies.append(one.body)
         bodies.append(good(room, neighbour))
-    behind.publish("persist.0", *bodies)
+    queues.publish("persist.0", *bodies)
 
     stored = reader.wait_for(room, len(neighbours))
     expected = {one.mark.decode(): one.reason for one in poison}
-    found = until(lambda: letters(operator), lambda answer: marks(answer, poison) == expected, SECONDS)
+    found = until(lambda: letters(operator), lambda answer: reasons_by_mark(answer, poison) == expected, SECONDS)
     assert {item["messageId"] for item in stored} == set(neighbours)
     assert found["complete"] is True
     assert all(item["firstFailedAt"] and item["attempts"] >= 5 for item in found["items"])
 
     filtered = letters(operator, reason="newer_version")
-    assert marks(filtered, poison).keys() == {one.mark.decode() for one in poison if one.reason == "newer_version"}
+    assert reasons_by_mark(filtered, poison).keys() == {
+        one.mark.decode() for one in poison if one.reason == "newer_version"
+    }
     assert letters(operator, to=began)["count"] == 0
 
 
-def test_what_is_mended_is_stored_by_a_redrive_and_nothing_else_is_moved(
-    platform: RunningStage, behind: Behind, operator: Client
+def test_a_redrive_stores_letters_that_validate_now_and_moves_no_other(
+    platform: RunningStage, queues: Queues, operator: Client
 ) -> None:
-    """P11: as if an older version of the code had refused it, and SQS had moved it."""
-    room, mended = unique("room"), [unique("m") for _ in range(12)]
-    for each in mended:
-        behind.send(behind.dead, good(room, each).decode(), firstFailedAt="2025-01-01T00:00:00.000000Z", attempts="1")
+    """P11: an older version of the code could have refused these letters."""
+    room, storable = unique("room"), [unique("m") for _ in range(12)]
+    for each in storable:
+        queues.send(queues.dead, good(room, each).decode(), firstFailedAt="2025-01-01T00:00:00.000000Z", attempts="1")
     others = letters(operator, reason="newer_version")["count"]
     query = {"reason": "storable", "to": "2025-01-01T00:00:00.000001Z"}
-    assert letters(operator, **query)["count"] == len(mended)
+    assert letters(operator, **query)["count"] == len(storable)
 
     code, dry, _ = operator.http("POST", "/dead-letters/redrive", {**query, "dryRun": True})
-    assert (code, dry["count"]) == (200, len(mended))
+    assert (code, dry["count"]) == (200, len(storable))
     code, answer, _ = operator.http("POST", "/dead-letters/redrive", query)
 
-    assert (code, answer["moved"], answer["done"], answer["continuation"]) == (200, len(mended), True, None)
-    assert {item["messageId"] for item in Client(platform).wait_for(room, len(mended))} == set(mended)
+    assert (code, answer["moved"], answer["done"], answer["continuation"]) == (200, len(storable), True, None)
+    assert {item["messageId"] for item in Client(platform).wait_for(room, len(storable))} == set(storable)
     assert letters(operator, **query)["count"] == 0
     assert letters(operator, reason="newer_version")["count"] == others
 
 
-def test_a_discard_wants_the_exact_count_and_then_discards_it(behind: Behind, operator: Client) -> None:
+def test_a_discard_needs_the_exact_count_of_letters(queues: Queues, operator: Client) -> None:
     for _ in range(3):
-        behind.send(behind.dead, "not json", firstFailedAt="2001-01-01T00:00:00.000000Z")
+        queues.send(queues.dead, "not json", firstFailedAt="2001-01-01T00:00:00.000000Z")
     query = {"reason": "not_json", "to": "2001-01-01T00:00:00.000001Z"}
 
     for wrong in ({}, {"confirm": 2}, {"confirm": 4}):
@@ -186,9 +188,9 @@ def test_only_operators_see_dead_letters_and_parked_messages(platform: RunningSt
         assert alice.http(method, path, {} if method == "POST" else None)[0] == 403
 
 
-def test_parked_messages_are_brought_back_and_stored(platform: RunningStage, behind: Behind, operator: Client) -> None:
+def test_parked_messages_are_requeued_and_stored(platform: RunningStage, queues: Queues, operator: Client) -> None:
     room, sent = unique("room"), [unique("m") for _ in range(5)]
-    behind.publish("", *(good(room, each) for each in sent), exchange="headrace.parked")
+    queues.publish("", *(good(room, each) for each in sent), exchange="headrace.parked")
     until(lambda: operator.http("GET", "/parked")[1], lambda answer: answer == {"parked": len(sent)})
 
     code, answer, _ = operator.http("POST", "/parked/return", {"rate": 100})
@@ -204,12 +206,12 @@ def ops(stage: RunningStage, *arguments: str) -> subprocess.CompletedProcess[str
     return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=100)
 
 
-def test_the_command_line_shows_redrives_discards_and_brings_back(platform: RunningStage, behind: Behind) -> None:
+def test_the_commands_list_redrive_discard_and_requeue(platform: RunningStage, queues: Queues) -> None:
     at, to = "2002-01-01T00:00:00.000000Z", "2002-01-01T00:00:00.000001Z"
-    room, mended, reader = unique("room"), unique("m"), Client(platform)
-    behind.send(behind.dead, good(room, mended).decode(), firstFailedAt=at)
+    room, storable, reader = unique("room"), unique("m"), Client(platform)
+    queues.send(queues.dead, good(room, storable).decode(), firstFailedAt=at)
     for _ in range(2):
-        behind.send(behind.dead, "not json either", firstFailedAt=at)
+        queues.send(queues.dead, "not json either", firstFailedAt=at)
 
     shown = ops(platform, "dead-letters", "--to", to, "--from", at, "--bodies")
     assert shown.returncode == 0, shown.stderr
@@ -219,7 +221,7 @@ def test_the_command_line_shows_redrives_discards_and_brings_back(platform: Runn
 
     moved = ops(platform, "redrive", "--to", to, "--from", at, "--reason", "storable")
     assert (moved.returncode, moved.stdout.splitlines()[-1]) == (0, "moved 1"), moved.stderr
-    assert [item["messageId"] for item in reader.wait_for(room, 1)] == [mended]
+    assert [item["messageId"] for item in reader.wait_for(room, 1)] == [storable]
 
     wrong = ops(platform, "discard", "--to", to, "--from", at, "--confirm", "3")
     assert wrong.returncode == 1
@@ -227,7 +229,7 @@ def test_the_command_line_shows_redrives_discards_and_brings_back(platform: Runn
     right = ops(platform, "discard", "--to", to, "--from", at, "--confirm", "2")
     assert (right.returncode, right.stdout.splitlines()[-1]) == (0, "discarded 2"), right.stderr
 
-    behind.publish("", good(room, unique("m")), exchange="headrace.parked")
+    queues.publish("", good(room, unique("m")), exchange="headrace.parked")
     assert "parked" in ops(platform, "parked").stdout
     brought = ops(platform, "parked", "--return", "retry")
     assert brought.returncode == 0, brought.stderr

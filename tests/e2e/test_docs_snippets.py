@@ -1,8 +1,8 @@
-"""The blocks of README, tutorial and how-to pages run against a stage, and print what the page shows.
+"""The code blocks of README, tutorial and how-to pages run against a stage, and print what the page shows.
 
-A page is played from top to bottom. ``sh`` and ``python`` blocks run. A ``text`` or ``json`` block after one is what it
-prints: these lines in this order, where ``…``, a time or a UUID stands for any other. A ``diff`` must apply. A comment
-before a block says more::
+The blocks of a page run from top to bottom. ``sh`` and ``python`` blocks run. A ``text`` or ``json`` block after one
+is its output: these lines in this order, where ``…``, a time or a UUID matches any other. A ``diff`` must apply. A
+comment before a block changes how it runs::
 
     <!-- terminal: bob -->   another terminal; a json block is typed into the program that runs there
     <!-- repeat: why -->     the block runs again until it prints what the page shows
@@ -50,7 +50,7 @@ class Terminal:
         self._shell.stdin.write(text)
         self._shell.stdin.flush()
 
-    def shows(self, lines: str, repeat: Callable[[], None] = lambda: None) -> None:
+    def wait_for(self, lines: str, repeat: Callable[[], None] = lambda: None) -> None:
         """Wait until these lines follow what was typed; ``repeat`` is called when the block is done without them."""
         texts = [".*?".join(map(re.escape, VARYING.split(line.strip()))) for line in lines.splitlines()]
         wanted = re.compile(".*?".join(texts), re.S)
@@ -72,17 +72,17 @@ class Terminal:
 
 @dataclass
 class Player:
-    """Plays one page in its terminals."""
+    """Runs the code blocks of one page in its terminals."""
 
     stage: RunningStage
     folder: Path
     terminals: dict[str, Terminal] = field(default_factory=dict)
-    shows: Callable[[str], None] | None = None
-    """Compares with what the last block printed."""
+    compare: Callable[[str], None] | None = None
+    """Compares a block with the output of the one before it."""
 
     def play(self, kind: str, code: str, mark: str | None, value: str | None) -> None:
         if mark in ("file", "not run"):
-            self.shows = None
+            self.compare = None
         elif kind == "diff":
             subprocess.run(["git", "apply", "--check", "-p0"], input=code, text=True, cwd=ROOT, check=True)
         elif mark == "terminal" and value is not None:
@@ -91,23 +91,23 @@ class Player:
             self.run(code if kind == "sh" else f".venv/bin/python - <<'END'\n{code}END\n", repeated=mark == "repeat")
         else:
             assert kind in ("text", "json"), f"say why this block is not run:\n{code}"
-            assert self.shows is not None, f"nothing prints this; say why it is not run:\n{code}"
-            self.shows(code)
+            assert self.compare is not None, f"nothing prints this; say why it is not run:\n{code}"
+            self.compare(code)
 
     def run(self, code: str, *, repeated: bool) -> None:
         terminal = self.terminal("first")
         typed = (f"{{ {code}}} || true\n" if repeated else code) + f"echo '{DONE}'\n"
         terminal.type(typed)
         if repeated:
-            self.shows = lambda lines: terminal.shows(lines, lambda: terminal.type(typed))
+            self.compare = lambda lines: terminal.wait_for(lines, lambda: terminal.type(typed))
         else:
-            self.shows = terminal.shows
-            terminal.shows(DONE)
+            self.compare = terminal.wait_for
+            terminal.wait_for(DONE)
 
     def play_elsewhere(self, kind: str, code: str, terminal: Terminal) -> None:
-        self.shows = terminal.shows
+        self.compare = terminal.wait_for
         if kind == "text":
-            terminal.shows(code)
+            terminal.wait_for(code)
         else:
             terminal.type(code)
 
@@ -123,7 +123,9 @@ BEFORE = {"redrive-dead-letters.md": discard_all}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_block_of_a_page_does_what_the_page_shows(page: Path, platform: RunningStage, tmp_path: Path) -> None:
+def test_every_code_block_of_a_page_prints_the_output_that_it_shows(
+    page: Path, platform: RunningStage, tmp_path: Path
+) -> None:
     text = page.read_text()
     found = list(FENCED.finditer(text))
     assert 2 * len(found) == len(re.findall(r"^ *```", text, re.M)), "a block is indented, or its comment is misspelt"

@@ -1,4 +1,4 @@
-"""Pages of history on a whole stage: within the reader's membership intervals, from any place, for one reader only."""
+"""Pages of history on a whole stage: limited to the reader's membership intervals, from any position."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def texts(items: list[dict[str, Any]]) -> list[str]:
 
 
 def say(client: Client, room: str, text: str) -> None:
-    """Send without a time: the server's clock puts it between joins and leaves."""
+    """Send without a time, so that the server's time lies between joins and leaves."""
     status, body, _ = client.http("POST", f"/rooms/{room}/messages", {"message": text})
     assert status == 202, body
 
@@ -68,21 +68,21 @@ def test_p12_a_member_pages_through_exactly_their_intervals(alice: Client, bob: 
     assert len(beside["items"]) == 2
 
 
-def test_p12_somebody_elses_words_are_shown_only_where_one_may_read_them(alice: Client, bob: Client) -> None:
+def test_p12_messages_of_another_user_are_listed_only_from_readable_rooms(alice: Client, bob: Client) -> None:
     hall, club = unique("hall"), unique("club")
     assert alice.http("PUT", f"/rooms/{club}", {"kind": "members"})[0] == 200
     say(alice, club, "a secret")
     say(alice, hall, "for all")
 
-    def words(reader: Client) -> list[str]:
+    def messages_of(reader: Client) -> list[str]:
         return texts(reader.http("GET", f"/users/{alice.user}/messages")[1]["items"])
 
-    assert until(lambda: words(alice), lambda found: len(found) == 2) == ["for all", "a secret"]
-    assert words(bob) == ["for all"]
+    assert until(lambda: messages_of(alice), lambda found: len(found) == 2) == ["for all", "a secret"]
+    assert messages_of(bob) == ["for all"]
     assert bob.http("GET", f"/rooms/{club}/messages")[0] == 403
 
 
-def test_p10_the_newest_page_shows_the_last_message_however_often_it_is_read(alice: Client) -> None:
+def test_p10_the_newest_page_shows_each_stored_message(alice: Client) -> None:
     room = unique("room")
     for n in range(5):
         say(alice, room, f"n{n}")
@@ -94,14 +94,14 @@ def test_p10_the_newest_page_shows_the_last_message_however_often_it_is_read(ali
     assert whole["items"] == page(alice, room, limit="200")["items"]
 
 
-def test_a_message_is_called_by_its_key_or_by_its_time_and_id(alice: Client) -> None:
+def test_a_page_may_start_at_a_messages_key_or_at_its_time_and_id(alice: Client) -> None:
     room = unique("кафе")
     events = [message(room, f"n{n}", messageId=f"id {n} é") for n in range(5)]
     assert alice.http("POST", "/messages/batch", {"events": events})[0] == 202
     items = alice.wait_for(room, 5)[::-1]
-    called = f"{items[2]['timestamp']}#{items[2]['messageId']}"
+    time_and_id = f"{items[2]['timestamp']}#{items[2]['messageId']}"
 
-    for place in (items[2]["key"], called):
+    for place in (items[2]["key"], time_and_id):
         assert texts(page(alice, room, before=place)["items"]) == ["n1", "n0"]
         assert texts(page(alice, room, after=place)["items"]) == ["n4", "n3"]
         assert texts(page(alice, room, around=place, limit="3")["items"]) == ["n3", "n2", "n1"]
@@ -122,9 +122,7 @@ def test_a_message_is_called_by_its_key_or_by_its_time_and_id(alice: Client) -> 
         ({"since": "yesterday"}, "since"),
     ],
 )
-def test_a_query_that_makes_no_sense_is_a_400_that_names_the_field(
-    alice: Client, query: dict[str, str], field: str
-) -> None:
+def test_an_invalid_query_is_a_400_that_names_the_field(alice: Client, query: dict[str, str], field: str) -> None:
     for path in (f"/rooms/{unique('room')}/messages", f"/users/{alice.user}/messages"):
         status, body, _ = alice.http("GET", path, **query)
 
@@ -132,7 +130,7 @@ def test_a_query_that_makes_no_sense_is_a_400_that_names_the_field(
         assert [detail["field"] for detail in body["error"]["details"]] == [field]
 
 
-def test_p12_a_cursor_serves_nobody_else_and_nothing_else(alice: Client, bob: Client) -> None:
+def test_p12_a_cursor_is_valid_only_for_its_caller_and_query(alice: Client, bob: Client) -> None:
     room = unique("room")
     alice.http("POST", "/messages/batch", {"events": [message(room) for _ in range(3)]})
     alice.wait_for(room, 3)

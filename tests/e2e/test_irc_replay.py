@@ -1,4 +1,4 @@
-"""A log replayed into a whole stage: its nicks read the messages of their memberships; a second replay adds nothing."""
+"""A log is replayed into a whole stage, twice: its nicks read the messages of their memberships."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.e2e.conftest import RunningStage
 SAMPLE = Path(__file__).resolve().parents[1] / "unit" / "loadtest" / "chat" / "irc" / "2004-11-15_03.log"
 
 
-def test_a_log_replayed_twice_is_stored_once_with_its_nicks_rights(
+def test_a_log_replayed_twice_is_stored_once_and_read_by_its_members(
     platform: RunningStage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = tmp_path / f"2004-11-15_{unique('log')}.log"

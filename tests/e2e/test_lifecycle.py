@@ -1,4 +1,4 @@
-"""How a stage starts, reloads, refuses and ends, with and without failures. Uses a test template."""
+"""A stage with a test template starts, reloads, refuses to start and ends."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def echo(template: Path) -> Iterator[RunningStage]:
-    """A stage for tests that leave it as it is."""
+    """A stage for tests that do not end it."""
     stage = fresh_stage("echo", template)
     try:
         yield stage.wait_ready()
@@ -43,16 +43,16 @@ def echo(template: Path) -> Iterator[RunningStage]:
 
 
 @pytest.fixture
-def doomed(template: Path) -> Iterator[RunningStage]:
-    """A stage for one test, which may end it."""
-    stage = fresh_stage("doomed", template)
+def own_stage(template: Path) -> Iterator[RunningStage]:
+    """A stage for a single test, which may end it."""
+    stage = fresh_stage("own_stage", template)
     try:
         yield stage.wait_ready()
     finally:
         stage.stop(signal.SIGKILL)
 
 
-def ask(stage: RunningStage, path: str = "/echo") -> Any:
+def get(stage: RunningStage, path: str = "/echo") -> Any:
     with urllib.request.urlopen(stage.where["http_url"] + path, timeout=20) as answer:
         return json.load(answer)
 
@@ -88,7 +88,7 @@ def alive(pids: set[int]) -> set[int]:
 
 
 def publish(stage: RunningStage, queue: str, body: bytes) -> None:
-    """Declare ``queue`` and put a message into it, with the broker's own credentials."""
+    """Declare ``queue`` and put a message into it, with the credentials of the stage's broker."""
     secrets = json.dumps(json.loads((stage.state_dir / "secrets.json").read_text()))
     url = next(row["url"] for row in status(stage)["services"] if row["name"] == "RabbitMQ")
     host, port = url.removeprefix("amqp://").split(":")
@@ -111,7 +111,7 @@ def log(stage: RunningStage) -> str:
 
 
 def test_an_echo_function_answers_on_http_websocket_rabbitmq_and_sqs(echo: RunningStage) -> None:
-    assert ask(echo)["kind"] == "http"
+    assert get(echo)["kind"] == "http"
 
     frames = WebSocket(echo.where["websocket_url"] + "?user=alice", lambda: "none", timeout=20)
     frames.open()
@@ -123,57 +123,57 @@ def test_an_echo_function_answers_on_http_websocket_rabbitmq_and_sqs(echo: Runni
     until(lambda: log(echo), lambda text: '"kind": "rabbitmq"' in text)
 
 
-def test_an_edit_is_run_by_the_next_event_without_a_restart(echo: RunningStage, template: Path) -> None:
+def test_the_next_event_runs_edited_code_without_a_restart(echo: RunningStage, template: Path) -> None:
     code = template.parent / "functions" / "echo" / "app.py"
     before = code.read_text()
-    ask(echo)
+    get(echo)
 
     try:
         code.write_text(before.replace('"kind": kind,', '"kind": kind, "edited": True,'))
-        until(lambda: (ask(echo), log(echo))[1], lambda text: '"edited": true' in text)
+        until(lambda: (get(echo), log(echo))[1], lambda text: '"edited": true' in text)
     finally:
         code.write_text(before)
 
 
-def test_a_killed_stage_leaves_no_process_behind_and_the_next_one_starts(doomed: RunningStage, template: Path) -> None:
-    ask(doomed)
-    family = descendants(doomed.process.pid)
+def test_a_killed_stage_leaves_no_process_and_the_next_one_starts(own_stage: RunningStage, template: Path) -> None:
+    get(own_stage)
+    family = descendants(own_stage.process.pid)
     assert len(family) >= 5
 
-    doomed.stop(signal.SIGKILL)
+    own_stage.stop(signal.SIGKILL)
 
-    # The next one may be started at once: it waits for what the killed one's guardian is still ending.
-    again = RunningStage(doomed.state_dir, template, "--http-port", "0", "--websocket-port", "0")
+    # The next stage waits for the processes that the killed stage's guardian is still ending.
+    again = RunningStage(own_stage.state_dir, template, "--http-port", "0", "--websocket-port", "0")
     try:
-        assert ask(again.wait_ready())["kind"] == "http"
+        assert get(again.wait_ready())["kind"] == "http"
         assert not alive(family)
     finally:
         again.stop()
 
 
-def test_ctrl_c_ends_everything_and_says_so(doomed: RunningStage) -> None:
-    family = descendants(doomed.process.pid)
+def test_ctrl_c_ends_all_processes_and_prints_a_message(own_stage: RunningStage) -> None:
+    family = descendants(own_stage.process.pid)
 
-    assert doomed.stop(signal.SIGINT) == 0
+    assert own_stage.stop(signal.SIGINT) == 0
 
     assert not alive(family)
-    assert doomed.output.read_text().rstrip().endswith("stopped")
-    assert not (doomed.state_dir / "stage.json").exists()
+    assert own_stage.output.read_text().rstrip().endswith("stopped")
+    assert not (own_stage.state_dir / "stage.json").exists()
 
 
-def test_a_client_that_closes_early_does_not_end_the_stage(doomed: RunningStage) -> None:
-    host, port = doomed.where["http_url"].removeprefix("http://").split(":")
+def test_a_client_that_closes_early_does_not_end_the_stage(own_stage: RunningStage) -> None:
+    host, port = own_stage.where["http_url"].removeprefix("http://").split(":")
     for _ in range(20):
         with socket.create_connection((host, int(port)), timeout=10) as client:
             client.sendall(b"GET /echo HTTP/1.1\r\nHost: stage\r\n\r\n" * 50)
 
-    assert ask(doomed)["kind"] == "http"
-    assert doomed.process.poll() is None
+    assert get(own_stage)["kind"] == "http"
+    assert own_stage.process.poll() is None
 
 
 @pytest.mark.parametrize("command", [("token", "--user", "alice"), ("status",), ("logs", "EchoFunction")])
-def test_a_command_whose_reader_is_gone_ends_quietly(echo: RunningStage, command: tuple[str, ...]) -> None:
-    ask(echo)  # so that there is a log
+def test_a_command_ends_without_a_traceback_when_its_pipe_closes(echo: RunningStage, command: tuple[str, ...]) -> None:
+    get(echo)  # so that there is a log
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as output:
@@ -183,8 +183,8 @@ def test_a_command_whose_reader_is_gone_ends_quietly(echo: RunningStage, command
 
 
 @pytest.mark.parametrize("seconds", [0.3, 1.5, 4.0])
-def test_ctrl_c_in_the_middle_of_the_start_leaves_nothing_behind(template: Path, seconds: float) -> None:
-    stage = fresh_stage("doomed", template)
+def test_ctrl_c_during_the_start_leaves_no_process(template: Path, seconds: float) -> None:
+    stage = fresh_stage("own_stage", template)
     time.sleep(seconds)
     family = descendants(stage.process.pid)
 
@@ -200,15 +200,15 @@ def test_a_second_stage_in_one_folder_is_refused_in_one_sentence(echo: RunningSt
     assert second.returncode == 1
     assert second.stderr.count("\n") == 1
     assert echo.where["http_url"] in second.stderr
-    assert ask(echo)["kind"] == "http"
+    assert get(echo)["kind"] == "http"
 
 
-def test_a_port_that_is_taken_is_named_and_nothing_stays_behind(template: Path) -> None:
+def test_a_port_in_use_is_named_and_no_process_is_left(template: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        stage = fresh_stage("doomed", template, "--http-port", str(port))
+        stage = fresh_stage("own_stage", template, "--http-port", str(port))
         code = stage.process.wait(60)
 
     assert code == 1
@@ -232,7 +232,7 @@ def test_commands_without_a_stage_say_how_to_start_one(tmp_path: Path) -> None:
         assert "Traceback" not in process.stderr
 
 
-def test_a_template_that_is_not_there_or_not_yaml_is_one_sentence(tmp_path: Path) -> None:
+def test_a_missing_or_invalid_template_is_reported_in_one_sentence(tmp_path: Path) -> None:
     broken = tmp_path / "template.yaml"
     broken.write_text("Resources: [unclosed")
     for template in (tmp_path / "missing.yaml", broken):

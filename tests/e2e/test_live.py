@@ -1,4 +1,4 @@
-"""Live messages on a whole stage: from one user's frame to another's, also after a cut connection."""
+"""Live messages on a whole stage reach subscribers, also after a lost connection."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 import boto3
 from boto3.dynamodb.conditions import Key
 
-from headrace_client import Patience, Rooms
+from headrace_client import ConnectionSettings, Rooms
 from localstage.template.attributes import ACCOUNT
 from tests.e2e.clients import PATIENCE, Client, message, unique, until
 from tests.e2e.conftest import RunningStage
 from tests.e2e.test_lifecycle import status
 
-HASTE = Patience(first_pause=0.05, longest_pause=0.5)
+FAST = ConnectionSettings(first_pause=0.05, longest_pause=0.5)
 
 
 def connections_table(stage: RunningStage) -> Any:
-    """The stage's own table, from behind."""
+    """The connections table of the stage."""
     urls = {row["name"].split()[0]: row["url"] for row in status(stage)["services"]}
     dynamodb = boto3.resource(
         "dynamodb",
@@ -39,12 +39,12 @@ class Subscriber:
         self.user = self.client.user
         self.socket = self.client.connect()
 
-    def ask(self, action: str, room: str, **more: Any) -> dict[str, Any]:
-        """The answer to a frame; what is pushed meanwhile is passed over."""
+    def request(self, action: str, room: str, **more: Any) -> dict[str, Any]:
+        """The answer to a frame; pushed messages before it are skipped."""
         return self.socket.request({"action": action, "requestId": unique("r"), "roomId": room, **more})
 
-    def hear(self, *texts: str) -> dict[str, dict[str, Any]]:
-        """What is pushed until all of ``texts`` were, by text."""
+    def wait_for(self, *texts: str) -> dict[str, dict[str, Any]]:
+        """Receive until all of ``texts`` were pushed; the pushed items by text."""
         found: dict[str, dict[str, Any]] = {}
         while not found.keys() >= set(texts):
             frame = self.socket.receive()
@@ -53,82 +53,82 @@ class Subscriber:
         return found
 
 
-def test_what_one_says_the_other_hears_as_history_shows_it(platform: RunningStage) -> None:
+def test_a_subscriber_gets_each_message_as_history_shows_it(platform: RunningStage) -> None:
     alice, bob, room = Subscriber(platform), Subscriber(platform), unique("room")
     alice.client.http("POST", f"/rooms/{room}/messages", {"message": "before"})
     (before,) = alice.client.wait_for(room, 1)
 
-    answer = bob.ask("subscribe", room)
-    assert alice.ask("sendMessage", room, message="grüße, 世界")["type"] == "ack"
+    answer = bob.request("subscribe", room)
+    assert alice.request("sendMessage", room, message="grüße, 世界")["type"] == "ack"
     alice.client.http("POST", "/messages/batch", {"events": [message(room, "two"), message(unique("room"), "other")]})
-    heard = bob.hear("grüße, 世界", "two")
+    received = bob.wait_for("grüße, 世界", "two")
 
     assert (answer["type"], answer["newest"]) == ("subscribed", before["key"])
-    assert "other" not in heard
+    assert "other" not in received
     shown = {item["message"]: item for item in alice.client.wait_for(room, 3)}
-    assert all(shown[text] == item for text, item in heard.items())
+    assert all(shown[text] == item for text, item in received.items())
 
 
-def test_history_comes_over_the_connection_too(platform: RunningStage) -> None:
+def test_history_is_also_available_over_websocket(platform: RunningStage) -> None:
     alice, room = Subscriber(platform), unique("room")
     alice.client.http("POST", "/messages/batch", {"events": [message(room, f"n{n}") for n in range(3)]})
     alice.client.wait_for(room, 3)
 
-    first = alice.ask("history", room, limit=2)
-    second = alice.ask("history", room, limit=2, before=first["next"])
+    first = alice.request("history", room, limit=2)
+    second = alice.request("history", room, limit=2, before=first["next"])
 
     assert (first["hasMore"], second["hasMore"]) == (True, False)
     assert [item["message"] for item in first["items"] + second["items"]] == ["n2", "n1", "n0"]
 
 
-def test_p12_a_member_hears_while_they_are_one_and_nobody_else_hears_anything(platform: RunningStage) -> None:
+def test_p12_only_current_members_receive_live_messages(platform: RunningStage) -> None:
     alice, bob, mallory = (Subscriber(platform) for _ in range(3))
     room = unique("room")
     assert alice.client.http("PUT", f"/rooms/{room}", {"kind": "members"})[0] == 200
-    assert mallory.ask("subscribe", room)["error"]["code"] == "forbidden"
-    assert bob.ask("history", room)["error"]["code"] == "forbidden"
+    assert mallory.request("subscribe", room)["error"]["code"] == "forbidden"
+    assert bob.request("history", room)["error"]["code"] == "forbidden"
     alice.client.http("PUT", f"/rooms/{room}/members/{bob.user}")
     for one in (alice, bob):
-        assert one.ask("subscribe", room)["type"] == "subscribed"
+        assert one.request("subscribe", room)["type"] == "subscribed"
 
     alice.client.http("POST", f"/rooms/{room}/messages", {"message": "for both"})
-    bob.hear("for both")
+    bob.wait_for("for both")
     assert alice.client.http("DELETE", f"/rooms/{room}/members/{bob.user}")[0] == 200
     alice.client.http("POST", f"/rooms/{room}/messages", {"message": "not for bob"})
-    alice.hear("not for bob")
+    alice.wait_for("not for bob")
 
-    # What is pushed to a connection comes before the answer to what it asks for later.
+    # An earlier push arrives before the answer to a later request.
     bob.socket.send('{"action": "ping", "requestId": "p"}')
     frames = [bob.socket.receive()]
     while frames[-1]["type"] != "pong":
         frames.append(bob.socket.receive())
     assert not [item for frame in frames for item in frame.get("items", []) if item["message"] == "not for bob"]
-    assert bob.ask("subscribe", room)["error"]["code"] == "forbidden"
+    assert bob.request("subscribe", room)["error"]["code"] == "forbidden"
 
 
-def test_clients_that_were_killed_hold_up_nobody(platform: RunningStage) -> None:
+def test_killed_clients_do_not_delay_other_subscribers(platform: RunningStage) -> None:
     alice, room = Subscriber(platform), unique("room")
     killed = [Subscriber(platform) for _ in range(3)]
     for one in (alice, *killed):
-        one.ask("subscribe", room)
+        one.request("subscribe", room)
     for one in killed:
         one.socket.close()
 
     for number in range(5):
         alice.client.http("POST", f"/rooms/{room}/messages", {"message": f"n{number}"})
-        assert f"n{number}" in alice.hear(f"n{number}")
+        assert f"n{number}" in alice.wait_for(f"n{number}")
 
 
-def test_a_connection_found_gone_by_a_push_is_deleted(platform: RunningStage) -> None:
-    """Fault 16: the row that goes is the stale one's."""
+def test_a_push_to_a_closed_connection_deletes_its_row(platform: RunningStage) -> None:
+    """Fault 16: the deleted row is the stale connection's."""
     alice, room = Subscriber(platform), unique("room")
-    alice.ask("subscribe", room)
+    alice.request("subscribe", room)
     table = connections_table(platform)
     living = table.query(KeyConditionExpression=Key("roomId").eq(room))["Items"]
     table.put_item(Item={**living[0], "connectionId": "AAAAAAAAAAAAAAA="})
 
     alice.client.http("POST", f"/rooms/{room}/messages", {"message": "hello"})
-    alice.hear("hello")
+    alice.wait_for("hello")
 
     until(
         lambda: table.query(KeyConditionExpression=Key("roomId").eq(room), ConsistentRead=True)["Items"],
@@ -136,7 +136,7 @@ def test_a_connection_found_gone_by_a_push_is_deleted(platform: RunningStage) ->
     )
 
 
-def test_bad_frames_about_rooms_are_answered_and_break_nothing(platform: RunningStage) -> None:
+def test_an_invalid_room_frame_gets_an_error_and_the_next_one_works(platform: RunningStage) -> None:
     alice, room = Subscriber(platform), unique("room")
 
     for frame in ({"roomId": "a#b"}, {"roomId": 7}, {}):
@@ -144,36 +144,36 @@ def test_bad_frames_about_rooms_are_answered_and_break_nothing(platform: Running
             answer = alice.socket.request({"action": action, "requestId": "r", **frame})
             assert answer["error"]["code"] == "invalid_request", answer
     for more in ({"limit": 0}, {"limit": -1}, {"limit": 10_000}, {"before": "x"}, {"before": "a", "after": "b"}):
-        assert alice.ask("history", room, **more)["error"]["code"] in ("invalid_request", "invalid_cursor")
-    assert alice.ask("subscribe", room)["type"] == "subscribed"
+        assert alice.request("history", room, **more)["error"]["code"] in ("invalid_request", "invalid_cursor")
+    assert alice.request("subscribe", room)["type"] == "subscribed"
 
 
-async def test_the_client_that_was_cut_off_has_every_message_once_in_the_end(platform: RunningStage) -> None:
+async def test_a_reconnected_client_receives_every_message_exactly_once(platform: RunningStage) -> None:
     alice, room = Client(platform), unique("room")
     bob = Client(platform)
     url = platform.where["websocket_url"]
-    heard: list[str] = []
+    received: list[str] = []
 
     async def listen(rooms: Rooms) -> None:
         async for item in rooms:
-            heard.append(item["message"])
+            received.append(item["message"])
 
-    def say(*texts: str) -> None:
+    def send(*texts: str) -> None:
         answer = alice.http("POST", "/messages/batch", {"events": [message(room, text) for text in texts]})
         assert answer[0] == 202
 
-    async with Rooms(url, lambda: bob.token, patience=HASTE) as rooms:
+    async with Rooms(url, lambda: bob.token, settings=FAST) as rooms:
         await rooms.follow(room)
         listening = asyncio.create_task(listen(rooms))
-        await asyncio.to_thread(say, "one", "two")
-        await asyncio.to_thread(until, lambda: len(heard), lambda count: count == 2, PATIENCE)
-        await rooms.connection.drop()
-        await asyncio.to_thread(say, "three", "four")
+        await asyncio.to_thread(send, "one", "two")
+        await asyncio.to_thread(until, lambda: len(received), lambda count: count == 2, PATIENCE)
+        await rooms.connection.reconnect()
+        await asyncio.to_thread(send, "three", "four")
         await asyncio.to_thread(alice.wait_for, room, 4)
-        await asyncio.to_thread(until, lambda: len(heard), lambda count: count == 4, PATIENCE)
-        await asyncio.to_thread(say, "five")
-        await asyncio.to_thread(until, lambda: len(heard), lambda count: count == 5, PATIENCE)
+        await asyncio.to_thread(until, lambda: len(received), lambda count: count == 4, PATIENCE)
+        await asyncio.to_thread(send, "five")
+        await asyncio.to_thread(until, lambda: len(received), lambda count: count == 5, PATIENCE)
         listening.cancel()
 
-    assert sorted(heard) == sorted(["one", "two", "three", "four", "five"])
+    assert sorted(received) == sorted(["one", "two", "three", "four", "five"])
     assert rooms.connection.opens > 1

@@ -1,4 +1,4 @@
-"""A stage whose limit on senders is low: what is refused, and how the Python client gets everything through."""
+"""A stage with a low rate limit refuses excess events, which the Python client sends again."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from faults.harness.stage_template import write_template
-from headrace_client import Sender, Tempo, over_http, over_websocket
+from headrace_client import Sender, SendSettings, over_http, over_websocket
 from tests.e2e.clients import Client, message, unique, until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 
 RATE = 20
 MOST = 5 * RATE
-TEMPO = Tempo(first_rate=200.0, increase=2.0)
+SETTINGS = SendSettings(first_rate=200.0, increase=2.0)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def limited() -> Iterator[RunningStage]:
 
 
 def too_many(client: Client, room: str) -> dict[str, Any]:
-    """Send more in one batch than a window takes; the answer. From here on the sender is limited, for seconds."""
+    """Send more in one batch than a window takes, so that the sender is limited for seconds; returns the answer."""
     events = [message(room, f"n{number}") for number in range(MOST + 10)]
     _, body, _ = client.http("POST", "/messages/batch", {"events": events})
     assert [each["messageId"] for each in body["results"]] == [each["messageId"] for each in events]
@@ -53,8 +53,8 @@ def test_events_beyond_a_senders_rate_are_refused_with_ids_and_retry_after(limit
     assert body["results"][0]["messageId"]
 
 
-def test_one_limit_counts_a_senders_events_of_both_protocols(limited: RunningStage) -> None:
-    """Another function answers each protocol."""
+def test_a_senders_events_over_both_protocols_share_one_limit(limited: RunningStage) -> None:
+    """A separate function receives each protocol."""
     client, room = Client(limited), unique("room")
     socket = client.connect()
 
@@ -68,22 +68,22 @@ def test_one_limit_counts_a_senders_events_of_both_protocols(limited: RunningSta
     assert answer["error"]["retryAfter"] >= 1
 
 
-def test_nobody_is_held_by_what_others_send_and_trusted_producers_not_at_all(limited: RunningStage) -> None:
+def test_senders_are_limited_separately_and_trusted_producers_are_not(limited: RunningStage) -> None:
     room = unique("room")
     too_many(Client(limited), room)
 
-    assert Client(limited).http("POST", f"/rooms/{room}/messages", message(room, "somebody else"))[0] == 202
+    assert Client(limited).http("POST", f"/rooms/{room}/messages", message(room, "another sender"))[0] == 202
     importer = Client(limited, None, "events:write", "chat:read")
     assert all("lane" in each for each in too_many(importer, room)["results"])
 
 
 @pytest.mark.parametrize("way", [over_http, over_websocket])
-async def test_the_python_client_gets_every_message_through_once(limited: RunningStage, way: object) -> None:
+async def test_the_python_client_delivers_every_message_once(limited: RunningStage, way: object) -> None:
     client, room = Client(limited), unique("room")
     if way is over_http:
-        sender: Sender = over_http(limited.where["http_url"], lambda: client.token, TEMPO)
+        sender: Sender = over_http(limited.where["http_url"], lambda: client.token, SETTINGS)
     else:
-        sender = over_websocket(limited.where["websocket_url"], lambda: client.token, TEMPO)
+        sender = over_websocket(limited.where["websocket_url"], lambda: client.token, SETTINGS)
     events = [{"roomId": room, "message": f"n{number}"} for number in range(2 * MOST)]
 
     async with sender:
@@ -92,5 +92,5 @@ async def test_the_python_client_gets_every_message_through_once(limited: Runnin
     assert all(each.is_accepted for each in sent)
     found = client.wait_for(room, len(events))
     assert sorted(each["message"] for each in found) == sorted(each["message"] for each in events)
-    if way is over_http:  # all of them went out in one request
-        assert sender.pace.rate < TEMPO.first_rate, "it was refused, and slowed down"
+    if way is over_http:  # the first request held all events
+        assert sender.pace.rate < SETTINGS.first_rate, "the client did not slow down"

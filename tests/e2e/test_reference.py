@@ -1,4 +1,4 @@
-"""The examples of the API's contract, sent to a whole stage."""
+"""A whole stage answers the examples of the API reference as documented."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def test_a_stage_answers_every_example_as_the_contract_says(platform: RunningSta
 
     found = record(StageUrls(where["http_url"], where["websocket_url"], where["token_url"]))
 
-    assert [said(each) for each in found] == [said(each) for each in examples()]
+    assert [comparable(each) for each in found] == [comparable(each) for each in examples()]
     assert {each.key: wrong for each in found if (wrong := answer_violations(each))} == {}
 
 
-def said(example: Example) -> tuple[Any, ...]:
-    """What two recordings of an example have in common: times and cursors differ."""
+def comparable(example: Example) -> tuple[Any, ...]:
+    """An answer without times and cursors, which differ between recordings."""
     answer = example.answer
     fields = sorted(answer) if isinstance(answer, dict) else type(answer).__name__
     code = answer["error"]["code"] if "error" in fields else None

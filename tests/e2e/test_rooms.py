@@ -1,4 +1,4 @@
-"""Rooms and memberships on a whole stage: every answer is in force, and only admitted members are in a room."""
+"""Rooms and memberships on a whole stage: each answered change is in force."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def bob(platform: RunningStage) -> Client:
     return Client(platform, unique("bob"))
 
 
-def test_who_joins_may_write_and_who_leaves_may_no_more(alice: Client, bob: Client) -> None:
+def test_a_user_may_write_from_their_join_until_their_leave(alice: Client, bob: Client) -> None:
     """P12, over both protocols."""
     room, socket = unique("room"), bob.connect()
     ok(alice, "PUT", f"/rooms/{room}", MEMBERS)
@@ -68,7 +68,7 @@ def test_who_joins_may_write_and_who_leaves_may_no_more(alice: Client, bob: Clie
     assert {item["userId"] for item in items if item["messageType"] == "LEAVE"} == {bob.user}
 
 
-def test_a_batch_is_refused_event_by_event(alice: Client, bob: Client) -> None:
+def test_each_event_of_a_batch_is_accepted_or_refused_separately(alice: Client, bob: Client) -> None:
     room, hall = unique("room"), unique("hall")
     ok(alice, "PUT", f"/rooms/{room}", MEMBERS)
     socket = bob.connect()
@@ -81,7 +81,7 @@ def test_a_batch_is_refused_event_by_event(alice: Client, bob: Client) -> None:
     assert (status, body["error"]["code"], len(body["results"])) == (403, "forbidden", 2)
 
 
-def test_an_open_room_is_made_by_its_first_message_and_stays_open(alice: Client, bob: Client) -> None:
+def test_the_first_message_creates_an_open_room_that_stays_open(alice: Client, bob: Client) -> None:
     room = unique("room")
     assert send(bob, room)[0] == 202
 
@@ -92,7 +92,7 @@ def test_an_open_room_is_made_by_its_first_message_and_stays_open(alice: Client,
     alice.wait_for(room, 2)
 
 
-def test_what_does_not_fit_is_a_clear_refusal(alice: Client, bob: Client) -> None:
+def test_an_invalid_or_forbidden_request_is_refused_with_a_message(alice: Client, bob: Client) -> None:
     room = unique("room")
     ok(alice, "PUT", f"/rooms/{room}", MEMBERS)
     yesterday = now(days=-1)
@@ -136,7 +136,7 @@ def test_joining_and_leaving_twice_changes_nothing(alice: Client, bob: Client) -
     assert len(alice.room(room)) == 3
 
 
-def test_a_producer_imports_stays_of_long_ago(platform: RunningStage, bob: Client) -> None:
+def test_a_trusted_producer_imports_old_membership_intervals(platform: RunningStage, bob: Client) -> None:
     """P8."""
     producer = Client(platform, None, "events:write", "chat:read")
     room, start, end = unique("channel"), "2009-05-01T10:00:00.000000Z", "2009-05-01T11:00:00.000000Z"
@@ -152,8 +152,8 @@ def test_a_producer_imports_stays_of_long_ago(platform: RunningStage, bob: Clien
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_rooms_and_users_are_named_in_any_script(platform: RunningStage, name: str) -> None:
-    user = name if name.isprintable() else "plain"  # the stage's own issuer gives no tokens to invisible names
+def test_ids_of_rooms_and_users_may_use_any_script(platform: RunningStage, name: str) -> None:
+    user = name if name.isprintable() else "plain"  # the stage's issuer refuses names of unprintable characters
     owner, guest = Client(platform, f"{user} {unique('o')}"), Client(platform, f"{unique('g')} {user}")
     room = f"{name} {unique('r')}"
     path = f"/rooms/{quote(room, safe='')}"
@@ -168,22 +168,20 @@ def test_rooms_and_users_are_named_in_any_script(platform: RunningStage, name: s
     assert send(guest, room)[0] == 403
 
 
-def test_many_people_come_and_go_at_once_and_each_is_where_they_were_told(
-    alice: Client, platform: RunningStage
-) -> None:
-    """P12: whatever runs beside it, an answered leave keeps a user out and an answered join lets them in."""
+def test_concurrent_joins_and_leaves_apply_as_answered(alice: Client, platform: RunningStage) -> None:
+    """P12: an answered leave ends a membership and an answered join starts one, despite concurrent changes."""
     room = unique("room")
     ok(alice, "PUT", f"/rooms/{room}", MEMBERS)
     users = [unique(f"u{number}") for number in range(6)]
 
-    def life(user: str) -> str:
+    def joins_and_leaves(user: str) -> str:
         for _ in range(3):
             assert ok(alice, "PUT", member(room, user))["leftAt"] is None
             assert ok(alice, "DELETE", member(room, user))["leftAt"] is not None
         return str(ok(alice, "PUT", member(room, user))["joinedAt"])
 
     with ThreadPoolExecutor(6) as pool:
-        joined = dict(zip(users, pool.map(life, users), strict=True))
+        joined = dict(zip(users, pool.map(joins_and_leaves, users), strict=True))
 
     page = until(lambda: ok(alice, "GET", f"/rooms/{room}/members"), lambda found: len(found["items"]) == 7)
     assert {each["userId"]: each["joinedAt"] for each in page["items"] if each["role"] == "member"} == joined

@@ -1,4 +1,4 @@
-"""Lift rides over HTTP on a whole stage: written, counted, and refused by field."""
+"""Lift rides on a whole stage are stored and counted, and invalid ones are refused by field."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def skier(platform: RunningStage) -> Client:
 
 @pytest.fixture(scope="module")
 def resort(skier: Client) -> int:
-    """A resort that no other run knows, with one season."""
+    """A resort that no other run uses, with one season."""
     number = random.randrange(1_000_000, 999_999_999)
     for _ in range(2):
         status, body, _ = skier.http("POST", f"/resorts/{number}/seasons", {"year": str(SEASON)})
@@ -73,7 +73,7 @@ def test_rides_sent_one_by_one_and_in_batches_are_in_every_answer(skier: Client,
     assert get(skier, f"/resorts/{resort}/seasons") == {"seasons": [str(SEASON)]}
 
 
-def test_statistics_tell_the_mean_and_the_longest_time_of_each_route(skier: Client, resort: int) -> None:
+def test_statistics_show_the_mean_and_longest_time_of_each_route(skier: Client, resort: int) -> None:
     skier.http("GET", f"/resorts/{resort}/seasons")
 
     found = until(
@@ -129,7 +129,7 @@ def test_an_unknown_season_is_a_404_that_names_it(skier: Client, resort: int, me
     assert str(SEASON) in body["error"]["details"][0]["allowed"]
 
 
-def test_one_bad_ride_among_five_hundred_is_named_and_the_others_are_stored(skier: Client, resort: int) -> None:
+def test_an_invalid_ride_of_a_batch_is_reported_and_the_others_are_stored(skier: Client, resort: int) -> None:
     rides = [ride(resort, dayID=2, skierID=number + 1) for number in range(500)]
     rides[123] |= {"dayID": 367, "rideID": "bad"}
 

@@ -1,4 +1,4 @@
-"""What operators see of a running stage, with and without its broker."""
+"""The status of a running stage, with and without its broker."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def stage(broker: tuple[Rabbit, TcpProxy]) -> Iterator[RunningStage]:
         stage.stop()
 
 
-def test_an_operator_sees_lanes_depths_breakers_and_probes(platform: RunningStage) -> None:
+def test_the_status_shows_lanes_depths_breakers_and_probes(platform: RunningStage) -> None:
     operator = Client(platform, None, "ops")
 
     found = until(lambda: status(operator), lambda body: body["lanes"]["main"]["state"] == "ok")
@@ -66,7 +66,7 @@ def test_an_operator_sees_lanes_depths_breakers_and_probes(platform: RunningStag
     assert found["probes"]["queues"].keys() == set(QUEUES)
 
 
-def test_only_an_operator_sees_them(platform: RunningStage) -> None:
+def test_only_operators_may_read_the_status(platform: RunningStage) -> None:
     """P12."""
     assert Client(platform).http("GET", "/status")[0] == 403
     anonymous = Client(platform)
@@ -75,7 +75,7 @@ def test_only_an_operator_sees_them(platform: RunningStage) -> None:
 
 
 @pytest.mark.timeout(180)
-def test_within_a_minute_a_probe_came_through_every_persist_queue(platform: RunningStage) -> None:
+def test_a_probe_passes_every_persist_queue_within_a_minute(platform: RunningStage) -> None:
     """P4."""
     operator = Client(platform, None, "ops")
 
@@ -83,7 +83,7 @@ def test_within_a_minute_a_probe_came_through_every_persist_queue(platform: Runn
 
 
 @pytest.mark.timeout(300)
-def test_without_a_broker_events_are_accepted_and_stored_and_the_status_says_so(
+def test_without_a_broker_events_are_stored_and_the_status_shows_it(
     stage: RunningStage, broker: tuple[Rabbit, TcpProxy]
 ) -> None:
     """P1, P6: the broker is unavailable from the first event on; events take the retry lane."""
@@ -104,12 +104,12 @@ def test_without_a_broker_events_are_accepted_and_stored_and_the_status_says_so(
     assert found["accepting"] == "retry"
     assert "reason" in found["lanes"]["main"]
     assert found["lanes"]["dead"]["state"] == "empty"
-    # A frozen environment says where its breaker stands when it is used again.
+    # A frozen environment reports its breaker's state at its next request.
     opened = until(
         lambda: (send_one(alice, room), status(operator)["breakers"])[1], lambda breakers: breakers["state"] == "open"
     )
     assert {each["breaker"] for each in opened["environments"]} == {"broker"}
-    assert stage.process.poll() is None, "a broker that went away is no reason for a stage to end"
+    assert stage.process.poll() is None, "the stage ended without its broker"
     assert not broker_is_healthy(stage)
 
     proxy.pass_all()
@@ -120,7 +120,7 @@ def test_without_a_broker_events_are_accepted_and_stored_and_the_status_says_so(
 
 
 def broker_is_healthy(stage: RunningStage) -> bool:
-    """What `make status` says of a broker that the stage uses and did not start."""
+    """Whether the stage's status reports the broker, which it did not start, as healthy."""
     with urllib.request.urlopen(stage.where["status_url"], timeout=10) as answer:
         services = {each["name"]: each for each in json.load(answer)["services"]}
     assert services["RabbitMQ"]["pid"] is None

@@ -59,7 +59,7 @@ class MemoryConnections:
 
 
 class MemoryPusher:
-    """Keeps the frames ``sent`` by connection; ``results`` are the results of those that are not sent."""
+    """Records the frames ``sent`` by connection. A connection in ``results`` fails with that result."""
 
     def __init__(self) -> None:
         self.sent: dict[str, list[bytes]] = defaultdict(list)

@@ -28,34 +28,34 @@ from tests.fakes.clock import FixedClock
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Outgoing):
+class QueuedMessage(Outgoing):
     """A message in a queue, and how often it was redelivered."""
 
     returns: int = 0
 
 
 class MemoryPublisher:
-    """Queues as lists. ``down``: nothing is kept. ``silent``: kept, but never confirmed.
+    """Queues as lists. ``down``: publishes fail. ``silent``: messages are stored, but never confirmed.
 
-    ``deliver`` plays the mapping, which has one batch of a queue in flight. What comes back more often than
-    ``delivery_limit`` is in ``parked``.
+    ``deliver`` simulates the mapping, which has one batch of a queue in flight. Messages that are returned more often
+    than ``delivery_limit`` are in ``parked``.
     """
 
     def __init__(self, queues: Iterable[str] = (), delivery_limit: int = 20) -> None:
-        self.queues: dict[str, list[Kept]] = {queue: [] for queue in queues}
-        self.in_flight: dict[str, list[Kept]] = {}
-        self.parked: list[Kept] = []
+        self.queues: dict[str, list[QueuedMessage]] = {queue: [] for queue in queues}
+        self.in_flight: dict[str, list[QueuedMessage]] = {}
+        self.parked: list[QueuedMessage] = []
         self.delivery_limit = delivery_limit
         self.down = False
         self.silent = False
         self._failures: list[tuple[BrokerUnavailable, bool]] = []
 
     def fail_next(self, *errors: BrokerUnavailable, kept: bool = False) -> None:
-        """Return these outcomes for the next messages, one each; with ``kept`` the messages are still queued."""
+        """Return these outcomes for the next messages, one each. With ``kept`` the messages are stored nevertheless."""
         self._failures.extend((error, kept) for error in errors)
 
     def recover(self) -> None:
-        """End the failure and drop the planned ones."""
+        """End the outage and cancel the planned failures."""
         self.down = self.silent = False
         self._failures.clear()
 
@@ -75,11 +75,11 @@ class MemoryPublisher:
 
     def keep(self, message: Outgoing) -> None:
         """Put ``message`` into its queue."""
-        kept = Kept(message.routing_key, message.body, message.correlation_id)
+        kept = QueuedMessage(message.routing_key, message.body, message.correlation_id)
         self.queues[message.routing_key].append(kept)
 
-    def deliver(self, queue: str, limit: int) -> list[Kept]:
-        """The next messages of ``queue``, in flight until they are settled or given back."""
+    def deliver(self, queue: str, limit: int) -> list[QueuedMessage]:
+        """The next messages of ``queue``, in flight until ``settle`` or ``give_back``."""
         if self.down or queue in self.in_flight:
             return []
         batch, self.queues[queue] = self.queues[queue][:limit], self.queues[queue][limit:]
@@ -101,12 +101,12 @@ class MemoryPublisher:
         return [message.body for queue in self.queues.values() for message in queue]
 
     def close(self) -> None:
-        """There is no connection to close."""
+        """Do nothing: there is no connection."""
 
 
 @dataclass(slots=True)
 class Message:
-    """A record in a queue; each receive gives it another ``receipt``. ``sent_at`` is when it was sent, not moved."""
+    """A record in a queue; each receive gives it a new ``receipt``. ``sent_at`` is unchanged by a move."""
 
     id: str
     record: RetryRecord
@@ -196,7 +196,7 @@ class MemoryRetryLane:
         self._refusals += count
 
     def recover(self) -> None:
-        """End the failure and drop the planned refusals."""
+        """End the outage and cancel the planned refusals."""
         self.down = False
         self._refusals = 0
 
@@ -233,7 +233,7 @@ class MemoryRetryLane:
 class MemoryDeadLane:
     """A :class:`~headrace.queues.ports.DeadLane` on a :class:`MemoryRetryLane`'s ``dead``.
 
-    ``undeletable``: nothing can be deleted, as when the process is killed before it does.
+    ``undeletable``: deletes have no effect, as when the process is killed before them.
     """
 
     def __init__(self, dead: MemoryQueue) -> None:

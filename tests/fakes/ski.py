@@ -106,7 +106,7 @@ class MemoryDayCounts:
             found.progress_at = 0
 
     def clear(self) -> None:
-        """Delete everything, as a cache may."""
+        """Delete all counts, as a restarted cache does."""
         self.days.clear()
 
     def _find(self, day: ResortDay, generation: str | None = None) -> _Day | None:

@@ -163,7 +163,7 @@ class MemoryCache:
             self._entries.pop(key, None)
 
     def clear(self) -> None:
-        """Delete everything, as a cache may."""
+        """Delete all entries, as a restarted cache does."""
         self._entries.clear()
 
     def _call(self) -> None:

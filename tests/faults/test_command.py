@@ -1,4 +1,4 @@
-"""The commands report what they do."""
+"""The output and exit codes of the fault scenario commands."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_every_scenario_has_a_sentence_and_one_name() -> None:
         assert f'"{name_of_row(name)}"' in inspect.getsource(scenario)
 
 
-def test_scenarios_during_the_freeze_are_announced_as_the_longer_of_both() -> None:
+def test_parallel_scenarios_are_announced_with_the_longer_duration() -> None:
     frozen = expected_seconds(["function-frozen"])
     others = expected_seconds(["crash-record", "parking-queue"])
 
@@ -60,11 +60,11 @@ def test_the_last_line_names_the_failed_scenarios_and_the_duration() -> None:
     assert text.endswith("503s=6: 1 FAILED (b)")
 
 
-def test_the_last_line_of_a_good_run_says_so() -> None:
+def test_the_last_line_of_a_good_run_reports_every_promise_kept() -> None:
     assert total([row("a")], 1, 5.0).endswith(": every promise kept")
 
 
-def test_a_second_run_in_the_same_folder_touches_nothing_of_the_first(tmp_path: Path) -> None:
+def test_a_second_run_in_a_folder_is_refused_and_deletes_no_data(tmp_path: Path) -> None:
     data = tmp_path / "services" / "services"
     data.mkdir(parents=True)
     with (tmp_path / "run.lock").open("w") as lock:
@@ -103,21 +103,21 @@ def play(monkeypatch: pytest.MonkeyPatch, **scenarios: Callable[[Harness], Row])
 
 
 def good(_harness: Harness) -> Row:
-    """All went well."""
+    """Returns a row without a problem."""
     return row("good")
 
 
 def bad(_harness: Harness) -> Row:
-    """Something was lost."""
+    """Returns a row with a lost event."""
     return row("bad", "lost 1: ['id']")
 
 
 def broken(_harness: Harness) -> Row:
-    """The scenario itself fails."""
+    """Raises an error."""
     raise ClientError("the history cannot be read")
 
 
-def test_a_broken_promise_ends_with_1_after_all_other_scenarios(
+def test_a_broken_promise_exits_with_1_after_all_other_scenarios(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert play(monkeypatch, good=good) == 0
@@ -125,10 +125,10 @@ def test_a_broken_promise_ends_with_1_after_all_other_scenarios(
 
     shown = capsys.readouterr().out
     assert "lost 1: ['id']" in shown
-    assert "2 of 2  good, about 1 s: All went well." in shown
+    assert "2 of 2  good, about 1 s: Returns a row without a problem." in shown
 
 
-def test_a_run_that_fails_shows_the_finished_scenarios_and_cleans_up(
+def test_an_interrupted_run_shows_the_finished_scenarios_and_cleans_up(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert play(monkeypatch, good=good, broken=broken, bad=bad) == 1

@@ -1,4 +1,4 @@
-"""The ledger of a scenario notices every broken promise."""
+"""The ledger of a scenario finds every broken promise."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POISON = DeadLetter(b"poison-1", "x")
 
 
 def result(*items: dict[str, Any], dead: tuple[DeadLetter, ...] = (), **given: Any) -> Row:
-    """The row of a scenario with one accepted event after which ``items`` were read."""
+    """The row of a scenario that accepted one event and read ``items`` back."""
     checker = Checker()
     checker.attempt(EVENT)
     checker.acknowledge(EVENT, 0.1, "main")
@@ -51,7 +51,7 @@ def test_a_scenario_is_good_if_everything_accepted_is_stored() -> None:
         (result(ITEM, {**ITEM, "messageId": "id-2"}), "unexpected 1"),
         (result({**ITEM, "message": "other"}), "lost 1"),
         (result(dead=(LETTER,)), "1 unexpected dead letters"),
-        (result(ITEM, expected_dead={b"poison-1": "not_json"}), "1 poison not dead"),
+        (result(ITEM, expected_dead={b"poison-1": "not_json"}), "1 poison records are not dead"),
         (
             result(ITEM, dead=(DeadLetter(b"poison-1", "x"),), expected_dead={b"poison-1": "y"}),
             "dead for x instead of y",
@@ -68,7 +68,7 @@ def test_a_broken_promise_is_a_problem_of_the_scenario(row: Row, problem: str) -
     assert any(found.startswith(problem) for found in row.problems), row.problems
 
 
-def test_an_accepted_event_that_is_dead_as_expected_is_accounted_for() -> None:
+def test_an_accepted_event_that_is_expected_to_be_dead_is_no_problem() -> None:
     """P4."""
     row = result(dead=(LETTER,), expected_dead={b"id-1": ""})
 

@@ -51,7 +51,7 @@ async def proxied() -> AsyncIterator[TcpProxy]:
             proxy.close()
 
 
-async def test_a_stalled_proxy_holds_everything_back_and_loses_nothing() -> None:
+async def test_a_stalled_proxy_delays_all_bytes_and_loses_none() -> None:
     async with proxied() as proxy:
         reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
         writer.write(b"one")
@@ -68,7 +68,7 @@ async def test_a_stalled_proxy_holds_everything_back_and_loses_nothing() -> None
         writer.close()
 
 
-async def test_a_lost_confirm_is_swallowed_and_cuts_its_connection_only() -> None:
+async def test_a_lost_confirm_closes_only_its_connection() -> None:
     async with proxied() as proxy:
         unlucky, unlucky_writer = await asyncio.open_connection("127.0.0.1", proxy.port)
         lucky, lucky_writer = await asyncio.open_connection("127.0.0.1", proxy.port)
@@ -85,7 +85,7 @@ async def test_a_lost_confirm_is_swallowed_and_cuts_its_connection_only() -> Non
         lucky_writer.close()
 
 
-async def test_a_refusing_proxy_resets_what_sends_something() -> None:
+async def test_a_refusing_proxy_resets_connections_that_send() -> None:
     async with proxied() as proxy:
         proxy.to_server = refuse
         reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
@@ -121,7 +121,7 @@ async def test_a_proxy_in_another_process_relays_until_its_block_ends() -> None:
             writer.close()
 
 
-async def test_a_proxy_that_is_down_answers_nobody_and_then_everybody_again() -> None:
+async def test_a_proxy_refuses_requests_only_while_it_is_down() -> None:
     async def greet(_request: web.BaseRequest) -> web.Response:
         return web.Response(text="hello")
 
@@ -150,7 +150,7 @@ def batch(count: int) -> Call:
     return Call("BatchWriteItem", json.dumps({"RequestItems": {"table": requests}}).encode(), ("127.0.0.1", 1))
 
 
-async def test_what_a_throttling_table_takes_and_leaves_is_what_it_was_given() -> None:
+async def test_a_throttling_proxy_stores_or_returns_every_item() -> None:
     taken: list[str] = []
 
     async def forward(body: bytes) -> web.Response:
@@ -171,7 +171,7 @@ async def test_what_a_throttling_table_takes_and_leaves_is_what_it_was_given() -
     assert throttle.unprocessed > 0
 
 
-async def test_a_table_that_refuses_some_refuses_calls_with_one_of_them() -> None:
+async def test_a_call_with_a_refused_item_is_refused() -> None:
     async def forward(_body: bytes) -> web.Response:
         return web.Response(body=b"{}")
 
@@ -184,7 +184,7 @@ async def test_a_table_that_refuses_some_refuses_calls_with_one_of_them() -> Non
 HOLD = "import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); s.recv(1)"
 
 
-async def test_only_a_process_of_that_name_is_killed_for_its_connection() -> None:
+async def test_only_a_process_with_the_given_name_is_killed() -> None:
     connected: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

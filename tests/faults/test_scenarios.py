@@ -1,4 +1,4 @@
-"""A short selection of the scenarios of ``make faults``."""
+"""Three fault scenarios of ``make faults``, and one with a table that loses rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_batch_whose_writer_is_killed_is_stored_once(harness: Harness) -> None
     assert row.good, row
 
 
-def test_poison_of_eight_kinds_is_dead_in_seconds(harness: Harness) -> None:
+def test_eight_kinds_of_poison_are_dead_in_seconds(harness: Harness) -> None:
     """P4, P5."""
     row = store.poison_of_all_kinds(harness)
 
@@ -34,20 +34,18 @@ def test_poison_of_eight_kinds_is_dead_in_seconds(harness: Harness) -> None:
     assert row.dead == 8 * store.SETS_OF_POISON
 
 
-async def forgets(call: Call, forward: Forward) -> web.Response:
-    """Claims that rows are stored without storing them."""
+async def loses_rows(call: Call, forward: Forward) -> web.Response:
+    """Report rows as stored without storing them."""
     if call.action == "BatchWriteItem":
         return web.Response(body=b'{"UnprocessedItems": {}}', content_type=JSON)
     return await forward(call.body)
 
 
-def test_the_ledger_notices_a_table_that_only_claims_to_store(
-    harness: Harness, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_ledger_finds_rows_that_a_table_did_not_store(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(harness_module, "READ_PATIENCE", 1.0)
 
     with harness.scenario("forgotten") as run:
-        harness.services.dynamodb.fault = forgets
+        harness.services.dynamodb.fault = loses_rows
         run.load.send_one("hello")
         row = run.finish(heal=False)
 

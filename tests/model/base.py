@@ -1,4 +1,4 @@
-"""The invariants of every step of the model, and the final drain."""
+"""The invariants that are checked after every step of the model, and the final drain."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tests.model.world import BREAKERS, PAUSES, QUEUES, Delivery, World, sqs_rec
 from tests.worlds.senders import TABLE
 
 BUDGET = sum(PAUSES) * SECOND
-"""The retry budget, in microseconds."""
+"""The retry budget in microseconds: a shorter outage leaves the dead lane empty."""
 RECEIVES = len(PAUSES) + 1
 ROUNDS = 12
-"""Of a drain, 15 minutes apart: twice as many as the slowest record needs."""
+"""The rounds of a drain, 15 minutes apart: twice as many as the slowest record needs."""
 
 
 class Base(RuleBasedStateMachine):
@@ -44,21 +44,21 @@ class Base(RuleBasedStateMachine):
         return self.world.clock.now()
 
     @invariant()
-    def whatever_was_accepted_is_somewhere_and_whatever_is_stored_was_sent(self) -> None:
+    def accepted_events_are_kept_and_stored_events_were_sent(self) -> None:
         """P1, P2, P3, P12."""
         self.ledger.check_kept(self.ledger.check_rows(self.world.rows()), self.world.bodies())
 
     @invariant()
-    def whatever_the_analytics_may_lack_comes_again(self) -> None:
-        """P9: an event that was stored late stays in a lane until its slots are marked, unless it was discarded."""
+    def events_missing_from_analytics_stay_in_a_lane(self) -> None:
+        """P9: an event stored late stays in a lane until its slots are marked as changed, unless it was discarded."""
         waiting = self.world.cache.unmarked() - self.ledger.discarded
         if waiting:
             assert waiting <= _events(self.world.bodies()), f"not marked: {waiting} is stored late and in no lane"
 
     @invariant()
     def a_short_outage_leaves_the_dead_lane_empty(self) -> None:
-        """P5, P6. Only crash records die, however many. Events in a process that ended in another way are excluded."""
-        if self.world.table_is_away or self.world.throttled or self.world.cache.down:
+        """P5, P6: only crash records are dead. Events that were in a process when it crashed are excluded."""
+        if self.world.table_is_unavailable or self.world.throttled or self.world.cache.down:
             start = self.outage[0] if self.outage else self.now
             self.outage = (start, self.now)
         start, end = self.outage or (0, 0)
@@ -67,8 +67,8 @@ class Base(RuleBasedStateMachine):
             assert not dead, f"dead after {(end - start) // SECOND} s of outage: {dead}"
 
     def dead_events(self) -> set[EventKey]:
-        """Events in the dead lane. Those that share an envelope with poison do not count once they are stored, and
-        those that share one with a crash event not at all: a crash fails the whole record."""
+        """Events in the dead lane. Stored events that share an envelope with poison do not count. Events that share
+        one with a crash event never count: a crash fails the whole record."""
         stored = {key_of(row) for row in self.world.rows()}
         dead: set[EventKey] = set()
         for message in self.world.lane.dead.messages:
@@ -79,22 +79,22 @@ class Base(RuleBasedStateMachine):
         return dead
 
     def check_neighbours(self, delivery: Delivery) -> None:
-        """P5: whatever else is in the batch, good events that the table would take are stored by this delivery, except
-        redelivered ones of the main lane: those may go to the retry lane."""
-        if delivery.crashed or self.world.table_is_away:
+        """P5: this delivery stores all valid events that the table accepts, next to any other records. Redelivered
+        events of the main lane may go to the retry lane instead."""
+        if delivery.crashed or self.world.table_is_unavailable:
             return
         stored = {key_of(row) for row in self.world.rows()}
         for body in delivery.bodies:
             waiting = {event for event in events_in(body) - stored if event.id not in self.world.throttled}
-            assert not waiting, f"{waiting} was held up by a neighbour"
+            assert not waiting, f"{waiting} was delayed by another record"
 
     def make_crash_event(self, event: EventKey) -> None:
-        """Let ``event`` end every process that tries to store it, until everything is healed."""
+        """Let ``event`` crash every process that tries to store it, until ``heal`` is called."""
         self.world.crash_events.add(event)
         self.excused.add(event)
 
     def drain(self) -> None:
-        """Heal everything and deliver until nothing is left."""
+        """End all failures and deliver until all lanes are empty."""
         self.world.heal()
         self.world.clock.advance(BREAKERS.breaker_probe_seconds)
         for _ in range(ROUNDS):
@@ -110,7 +110,7 @@ class Base(RuleBasedStateMachine):
         self.excused |= self.dead_events()
 
     def run_what_is_due(self) -> None:
-        """Deliver until nothing is left that may be delivered now."""
+        """Deliver until no record is visible."""
         for queue in map(persist_queue, range(QUEUES)):
             while self.world.broker.queues[queue]:
                 self.world.deliver(queue, 10)
@@ -127,8 +127,8 @@ class Base(RuleBasedStateMachine):
             self.finish()
 
     def finish(self) -> None:
-        """P1, P4, P9, P11: after a drain and a whole redrive, all that was accepted is stored, what was stored late is
-        marked, and only poison is dead."""
+        """P1, P4, P9, P11: after a drain and a complete redrive, all accepted events are stored, the slots of late
+        events are marked, and only poison is dead."""
         self.drain()
         self.check_account()
         self.world.clock.advance(60)
@@ -139,7 +139,7 @@ class Base(RuleBasedStateMachine):
         assert self.ledger.accepted - self.ledger.discarded <= rows, "accepted, drained, and not stored"
         assert self.world.cache.unmarked() <= self.ledger.discarded, "drained, stored late, and not marked"
         self.check_dead()
-        self.check_poison_is_quick()
+        self.check_poison_is_dead_at_once()
 
     def check_account(self) -> None:
         """P4: with nothing in flight, accepted = stored + retry + dead + parked + discarded, each event once."""
@@ -170,15 +170,15 @@ class Base(RuleBasedStateMachine):
         # Of two copies (a redrive stopped between sending and deleting), one may be discarded and the other not.
         assert found | self.ledger.discarded >= self.ledger.poison.keys(), "poison is not dead"
 
-    def check_poison_is_quick(self) -> None:
-        """P5: poison is dead at once, and its neighbours are stored."""
+    def check_poison_is_dead_at_once(self) -> None:
+        """P5: poison is dead at once."""
         before, kind = self.now, sorted(POISON)[len(self.sent) % len(POISON)]
         marker = f"poison-{len(self.ledger.poison)}"
         self.ledger.poison[marker] = kind
         self.world.put(persist_queue(0), POISON[kind](marker))
         self.run_what_is_due()
         dead = {each for message in self.world.lane.dead.messages for each in poison_in(message.record.body)}
-        assert self.now == before, "poison was waited for"
+        assert self.now == before, "poison was dead only after a wait"
         assert marker in dead, f"poison is not dead at once: {kind}"
 
 

@@ -1,4 +1,4 @@
-"""Clients: they send, resend, use others' ids, and miss answers; and foreign publishers."""
+"""The model's clients, which send, resend, use ids of others and lose answers, and its foreign publishers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ several = st.lists(st.integers(0, 7), min_size=1, max_size=4)
 
 
 class Clients(Base):
-    """Users, a trusted importer, and other publishers that can reach a lane."""
+    """Users, a trusted importer, and foreign publishers that write into a lane directly."""
 
     @initialize(by=callers, client_events=client_events)
     def begin(self, by: Caller, client_events: list[ClientEvent]) -> None:
@@ -52,15 +52,15 @@ class Clients(Base):
 
     @precondition(lambda self: self.sent)
     @rule(number=st.integers(0, 1000), by=callers, in_their_name=st.booleans())
-    def send_what_is_anothers(self, number: int, by: Caller, in_their_name: bool) -> None:
-        """P12: another sender's room, id and time, with and without their user id."""
+    def send_with_another_senders_key(self, number: int, by: Caller, in_their_name: bool) -> None:
+        """P12: send an event with the room, id and time of another sender, with and without that sender's user id."""
         victim, event = self.sent[number % len(self.sent)]
         user = victim.subject if in_their_name else None
         self._send(by, [ClientEvent(event.room, f"{by.subject} was here", event.id, event.time, user)])
 
     @rule(by=callers, client_events=complete_events, calls=calls, when=when)
     def send_and_crash(self, by: Caller, client_events: list[ClientEvent], calls: int, when: When) -> None:
-        """The function ends before it answers: the client knows nothing, and the event may be there or not."""
+        """The function ends before it answers: the client has no result, and the event may be accepted or not."""
         good = [event for event in client_events if event.valid(by, self.now)]
         for event in good:
             self.ledger.attempt(event.key(by), event.content(by), self.now)
@@ -71,7 +71,7 @@ class Clients(Base):
 
     @rule(place=places, queue=queues, kind=st.sampled_from(sorted(POISON)))
     def poison(self, place: str, queue: str, kind: str) -> None:
-        """A foreign publisher's record."""
+        """Put a foreign publisher's invalid record into a lane."""
         marker = self._marker()
         in_retry_lane = place == "retry lane" and kind != "not_base64"
         self.world.put("" if in_retry_lane else queue, POISON[kind](marker))
@@ -87,7 +87,7 @@ class Clients(Base):
 
     @rule(count=st.integers(1, 8), which=several, seconds=st.sampled_from([60, 360]))
     def crash_records_among_others_in_the_retry_lane(self, count: int, which: list[int], seconds: int) -> None:
-        """P5: only they die."""
+        """P5: only the crash records reach the dead lane."""
         self._crash_records_among_others("", count, which)
         for _ in range(2 * RECEIVES):
             self.poll_all()
@@ -97,7 +97,7 @@ class Clients(Base):
     @precondition(lambda self: not self.world.broker.down)
     @rule(queue=queues, count=st.integers(1, 8), which=several)
     def crash_records_among_others_in_the_main_lane(self, queue: str, count: int, which: list[int]) -> None:
-        """P5: they go to the retry lane, and the broker parks no record of their batch."""
+        """P5: crash records go to the retry lane, and the broker parks no record of their batch."""
         self.world.lane.recover()
         bodies = self._crash_records_among_others(queue, count, which)
         for _ in range(DELIVERY_LIMIT + 1):
@@ -116,7 +116,7 @@ class Clients(Base):
         return set(bodies)
 
     def _foreign_events(self, count: int) -> list[dict[str, Any]]:
-        """New events as another publisher stamps them; they count as accepted once they are in a lane."""
+        """New stamped events of a foreign publisher. They count as accepted once they are in a lane."""
         by = CALLERS[0]
         client_events = [
             ClientEvent(id=f"foreign-{len(self.ledger.attempted)}-{n}", time=times.iso(self.now)) for n in range(count)
@@ -133,10 +133,10 @@ class Clients(Base):
     def _send(self, by: Caller, client_events: Sequence[ClientEvent]) -> None:
         results = self.world.acceptor.accept(CHAT, by, [event.raw() for event in client_events], "c", Meter())
         for event, result in zip(client_events, results, strict=True):
-            self._note(by, event, result)
+            self._record_result(by, event, result)
 
-    def _note(self, by: Caller, event: ClientEvent, result: Result) -> None:
-        """P2: what is valid is accepted into a lane, or refused with what a retry needs; nothing else is accepted."""
+    def _record_result(self, by: Caller, event: ClientEvent, result: Result) -> None:
+        """P2: a valid event is accepted into a lane, or refused with what a retry needs. Invalid events are refused."""
         assert isinstance(result.error, InvalidEvent) != event.valid(by, self.now), f"{event} resulted in {result}"
         if isinstance(result.error, InvalidEvent):
             return

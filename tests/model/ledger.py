@@ -1,4 +1,4 @@
-"""What a model's senders attempted, what was accepted, and what an operator discarded.
+"""The events that a model's senders attempted, that were accepted, and that an operator discarded.
 
 Written without the code under test: bodies and rows are read by their documented form alone.
 """
@@ -88,7 +88,7 @@ class Ledger:
             self.discarded |= events_in(body) | poison_in(body)
 
     def check_rows(self, rows: Iterable[Item]) -> set[EventKey]:
-        """P2, P3, P12: every row is one attempted event as its sender sent it, and stays in its shard."""
+        """P2, P3, P12: every row is one attempted event with its sender's content, and stays in its shard."""
         found: set[EventKey] = set()
         for row in rows:
             key = key_of(row)
@@ -102,7 +102,7 @@ class Ledger:
         return found
 
     def _expiries(self, key: EventKey) -> set[int]:
-        """One expiry, however often the event was sent; one for each send of an event over a day old."""
+        """One expiry for all sends of an event. An event over a day old has one per send."""
         sendable_until = datetime.fromisoformat(key.time) + timedelta(days=1)
         until = (sendable_until - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
         return {max(until, at) // SECOND + RETENTION for at in self.accepted_at[key]}

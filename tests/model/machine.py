@@ -1,9 +1,9 @@
-"""The model: clients, triggers, operators and faults in any order.
+"""The model: clients, triggers, operators and failures in any order.
 
-What must hold is in ``base.py``: P1 accepted means kept; P2 unknown is never "accepted"; P3 stored once in effect;
-P4 everything is accounted for; P5 a poison record delays only itself; P6 an outage shorter than the retry budget leaves
-the dead lane empty; P9 what is stored late comes again until the analytics know of it; P11 redrive may be stopped,
-repeated and raced; P12 no caller changes another user's data.
+The invariants are in ``base.py``: P1 accepted means stored or in a lane; P2 unknown is never "accepted"; P3 stored
+once in effect; P4 everything is accounted for; P5 a poison record delays only itself; P6 an outage shorter than the
+retry budget leaves the dead lane empty; P9 an event stored late is redelivered until its analytics slots are marked;
+P11 a redrive may be stopped, repeated and raced; P12 no caller changes another user's data.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ reasons = st.sampled_from([None, STORABLE, *sorted(POISON)])
 
 
 class Triggers(Clients):
-    """The mappings: they deliver and redeliver, and their function may end at any point."""
+    """The event source mappings, which deliver and redeliver. Their function may crash at any point."""
 
     @precondition(lambda self: self.world.broker.bodies())
     @rule(queue=queues, limit=limits, ack_lost=st.booleans())
@@ -75,19 +75,19 @@ class Triggers(Clients):
 
 
 class Faults(Triggers):
-    """Outages, recoveries, refusals and partial results; and time."""
+    """Outages, recoveries, refusals, partial results, and the passing of time."""
 
     @rule(kind=st.sampled_from(REFUSED), count=st.integers(1, 3))
     def broker_refuses_next(self, kind: type[BrokerUnavailable], count: int) -> None:
         self.world.broker.fail_next(*[kind("no")] * count)
 
     @rule(kind=st.sampled_from(KEPT_ALL_THE_SAME), count=st.integers(1, 3))
-    def broker_keeps_next_and_does_not_say_so(self, kind: type[BrokerUnavailable], count: int) -> None:
+    def broker_stores_next_without_a_confirm(self, kind: type[BrokerUnavailable], count: int) -> None:
         self.world.broker.fail_next(*[kind("no answer")] * count, kept=True)
 
     @rule(count=st.integers(1, 3))
     def retry_lane_refuses_next(self, count: int) -> None:
-        """Failed[] of a batch."""
+        """``SendMessageBatch`` returns entries in ``Failed[]``."""
         self.world.lane.refuse_next(count)
 
     @rule(down=st.booleans())
@@ -112,8 +112,8 @@ class Faults(Triggers):
 
     @precondition(lambda self: self.ledger.accepted)
     @rule(number=st.integers(0, 1000))
-    def one_event_is_a_crash_event(self, number: int) -> None:
-        """It ends every process that tries to store it, until everything is healed."""
+    def make_one_event_crash(self, number: int) -> None:
+        """An accepted event crashes every process that tries to store it, until all failures end."""
         self.make_crash_event(sorted(self.ledger.accepted)[number % len(self.ledger.accepted)])
 
     @rule(seconds=st.sampled_from([1, 15, 60, 240, 360, 900, 1200]))
@@ -121,8 +121,8 @@ class Faults(Triggers):
         self.world.clock.advance(seconds)
 
     @rule(what=st.sampled_from(["table", "cache"]), pauses=st.integers(1, RECEIVES), queue=queues)
-    def something_is_away_for_long(self, what: str, pauses: int, queue: str) -> None:
-        """An outage that lasts as long as that many waits of the retry lane; a whole budget is too long."""
+    def long_outage(self, what: str, pauses: int, queue: str) -> None:
+        """An outage as long as this number of the retry lane's pauses; all of them exceed the retry budget."""
         target = self.world.store if what == "table" else self.world.cache
         target.down = True
         self.a_short_outage_leaves_the_dead_lane_empty()
@@ -135,14 +135,14 @@ class Faults(Triggers):
 
     @precondition(lambda self: self.world.broker.bodies())
     @rule(queue=queues)
-    def acknowledgement_is_lost_too_often(self, queue: str) -> None:
-        """The broker parks what was stored."""
+    def acknowledgements_are_lost_until_parked(self, queue: str) -> None:
+        """The broker parks stored records, because it never received their acknowledgement."""
         for _ in range(DELIVERY_LIMIT + 1):
             self.check_neighbours(self.world.deliver(queue, 10, ack_lost=True))
 
 
 class Model(Faults):
-    """Everything, with operators who may be stopped at any point."""
+    """The complete model, with operators whose commands may stop at any point."""
 
     @precondition(lambda self: self.world.lane.dead.messages)
     @rule(reason=reasons)
@@ -170,7 +170,7 @@ class Model(Faults):
             self.world.unpark()
 
     @rule()
-    def all_is_well_for_a_while(self) -> None:
+    def drain_and_check(self) -> None:
         """P4."""
         self.drain()
         self.check_account()

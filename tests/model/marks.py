@@ -1,4 +1,4 @@
-"""Which slots of the analytics must still be marked, because the table changed after they had ended.
+"""The analytics slots that must still be marked, because the table changed after they had ended.
 
 Written without the code under test: rows and cache keys are read by their documented form alone.
 """
@@ -27,33 +27,33 @@ Slot = tuple[int, int]
 
 
 class MarkedCache(MemoryCache):
-    """A cache that knows the missing marks and their events: by slot, until the slot is marked."""
+    """A cache that records which slots still need a mark, and the events that require it."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
         self._now = clock.now
-        self.owed: defaultdict[Slot, set[EventKey]] = defaultdict(set)
+        self.missing: defaultdict[Slot, set[EventKey]] = defaultdict(set)
 
     def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
-        """Store each value; its mark is no longer missing."""
+        """Store each value; a slot whose mark is among them no longer needs one."""
         super().set_many(entries)
         for key, (value, seconds) in entries.items():
             found = _GENERATION.fullmatch(key)
             if found and value == CHANGED and seconds > SETTLE:
-                self.owed.pop((int(found[1]), int(found[2])), None)
+                self.missing.pop((int(found[1]), int(found[2])), None)
 
-    def owe(self, row: Item) -> None:
-        """The table has ``row`` from now on: answers counted before lack it."""
+    def require_marks(self, row: Item) -> None:
+        """Record that ``row`` was stored: its slots that have ended need a mark."""
         event = key_of(row)
         at, now = parse_iso(event.time) // SECOND, self._now() // SECOND
         for step in STEPS:
             start = at - at % step
             if start + step <= now:
-                self.owed[step, start].add(event)
+                self.missing[step, start].add(event)
 
     def unmarked(self) -> set[EventKey]:
-        """The events that a cached slot may lack."""
-        return set().union(*self.owed.values())
+        """The events that may be missing in a cached slot."""
+        return set().union(*self.missing.values())
 
 
 class ChangingStore(MemoryStore):

@@ -1,6 +1,6 @@
-"""What earlier systems of this kind got wrong (design, section 9), built into the code one at a time.
+"""Faults of earlier systems (docs/explanation/promises.md), each patched into the code under test.
 
-Each takes pytest's ``monkeypatch``; the docstring says what the code does then.
+Each mutant takes pytest's ``monkeypatch``; its docstring says what the mutated code does.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from tests.model.world import World
 Mutant = Callable[[pytest.MonkeyPatch], None]
 
 MUTANTS: dict[Mutant, str] = {}
-"""Each with what the model says when it finds it."""
+"""Each mutant, with the message with which the model reports it."""
 
 
 def found_as(message: str) -> Callable[[Mutant], Mutant]:
-    """Register the decorated mutant with the message by which the model finds it."""
+    """Register the decorated mutant with the message with which the model reports it."""
 
     def register(mutant: Mutant) -> Mutant:
         MUTANTS[mutant] = message
@@ -57,9 +57,9 @@ def _without_an_id(self: Any, name: str) -> Any:
     return None if name == "message_id" else object.__getattribute__(self, name)
 
 
-@found_as(r"lost|held up")
+@found_as(r"lost|was delayed")
 def unprocessed_items_are_dropped(patch: pytest.MonkeyPatch) -> None:
-    """Fault 3: what the table did not take is logged."""
+    """Fault 3: items that the table did not take are only logged."""
     put_many = GuardedStore.put_many
 
     def put_and_forget(self: GuardedStore, *arguments: Any) -> Any:
@@ -68,7 +68,7 @@ def unprocessed_items_are_dropped(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(GuardedStore, "put_many", put_and_forget)
 
 
-@found_as(r"lost|held up|poison is not dead")
+@found_as(r"lost|was delayed|poison is not dead")
 def marked_before_the_work_is_done(patch: pytest.MonkeyPatch) -> None:
     """Fault 2: an id counts as processed before it is stored, so that the retry is dropped as a duplicate."""
     start = World.start
@@ -116,7 +116,7 @@ def accepted_without_a_confirm(patch: pytest.MonkeyPatch) -> None:
 
 @found_as(r"lost")
 def accepted_though_the_retry_lane_refused(patch: pytest.MonkeyPatch) -> None:
-    """Fault 7 again: the last resort's refusal is swallowed."""
+    """Fault 7: the retry lane's refusal is swallowed."""
     hand_over = Acceptor._hand_over
     patch.setattr(Acceptor, "_hand_over", lambda self, parts: [("retry", None) for _ in hand_over(self, parts)])
 
@@ -135,7 +135,7 @@ def a_lost_confirm_is_a_failure(patch: pytest.MonkeyPatch) -> None:
 
 
 @found_as(r"lost")
-def parts_of_a_hand_over_that_failed_are_forgotten(patch: pytest.MonkeyPatch) -> None:
+def failed_entries_of_a_send_are_ignored(patch: pytest.MonkeyPatch) -> None:
     """Failed[] of SendMessageBatch is not read."""
     send = MemoryRetryLane.send
     patch.setattr(MemoryRetryLane, "send", lambda self, records: [None for _ in send(self, records)])
@@ -167,7 +167,7 @@ def nothing_is_parked(patch: pytest.MonkeyPatch) -> None:
 
 @found_as(r"raised")
 def the_function_raises_for_a_bad_record(patch: pytest.MonkeyPatch) -> None:
-    """One bad record returns the whole batch, again and again."""
+    """One bad record returns the whole batch at every delivery."""
 
     def raise_it(self: Persister, raw: Mapping[str, Any], meter: Any) -> Any:
         return persister.records.rows_of(persister.rabbit_body(raw), self._tables)
@@ -175,9 +175,9 @@ def the_function_raises_for_a_bad_record(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Persister, "_read", raise_it)
 
 
-@found_as(r"held up|dead after|not stored")
+@found_as(r"was delayed|dead after|not stored")
 def one_bad_event_holds_up_its_envelope(patch: pytest.MonkeyPatch) -> None:
-    """A record with any poison in it goes to the retry lane whole."""
+    """An envelope with one poison event goes to the retry lane with all its events."""
     rows_of = persister.records.rows_of
 
     def all_or_nothing(body: bytes, tables: Any) -> Any:
@@ -192,7 +192,7 @@ def one_bad_event_holds_up_its_envelope(patch: pytest.MonkeyPatch) -> None:
 
 @found_as(r"lost|poison is not dead")
 def every_record_of_the_retry_lane_counts_as_done(patch: pytest.MonkeyPatch) -> None:
-    """The answer names no failures: SQS deletes everything."""
+    """The partial batch response names no failures, so SQS deletes every record."""
     retry_lane = Persister.retry_lane
 
     def none_failed(self: Persister, *arguments: Any) -> Any:
@@ -221,7 +221,7 @@ def poison_waits_like_any_other(patch: pytest.MonkeyPatch) -> None:
 
 
 @found_as(r"dead after 0 s of outage")
-def a_crash_record_takes_its_neighbours_along(patch: pytest.MonkeyPatch) -> None:
+def a_crash_record_shares_its_batch(patch: pytest.MonkeyPatch) -> None:
     """The retry mapping gives batches of ten."""
     patch.setattr(world, "RETRY_BATCH_SIZE", 10)
 
@@ -234,13 +234,13 @@ def redelivered_records_are_processed_again(patch: pytest.MonkeyPatch) -> None:
 
 @found_as(r"unexpected|lost")
 def the_sender_is_not_in_the_key(patch: pytest.MonkeyPatch) -> None:
-    """Fault 19: anyone overwrites anyone's message."""
+    """Fault 19: every user can overwrite any message."""
     patch.setattr(chat.keys, "sender_tag", lambda _subject: "a" * 12)
 
 
 @found_as(r"resulted in")
-def anyone_may_name_the_user(patch: pytest.MonkeyPatch) -> None:
-    """Fault 19: the body says who sent it."""
+def every_caller_may_name_the_user(patch: pytest.MonkeyPatch) -> None:
+    """Fault 19: the user id of the body is trusted."""
     choose = chat.choose_user
     trust = {"trusted": True}
 
@@ -263,8 +263,8 @@ def expiry_is_counted_from_the_last_write(patch: pytest.MonkeyPatch) -> None:
 
 
 @found_as(r"another time")
-def whoever_sends_an_event_again_prolongs_it(patch: pytest.MonkeyPatch) -> None:
-    """Its life is counted from when it was accepted last."""
+def a_resend_extends_the_expiry(patch: pytest.MonkeyPatch) -> None:
+    """The expiry counts from the last acceptance."""
 
     def from_acceptance(_timestamp: str, accepted_at: int, retention_days: int) -> int:
         return (accepted_at + retention_days * times.DAY) // times.SECOND

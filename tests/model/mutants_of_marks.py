@@ -1,4 +1,4 @@
-"""Mistakes about what must follow once a row is stored, built into the code one at a time as in ``mutants.py``."""
+"""Faults of the marks that must follow a stored row, each patched into the code as in ``mutants.py``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.persist.row_writer import RowWriter
 from tests.model.mutants import Mutant
 
 
-def late_events_swallow_the_failure(patch: pytest.MonkeyPatch) -> None:
+def late_events_ignore_the_failure(patch: pytest.MonkeyPatch) -> None:
     """The cache does not take the mark, and the failure is not reported."""
     stored = late_events.LateEvents.stored
 
@@ -37,7 +37,7 @@ def slots_are_marked_before_the_row_is_stored(patch: pytest.MonkeyPatch) -> None
     patch.setattr(RowWriter, "_write_stream", mark_first)
 
 
-def what_comes_again_is_stored_and_no_more(patch: pytest.MonkeyPatch) -> None:
+def redelivered_rows_are_not_marked(patch: pytest.MonkeyPatch) -> None:
     """The retry lane stores the row again, and does not mark its slots."""
     retry_lane = Persister.retry_lane
 
@@ -52,16 +52,16 @@ def what_comes_again_is_stored_and_no_more(patch: pytest.MonkeyPatch) -> None:
 
 
 def only_the_minute_is_marked(patch: pytest.MonkeyPatch) -> None:
-    """The hour and the day, merged from minutes before, keep lacking the event."""
+    """The hour and the day, which are merged from minutes, never count the event."""
     patch.setattr(late, "STEPS", late_events.STEPS[:1])
 
 
 NOT_MARKED = "not marked"
 
 MUTANTS: dict[Mutant, str] = {
-    late_events_swallow_the_failure: NOT_MARKED,
+    late_events_ignore_the_failure: NOT_MARKED,
     slots_are_marked_before_the_row_is_stored: NOT_MARKED,
-    what_comes_again_is_stored_and_no_more: NOT_MARKED,
+    redelivered_rows_are_not_marked: NOT_MARKED,
     only_the_minute_is_marked: NOT_MARKED,
 }
-"""Each with what the model says when it finds it."""
+"""Each mutant, with the message with which the model reports it."""

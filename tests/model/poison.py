@@ -1,4 +1,4 @@
-"""Records that can never be stored, each with a marker that it keeps on its way, and its reason."""
+"""Records that can never be stored, each with the reason of its dead letter and a marker that identifies it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from tests.worlds.senders import NOW
 
 NOT_BASE64 = b"%%%"
-"""What begins so is given to the function as it is, in place of base64."""
+"""A body with this prefix is passed to the function unchanged, in place of base64."""
 
 
 def _event(marker: str, **fields: Any) -> dict[str, Any]:
@@ -45,7 +45,7 @@ POISON_EVENTS: dict[str, Callable[[str], dict[str, Any]]] = {
     "invalid_event": lambda marker: _event(marker, message=10**400),
     "item_too_large": lambda marker: _event(marker, message="x" * 410_000),
 }
-"""Poison that travels in an envelope like any event."""
+"""Invalid events that an envelope contains beside valid ones."""
 
 POISON: dict[str, Callable[[str], bytes]] = {
     "not_base64": lambda marker: NOT_BASE64 + marker.encode(),
@@ -57,4 +57,4 @@ POISON: dict[str, Callable[[str], bytes]] = {
     "no_events": lambda marker: envelope(correlationId=marker),
     **{kind: lambda marker, make=make: envelope(make(marker)) for kind, make in POISON_EVENTS.items()},  # type: ignore[misc]
 }
-"""Reason to a record that is refused for it."""
+"""By reason: a record that is refused for it."""

@@ -1,4 +1,4 @@
-"""Processes that end: before, in the middle of, or after any call they make."""
+"""Processes that crash before, during or after any of their calls."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ When = Literal["before", "halfway", "after"]
 
 
 class Crash(BaseException):
-    """The process is gone: nothing in it can catch this."""
+    """The process ends: no ``except Exception`` in it catches this."""
 
 
 @dataclass
 class Fuse:
-    """Blows at the ``calls``-th call from now; 0: never."""
+    """Ends the process at the ``calls``-th call from now; 0: never."""
 
     calls: int = 0
     when: When = "before"
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Do ``function``, unless the process ends here."""
+        """Call ``function``, unless the process ends before it."""
         if not self.calls:
             return function(*arguments)
         self.calls -= 1

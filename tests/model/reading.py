@@ -1,4 +1,4 @@
-"""History beside a brute-force model of it: messages as tuples in a list, membership replayed event by event."""
+"""History and its brute-force model: a list of messages, and memberships replayed event by event."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ USERS = ("alice", "bob", "carol")
 ROOMS = {"hall": "open", "club": "members", "nowhere": None}
 IDS = ("a", "a!", "a b", "я")
 Place = tuple[str, str, str]
-"""Time, id and sender: what orders messages, compared without the texts that keys are made of."""
+"""Time, id and sender: messages are ordered by these three, independently of their keys' encoding."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def time_of(tick: int) -> str:
 
 
 class Platform:
-    """The real reading code on memory versions of table, rooms, memberships and cache."""
+    """The real reading code with table, rooms, memberships and cache in memory."""
 
     def __init__(self) -> None:
         self.clock = FixedClock(START)
@@ -103,7 +103,7 @@ class Platform:
 
 
 class Model:
-    """What may be read, found by looking at everything."""
+    """The readable messages, found by a scan of all messages."""
 
     def __init__(self) -> None:
         self.said: list[Said] = []
@@ -112,19 +112,19 @@ class Model:
         self.moments: list[tuple[int, tuple[Said, ...]]] = []
 
     def remember(self, now: int) -> None:
-        """Note what was there at this moment: a page out of the cache may be as old as that."""
+        """Record the messages of this moment: a cached page may be that old."""
         oldest = now - round(AGE_SECONDS * times.SECOND)
         self.moments = [each for each in self.moments if each[0] >= oldest] + [(now, tuple(self.said))]
 
     def is_in(self, user: str, at: str) -> bool:
-        """Whether ``user`` is in the club at that time: every move until then, replayed."""
+        """Whether ``user`` is in the members room at that time: replays every join and leave until then."""
         inside = False
         for _, leaves in sorted((when, leaves) for who, when, leaves in self.moves if who == user and when <= at):
             inside = not leaves
         return inside
 
     def was_ever_in(self, user: str) -> bool:
-        """Whether ``user`` was in the club for any time at all."""
+        """Whether ``user`` was ever in the members room."""
         return any(self.is_in(user, when) for who, when, leaves in self.moves if who == user and not leaves)
 
     def may_read(self, user: str, said: Said) -> bool:
@@ -132,7 +132,7 @@ class Model:
         return ROOMS[said.room] != "members" or self.is_in(user, said.at)
 
     def room(self, user: str, room: str, now: int, said: Iterable[Said] | None = None) -> list[Said]:
-        """All that ``user`` may read in ``room``, newest first."""
+        """All messages that ``user`` may read in ``room``, newest first."""
         seconds = now // times.SECOND
         found = [
             each
@@ -141,8 +141,8 @@ class Model:
         ]
         return sorted(found, key=lambda each: each.place, reverse=True)
 
-    def words(self, caller: str, user: str, now: int) -> list[Said]:
-        """All of ``user``'s words that ``caller`` may read, newest first."""
+    def messages_of(self, caller: str, user: str, now: int) -> list[Said]:
+        """All messages of ``user`` that ``caller`` may read, newest first."""
         seconds = now // times.SECOND
         found = [
             each
@@ -156,14 +156,14 @@ Before = Callable[[Said], bool]
 
 
 def one_way(all_of_them: Sequence[Said], limit: int, *, newest_first: bool, ahead: Before) -> tuple[list[str], bool]:
-    """The keys on a page, and whether there is more, of those of ``all_of_them`` (newest first) that are ``ahead``."""
+    """The keys on a page and its ``hasMore``, among those of ``all_of_them`` (newest first) that are ``ahead``."""
     left = [each for each in (all_of_them if newest_first else all_of_them[::-1]) if ahead(each)]
     page = left[:limit] if newest_first else left[:limit][::-1]
     return [each.key for each in page], len(left) > limit
 
 
 def around(all_of_them: Sequence[Said], limit: int, *, is_newer: Before) -> tuple[list[str], bool]:
-    """The same around a place: a window whose newer half is ``limit // 2``, moved to where there is something."""
+    """A page around a position: ``limit // 2`` newer messages, or more from the side that has more."""
     newer = sum(1 for each in all_of_them if is_newer(each))
     start = min(max(newer - limit // 2, 0), max(len(all_of_them) - limit, 0))
     page = all_of_them[start : start + limit]

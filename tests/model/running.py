@@ -1,4 +1,4 @@
-"""Runs of the model: how many, how long, and whether the same ones every time."""
+"""Runs of the model: their number, their length, and whether they are repeatable."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from headrace.core import envelope, times
 from tests.model.machine import Model
 
 ASKED = int(os.environ.get("MODEL_EXAMPLES") or 0)
-"""The number of runs of ``make model EXAMPLES=n``; 0: the same few every time."""
+"""The number of random runs of ``make model EXAMPLES=n``; 0: the same runs every time."""
 STEPS = 50
 
 
 def run(machine: type[Model], examples: int, **more: Any) -> None:
-    """Run ``machine`` that many times; raises what the first bad run raises, shrunk unless ``phases`` says no."""
+    """Run ``machine`` that many times. Raises the error of the first failed run, which ``phases`` may shrink."""
     with _small_envelopes(), _repeatable_ids():
         run_state_machine_as_test(
             machine,
@@ -40,13 +40,13 @@ def run(machine: type[Model], examples: int, **more: Any) -> None:
 
 @contextmanager
 def _repeatable_ids() -> Iterator[None]:
-    """Ids that the server makes come from the random numbers that Hypothesis seeds for every run."""
+    """Take the server's random ids from the generator that Hypothesis seeds for every run."""
     with patch.object(times, "os", SimpleNamespace(urandom=random.randbytes)):
         yield
 
 
 @contextmanager
 def _small_envelopes() -> Iterator[None]:
-    """A request of eight events then takes several messages, as one of hundreds does."""
+    """Limit envelopes, so that a request of eight events takes several messages, as one of hundreds does."""
     with patch.object(envelope, "MAX_EVENTS", 3):
         yield

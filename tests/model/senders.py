@@ -1,4 +1,4 @@
-"""What clients send: few rooms, ids, times and texts, so that they meet each other's."""
+"""The events of the model's clients: few rooms, ids, times and texts, so that events often have the same key."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ClientEvent:
     user: str | None = None
 
     def raw(self) -> dict[str, Any]:
-        """As it is sent."""
+        """The JSON object that the client sends."""
         fields = {"messageId": self.id, "timestamp": self.time, "userId": self.user}
         named = {name: value for name, value in fields.items() if value is not None}
         return {"roomId": self.room, "message": self.text, **named}
@@ -71,6 +71,6 @@ _own = st.builds(
 _stamped_here = st.builds(ClientEvent, id=st.sampled_from([None, "m-1", "m-6"]), text=st.sampled_from(["hello", "hi"]))
 
 complete_events = st.lists(_own, min_size=1, max_size=8)
-"""Events with an id and a time, as the docs tell clients to send."""
+"""Events with an id and a time, as the docs recommend."""
 client_events = st.lists(_own | _stamped_here, min_size=1, max_size=8)
 callers = st.sampled_from(CALLERS)

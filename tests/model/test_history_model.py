@@ -1,4 +1,4 @@
-"""Every page beside a brute-force model, while people join, leave and write, and the cache comes and goes."""
+"""Every page of history equals a brute-force model's page, during joins, leaves, writes and cache outages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ bounds = st.tuples(st.none() | ticks, st.none() | ticks).filter(lambda two: None
 
 @dataclass
 class Walk:
-    """A walk in progress: ``must`` existed before it began and were readable ever since."""
+    """A walk through pages; ``must``: keys that were readable from its beginning until now."""
 
     user: str
     room: str
@@ -41,7 +41,7 @@ class Walk:
 
 
 class Reading(RuleBasedStateMachine):
-    """P7, P10 and P12 of histories."""
+    """P7, P10 and P12 for the history of rooms and users."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class Reading(RuleBasedStateMachine):
         lasts=st.sampled_from([3, 3, 10**6]),
         invalidates=st.booleans(),
     )
-    def say(self, room: str, user: str, tick: int, id_: str, lasts: int, invalidates: bool) -> None:
+    def store_message(self, room: str, user: str, tick: int, id_: str, lasts: int, invalidates: bool) -> None:
         said = Said(room, user, time_of(tick), id_, keys.sender_tag(user), START // times.SECOND + lasts)
         known = {(each.room, each.key) for each in self.model.said}
         if (said.room, said.key) not in known:
@@ -79,9 +79,9 @@ class Reading(RuleBasedStateMachine):
         said=st.lists(st.tuples(rooms, users, ticks, st.sampled_from(IDS)), min_size=5, max_size=30),
         moves=st.lists(st.tuples(users, ticks, st.booleans()), max_size=10),
     )
-    def there_is_a_past(self, said: Any, moves: Any) -> None:
+    def begin_with_messages(self, said: Any, moves: Any) -> None:
         for room, user, tick, id_ in said:
-            self.say(room, user, tick, id_, 10**6, True)
+            self.store_message(room, user, tick, id_, 10**6, True)
         for user, tick, leaves in moves:
             self.move(user, tick, leaves, "x")
 
@@ -98,7 +98,7 @@ class Reading(RuleBasedStateMachine):
         self.changed()
 
     @rule(down=st.booleans())
-    def cache_goes_or_comes(self, down: bool) -> None:
+    def cache_outage(self, down: bool) -> None:
         self.platform.cache.down = down
 
     @rule()
@@ -107,18 +107,18 @@ class Reading(RuleBasedStateMachine):
 
     @precondition(lambda self: not self.platform.cache.down)
     @rule(room=rooms, user=users, tick=ticks, id_=st.sampled_from(IDS), seconds=st.sampled_from([0.3, 2.1]))
-    def cache_stops_for_a_while(self, room: str, user: str, tick: int, id_: str, seconds: float) -> None:
-        """A write reaches the cache late, after the deletion that followed it."""
+    def delayed_write_to_the_cache(self, room: str, user: str, tick: int, id_: str, seconds: float) -> None:
+        """A write reaches the cache only after the deletion that followed it."""
         cache, key = self.platform.cache, newest_page(room)
         (value,) = cache.get_many([key])
-        self.say(room, user, tick, id_, 10**6, True)
+        self.store_message(room, user, tick, id_, 10**6, True)
         self.wait(seconds)
         if value is not None:
             cache.set(key, value, 2)
 
     @rule(looking=st.permutations(USERS), room=rooms, limit=st.integers(1, 3))
     def newest_page_of_a_room(self, looking: list[str], room: str, limit: int) -> None:
-        """P10: as it was at some moment of the last 2 s, by the rights of now, for every order of readers."""
+        """P10: a page of some moment of the last 2 s, filtered by the reader's current rights."""
         for user in looking:
             page = self.room_page(user, room, PageRequest(limit=limit))
             if page is not None:
@@ -176,10 +176,10 @@ class Reading(RuleBasedStateMachine):
         assert self.shown(page) == expected
 
     @rule(caller=users, user=users, limit=LIMITS, two=bounds)
-    def a_users_words(self, caller: str, user: str, limit: int, two: Any) -> None:
-        """P12: page by page to the end."""
+    def messages_of_a_user(self, caller: str, user: str, limit: int, two: Any) -> None:
+        """P12: a walk through all pages returns exactly the readable messages."""
         start, end = self.times_of(two)
-        expected = self.within(self.model.words(caller, user, self.now), start, end)
+        expected = self.within(self.model.messages_of(caller, user, self.now), start, end)
         seen: list[tuple[str, str]] = []
         cursor: str | None = None
         while True:
@@ -195,7 +195,7 @@ class Reading(RuleBasedStateMachine):
     @precondition(lambda self: len(self.walks) < 3)
     @rule(user=users, room=rooms, limit=LIMITS, newest_first=st.booleans())
     def begin_a_walk(self, user: str, room: str, limit: int, newest_first: bool) -> None:
-        """P7: from the newest to the oldest, or the other way; the newest page may be 2 s old."""
+        """P7: begin a walk in either direction; the newest page may be 2 s old."""
         readable = {each.key for each in self.model.room(user, room, self.now)}
         for when, said in self.model.moments:
             if newest_first:
@@ -205,7 +205,7 @@ class Reading(RuleBasedStateMachine):
 
     @precondition(lambda self: self.walks)
     @rule(which=st.integers(0, 2), limit=LIMITS)
-    def go_on(self, which: int, limit: int) -> None:
+    def continue_a_walk(self, which: int, limit: int) -> None:
         walk = self.walks[which % len(self.walks)]
         place = {"before" if walk.newest_first else "after": walk.cursor}
         page = self.room_page(walk.user, walk.room, PageRequest(limit=limit, **place))
@@ -223,12 +223,12 @@ class Reading(RuleBasedStateMachine):
             self.walks.remove(walk)
 
     @invariant()
-    def a_stranger_sees_nothing_of_the_club(self) -> None:
+    def a_non_member_is_forbidden_to_read_the_room(self) -> None:
         if not self.model.was_ever_in("carol"):
             assert self.room_page("carol", "club", PageRequest()) is None
 
     def room_page(self, user: str, room: str, request: PageRequest) -> dict[str, Any] | None:
-        """The page; ``None`` if it is forbidden, as it must be for users who were never in."""
+        """The page; ``None`` if it is forbidden, which is asserted for users who were never members."""
         forbidden = ROOMS[room] == "members" and not self.model.was_ever_in(user)
         try:
             page = body(self.platform.history.room(self.platform.caller(user), room, request))
@@ -253,14 +253,14 @@ class Reading(RuleBasedStateMachine):
 
 
 @pytest.fixture
-def short_kept_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_cached_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cached pages are so short that a few messages fill them."""
     for module in ("headrace.streams.chat.history", "headrace.api.paging.pager"):
         monkeypatch.setattr(f"{module}.ROWS", 3)
 
 
 @pytest.mark.timeout(0 if ASKED else 120)
-@pytest.mark.usefixtures("short_kept_pages")
-def test_every_page_is_the_models_page_whoever_reads_whatever_happens() -> None:
+@pytest.mark.usefixtures("short_cached_pages")
+def test_every_page_equals_the_page_of_the_model() -> None:
     """P7, P10, P12."""
     run(Reading, ASKED or EXAMPLES, derandomize=not ASKED)

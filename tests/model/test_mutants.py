@@ -1,4 +1,4 @@
-"""The model can fail: it finds every mistake of the modules of mutants, each within a few seconds."""
+"""The model finds every fault of ``mutants`` and ``mutants_of_marks``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MUTANTS = mutants.MUTANTS | mutants_of_marks.MUTANTS
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
-def test_the_model_finds(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_model_finds_the_fault(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant(monkeypatch)
 
     with pytest.raises(AssertionError, match=MUTANTS[mutant]):

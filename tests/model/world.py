@@ -1,4 +1,4 @@
-"""The real code of the write path on in-memory services, and the triggers and operators that move records."""
+"""The real write path on in-memory services, with the triggers and operators that move records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from headrace.runtime.observability import Meter
 from headrace.runtime.settings import BreakerSettings
 from headrace.storage.breaker import GuardedStore
 from tests.fakes.clock import FixedClock
-from tests.fakes.queues import Kept, MemoryDeadLane, MemoryPublisher, MemoryRetryLane, Message
+from tests.fakes.queues import MemoryDeadLane, MemoryPublisher, MemoryRetryLane, Message, QueuedMessage
 from tests.model.ledger import EventKey, key_of
 from tests.model.marks import SETTLE, ChangingStore, MarkedCache
 from tests.model.poison import NOT_BASE64
@@ -32,12 +32,12 @@ from tests.worlds.senders import NOW, TABLE
 
 QUEUES = 2
 DELIVERY_LIMIT = 2
-"""Fewer than on AWS, so that runs of some fifty steps reach ``parked``."""
+"""Fewer than on AWS, so that runs of about fifty steps park messages."""
 TIMEOUT = 60
 PAUSES = (15, 60, 240, 900)
-"""Of the retry lane, as the template documents them: their sum is the retry budget in seconds."""
+"""The retry lane's pauses, as the template documents them: their sum is the retry budget in seconds."""
 RETRY_BATCH_SIZE = 1
-"""The retry mapping's, as the template has it."""
+"""The batch size of the retry mapping, as in the template."""
 RATE = 1000
 BREAKERS = BreakerSettings()
 
@@ -62,7 +62,7 @@ class World:
         self.broker = MemoryPublisher(names.persist_queues(QUEUES), DELIVERY_LIMIT)
         self.lane = MemoryRetryLane(self.clock)
         self.cache = MarkedCache(self.clock)
-        self.store = ChangingStore(self.cache.owe)
+        self.store = ChangingStore(self.cache.require_marks)
         self.store.throttled = self._throttles
         self.throttled: frozenset[str] = frozenset()
         self.crash_events: set[EventKey] = set()
@@ -83,7 +83,7 @@ class World:
         self.letters = DeadLetters(dead, lane, {"chat": TABLE}, self.clock, self.monotonic, self.clock.advance)
 
     def mortal(self, target: object) -> Any:
-        """``target``, whose calls may end the process."""
+        """``target``, wrapped so that each of its calls may end the process."""
         return Mortal(target, self.fuse)
 
     def monotonic(self) -> float:
@@ -96,7 +96,7 @@ class World:
         return row["messageId"] in self.throttled
 
     @property
-    def table_is_away(self) -> bool:
+    def table_is_unavailable(self) -> bool:
         """Whether the table is unavailable for the function: its breaker may still be open."""
         return self.store.down or self.writer.breaker(TABLE.table).state != "closed"
 
@@ -104,7 +104,7 @@ class World:
         return self.store.rows(TABLE.table)
 
     def waiting(self) -> Iterator[bytes]:
-        """Everything that will still be delivered."""
+        """All records that will still be delivered."""
         for queue in (*self.broker.queues.values(), *self.broker.in_flight.values(), self.broker.parked):
             yield from (message.body for message in queue)
         yield from (record.body for record in self.lane.records)
@@ -139,7 +139,7 @@ class World:
     def poll(self, limit: int, ack_lost: bool = False) -> Delivery:
         """What the SQS trigger does with the next batch of the retry lane.
 
-        The function also gets batches of several, unless a crash record waits: those are isolated by the batch size.
+        Batches of several are tested too, unless a crash record waits: the batch size of 1 isolates those.
         """
         batch = self.lane.receive(RETRY_BATCH_SIZE if self.crash_events else limit)
         bodies = [message.record.body for message in batch]
@@ -157,7 +157,7 @@ class World:
         return Delivery(bodies)
 
     def redrive(self, reason: str | None = None) -> None:
-        """A whole redrive by the operators' code, unless the process ends during it."""
+        """A complete redrive by the operators' code, unless the process ends during it."""
         self.clock.advance(1)
         progress = self.letters.start(Filter(reason=reason), RATE)
         while not progress.done:
@@ -183,7 +183,7 @@ class World:
 
     @contextmanager
     def ending(self, calls: int, when: When) -> Iterator[None]:
-        """The process ends at the ``calls``-th call, if it makes so many."""
+        """End the process at its ``calls``-th call."""
         self.fuse.calls, self.fuse.when = calls, when
         try:
             yield
@@ -193,22 +193,22 @@ class World:
             self.fuse.calls = 0
 
     def put(self, queue: str, body: bytes) -> None:
-        """A foreign publisher's record into ``queue``, or into the retry lane if it names none."""
+        """Put a foreign publisher's record into ``queue``, or into the retry lane if ``queue`` is empty."""
         if queue:
             self.broker.keep(Outgoing(queue, body, "foreign"))
         else:
             self.lane.queue.send(RetryRecord(body))
 
     def heal(self) -> None:
-        """Everything works again."""
+        """End all failures."""
         self.broker.recover()
         self.lane.recover()
         self.store.down = self.cache.down = False
         self.throttled, self.crash_events = frozenset(), set()
 
 
-def rabbit_event(queue: str, batch: Sequence[Kept]) -> dict[str, Any]:
-    """The trigger's event; what begins with ``NOT_BASE64`` is given as it is."""
+def rabbit_event(queue: str, batch: Sequence[QueuedMessage]) -> dict[str, Any]:
+    """The event of the RabbitMQ trigger; a body that begins with ``NOT_BASE64`` is passed unchanged."""
     records = [{"data": _data(message.body), "redelivered": message.returns > 0} for message in batch]
     return {"eventSource": "aws:rmq", "rmqMessagesByQueue": {f"{queue}::/": records}}
 
@@ -218,12 +218,12 @@ def _data(body: bytes) -> str:
 
 
 def sqs_event(batch: Sequence[Message]) -> dict[str, Any]:
-    """The trigger's event."""
+    """The event of the SQS trigger."""
     return {"Records": [sqs_record(message) for message in batch]}
 
 
 def sqs_record(message: Message) -> dict[str, Any]:
-    """One record of the event."""
+    """One record of the SQS trigger's event."""
     body, attributes = to_text(message.record)
     return {
         "messageId": message.id,

@@ -1,4 +1,4 @@
-"""Unit tests open no sockets, and know the environment they run in."""
+"""Unit tests open no sockets, and have a fixed environment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pytest_socket import disable_socket, enable_socket
 
 from tests.unit.template_stack import TemplateStack
 
-# Without credentials botocore asks the metadata service of EC2, over a socket.
+# Without credentials botocore calls the metadata service of EC2, over a socket.
 os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
 
 

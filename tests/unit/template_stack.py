@@ -67,7 +67,7 @@ class TemplateStack:
         return own - self.shared_variables.keys()
 
     def value_of(self, function: str, variable: str) -> Any:
-        """What an environment variable of a function is set to."""
+        """The value of an environment variable of a function."""
         return self.resources[function]["Properties"]["Environment"]["Variables"][variable]
 
     def role_of(self, function: str) -> str:
@@ -75,7 +75,7 @@ class TemplateStack:
         return str(self.resources[function]["Properties"]["Role"]["Fn::GetAtt"][0])
 
     def statements(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Every policy statement that grants something, with the logical id of what carries it."""
+        """Every policy statement that allows something, with the logical id of its resource."""
         for name in self.of_type("AWS::IAM::Role"):
             yield from ((name, one) for one in self._inline(name) if one["Effect"] == "Allow")
         for type_ in ("AWS::IAM::ManagedPolicy", "AWS::EC2::VPCEndpoint"):
@@ -83,7 +83,7 @@ class TemplateStack:
                 yield from ((name, one) for one in policy["PolicyDocument"]["Statement"] if one["Effect"] == "Allow")
 
     def may(self, action: str, resource: str) -> set[str]:
-        """What carries a statement that allows ``action`` on the resource with this logical id."""
+        """The logical ids with a statement that allows ``action`` on this resource."""
         return {
             name
             for name, one in self.statements()
@@ -135,7 +135,7 @@ def as_list(node: Any) -> list[Any]:
 
 
 def _after(deny: dict[str, Any], permission: Permission) -> Permission | None:
-    """What is left of a permission under an unconditional denial."""
+    """The rest of a permission after an unconditional denial."""
     if not any(fnmatchcase(permission.action, pattern) for pattern in as_list(deny["Action"])):
         return permission
     if "NotResource" not in deny:

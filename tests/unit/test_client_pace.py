@@ -1,4 +1,4 @@
-"""The Python client's sending, on a simulated clock: nothing here waits."""
+"""The Python client's retries and rate control, on a simulated clock."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.ingest.sliding_window import Limit, SlidingWindow
-from headrace_client import Lost, Refused, Sender, Tempo
-from headrace_client.pace import LONGEST_ADVICE, Pace
+from headrace_client import Refused, Sender, SendSettings, Unavailable
+from headrace_client.pace import LONGEST_RETRY_AFTER, Pace
 from tests.worlds.senders import message
 
 LATER = {"error": {"code": "rate_limited", "message": "later", "retryAfter": 3}}
@@ -24,8 +24,8 @@ GOOD = {"lane": "main"}
 class Script:
     """A scripted server: gives the listed answers, then accepts. The clock advances only in ``sleep``."""
 
-    most_events = 10
-    most_bytes = 2000
+    max_events = 10
+    max_bytes = 2000
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
@@ -51,11 +51,11 @@ class Script:
         if seconds:
             self.slept.append(seconds)
 
-    def sender(self, tempo: Tempo | None = None, dice: Any = lambda _low, high: high) -> Sender:
-        return Sender(self, tempo or Tempo(), clock=lambda: self.now, sleep=self.sleep, dice=dice)
+    def sender(self, settings: SendSettings | None = None, uniform: Any = lambda _low, high: high) -> Sender:
+        return Sender(self, settings or SendSettings(), clock=lambda: self.now, sleep=self.sleep, uniform=uniform)
 
 
-async def test_only_what_was_refused_is_sent_again_as_it_was() -> None:
+async def test_only_refused_events_are_sent_again_unchanged() -> None:
     script = Script([GOOD, LATER, NEVER, LATER, GOOD])
     events = [{"roomId": "kitchen", "message": str(number)} for number in range(5)]
 
@@ -71,48 +71,48 @@ async def test_only_what_was_refused_is_sent_again_as_it_was() -> None:
 
 
 async def test_an_id_and_a_time_that_an_event_has_are_kept() -> None:
-    script = Script(Lost("no answer"))
+    script = Script(Unavailable("no answer"))
 
     await script.sender().send([message()])
 
     assert script.posted == [[message()], [message()]]
 
 
-async def test_it_waits_as_long_as_it_is_told_and_a_random_while_that_doubles() -> None:
-    script = Script(LATER, LATER, Lost("503", 7.0), Lost("no answer"))
+async def test_a_pause_is_retry_after_plus_a_random_delay_that_doubles() -> None:
+    script = Script(LATER, LATER, Unavailable("503", 7.0), Unavailable("no answer"))
 
-    (sent,) = await script.sender(Tempo(first_rate=1e9)).send([message()])
+    (sent,) = await script.sender(SendSettings(first_rate=1e9)).send([message()])
 
     assert sent.is_accepted
     assert [round(each, 3) for each in script.slept if each > 0.1] == [3.2, 3.4, 7.8, 1.6]
 
 
-async def test_the_random_part_reaches_down_to_nothing() -> None:
+async def test_the_random_delay_may_be_zero() -> None:
     script = Script(LATER)
 
-    await script.sender(dice=lambda low, _high: low).send([message()])
+    await script.sender(uniform=lambda low, _high: low).send([message()])
 
     assert 3.0 in script.slept
 
 
-async def test_it_gives_up_after_so_many_tries_in_a_row_and_says_why() -> None:
+async def test_a_sender_gives_up_after_its_attempts_with_the_reason() -> None:
     script = Script(*[LATER] * 50)
 
-    sent = await script.sender(Tempo(tries=4)).send([message(), message(messageId="m-2")])
+    sent = await script.sender(SendSettings(tries=4)).send([message(), message(messageId="m-2")])
 
     assert len(script.posted) == 4
     assert [each.error for each in sent] == [LATER["error"]] * 2
 
 
-async def test_a_try_that_got_something_accepted_begins_the_count_anew() -> None:
+async def test_an_accepted_event_resets_the_count_of_attempts() -> None:
     script = Script(*[[GOOD] + [LATER] * left for left in range(8, -1, -1)])
 
-    sent = await script.sender(Tempo(tries=2)).send([message(messageId=str(number)) for number in range(9)])
+    sent = await script.sender(SendSettings(tries=2)).send([message(messageId=str(number)) for number in range(9)])
 
     assert all(each.is_accepted for each in sent)
 
 
-async def test_a_request_that_is_refused_for_good_is_not_sent_again() -> None:
+async def test_a_permanently_refused_request_is_not_sent_again() -> None:
     script = Script(Refused("forbidden", "no"))
 
     (sent,) = await script.sender().send([message()])
@@ -122,7 +122,7 @@ async def test_a_request_that_is_refused_for_good_is_not_sent_again() -> None:
     assert sent.error["code"] == "forbidden"
 
 
-async def test_a_request_holds_no_more_events_and_bytes_than_the_way_takes() -> None:
+async def test_a_request_stays_within_the_limits_of_its_protocol() -> None:
     script = Script()
     events = [message(messageId=str(number), message="x" * (number * 40)) for number in range(40)]
 
@@ -135,10 +135,10 @@ async def test_a_request_holds_no_more_events_and_bytes_than_the_way_takes() -> 
 
 
 class Limited(Script):
-    """Takes what a platform with this limit takes."""
+    """Accepts as many events as a platform with this limit."""
 
-    most_events = 500
-    most_bytes = 10**9
+    max_events = 500
+    max_bytes = 10**9
 
     def __init__(self, limit: Limit) -> None:
         super().__init__()
@@ -156,12 +156,12 @@ class Limited(Script):
 
 
 @pytest.mark.parametrize("rate", [20, 100])
-async def test_it_settles_to_a_steady_rate_below_the_limit(rate: int) -> None:
+async def test_a_sender_settles_at_a_steady_rate_below_the_limit(rate: int) -> None:
     limited = Limited(Limit(rate, 50))
     dice = random.Random(1)
     count = rate * 200
 
-    sent = await limited.sender(dice=dice.uniform).send([message(messageId=str(number)) for number in range(count)])
+    sent = await limited.sender(uniform=dice.uniform).send([message(messageId=str(number)) for number in range(count)])
 
     assert all(each.is_accepted for each in sent)
     late = limited.now / 4
@@ -171,15 +171,15 @@ async def test_it_settles_to_a_steady_rate_below_the_limit(rate: int) -> None:
     assert refused < passed * 0.25
 
 
-def test_senders_who_share_a_limit_each_come_to_a_share_of_it() -> None:
+def test_senders_that_share_a_limit_each_get_a_share() -> None:
     window, dice = SlidingWindow(Limit(100, 50)), random.Random(2)
-    paces = [Pace(Tempo(first_rate=1000.0 / (number + 1)), dice.uniform) for number in range(4)]
+    paces = [Pace(SendSettings(first_rate=1000.0 / (number + 1)), dice.uniform) for number in range(4)]
     passed, tries = [0] * 4, [0] * 4
     due = [(0.0, number) for number in range(4)]
     while due[0][0] < 600:
         now, number = heapq.heappop(due)
         pace = paces[number]
-        events = pace.portion()
+        events = pace.batch_size()
         pace.sent(events, now)
         took = window.admit(events, now)
         if now > 60:
@@ -197,21 +197,25 @@ def test_senders_who_share_a_limit_each_come_to_a_share_of_it() -> None:
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 30), st.floats(0, 1e6)), max_size=60))
-def test_a_pace_stays_within_its_bounds_and_a_pause_within_what_was_said(
+def test_rates_and_pauses_stay_within_their_bounds(
     steps: list[tuple[bool, float, float]],
 ) -> None:
-    tempo = Tempo()
-    pace, now = Pace(tempo, random.uniform), 0.0
-    for number, (is_refused, seconds, advice) in enumerate(steps):
+    settings = SendSettings()
+    pace, now = Pace(settings, random.uniform), 0.0
+    for number, (is_refused, seconds, retry_after) in enumerate(steps):
         now += seconds
-        pace.sent(pace.portion(), now)
+        pace.sent(pace.batch_size(), now)
         before = pace.rate
         if is_refused:
-            pause = pace.refused(number + 1, advice)
-            assert min(advice, LONGEST_ADVICE) <= pause <= min(advice, LONGEST_ADVICE) + tempo.longest_pause
-            assert pace.rate == max(tempo.lowest_rate, before / 2)
+            pause = pace.refused(number + 1, retry_after)
+            assert (
+                min(retry_after, LONGEST_RETRY_AFTER)
+                <= pause
+                <= min(retry_after, LONGEST_RETRY_AFTER) + settings.longest_pause
+            )
+            assert pace.rate == max(settings.lowest_rate, before / 2)
         else:
             pace.accepted(now)
-            assert before <= pace.rate <= before + tempo.increase
-        assert tempo.lowest_rate <= pace.rate <= tempo.highest_rate
-        assert pace.portion() >= 1
+            assert before <= pace.rate <= before + settings.increase
+        assert settings.lowest_rate <= pace.rate <= settings.highest_rate
+        assert pace.batch_size() >= 1

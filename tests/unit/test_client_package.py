@@ -1,4 +1,4 @@
-"""The Python client as a package: what it says it needs, and what its README names."""
+"""The Python client's package declares its dependencies, its types and its names."""
 
 from __future__ import annotations
 

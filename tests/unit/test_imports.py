@@ -1,4 +1,4 @@
-"""What may import what: functions stay thin, and imports between folders run in one direction."""
+"""Functions are thin, and imports between folders run in one direction."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_a_cycle_between_folders_is_found_and_named(tmp_path: Path) -> None:
     ]
 
 
-def test_only_adapters_know_the_product_behind_a_port() -> None:
+def test_only_adapters_import_the_product_behind_a_port() -> None:
     for product, folders in PRODUCTS.items():
         knowing = {folder(path) for path in MODULES if product in {each.split(".")[0] for each in imports(path)}}
         assert knowing <= folders, product

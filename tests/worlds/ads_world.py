@@ -65,7 +65,7 @@ class LaggingStore(MemoryStore):
         self.looked_at: int | None = None
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
-        """As in the store; but a reader that looked before some rows were written (``looked_at``) writes over them."""
+        """Store items. A writer that read before other rows were written (``looked_at``) overwrites these rows."""
         for each in items:
             if self.looked_at is not None and self._written.get(table.key_of(each), -1) >= self.looked_at:
                 self.tables[table.name].pop(table.key_of(each), None)
@@ -127,7 +127,7 @@ class AdsWorld:
         answer = self.http({**sent, "routeKey": route})
         return answer["statusCode"], json.loads(answer["body"])
 
-    def ask(
+    def request(
         self,
         route: Callable[..., Any],
         query: dict[str, str] | None = None,
@@ -137,7 +137,7 @@ class AdsWorld:
         router: HttpRouter | None = None,
         **path: str,
     ) -> tuple[int, Any]:
-        """The status and the body of an answer; ``route`` is the function that answers."""
+        """The status and the body of an answer; ``route`` is the route's function."""
         router = router or self.router
         key = key_of(router.routes, route)
         given = {name: value for name, value in path.items() if f"{{{name}}}" in key}
@@ -146,15 +146,15 @@ class AdsWorld:
         return answer["statusCode"], json.loads(answer["body"])
 
     def walk(self, route: Callable[..., Any], query: dict[str, str], **more: Any) -> Iterator[dict[str, Any]]:
-        """Pages towards older clicks, to the end."""
-        status, page = self.ask(route, query, **more)
+        """All clicks, page by page towards older ones."""
+        status, page = self.request(route, query, **more)
         while True:
             assert status == 200, page
             yield page
             assert page["hasMore"] == (page["next"] is not None)
             if not page["hasMore"]:
                 return
-            status, page = self.ask(route, {**query, "before": page["next"]}, **more)
+            status, page = self.request(route, {**query, "before": page["next"]}, **more)
 
     def accepted(self) -> list[bytes]:
         """The bodies on the broker since the last call."""
@@ -177,7 +177,7 @@ class AdsWorld:
         self.deliver(*self.accepted())
 
     def retry_all(self) -> bool:
-        """Give the retry lane's records to persist_events once; returns whether none is left."""
+        """Deliver the retry lane's records to persist_events once; returns whether none is left."""
         records = list(self.retry.records)
         if records:
             kept = self.persister.retry_lane(sqs_event(records))["batchItemFailures"]

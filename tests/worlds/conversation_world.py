@@ -34,7 +34,7 @@ class CountingReader(MemoryReader):
 
 
 class ConversationWorld:
-    """One stage in memory; seconds count from ``history_world.START``, which is ``now``."""
+    """One stage in memory. Times are seconds after ``history_world.START``."""
 
     def __init__(self, now: float = 1000) -> None:
         self.clock = FixedClock(START)
@@ -60,7 +60,7 @@ class ConversationWorld:
     def leave(self, user: str, room: str, second: float) -> None:
         self.change("leave", user, room, second)
 
-    def say(self, room: str, *seconds: float, user: str = "bob", **more: Any) -> list[str]:
+    def store_messages(self, room: str, *seconds: float, user: str = "bob", **more: Any) -> list[str]:
         """Store messages as one batch; returns their keys."""
         first = len(self.rows)
         new = [row(second, f"m{first + n}", room=room, user=user, **more) for n, second in enumerate(seconds)]

@@ -1,4 +1,4 @@
-"""DynamoDB clients whose responses are played, with the real botocore in between."""
+"""DynamoDB clients with scripted responses, through the real botocore."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Play = Callable[[dict[str, Any]], Response | None]
 
 
 def play_responses(client: Any, play: Play) -> list[dict[str, Any]]:
-    """Let ``play`` respond to the client's calls; ``None`` sends a call. The list grows by the body of each call."""
+    """Let ``play`` answer the client's calls; ``None`` sends the call. Returns a list that collects all bodies."""
     calls: list[dict[str, Any]] = []
 
     def before_send(request: Any, **_: Any) -> AWSResponse | None:

@@ -1,4 +1,4 @@
-"""The API's contract, and what is wrong with a request or an answer by it."""
+"""The schemas of the API reference, and the violations of a request or an answer."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ HTTP, WEBSOCKET = openapi(), asyncapi()
 
 
 def violations(document: dict[str, Any], schema: Any, value: Any) -> list[str]:
-    """What is wrong with ``value`` by a schema of ``document``."""
+    """The violations of ``value`` against a schema of ``document``."""
     whole = {"allOf": [schema], "components": document["components"]}
     return [f"{list(each.absolute_path)}: {each.message}" for each in Draft202012Validator(whole).iter_errors(value)]
 
 
 def answer_violations(example: Example) -> list[str]:
-    """What is wrong with an example's answer."""
+    """The violations of an example's answer."""
     if " " not in example.key:
         return violations(WEBSOCKET, _answer_schema(example), example.answer)
     response = operation_of(example)["responses"][str(example.status)]

@@ -1,4 +1,4 @@
-"""Requests as a function gets them."""
+"""The context and the route key of a function's requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rooms and memberships in memory, with a clock that moves."""
+"""Rooms and memberships in memory, with a clock that tests move."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LATER = "2009-05-01T11:00:00.000000Z"
 
 
 class RoomWorld:
-    """One stage's rooms. ``ask`` sends manage_rooms a request as one user."""
+    """One stage's rooms. ``request`` sends manage_rooms a request as one user."""
 
     def __init__(self) -> None:
         self.clock = FixedClock(NOW)
@@ -51,14 +51,14 @@ class RoomWorld:
         return RoomGate(CachedRooms(self.rooms), self.memberships, lambda: self.gate_time)
 
     def environment(self, clock: FixedClock) -> HttpRouter:
-        """manage_rooms in an environment with its own clock."""
+        """manage_rooms in a new environment with its own clock."""
         rooms = CachedRooms(self.rooms)
         join_messages = JoinMessages(self.acceptor, clock)
         cursors = CursorSigner(b"k" * 32)
         service = RoomService(rooms, self.memberships, self.access, self.connections, join_messages, cursors, clock)
         return HttpRouter(routes_of("manage_rooms"), lambda: service, clock)
 
-    def ask(
+    def request(
         self,
         user: str,
         method: str,
@@ -90,7 +90,7 @@ class RoomWorld:
 
     def ok(self, *arguments: Any, **more: Any) -> Any:
         """The body of an answer that must be 200."""
-        status, body = self.ask(*arguments, **more)
+        status, body = self.request(*arguments, **more)
         assert status == 200, body
         return body
 
@@ -98,7 +98,7 @@ class RoomWorld:
         return self.memberships.get(user, room)
 
     def join_messages(self) -> list[tuple[str, str, str]]:
-        """What was published: type, user and time, each message once, in order."""
+        """The published join messages as type, user and time, each once, in order."""
         unique = {
             (each["messageType"], each["userId"], each["timestamp"]): None for each in self.write_path.published()
         }

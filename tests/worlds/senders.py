@@ -1,4 +1,4 @@
-"""The callers and events of unit tests."""
+"""Callers, senders and messages for unit tests."""
 
 from __future__ import annotations
 

@@ -129,8 +129,8 @@ class SkiWorld:
         answer = self.http({**event(body, path, WRITER, subject), "routeKey": route})
         return answer["statusCode"], json.loads(answer["body"])
 
-    def ask(self, route: Callable[..., Any], query: dict[str, str] | None = None, **path: Any) -> tuple[int, Any]:
-        """The status and the body of an answer to an analyst; ``route`` is the function that answers."""
+    def request(self, route: Callable[..., Any], query: dict[str, str] | None = None, **path: Any) -> tuple[int, Any]:
+        """The status and the body of an answer to an analyst; ``route`` is the route's function."""
         asked = event(None, {name: str(value) for name, value in path.items()}, READER)
         answer = self.call(route, {**asked, "queryStringParameters": query})
         return answer["statusCode"], json.loads(answer["body"])
@@ -151,7 +151,7 @@ class SkiWorld:
         self.persister.main_lane(rabbit_event(bodies), lambda: 60.0)
 
     def retry_all(self) -> bool:
-        """Give the retry lane's records to persist_events once; returns whether all were stored."""
+        """Deliver the retry lane's records to persist_events once; returns whether all were stored."""
         records = list(self.retry.records)
         if not records:
             return True
@@ -162,7 +162,7 @@ class SkiWorld:
 
 
 class OnlySki:
-    """Passes rides to the hook; no other stream reaches it."""
+    """Passes only rides to the hook."""
 
     def __init__(self, hook: RideHook) -> None:
         self._hook = hook

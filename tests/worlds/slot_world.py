@@ -1,4 +1,4 @@
-"""A table whose indexes lag, a cache that is lost, and readers and writers whose steps interleave."""
+"""Analytics with an index that lags, a cache that loses entries, and interleaved readers and writers."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class HookedCache(MemoryCache):
         self.between()
         super()._call()
 
-    def lose(self, fits: Callable[[str, bytes], bool]) -> None:
-        """Lose the entries that fit."""
+    def drop(self, fits: Callable[[str, bytes], bool]) -> None:
+        """Delete the entries for which ``fits`` is true."""
         self._entries = {key: entry for key, entry in self._entries.items() if not fits(key, entry[0])}
 
 
@@ -76,7 +76,7 @@ class SlotWorld:
         }
 
     def put(self, row: Row) -> None:
-        """Store a row and mark the cache; other steps may happen in between."""
+        """Store a row and mark the cache; other steps may run in between."""
         key = (row["roomId"], row["timestampSk"])
         self.rows[key] = row
         now = self.clock.now()
@@ -97,8 +97,8 @@ class SlotWorld:
         for row in waiting:
             self.put(row)
 
-    def ask(self, reader: Analytics, kind: str, query: dict[str, str]) -> dict[str, Any]:
-        """An answer."""
+    def query(self, reader: Analytics, kind: str, query: dict[str, str]) -> dict[str, Any]:
+        """The answer to one query."""
         return answer(reader, kind, request_of(kind, query), Deadline(1000))
 
     def fitting(self, query: dict[str, str], among: Iterable[tuple[str, str]] | None = None) -> list[Row]:
@@ -125,7 +125,7 @@ class SlotWorld:
         return [row for key, row in list(self.rows.items()) if self.visible[key] <= now]
 
     def _between(self) -> None:
-        """Do one step, if none is in progress."""
+        """Run the next action, unless one is in progress."""
         if self.actions and not self.busy:
             self.busy = True
             try:
@@ -135,7 +135,7 @@ class SlotWorld:
 
 
 def answer(reader: Analytics, kind: str, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
-    """The body that the route ``kind`` answers with."""
+    """The body of the answer of the route ``kind``."""
     if kind == "series":
         return reader.series(request, deadline)
     head, found = reader.whole(request, deadline)
@@ -144,7 +144,7 @@ def answer(reader: Analytics, kind: str, request: WindowRequest, deadline: Deadl
 
 
 def request_of(kind: str, query: dict[str, str]) -> WindowRequest:
-    """The request in the query string of a route of read_analytics."""
+    """The request that a query string of read_analytics describes."""
     model = routes_of("read_analytics")[f"GET /analytics/{kind.replace('_', '-')}"].query
     assert model is not None
     read_query: Any = read(model, query)
@@ -152,7 +152,7 @@ def request_of(kind: str, query: dict[str, str]) -> WindowRequest:
 
 
 def expected_window(rows: Sequence[Row], query: dict[str, str]) -> dict[str, Any]:
-    """The parts of an answer about a window that a scan of ``rows`` gives."""
+    """The answer about a window, computed by a scan of ``rows``."""
     start, end = (times.micros_of(times.parse_query(query[name])) for name in ("from", "to"))
     found = sorted(row["timestamp"] for row in rows)
     top = int(query.get("top", "10"))
@@ -177,7 +177,7 @@ def expected_window(rows: Sequence[Row], query: dict[str, str]) -> dict[str, Any
 
 
 def expected_points(rows: Sequence[Row], query: dict[str, str]) -> list[dict[str, Any]]:
-    """The points of a series that a scan of ``rows`` gives."""
+    """The points of a series, computed by a scan of ``rows``."""
     start, end = (times.micros_of(times.parse_query(query[name])) for name in ("from", "to"))
     step = int(query["step"]) * times.SECOND
     points = []

@@ -39,7 +39,7 @@ class WritePath:
         )
 
     def frame(self, action: str, event: dict[str, Any], scope_prefix: str = "") -> dict[str, Any]:
-        """What receive_frame answers to a frame of ``action``."""
+        """The answer of receive_frame to a frame of ``action``."""
         event["requestContext"]["routeKey"] = action
         router = FrameRouter(
             routes_of("receive_frame"), lambda: self.acceptor, CLOCK, lambda: scope_prefix, actions=ACTIONS
@@ -47,7 +47,7 @@ class WritePath:
         return router(event)
 
     def post(self, route: str, event: dict[str, Any]) -> dict[str, Any]:
-        """What receive_http answers to a request of ``route``."""
+        """The answer of receive_http to a request of ``route``."""
         return HttpRouter(routes_of("receive_http"), lambda: self.acceptor, CLOCK)({**event, "routeKey": route})
 
     def published(self) -> list[dict[str, Any]]:
@@ -62,11 +62,11 @@ class WritePath:
         return self.store.rows(TABLE.table)
 
     def persist(self, *bodies: bytes | str, seconds: float = 60) -> None:
-        """Give ``bodies`` to the main lane, as RabbitMQ's trigger does; a text is passed on unchanged."""
+        """Deliver ``bodies`` to the main lane, as RabbitMQ's trigger does; a text is passed on unchanged."""
         self.persister.main_lane(rabbit_event(bodies), lambda: seconds - sum(self.waits))
 
     def persist_retry(self, *records: RetryRecord, received: int = 1) -> list[str]:
-        """Give records to the retry lane's trigger; returns the ids of those to keep."""
+        """Deliver records to the retry lane; returns the ids of the failed ones."""
         answer = self.persister.retry_lane(sqs_event(records, received))
         return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
@@ -84,7 +84,7 @@ def sqs_event(records: Iterable[RetryRecord], received: int = 1) -> dict[str, An
 
 
 def received_event(messages: Iterable[Message]) -> dict[str, Any]:
-    """The event of what was received from the retry lane."""
+    """The SQS event of records received from the retry lane."""
     return {
         "Records": [
             {**_sqs_record(0, each.record, each.received), "messageId": each.id, "receiptHandle": each.receipt}

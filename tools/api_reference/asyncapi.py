@@ -95,7 +95,7 @@ def _operation(action: Declared, answer: str) -> dict[str, Any]:
         "description": action.description or action.summary,
         "messages": [{"$ref": f"#/channels/connection/messages/{action.key}"}],
         "reply": {"channel": {"$ref": "#/channels/connection"}, "messages": replies},
-        # AsyncAPI has scopes of OAuth2 only, and errors of no operation.
+        # AsyncAPI has fields for OAuth2 scopes only, and none for the errors of an operation.
         "x-scopes": list(action.route.scopes or ()),
         "x-errors": [mapping(each).code for each in action.errors()],
     }

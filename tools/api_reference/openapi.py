@@ -25,14 +25,14 @@ TITLES = {
 REFUSED = {"$ref": "#/components/schemas/Refused"}
 GATEWAY = {"$ref": "#/components/schemas/GatewayRefusal"}
 MEANINGS = {HeadraceError: "A fault of the platform, which is logged.", UserError: InvalidRequest.__doc__}
-"""Of codes whose class is the base of others."""
+"""Descriptions of codes whose class is a base class."""
 COMMON = ("Refused", "GatewayRefusal")
 OWN_BODY = {"GET /health": 503}
 """Routes with a status other than 200 whose body is their answer, not an error."""
 GATEWAYS = (401, 403, 404, 429, 500, 503)
 """Statuses with which API Gateway refuses a request itself."""
 REFUSING = (400, 403, 404, 429, 503)
-"""Statuses of a write of which no event was accepted."""
+"""Statuses of a write without any accepted event."""
 
 
 def openapi() -> dict[str, Any]:
@@ -64,7 +64,7 @@ def openapi() -> dict[str, Any]:
 
 
 def _introduction() -> str:
-    """What all routes have in common: limits, the shape of errors, and every code."""
+    """The introduction: limits, the error format, and every code."""
     codes = "\n".join(_codes())
     return "\n\n".join([text("http"), "## Limits", text("limits"), "## Errors", text("errors"), codes])
 

@@ -1,8 +1,8 @@
-"""Records the examples: plays one small story on a running stage, over HTTP and WebSocket.
+"""Records the examples: sends a fixed sequence of requests to a running stage, over HTTP and WebSocket.
 
     python -m tools.api_reference.recording
 
-writes ``examples.json`` beside this module. Alice owns the room kitchen, bob is in it, carol is not.
+writes ``examples.json`` beside this module. Alice owns the room kitchen, bob is a member, carol is not.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def at(minutes: float = 0) -> str:
 
 
 def second(minutes: float) -> str:
-    """The same, to the second."""
+    """The time ``minutes`` from now, without fractions of a second."""
     return f"{at(minutes)[:19]}Z"
 
 
 class Recorder:
-    """Sends requests to a stage, and keeps each with its answer."""
+    """Sends requests to a stage, and records each with its answer."""
 
     def __init__(self, stage: StageUrls) -> None:
         self._stage = stage
@@ -72,7 +72,7 @@ class Recorder:
         name: str = "ok",
         until: Callable[[Any], bool] = ANYTHING,
     ) -> Any:
-        """Send a request as ``user`` until its answer is as wanted, and keep the last one."""
+        """Send a request as ``user`` until ``until`` accepts the answer; record the last answer."""
         deadline = time.monotonic() + PATIENCE
         method, target = key.split()
         for parameter, value in (path or {}).items():
@@ -98,13 +98,13 @@ class Recorder:
         return socket
 
     def frame(self, socket: WebSocket, frame: Mapping[str, Any], *, name: str = "ok") -> dict[str, Any]:
-        """Send a frame, and keep it with its answer."""
+        """Send a frame, and record it with its answer."""
         answer = socket.request(frame)
         self.examples.append(Example(str(frame["action"]), name, {"body": dict(frame)}, 200, answer))
         return answer
 
     def pushed(self, socket: WebSocket) -> None:
-        """Keep the next frame that the server pushes."""
+        """Record the next frame that the server pushes."""
         while (frame := socket.receive()).get("type") != "messages":
             pass
         self.examples.append(Example("messages", "ok", {}, 200, frame))

@@ -57,7 +57,7 @@ class Declared:
 
     @property
     def area(self) -> str:
-        """What it is about: a stream, ``analytics`` or ``operations``."""
+        """The section of the reference: a stream, ``analytics`` or ``operations``."""
         if self.route.stream is not None:
             return self.route.stream.name
         package = self.route.function.__module__.removeprefix("headrace.").split(".")
@@ -124,19 +124,19 @@ def actions() -> list[Declared]:
 
 
 def error_kinds() -> list[type[HeadraceError]]:
-    """One error for each code that clients get, in the order of status and code; poison is only in dead letters."""
+    """One error for each code that clients get, in the order of status and code, without codes of dead letters."""
     kinds = [kind for kind in ERROR_MAPPINGS if issubclass(kind, HeadraceError) and kind is not PoisonRecord]
     by_code = {mapping(kind).code: kind for kind in reversed(kinds)}
     return sorted(by_code.values(), key=lambda each: (mapping(each).status, mapping(each).code))
 
 
 def mapping(kind: type[HeadraceError]) -> ErrorMapping:
-    """What becomes of an error of this kind: the mapping of its class, or of its nearest base class."""
+    """How an error of this kind is answered: the mapping of its class, or of its nearest base class."""
     return next(ERROR_MAPPINGS[each] for each in kind.__mro__ if each in ERROR_MAPPINGS)
 
 
 def has_pause(error: type[HeadraceError]) -> bool:
-    """Whether the answer says after how many seconds to try again."""
+    """Whether the answer has a ``retryAfter``."""
     return issubclass(error, Unavailable | RateLimited)
 
 
@@ -149,7 +149,7 @@ def plain(text: str) -> str:
 def _module(path: Path) -> object:
     spec = importlib.util.spec_from_file_location(f"functions_{path.parent.name}", path)
     if spec is None or spec.loader is None:
-        raise LookupError(f"{path} is no module")
+        raise LookupError(f"{path} is not a module")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

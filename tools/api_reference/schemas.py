@@ -1,7 +1,7 @@
 """JSON schemas of parameter models, events and answers.
 
-A validator that is a Python function says nothing about what it accepts, so ``ACCEPTED`` says it in JSON schema. A
-validator that is not in the table ends the generator with an error.
+The accepted values of a validator that is a Python function are described in ``ACCEPTED``, as JSON schema. A validator
+that is not in the table ends the generator with an error.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ DIGITS = r"^[0-9]{1,12}$"
 BOUNDS = {"min_length": "minLength", "max_length": "maxLength"}
 """Pydantic's own bounds of a field whose type has a validator."""
 UNCHANGED: Schema = {}
-"""The validator adds nothing that a schema can say: the field's description says it."""
+"""The validator accepts what no schema can express. The description of the field has it."""
 
 ACCEPTED: dict[str, Schema] = {
     "core.fields._id": ID,
@@ -72,7 +72,7 @@ ACCEPTED: dict[str, Schema] = {
 
 
 class Generator(GenerateJsonSchema):
-    """Pydantic's generator, which asks ``ACCEPTED`` what a validator accepts."""
+    """Pydantic's generator, with the schemas of validators in ``ACCEPTED``."""
 
     def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> Schema:
         """A schema with a validator that runs before its own."""
@@ -100,7 +100,7 @@ def _accepted(function: Callable[..., Any]) -> Schema:
         function = function.keywords["is_accepted"]
     name = f"{function.__module__}.{function.__qualname__}".removeprefix("headrace.")
     if name not in ACCEPTED:
-        raise LookupError(f"say in ACCEPTED of tools/api_reference/schemas.py what the validator {name} accepts")
+        raise LookupError(f"describe the validator {name} in ACCEPTED of tools/api_reference/schemas.py")
     return ACCEPTED[name]
 
 

@@ -1,4 +1,4 @@
-"""The texts that no docstring holds: ``texts.md`` has a section for each area, and for each status."""
+"""The texts that are in no docstring: ``texts.md`` has a section for each area, and for each status."""
 
 from __future__ import annotations
 

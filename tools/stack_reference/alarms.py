@@ -28,7 +28,7 @@ def _metrics(alarm: dict[str, Any]) -> str:
 
 
 def _function(metric: dict[str, Any]) -> str:
-    """The function that a metric of Lambda is of."""
+    """The function whose Lambda metric this is."""
     return next((code(each["Value"]["Ref"]) for each in metric["Dimensions"] if each["Name"] == "FunctionName"), "")
 
 

@@ -1,4 +1,4 @@
-"""What the generated pages have in common."""
+"""Markdown helpers for the generated pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDTH = 120
 
 
 def template(name: str = "template.yaml") -> dict[str, Any]:
-    """A template of the project, as it is written."""
+    """A template of the project, without evaluation."""
     return parse((ROOT / name).read_text(), ROOT / name)
 
 

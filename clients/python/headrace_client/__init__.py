@@ -1,37 +1,38 @@
-"""A client that sends events until they are accepted, and one that follows rooms.
+"""A client of Headrace: sends events until each is accepted, and follows rooms without a gap.
 
     async with over_http("https://host", token) as sender:
         sent = await sender.send([{"roomId": "kitchen", "message": "hello"}])
 
-Following gives live messages as they are said, and what was missed fetched from history:
+Following a room yields its live messages, and fetches missed messages from the history:
 
     async with Rooms("wss://host/stage", token) as rooms:
         await rooms.follow("kitchen")
         async for message in rooms:
             print(message["username"], message["message"])
 
-``token`` is called for every connection, since a token ends. The one dependency is aiohttp.
+``token`` returns an access token. It is called for each connection or HTTP request, because tokens expire.
 
-Live messages are a hint, history is the truth. So the client remembers the newest key of each room, and whenever it may
-have missed something (a new connection, a frame that says ``missed``, a newer head than it has) it fetches history
-from a while before that key, and leaves out what it had already. Messages of a gap come in the order of their keys.
+Live messages may be lost; the history is complete. The client remembers the newest key of each room. It may have missed
+messages after it connects again, after a frame with ``missed``, and when the room has a newer message than the client.
+It then fetches the history from some seconds before the remembered key and drops messages that it had already. Fetched
+messages are delivered in the order of their keys.
 """
 
-from .connection import Lost, Patience, Refused
-from .pace import Tempo
+from .connection import ConnectionSettings, Refused, Unavailable
+from .pace import SendSettings
 from .room import Message
 from .rooms import Rooms
 from .sending import Sender, Sent, over_http, over_websocket
 
 __all__ = [
-    "Lost",
+    "ConnectionSettings",
     "Message",
-    "Patience",
     "Refused",
     "Rooms",
+    "SendSettings",
     "Sender",
     "Sent",
-    "Tempo",
+    "Unavailable",
     "over_http",
     "over_websocket",
 ]

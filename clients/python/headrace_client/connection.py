@@ -1,4 +1,4 @@
-"""One connection at a time: opened again whenever it ends, with frames that are answered."""
+"""A WebSocket connection that is opened again after each end, with requests and their answers."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from typing import Any
 import aiohttp
 
 SUBPROTOCOL = "headrace.v1"
-MAY_PASS = frozenset({"unavailable", "rate_limited", "internal", "token_expired"})
-"""Codes of errors that trying again may mend."""
+TEMPORARY = frozenset({"unavailable", "rate_limited", "internal", "token_expired"})
+"""Codes of errors after which the same request may succeed later."""
 
 Frame = dict[str, Any]
 
 
 class Refused(Exception):
-    """The other side said no, and would say it again: ``code`` is the error's."""
+    """The platform refused a request, and would refuse it again. ``code`` is the code of the error."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
 
 
-class Lost(Exception):
-    """There is no connection, or no answer came, or one that may be another next time.
+class Unavailable(Exception):
+    """There is no connection, no answer, or a temporary error: the same request may succeed later.
 
-    ``retry_after``: the seconds to wait before that, if the other side said.
+    ``retry_after`` is the number of seconds to wait, if the platform named one.
     """
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
@@ -39,34 +39,36 @@ class Lost(Exception):
 
 
 @dataclass(frozen=True)
-class Patience:
-    """Seconds. ``overlap`` is how far before the last key a gap is fetched: as late as a message may be stored.
+class ConnectionSettings:
+    """Times of a WebSocket connection, in seconds.
 
-    ``check`` is about how often a room's head is asked for (it also keeps an idle connection open), and ``settle`` how
-    long that head may be on its way; ``answer`` is how long a frame's answer is waited for; ``first_pause`` to
-    ``longest_pause`` lie between tries to connect.
+    ``overlap``: a gap is fetched from this long before the newest key, since messages may be stored late.
+    ``check_interval``: the longest time between two subscriptions to a room. They find missed messages and keep an idle
+    connection open. ``push_delay``: how long a new message may take to be pushed before it counts as missed.
+    ``answer_timeout``: how long a request waits for its answer. ``first_pause`` and ``longest_pause``: upper bounds of
+    the random pause before connecting again; the bound doubles with each failed attempt.
     """
 
     overlap: float = 30.0
-    check: float = 60.0
-    settle: float = 3.0
-    answer: float = 15.0
+    check_interval: float = 60.0
+    push_delay: float = 3.0
+    answer_timeout: float = 15.0
     first_pause: float = 0.2
     longest_pause: float = 20.0
 
 
 class Connection:
-    """Connects to ``url`` again and again, each time with what ``token`` gives then.
+    """Keeps one connection to ``url``; ``token`` returns the access token for each.
 
-    ``opened`` runs while a connection is open, and is cancelled with it; ``received`` takes every frame that is no
-    answer; ``ended`` is called after a connection that was open.
+    ``opened`` runs while a connection is open and is cancelled when it ends. ``received`` is called with every frame
+    that answers no request, ``ended`` after the end of each connection.
     """
 
     def __init__(
         self,
         url: str,
         token: Callable[[], str],
-        patience: Patience,
+        settings: ConnectionSettings,
         *,
         opened: Callable[[], Awaitable[None]],
         received: Callable[[Frame], None],
@@ -74,7 +76,7 @@ class Connection:
     ) -> None:
         self._url = url
         self._token = token
-        self._patience = patience
+        self._settings = settings
         self._opened = opened
         self._received = received
         self._ended = ended
@@ -83,40 +85,40 @@ class Connection:
         self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._changed = asyncio.Event()
         self.opens = 0
-        """How often it was opened."""
-        self.over: Refused | None = None
-        """Why it will never be opened again."""
+        """The number of connections opened so far."""
+        self.refusal: Refused | None = None
+        """The error that refused the token. Set when no further connection is made."""
 
     async def wait(self) -> None:
-        """Wait until there is a connection.
+        """Wait until a connection is open.
 
         Raises:
-            Refused: there will be none.
+            Refused: the token was refused, so no further connection is made.
         """
         await self._changed.wait()
-        if self.over is not None:
-            raise self.over
+        if self.refusal is not None:
+            raise self.refusal
 
     async def request(self, action: str, /, **fields: Any) -> Frame:
-        """The answer to a frame; the frame's own ``action`` and ``requestId`` stand over fields of these names.
+        """Send a frame and return its answer. Fields named ``action`` or ``requestId`` are ignored.
 
         Raises:
-            Refused: it is an error that trying again would not mend.
-            Lost: there is no connection, no answer in time, or an error that may pass.
+            Refused: the answer is a permanent error, or the token was refused.
+            Unavailable: no connection, no answer within ``answer_timeout``, or a temporary error.
         """
-        if self.over is not None:
-            raise self.over
+        if self.refusal is not None:
+            raise self.refusal
         socket = self._socket
         if socket is None:
-            raise Lost("not connected")
+            raise Unavailable("not connected")
         self._number += 1
         number = str(self._number)
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
         try:
             await socket.send_str(json.dumps({**fields, "action": action, "requestId": number}))
-            found: Frame = await asyncio.wait_for(answer, self._patience.answer)
+            found: Frame = await asyncio.wait_for(answer, self._settings.answer_timeout)
         except (TimeoutError, ConnectionError) as error:
-            raise Lost("no answer") from error
+            raise Unavailable("no answer") from error
         finally:
             self._answers.pop(number, None)
         if found.get("type") == "error":
@@ -124,19 +126,19 @@ class Connection:
         return found
 
     async def _raise(self, error: Frame) -> None:
-        if error["code"] not in MAY_PASS:
+        if error["code"] not in TEMPORARY:
             raise Refused(error["code"], error["message"])
         if error["code"] == "token_expired":
-            await self.drop()  # the next connection has another one
-        raise Lost(error["message"], error.get("retryAfter"))
+            await self.reconnect()  # the next connection gets a new token
+        raise Unavailable(error["message"], error.get("retryAfter"))
 
-    async def drop(self) -> None:
-        """End the connection there is; another one follows."""
+    async def reconnect(self) -> None:
+        """Close the connection, if one is open. :meth:`run` then opens another."""
         if self._socket is not None:
             await self._socket.close()
 
     async def run(self) -> None:
-        """Keep a connection, until the token is refused."""
+        """Open a connection, and another after each end, until the token is refused."""
         tries = 0
         try:
             async with aiohttp.ClientSession() as session:
@@ -145,17 +147,17 @@ class Connection:
                     with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError):
                         await self._serve(session)
                     tries = 1 if self.opens > opens else tries + 1
-                    # Full jitter: clients that were cut off together must not come back together.
-                    longest = min(self._patience.longest_pause, self._patience.first_pause * 2 ** min(tries, 16))
+                    # Full jitter: clients that lost their connections together must not reconnect together.
+                    longest = min(self._settings.longest_pause, self._settings.first_pause * 2 ** min(tries, 16))
                     await asyncio.sleep(random.uniform(0, longest))  # noqa: S311
         except Refused as error:
-            self.over = error
+            self.refusal = error
             self._changed.set()
 
     async def _serve(self, session: aiohttp.ClientSession) -> None:
-        """One connection, from its handshake to its end."""
+        """Open one connection and read from it until it ends."""
         try:
-            # API Gateway has no larger frame than 128 KB; a page of history may be one.
+            # API Gateway's largest message has 128 KB, such as a page of history.
             socket = await session.ws_connect(
                 self._url, protocols=(SUBPROTOCOL, self._token()), max_msg_size=256 * 1024
             )
@@ -182,7 +184,7 @@ class Connection:
     def _receive(self, frame: Frame) -> None:
         answer = self._answers.get(str(frame.get("requestId")))
         if "type" not in frame:
-            # API Gateway's own refusal (it is throttled, say) does not tell of which frame. All may be sent again.
+            # An error of API Gateway itself, such as throttling, does not name the request. So all requests fail.
             self._fail_all(str(frame.get("message", "refused")))
         elif answer is None:
             self._received(frame)
@@ -192,4 +194,4 @@ class Connection:
     def _fail_all(self, reason: str) -> None:
         for answer in self._answers.values():
             if not answer.done():
-                answer.set_exception(Lost(reason))
+                answer.set_exception(Unavailable(reason))

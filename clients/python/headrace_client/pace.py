@@ -1,9 +1,9 @@
-"""How fast to send, and how long to wait: decisions about times that are given.
+"""Computes the sending rate and the pauses after refusals. It reads no clock: callers pass the time.
 
-Sending speeds up by a little every second and is cut in half by every refusal (additive increase, multiplicative
-decrease): so clients that share a limit each reach a steady rate, without knowing of it or of each other. Waiting is
-for as long as the other side says, and a random while on top whose bound doubles with every try (full jitter): clients
-that were refused together must not come back together.
+The rate grows by a constant each second and halves after each refusal (additive increase, multiplicative decrease). So
+clients that share a limit each reach a steady rate, without knowing the limit or each other. The pause after a refusal
+is the server's ``Retry-After`` and a random time, whose bound doubles with each attempt (full jitter). So clients that
+were refused together do not return together.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-LONGEST_ADVICE = 300.0
-"""Seconds that a ``Retry-After`` is believed."""
+LONGEST_RETRY_AFTER = 300.0
+"""The longest ``Retry-After`` that is obeyed, in seconds."""
 
 
 @dataclass(frozen=True)
-class Tempo:
-    """``first_rate`` events/s to begin with, never below ``lowest_rate`` nor above ``highest_rate``.
+class SendSettings:
+    """How fast to send, how long to wait after a refusal, and when to give up.
 
-    ``increase`` is what the rate grows by in a second of sending, ``decrease`` what is left of it after a refusal.
-    The random part of a pause is at most ``first_pause`` seconds, twice that the next time, and so on to
-    ``longest_pause``. After ``tries`` in a row of which nothing was accepted, sending is given up.
+    Rates are events per second: the first one, and the bounds of later ones. ``increase`` is added to the rate in each
+    second of sending; after a refusal the rate is multiplied by ``decrease``. ``first_pause`` and ``longest_pause`` are
+    seconds: the bound of the random part of a pause starts at the first and doubles up to the longest. ``tries`` is the
+    number of attempts in a row without an accepted event after which sending is given up.
     """
 
     first_rate: float = 1000.0
@@ -35,40 +36,43 @@ class Tempo:
 
 
 class Pace:
-    """The pace of one sender. ``dice(low, high)`` gives a random number between the two."""
+    """The rate and the pauses of one sender. ``uniform(low, high)`` returns a random number between both."""
 
-    def __init__(self, tempo: Tempo, dice: Callable[[float, float], float]) -> None:
-        self._tempo = tempo
-        self._dice = dice
-        self._free_at = 0.0
-        self._grown_at: float | None = None
-        self.rate = tempo.first_rate
-        """Events/s now."""
+    def __init__(self, settings: SendSettings, uniform: Callable[[float, float], float]) -> None:
+        self._settings = settings
+        self._uniform = uniform
+        self._next_send_at = 0.0
+        self._increased_at: float | None = None
+        self.rate = settings.first_rate
+        """The current rate, in events per second."""
 
     def delay(self, now: float) -> float:
-        """Seconds until something may be sent."""
-        return max(0.0, self._free_at - now)
+        """Seconds until the next events may be sent."""
+        return max(0.0, self._next_send_at - now)
 
-    def portion(self) -> int:
-        """Events that may be sent at once: what a second takes."""
+    def batch_size(self) -> int:
+        """The number of events to send at once: those of one second, at least 1."""
         return max(1, int(self.rate))
 
     def sent(self, events: int, now: float) -> None:
-        """``events`` go out now."""
-        self._free_at = max(now, self._free_at) + events / self.rate
-        if self._grown_at is None:
-            self._grown_at = now
+        """Record that ``events`` events are sent now."""
+        self._next_send_at = max(now, self._next_send_at) + events / self.rate
+        if self._increased_at is None:
+            self._increased_at = now
 
     def accepted(self, now: float) -> None:
-        """Nothing of what was sent was refused for the time being."""
-        if self._grown_at is not None:
-            grown = self.rate + self._tempo.increase * min(1.0, now - self._grown_at)
-            self.rate = min(self._tempo.highest_rate, grown)
-        self._grown_at = now
+        """Record an answer without temporary errors."""
+        if self._increased_at is not None:
+            increased = self.rate + self._settings.increase * min(1.0, now - self._increased_at)
+            self.rate = min(self._settings.highest_rate, increased)
+        self._increased_at = now
 
-    def refused(self, tries: int, advice: float | None) -> float:
-        """Seconds to wait after the refusal number ``tries`` in a row, from 1; ``advice`` is the other side's."""
-        self.rate = max(self._tempo.lowest_rate, self.rate * self._tempo.decrease)
-        self._grown_at = None
-        bound = min(self._tempo.longest_pause, self._tempo.first_pause * 2 ** min(tries - 1, 16))
-        return min(max(advice or 0.0, 0.0), LONGEST_ADVICE) + self._dice(0.0, bound)
+    def refused(self, tries: int, retry_after: float | None) -> float:
+        """Record the refusal number ``tries`` in a row, from 1; returns the seconds to wait.
+
+        ``retry_after`` is the number of seconds that the server named, if it did.
+        """
+        self.rate = max(self._settings.lowest_rate, self.rate * self._settings.decrease)
+        self._increased_at = None
+        bound = min(self._settings.longest_pause, self._settings.first_pause * 2 ** min(tries - 1, 16))
+        return min(max(retry_after or 0.0, 0.0), LONGEST_RETRY_AFTER) + self._uniform(0.0, bound)

@@ -9,15 +9,15 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from types import TracebackType
 from typing import Any
 
-from .connection import Connection, Frame, Lost, Patience, Refused
+from .connection import Connection, ConnectionSettings, Frame, Refused, Unavailable
 from .room import Message, Room
 
 
 class Rooms:
-    """Follows rooms; iterate over it for their messages.
+    """Follows rooms; iterate over it to get their messages.
 
-    ``refused`` is called when a room that was followed may no longer be read. When the token is not accepted any more,
-    iteration ends, and ``connection.over`` says why.
+    ``token`` returns the access token of each connection. ``refused`` is called with the room id and the error when a
+    followed room may no longer be read. Iteration ends when a token is refused; ``connection.refusal`` has the error.
     """
 
     def __init__(
@@ -25,16 +25,16 @@ class Rooms:
         url: str,
         token: Callable[[], str],
         *,
-        patience: Patience | None = None,
+        settings: ConnectionSettings | None = None,
         refused: Callable[[str, Refused], object] | None = None,
     ) -> None:
-        self._patience = patience or Patience()
+        self._settings = settings or ConnectionSettings()
         self._refused = refused
         self._messages: asyncio.Queue[Message | None] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
         self.rooms: dict[str, Room] = {}
         self.connection = Connection(
-            url, token, self._patience, opened=self._keep_up, received=self._receive, ended=self._suspect
+            url, token, self._settings, opened=self._renew_subscriptions, received=self._receive, ended=self._mark_gaps
         )
 
     async def __aenter__(self) -> Rooms:
@@ -54,19 +54,19 @@ class Rooms:
             yield message
 
     async def follow(self, room_id: str, after: str | None = None) -> None:
-        """Follow a room from now on; or from the key ``after``, with some messages from shortly before it.
+        """Follow a room from now on, or from the key ``after``. Messages from shortly before ``after`` may come again.
 
         Raises:
             Refused: the room may not be read.
         """
-        room = Room(room_id, after, self.connection, self._patience, self._messages.put_nowait)
+        room = Room(room_id, after, self.connection, self._settings, self._messages.put_nowait)
         self.rooms[room_id] = room
         while True:
             try:
                 await self.connection.wait()
                 await room.subscribe(is_new=True)
-            except Lost:
-                await asyncio.sleep(self._patience.first_pause)
+            except Unavailable:
+                await asyncio.sleep(self._settings.first_pause)
             except Refused:
                 self.rooms.pop(room_id, None)
                 raise
@@ -74,16 +74,16 @@ class Rooms:
                 return
 
     async def unfollow(self, room_id: str) -> None:
-        """Follow a room no longer."""
+        """Stop following a room."""
         self.rooms.pop(room_id, None)
-        with contextlib.suppress(Lost):
+        with contextlib.suppress(Unavailable):
             await self.connection.request("unsubscribe", roomId=room_id)
 
-    async def say(self, room_id: str, message: str, **fields: Any) -> Frame:
-        """Send a message; with a ``messageId`` and a ``timestamp`` it is harmless to send it again.
+    async def send(self, room_id: str, message: str, **fields: Any) -> Frame:
+        """Send a message. With a ``messageId`` and a ``timestamp`` in ``fields`` it can safely be sent again.
 
         Raises:
-            Refused, Lost: see :meth:`Connection.request`.
+            Refused, Unavailable: see :meth:`Connection.request`.
         """
         return await self.connection.request("sendMessage", roomId=room_id, message=message, **fields)
 
@@ -93,23 +93,23 @@ class Rooms:
         finally:
             self._messages.put_nowait(None)
 
-    async def _keep_up(self) -> None:
-        """Subscribe to all rooms again, and from then on ask for their heads now and then."""
+    async def _renew_subscriptions(self) -> None:
+        """Subscribe to all followed rooms at once, and then again about every ``check_interval`` seconds."""
         is_new = True
         while True:
             for room in [each for each in self.rooms.values() if each.is_followed]:
                 try:
                     await room.subscribe(is_new=is_new)
-                except Lost:
-                    await self.connection.drop()
+                except Unavailable:
+                    await self.connection.reconnect()
                     return
                 except Refused as error:
-                    self._lose(room, error)
+                    self._stop_following(room, error)
             is_new = False
-            # Clients that connected together must not ask together.
-            await asyncio.sleep(random.uniform(0.5, 1.0) * self._patience.check)  # noqa: S311
+            # Jitter: clients that connected together must not subscribe together.
+            await asyncio.sleep(random.uniform(0.5, 1.0) * self._settings.check_interval)  # noqa: S311
 
-    def _lose(self, room: Room, error: Refused) -> None:
+    def _stop_following(self, room: Room, error: Refused) -> None:
         self.rooms.pop(room.room_id, None)
         if self._refused is not None:
             self._refused(room.room_id, error)
@@ -122,14 +122,14 @@ class Rooms:
     async def _close_gap(self, room: Room) -> None:
         try:
             await room.close_gap()
-        except Lost:
-            await self.connection.drop()  # the next one closes the gap
+        except Unavailable:
+            await self.connection.reconnect()  # the next connection fetches the gap
         except Refused as error:
-            self._lose(room, error)
+            self._stop_following(room, error)
 
-    def _suspect(self) -> None:
+    def _mark_gaps(self) -> None:
         for room in self.rooms.values():
-            room.suspect()
+            room.mark_gap()
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

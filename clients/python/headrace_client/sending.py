@@ -1,11 +1,11 @@
-"""Sends events until each is accepted or refused for good.
+"""Sends events until each is accepted or permanently refused.
 
     async with over_http("https://host", token) as sender:
         for each in await sender.send([{"roomId": "kitchen", "message": "hello"}]):
             print(each.lane or each.error)
 
-What is refused for the time being (429, 503, no answer) is sent again, and only that, under the same id and time: so it
-is the same event, whatever became of the first try. The pace follows what is accepted (:mod:`.pace`).
+Events with a temporary error (429, 503, no answer) are sent again with the same id and time. So each stays the same
+event, even if an earlier attempt was accepted. The rate adapts to refusals (:mod:`.pace`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Protocol
 
-from .connection import MAY_PASS, Lost, Patience, Refused
-from .pace import Pace, Tempo
+from .connection import TEMPORARY, ConnectionSettings, Refused, Unavailable
+from .pace import Pace, SendSettings
 from .transports import HttpTransport, SocketTransport
 
 Event = dict[str, Any]
@@ -31,7 +31,10 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True)
 class Sent:
-    """What became of ``event``, as it was sent: the ``lane`` that has it, or the ``error`` (code, message, …)."""
+    """The result of one event: the ``lane`` that accepted it, or the ``error`` (code, message, …).
+
+    ``event`` is the event as it was sent, with its id and time.
+    """
 
     event: Event
     lane: str | None = None
@@ -39,36 +42,36 @@ class Sent:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether it is kept."""
+        """Whether the event was accepted."""
         return self.error is None
 
 
 class Transport(Protocol):
-    """A way to send: at most ``most_events`` and ``most_bytes`` of JSON at once."""
+    """Sends one request of at most ``max_events`` events and ``max_bytes`` bytes of JSON."""
 
-    most_events: int
-    most_bytes: int
+    max_events: int
+    max_bytes: int
 
     async def open(self) -> None:
-        """Get ready."""
+        """Prepare for :meth:`post`."""
         ...
 
     async def close(self) -> None:
-        """End."""
+        """Release all resources."""
         ...
 
     async def post(self, events: Sequence[Event]) -> list[Result]:
-        """One result per event, in order.
+        """Send ``events``; returns one result per event, in order.
 
         Raises:
-            Lost: no answer, or one that may be another next time.
-            Refused: one that will not.
+            Unavailable: no answer, or a temporary error of the whole request.
+            Refused: a permanent error of the whole request.
         """
         ...
 
 
-def stamped(event: Event) -> Event:
-    """A message with its own id and time: without them, sending it again would be another message."""
+def with_id_and_time(event: Event) -> Event:
+    """``event`` with a new id and the current time, unless it has its own. Without them, a retry is a new message."""
     now = datetime.now(UTC)
     moment = int(now.timestamp() * 1000).to_bytes(6, "big").hex()
     chance = os.urandom(10).hex()
@@ -77,28 +80,28 @@ def stamped(event: Event) -> Event:
 
 
 class Sender:
-    """Sends over ``transport``, one request at a time; calls take turns.
+    """Sends events over ``transport``, one request at a time. Concurrent calls of :meth:`send` wait for each other.
 
-    ``stamp`` gives an event its id and time, if it has none. ``dice`` as for :class:`Pace`.
+    ``identify`` adds a missing id and time to an event. ``uniform`` is that of :class:`Pace`.
     """
 
     def __init__(
         self,
         transport: Transport,
-        tempo: Tempo | None = None,
+        settings: SendSettings | None = None,
         *,
-        stamp: Callable[[Event], Event] = stamped,
+        identify: Callable[[Event], Event] = with_id_and_time,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-        dice: Callable[[float, float], float] = random.uniform,
+        uniform: Callable[[float, float], float] = random.uniform,
     ) -> None:
         self._transport = transport
-        self._tempo = tempo or Tempo()
-        self._stamp = stamp
+        self._settings = settings or SendSettings()
+        self._identify = identify
         self._clock = clock
         self._sleep = sleep
-        self._turn = asyncio.Lock()
-        self.pace = Pace(self._tempo, dice)
+        self._lock = asyncio.Lock()
+        self.pace = Pace(self._settings, uniform)
 
     async def __aenter__(self) -> Sender:
         await self._transport.open()
@@ -110,9 +113,13 @@ class Sender:
         await self._transport.close()
 
     async def send(self, events: Sequence[Event]) -> list[Sent]:
-        """What became of each event, in order. Never raises for what the other side says."""
-        async with self._turn:
-            return await self._send([self._stamp(event) for event in events])
+        """Send ``events``; returns one result per event, in order. Errors of the platform are results, not exceptions.
+
+        It returns when each event is accepted or permanently refused, or after ``SendSettings.tries`` attempts in a row
+        without progress.
+        """
+        async with self._lock:
+            return await self._send([self._identify(event) for event in events])
 
     async def _send(self, events: Sequence[Event]) -> list[Sent]:
         done: dict[int, Sent] = {}
@@ -120,44 +127,44 @@ class Sender:
         tries = 0
         while left:
             await self._sleep(self.pace.delay(self._clock()))
-            portion = self._portion(events, left)
-            results = await self._post([events[index] for index in portion])
+            batch = self._next_batch(events, left)
+            results = await self._post([events[index] for index in batch])
             settled = {
                 index: _sent(events[index], result)
-                for index, result in zip(portion, results, strict=True)
-                if not _may_pass(result)
+                for index, result in zip(batch, results, strict=True)
+                if not _is_temporary(result)
             }
             done |= settled
             left = [index for index in left if index not in settled]
-            if len(settled) == len(portion):
+            if len(settled) == len(batch):
                 tries = 0
                 self.pace.accepted(self._clock())
                 continue
             tries = 1 if settled else tries + 1
-            if tries >= self._tempo.tries:
-                last = next(result for result in results if _may_pass(result))
+            if tries >= self._settings.tries:
+                last = next(result for result in results if _is_temporary(result))
                 done |= {index: _sent(events[index], last) for index in left}
                 break
-            await self._sleep(self.pace.refused(tries, _advice(results)))
+            await self._sleep(self.pace.refused(tries, _retry_after(results)))
         return [done[index] for index in range(len(events))]
 
-    def _portion(self, events: Sequence[Event], left: Sequence[int]) -> list[int]:
-        """The first of ``left`` that may go out together."""
-        most = min(self._transport.most_events, self.pace.portion())
-        portion: list[int] = []
+    def _next_batch(self, events: Sequence[Event], left: Sequence[int]) -> list[int]:
+        """The first indexes of ``left`` whose events fit one request."""
+        most = min(self._transport.max_events, self.pace.batch_size())
+        batch: list[int] = []
         size = 0
         for index in left[:most]:
             size += len(json.dumps(events[index])) + 2
-            if portion and size > self._transport.most_bytes:
+            if batch and size > self._transport.max_bytes:
                 break
-            portion.append(index)
-        return portion
+            batch.append(index)
+        return batch
 
     async def _post(self, events: Sequence[Event]) -> list[Result]:
         self.pace.sent(len(events), self._clock())
         try:
             return await self._transport.post(events)
-        except Lost as error:
+        except Unavailable as error:
             missing = {"code": "unavailable", "message": str(error), "retryAfter": error.retry_after}
             return [{"error": missing}] * len(events)
         except Refused as error:
@@ -165,17 +172,24 @@ class Sender:
 
 
 def over_http(
-    url: str, token: Callable[[], str], tempo: Tempo | None = None, *, answer_seconds: float = 30.0
+    url: str, token: Callable[[], str], settings: SendSettings | None = None, *, answer_seconds: float = 30.0
 ) -> Sender:
-    """Sends messages over HTTP: one alone, several as batches. ``token`` is called for every request."""
-    return Sender(HttpTransport(url, token, answer_seconds), tempo)
+    """A sender over HTTP, with batches of several events. ``token`` returns the access token for each request.
+
+    ``answer_seconds`` is the timeout of a request.
+    """
+    return Sender(HttpTransport(url, token, answer_seconds), settings)
 
 
 def over_websocket(
-    url: str, token: Callable[[], str], tempo: Tempo | None = None, *, patience: Patience | None = None
+    url: str,
+    token: Callable[[], str],
+    settings: SendSettings | None = None,
+    *,
+    connection: ConnectionSettings | None = None,
 ) -> Sender:
-    """Sends messages over one WebSocket, opened again whenever it ends. ``token`` is called for every connection."""
-    return Sender(SocketTransport(url, token, patience or Patience()), tempo)
+    """A sender over one WebSocket, which is opened again after each end. ``token`` is called for each connection."""
+    return Sender(SocketTransport(url, token, connection or ConnectionSettings()), settings)
 
 
 def _sent(event: Event, result: Result) -> Sent:
@@ -183,12 +197,12 @@ def _sent(event: Event, result: Result) -> Sent:
     return Sent(event, error=error) if error else Sent(event, str(result.get("lane", "")))
 
 
-def _may_pass(result: Result) -> bool:
+def _is_temporary(result: Result) -> bool:
     error = result.get("error")
-    return error is not None and (error.get("code") in MAY_PASS or error.get("retryAfter") is not None)
+    return error is not None and (error.get("code") in TEMPORARY or error.get("retryAfter") is not None)
 
 
-def _advice(results: Sequence[Result]) -> float | None:
-    """The longest wait that any of ``results`` asks for."""
-    said = [each["error"]["retryAfter"] for each in results if _may_pass(each) and each["error"].get("retryAfter")]
+def _retry_after(results: Sequence[Result]) -> float | None:
+    """The longest ``retryAfter`` in ``results``, in seconds; ``None`` without one."""
+    said = [each["error"]["retryAfter"] for each in results if _is_temporary(each) and each["error"].get("retryAfter")]
     return max((float(each) for each in said), default=None)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import aiohttp
 
-from .connection import Connection, Lost, Patience, Refused
+from .connection import Connection, ConnectionSettings, Refused, Unavailable
 
 HTTP_EVENTS = 500
 HTTP_BYTES = 4 * 1024 * 1024
@@ -23,8 +23,8 @@ FRAME_BYTES = 30_000
 class HttpTransport:
     """One message as ``POST /rooms/{roomId}/messages``, several as ``POST /messages/batch``."""
 
-    most_events = HTTP_EVENTS
-    most_bytes = HTTP_BYTES
+    max_events = HTTP_EVENTS
+    max_bytes = HTTP_BYTES
 
     def __init__(self, url: str, token: Callable[[], str], answer_seconds: float) -> None:
         self._url = url.rstrip("/")
@@ -33,23 +33,23 @@ class HttpTransport:
         self._session: aiohttp.ClientSession | None = None
 
     async def open(self) -> None:
-        """Get ready."""
+        """Open the HTTP session."""
         self._session = aiohttp.ClientSession(timeout=self._timeout)
 
     async def close(self) -> None:
-        """End."""
+        """Close the HTTP session."""
         if self._session is not None:
             await self._session.close()
 
     async def post(self, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """One result per event, in order.
+        """Send ``events``; returns one result per event, in order.
 
         Raises:
-            Refused: the request was, as it would be again.
-            Lost: no answer, or 429 or 5xx without a result for each event.
+            Refused: a permanent error of the whole request.
+            Unavailable: no answer, or 429 or 5xx without a result for each event.
         """
         if self._session is None:
-            raise Lost("not open")
+            raise Unavailable("not open")
         path, body = "/messages/batch", {"events": list(events)}
         if len(events) == 1 and isinstance(events[0].get("roomId"), str):
             path, body = f"/rooms/{quote(events[0]['roomId'], safe='')}/messages", events[0]
@@ -58,7 +58,7 @@ class HttpTransport:
             async with self._session.post(self._url + path, json=body, headers=headers) as answer:
                 return _results(len(events), answer.status, answer.headers.get("Retry-After"), await answer.read())
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise Lost(f"no answer: {type(error).__name__}") from error
+            raise Unavailable(f"no answer: {type(error).__name__}") from error
 
 
 def _results(count: int, status: int, retry_after: str | None, body: bytes) -> list[dict[str, Any]]:
@@ -71,58 +71,58 @@ def _results(count: int, status: int, retry_after: str | None, body: bytes) -> l
     if isinstance(results, list) and len(results) == count:
         return results
     error = found.get("error")
-    if not isinstance(error, dict):  # not ours: a gateway's, or a proxy's
+    if not isinstance(error, dict):  # an error of API Gateway or a proxy
         error = {"code": str(status), "message": error or found.get("message", "")}
     if status == 429 or status >= 500:
-        with contextlib.suppress(TypeError, ValueError):  # it may be a date, or not there
-            raise Lost(f"{status} {error['message']}", float(retry_after or "none"))
-        raise Lost(f"{status} {error['message']}")
+        with contextlib.suppress(TypeError, ValueError):  # a date, or missing
+            raise Unavailable(f"{status} {error['message']}", float(retry_after or "none"))
+        raise Unavailable(f"{status} {error['message']}")
     if status in (201, 202):
-        raise Lost("an answer without a result for each event")
+        raise Unavailable("an answer without a result for each event")
     raise Refused(error["code"], error["message"])
 
 
 class SocketTransport:
     """One message as ``sendMessage``, several as ``sendBatch``."""
 
-    most_events = FRAME_EVENTS
-    most_bytes = FRAME_BYTES
+    max_events = FRAME_EVENTS
+    max_bytes = FRAME_BYTES
 
-    def __init__(self, url: str, token: Callable[[], str], patience: Patience) -> None:
-        self._patience = patience
+    def __init__(self, url: str, token: Callable[[], str], settings: ConnectionSettings) -> None:
+        self._settings = settings
         self._connection = Connection(
-            url, token, patience, opened=_nothing_to_do, received=lambda _frame: None, ended=lambda: None
+            url, token, settings, opened=_do_nothing, received=lambda _frame: None, ended=lambda: None
         )
         self._running: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Begin to connect."""
+        """Start to connect in the background."""
         self._running = asyncio.create_task(self._connection.run())
 
     async def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         if self._running is not None:
             self._running.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._running
 
     async def post(self, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """One result per event, in order.
+        """Send ``events``; returns one result per event, in order.
 
         Raises:
-            Refused, Lost: see :meth:`Connection.request`.
+            Refused, Unavailable: see :meth:`Connection.request`.
         """
         try:
-            await asyncio.wait_for(self._connection.wait(), self._patience.answer)
+            await asyncio.wait_for(self._connection.wait(), self._settings.answer_timeout)
         except TimeoutError:
-            raise Lost("not connected") from None
+            raise Unavailable("not connected") from None
         if len(events) == 1:
             return [await self._connection.request("sendMessage", **events[0])]
         results = (await self._connection.request("sendBatch", events=list(events))).get("results")
         if not isinstance(results, list) or len(results) != len(events):
-            raise Lost("an answer without a result for each event")
+            raise Unavailable("an answer without a result for each event")
         return results
 
 
-async def _nothing_to_do() -> None:
+async def _do_nothing() -> None:
     pass

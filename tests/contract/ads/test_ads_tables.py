@@ -66,7 +66,7 @@ def _schema(partition: str, sort: str) -> list[dict[str, str]]:
 
 
 def _store(numbers: range, shift: int = 0) -> None:
-    """Clicks a second apart, on three ads, by ten users; sent again, they may be shifted in time."""
+    """Store clicks a second apart, on three ads, by ten users; a resend may have other times."""
     now = SystemClock().now()
     clicks = [
         {
@@ -106,7 +106,7 @@ def test_pages_of_an_ad_over_its_shards_and_of_a_user_are_whole_and_in_order(tab
         assert len(back) >= len(found) - 7
 
 
-def test_counts_come_from_all_shards_and_are_kept(table: Any, redis_node: RedisNode) -> None:
+def test_counts_include_all_shards_and_are_cached(table: Any, redis_node: RedisNode) -> None:
     redis_node.start()
     connect(redis_node.settings, 1.0).flushall()
     _store(range(300))
@@ -115,7 +115,7 @@ def test_counts_come_from_all_shards_and_are_kept(table: Any, redis_node: RedisN
     cache = RedisCache.of(redis_node.settings)
     window = {"from": times.iso(START), "to": times.iso(START + 5 * times.MINUTE)}
 
-    def ask() -> tuple[dict[str, Any], dict[str, Any], float]:
+    def query() -> tuple[dict[str, Any], dict[str, Any], float]:
         scanner = Scanner(DynamoColumns(columns_client(4)), CLICKS.table, 8, clock, 4)
         analytics = Analytics(scanner, cache, clock, 10)
         stats = StepQuery.model_validate({**window, "step": "60"}).of(ADS, ("adId", "ad-1"))
@@ -124,9 +124,9 @@ def test_counts_come_from_all_shards_and_are_kept(table: Any, redis_node: RedisN
         found = stats_body(analytics, stats, deadline), top_body(analytics, top, deadline)
         return *found, analytics.units
 
-    ask()
-    clock.advance(12)  # until then the cache may have forgotten what changed
-    (stats, top, cold), (again, top_again, warm) = ask(), ask()
+    query()
+    clock.advance(12)  # after the settling time answers are cached
+    (stats, top, cold), (again, top_again, warm) = query(), query()
 
     assert (stats["clicks"], stats["uniqueUsers"], stats["types"]) == (100, 10, {"banner": 75, "video": 25})
     assert [(point["clicks"], point["uniqueUsers"]) for point in stats["points"]] == [(20, 10)] * 5

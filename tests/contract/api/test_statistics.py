@@ -1,4 +1,4 @@
-"""The sums of many environments in a real cache."""
+"""Request statistics of many environments are summed in a real cache."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace.storage.redis import RedisCache, connect
 from tests.contract.redis_node import RedisNode
 
 
-def test_environments_add_up_and_begin_anew_when_the_cache_is_emptied(redis_node: RedisNode) -> None:
+def test_sums_of_environments_restart_when_the_cache_is_emptied(redis_node: RedisNode) -> None:
     redis_node.start()
     client = connect(redis_node.settings, 1.0)
     client.flushall()

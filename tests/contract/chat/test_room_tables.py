@@ -85,7 +85,7 @@ def change(kind: EventKind, at: str, event_id: str = "e", **more: Any) -> Change
     return Change(kind=kind, event=membership_event(at, event_id), **fields)
 
 
-def test_the_first_of_two_creators_decides_what_a_room_is(parts: Parts) -> None:
+def test_the_first_of_two_creators_decides_the_kind_of_a_room(parts: Parts) -> None:
     rooms, _ = parts
     other = Room("kitchen", "open", "direct", T[1], "mallory")
 
@@ -96,7 +96,7 @@ def test_the_first_of_two_creators_decides_what_a_room_is(parts: Parts) -> None:
     assert rooms.get_many(["kitchen", "cellar", "kitchen"]) == {"kitchen": KITCHEN, "cellar": None}
 
 
-def test_a_direct_room_has_two_seats_and_who_has_one_keeps_it(parts: Parts) -> None:
+def test_a_direct_room_has_two_permanent_seats(parts: Parts) -> None:
     rooms, _ = parts
     rooms.create(KITCHEN)
 
@@ -110,7 +110,7 @@ def test_a_direct_room_has_two_seats_and_who_has_one_keeps_it(parts: Parts) -> N
     assert rooms.get("kitchen") == KITCHEN
 
 
-def test_repeated_and_reordered_joins_and_leaves_come_to_the_same_intervals(parts: Parts) -> None:
+def test_repeated_and_reordered_joins_and_leaves_give_the_same_intervals(parts: Parts) -> None:
     """P8."""
     _, memberships = parts
     changes = [change("leave", T[5]), change("join", T[7]), change("join", T[2]), change("join", T[2])]
@@ -122,7 +122,7 @@ def test_repeated_and_reordered_joins_and_leaves_come_to_the_same_intervals(part
     assert memberships.get("bob", "kitchen") == after
 
 
-def test_a_change_is_answered_with_what_others_had_answered_before(parts: Parts) -> None:
+def test_a_change_returns_the_membership_with_earlier_changes(parts: Parts) -> None:
     _, memberships = parts
 
     joined = memberships.add(change("join", T[2], role="owner", username="Bob"))
@@ -147,7 +147,7 @@ def test_several_memberships_are_read_at_once_and_a_missing_one_is_empty(parts: 
     assert [pair for pair, membership in found.items() if membership.is_open] == [("bob", "kitchen")]
 
 
-def test_the_users_of_a_room_come_in_pages_in_order(parts: Parts) -> None:
+def test_the_users_of_a_room_are_paged_in_order(parts: Parts) -> None:
     _, memberships = parts
     for user in ("dora", "bob", "Ærø", "carol", "alice"):
         memberships.add(change("join", T[2], user_id=user))
@@ -160,7 +160,7 @@ def test_the_users_of_a_room_come_in_pages_in_order(parts: Parts) -> None:
     assert rest == ["dora", "Ærø"]
 
 
-def test_a_set_is_bounded_and_a_full_one_says_so_but_still_takes_what_it_has(parts: Parts) -> None:
+def test_a_full_membership_refuses_new_events_and_accepts_known_ones(parts: Parts) -> None:
     _, memberships = parts
     widest = "x" * (EVENT_ID_LIMIT - 4)
     kinds: list[tuple[EventKind, int]] = [("join", JOINS_LIMIT), ("leave", LEAVES_LIMIT)]
@@ -184,7 +184,7 @@ def test_a_set_is_bounded_and_a_full_one_says_so_but_still_takes_what_it_has(par
     assert (len(full.joins), len(full.leaves)) == (JOINS_LIMIT, LEAVES_LIMIT)
 
 
-def test_a_users_rooms_come_in_order_as_far_as_a_limit(parts: Parts) -> None:
+def test_a_users_rooms_are_listed_in_order_up_to_a_limit(parts: Parts) -> None:
     _, memberships = parts
     for room in ("küche", "attic", "kitchen", "cellar"):
         memberships.add(change("join", T[2], room_id=room))
@@ -198,7 +198,7 @@ def test_a_users_rooms_come_in_order_as_far_as_a_limit(parts: Parts) -> None:
     assert memberships.rooms_of("nobody", 4) == ([], False)
 
 
-def test_more_memberships_than_one_read_gives_are_all_found(parts: Parts) -> None:
+def test_memberships_beyond_one_page_of_the_table_are_found(parts: Parts) -> None:
     _, memberships = parts
     joins = frozenset(f"{T[3]}#{number:064d}" for number in range(1000))
     for number in range(15):
@@ -216,7 +216,7 @@ def test_more_memberships_than_one_read_gives_are_all_found(parts: Parts) -> Non
     assert all(each.joins == joins for each in found)
 
 
-def test_a_read_mark_moves_forward_only_and_only_where_somebody_was(parts: Parts) -> None:
+def test_a_read_mark_only_moves_forward_and_needs_a_membership(parts: Parts) -> None:
     _, memberships = parts
     assert not memberships.mark_read("bob", "kitchen", T[3])
     before = memberships.add(change("join", T[2], username="Bob"))
@@ -228,7 +228,7 @@ def test_a_read_mark_moves_forward_only_and_only_where_somebody_was(parts: Parts
     assert not memberships.get("carol", "kitchen").joins
 
 
-def test_the_last_activity_of_a_room_moves_forward_only_and_makes_no_room(parts: Parts) -> None:
+def test_last_activity_only_moves_forward_and_creates_no_room(parts: Parts) -> None:
     rooms, _ = parts
     activity: RoomActivity = (
         MemoryRoomActivity(rooms)
@@ -248,7 +248,7 @@ def test_the_last_activity_of_a_room_moves_forward_only_and_makes_no_room(parts:
     assert (rooms.get("kitchen"), rooms.get("nowhere"), activity.read([])) == (KITCHEN, None, {})
 
 
-def test_ids_of_any_script_are_kept_as_they_are(parts: Parts) -> None:
+def test_ids_of_any_script_are_stored_unchanged(parts: Parts) -> None:
     rooms, memberships = parts
     room = Room("küche ☕ 厨房", "members", "group", T[0], "Zoë")
 
@@ -260,12 +260,12 @@ def test_ids_of_any_script_are_kept_as_they_are(parts: Parts) -> None:
     assert memberships.get("Zoë", room.room_id).is_open
 
 
-def test_a_table_that_is_away_is_said_to_be(dynalite: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unavailable_table_is_an_error(dynalite: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
     away = client("dynamodb", attempts=1)
     rooms, memberships = DynamoRooms(away, ROOMS), DynamoMemberships(away, MEMBERSHIPS)
 
-    for ask in (
+    for call in (
         lambda: rooms.get("kitchen"),
         lambda: rooms.get_many(["kitchen"]),
         lambda: rooms.create(KITCHEN),
@@ -280,10 +280,10 @@ def test_a_table_that_is_away_is_said_to_be(dynalite: str, monkeypatch: pytest.M
         lambda: DynamoRoomActivity(away, ROOMS).raise_to("kitchen", T[3]),
     ):
         with pytest.raises(StoreUnavailable):
-            ask()
+            call()
 
 
-def test_a_room_is_asked_for_once_and_a_missing_one_every_time() -> None:
+def test_a_room_is_read_once_and_a_missing_one_every_time() -> None:
     rooms = MemoryRooms()
     remembered = CachedRooms(rooms, limit=2)
 
@@ -295,7 +295,7 @@ def test_a_room_is_asked_for_once_and_a_missing_one_every_time() -> None:
     assert remembered.get_many(["kitchen", "cellar"]) == {"kitchen": KITCHEN, "cellar": None}
 
 
-def test_what_is_remembered_of_rooms_is_bounded() -> None:
+def test_the_number_of_cached_rooms_is_bounded() -> None:
     remembered = CachedRooms(MemoryRooms(), limit=3)
 
     for number in range(10):

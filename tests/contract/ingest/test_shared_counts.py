@@ -1,4 +1,4 @@
-"""The counts of all environments, in memory and in a real cache that is one node of a cluster."""
+"""Environments share their counts of events through a real cache that is one node of a cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.unit.ingest.memory_commands import MemoryCommands
 KEY = rate_key("alice", trusted=False)
 ALICE = Caller("alice", "Alice", frozenset({"chat:write"}), 4_102_444_800)
 NOW = 100 * SLOTS + 5
-"""A slot early in its window: what counts is in two hashes."""
+"""A slot early in its window, whose counts are in two hashes."""
 
 
 @pytest.fixture(params=["memory", "redis"])
@@ -35,7 +35,7 @@ def of(node: RedisNode) -> SharedCounts:
     return SharedCounts(RedisCache.of(node.settings))
 
 
-def test_reports_of_environments_add_up_by_slot(shared: SharedCounts) -> None:
+def test_reports_of_environments_are_summed_by_slot(shared: SharedCounts) -> None:
     shared.exchange({KEY: Counts({NOW: 3, NOW - SLOTS: 4}, 0)}, NOW)
     (counts,) = shared.exchange({KEY: Counts({NOW: 5}, 0)}, NOW)
 
@@ -51,21 +51,21 @@ def test_senders_are_separate_and_answered_in_order(shared: SharedCounts) -> Non
     assert shared.exchange({trusted: Counts({}, 0)}, NOW) == [Counts({}, 0)]
 
 
-def test_counts_of_the_last_window_are_kept_and_older_ones_are_not_read(shared: SharedCounts) -> None:
+def test_only_the_counts_of_the_last_window_are_read(shared: SharedCounts) -> None:
     shared.exchange({KEY: Counts({NOW: 40}, 0)}, NOW)
 
     later = [shared.exchange({KEY: Counts({}, 0)}, slot)[0].events for slot in (NOW + SLOTS, NOW + 2 * SLOTS)]
     assert later == [{NOW: 40}, {}]
 
 
-def test_all_environments_learn_when_a_closed_window_opens(shared: SharedCounts) -> None:
+def test_all_environments_read_when_a_closed_window_opens(shared: SharedCounts) -> None:
     shared.exchange({KEY: Counts({NOW: 50}, NOW + SLOTS + 1)}, NOW)
 
     (counts,) = shared.exchange({KEY: Counts({}, NOW)}, NOW + SLOTS)
     assert counts.resume_slot == NOW + SLOTS + 1
 
 
-def test_nothing_is_left_in_the_cache_of_a_sender_who_stopped(redis_node: RedisNode) -> None:
+def test_the_counts_of_an_inactive_sender_expire(redis_node: RedisNode) -> None:
     of(redis_node).exchange({KEY: Counts({NOW: 30, NOW - SLOTS: 1}, NOW + 9)}, NOW)
 
     client = connect(redis_node.settings, 1.0)
@@ -74,7 +74,7 @@ def test_nothing_is_left_in_the_cache_of_a_sender_who_stopped(redis_node: RedisN
     assert all(0 < client.ttl(key) <= EXPIRE_SECONDS for key in keys)
 
 
-def test_an_exchange_without_the_cache_fails(redis_node: RedisNode) -> None:
+def test_a_synchronization_without_the_cache_fails(redis_node: RedisNode) -> None:
     shared = of(redis_node)
     redis_node.kill()
 
@@ -83,7 +83,7 @@ def test_an_exchange_without_the_cache_fails(redis_node: RedisNode) -> None:
 
 
 def settled(limiter: RateLimiter, events: int) -> int:
-    """How many of ``events`` pass; the exchange that begins with them has ended."""
+    """How many of ``events`` are admitted; waits for the exchange that they start."""
     limiter._background._started = float("-inf")
     admitted, _ = limiter.admit(ALICE, events, Meter())
     assert limiter._background._running is not None
@@ -100,7 +100,7 @@ def test_environments_that_share_a_cache_enforce_one_limit(redis_node: RedisNode
     second = [settled(each, 200) for each in limiters]
 
     assert first == [100] * 4
-    # Each admitted what fits into what it knew from its first exchange: 100, 200, 300 and 400 of 500.
+    # Each admitted as much as its first exchange left: 100, 200, 300 and 400 of 500 were used.
     assert second == [200, 200, 200, 100]
     assert [settled(each, 1) for each in limiters] == [0] * 4
 

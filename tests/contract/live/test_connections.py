@@ -57,7 +57,7 @@ def tables(request: pytest.FixtureRequest, emulator: str) -> Iterator[Any]:
 
 @pytest.fixture(params=["memory", "aws", "dynalite"])
 def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Connections, Rows, FixedClock]]:
-    """What remembers, all its rows, and its clock."""
+    """An implementation, all its rows, and its clock."""
     clock = FixedClock(NOW * 1_000_000)
     if request.param == "memory":
         memory = MemoryConnections(clock)
@@ -92,7 +92,7 @@ def test_a_connection_has_its_user_and_expires_soon_after_api_gateways_limit(
 def test_closing_removes_one_connection_from_all_its_rooms(
     parts: tuple[Connections, Rows, FixedClock],
 ) -> None:
-    """Fault 16, in spirit: another connection deleted than the one that is gone."""
+    """Fault 16: a live connection is deleted in place of the closed one."""
     connections, rows, _ = parts
     for connection in ("c-1", "c-2"):
         connections.open(connection, ALICE)
@@ -106,7 +106,7 @@ def test_closing_removes_one_connection_from_all_its_rooms(
     assert {row["connectionId"] for row in rows()} == {"c-2"}
 
 
-def test_closing_twice_or_what_was_never_open_is_harmless(parts: tuple[Connections, Rows, FixedClock]) -> None:
+def test_closing_a_closed_or_unknown_connection_changes_nothing(parts: tuple[Connections, Rows, FixedClock]) -> None:
     connections, rows, _ = parts
     connections.open("c-1", ALICE)
 
@@ -140,7 +140,7 @@ def test_a_subscription_is_visible_at_once_until_connection_or_token_ends(
     assert connections.subscriptions("cellar") == []
 
 
-def test_subscribing_again_is_the_same_subscription(parts: tuple[Connections, Rows, FixedClock]) -> None:
+def test_subscribing_twice_adds_one_subscription(parts: tuple[Connections, Rows, FixedClock]) -> None:
     connections, rows, _ = parts
 
     for since in (None, SINCE):
@@ -150,7 +150,7 @@ def test_subscribing_again_is_the_same_subscription(parts: tuple[Connections, Ro
     assert len(rows()) == 1
 
 
-def test_unsubscribing_takes_these_connections_out_of_this_room(parts: tuple[Connections, Rows, FixedClock]) -> None:
+def test_unsubscribing_removes_only_these_connections_of_the_room(parts: tuple[Connections, Rows, FixedClock]) -> None:
     connections, rows, _ = parts
     for number in range(40):
         connections.subscribe("kitchen", f"c-{number}", ALICE, NOW, None)
@@ -163,7 +163,7 @@ def test_unsubscribing_takes_these_connections_out_of_this_room(parts: tuple[Con
     assert left == {*(("kitchen", f"c-{number}") for number in range(35, 40)), ("hall", "c-1")}
 
 
-def test_a_user_who_is_out_of_a_room_hears_nothing_of_it_on_any_connection(
+def test_a_removed_user_has_no_subscription_on_any_connection(
     parts: tuple[Connections, Rows, FixedClock],
 ) -> None:
     connections, _, _ = parts
@@ -178,7 +178,9 @@ def test_a_user_who_is_out_of_a_room_hears_nothing_of_it_on_any_connection(
     assert len(connections.subscriptions("hall")) == 1
 
 
-def test_a_room_that_is_one_for_members_now_keeps_members_only(parts: tuple[Connections, Rows, FixedClock]) -> None:
+def test_subscriptions_of_non_members_end_when_a_room_is_for_members(
+    parts: tuple[Connections, Rows, FixedClock],
+) -> None:
     connections, _, _ = parts
     connections.subscribe("den", "c-1", ALICE, NOW, SINCE)
     connections.subscribe("den", "c-2", BOB, NOW, None)
@@ -188,7 +190,7 @@ def test_a_room_that_is_one_for_members_now_keeps_members_only(parts: tuple[Conn
     assert connections.subscriptions("den") == [Subscription("c-1", "alice", SINCE)]
 
 
-def test_many_expired_rows_are_no_listener_until_they_could_hide_one(
+def test_expired_rows_count_as_subscribers_only_if_they_could_hide_one(
     parts: tuple[Connections, Rows, FixedClock],
 ) -> None:
     connections, _, clock = parts
@@ -201,13 +203,13 @@ def test_many_expired_rows_are_no_listener_until_they_could_hide_one(
     assert connections.has_subscriptions("kitchen")
 
 
-def test_a_table_that_is_away_is_said_to_be(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unavailable_table_is_an_error(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
     connections = DynamoConnections(client("dynamodb", attempts=1), TABLE, CLOCK)
 
     with pytest.raises(StoreUnavailable):
         connections.open("c-1", ALICE)
-    for ask in (
+    for call in (
         lambda: connections.close("c-1"),
         lambda: connections.subscribe("kitchen", "c-1", ALICE, NOW, None),
         lambda: connections.unsubscribe("kitchen", ["c-1"]),
@@ -216,4 +218,4 @@ def test_a_table_that_is_away_is_said_to_be(aws: str, monkeypatch: pytest.Monkey
         lambda: connections.has_subscriptions("kitchen"),
     ):
         with pytest.raises(StoreUnavailable):
-            ask()
+            call()

@@ -1,4 +1,4 @@
-"""Pushes over pooled connections, against a server that behaves as API Gateway does, and worse."""
+"""Pushes over pooled connections, against a server that imitates API Gateway and its failures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def status(code: int, body: bytes = b'{"message":"x"}') -> bytes:
 
 @dataclass
 class Received:
-    """One request as it came over the wire."""
+    """One received request."""
 
     connection_id: str
     headers: dict[str, str]
@@ -53,7 +53,7 @@ Answer = Callable[[Received], bytes | None]
 
 
 class Gateway:
-    """An HTTP server that answers with the bytes that ``answer`` gives; ``None`` answers nothing, b"" hangs up."""
+    """An HTTP server that sends the bytes of ``answer``; ``None`` sends nothing, b"" closes the connection."""
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
         self.received: list[Received] = []
@@ -100,7 +100,7 @@ class Gateway:
             made.close()
 
     def hang_up(self) -> None:
-        """End all connections that are open."""
+        """Close all open connections."""
         while self._open:
             with contextlib.suppress(OSError):
                 self._open.pop().shutdown(socket.SHUT_RDWR)
@@ -141,7 +141,7 @@ def frames_by_connection(gateway: Gateway) -> dict[str, list[bytes]]:
     return found
 
 
-def test_each_connection_gets_its_frames_in_order_over_a_small_pool(gateway: Gateway, pusher: MakePusher) -> None:
+def test_a_small_pool_sends_each_connection_its_frames_in_order(gateway: Gateway, pusher: MakePusher) -> None:
     made = pusher(most=8)
 
     for batch in range(3):
@@ -188,7 +188,7 @@ def test_a_request_is_signed_as_botocore_signs_it(
         (b"", "late"),
     ],
 )
-def test_an_answer_means_what_api_gateway_means_by_it(
+def test_statuses_of_api_gateway_become_push_results(
     gateway: Gateway, pusher: MakePusher, answer: bytes, verdict: str
 ) -> None:
     gateway.answer = lambda request: answer if request.connection_id == "odd" else OK
@@ -201,7 +201,7 @@ def test_an_answer_means_what_api_gateway_means_by_it(
         assert b"2" not in frames_by_connection(gateway)["odd"]
 
 
-def test_who_is_asked_to_wait_is_tried_again_a_few_times(gateway: Gateway, pusher: MakePusher) -> None:
+def test_a_throttled_push_is_retried_a_few_times(gateway: Gateway, pusher: MakePusher) -> None:
     tries: dict[str, int] = defaultdict(int)
 
     def busy(request: Received) -> bytes:
@@ -214,7 +214,7 @@ def test_who_is_asked_to_wait_is_tried_again_a_few_times(gateway: Gateway, pushe
     assert tries == {"short": 3, "long": 4}
 
 
-def test_one_slow_client_holds_up_nobody(gateway: Gateway, pusher: MakePusher) -> None:
+def test_one_slow_client_delays_no_other_client(gateway: Gateway, pusher: MakePusher) -> None:
     gateway.answer = lambda request: None if request.connection_id == "slow" else OK
     made = pusher(most=4, each=60.0, patience=0.05)
 
@@ -225,7 +225,7 @@ def test_one_slow_client_holds_up_nobody(gateway: Gateway, pusher: MakePusher) -
     assert time.monotonic() - began < 30
 
 
-def test_many_slow_clients_hold_up_the_others_for_their_time_only(gateway: Gateway, pusher: MakePusher) -> None:
+def test_many_slow_clients_delay_others_only_until_their_timeout(gateway: Gateway, pusher: MakePusher) -> None:
     gateway.answer = lambda request: None if request.connection_id == "slow" else OK
     made = pusher(most=2, each=0.05, patience=0.05)
 
@@ -234,14 +234,14 @@ def test_many_slow_clients_hold_up_the_others_for_their_time_only(gateway: Gatew
     assert results == [*["late"] * 6, "sent"]
 
 
-def test_no_batch_takes_longer_than_it_may(gateway: Gateway, pusher: MakePusher) -> None:
+def test_a_batch_ends_at_its_deadline(gateway: Gateway, pusher: MakePusher) -> None:
     gateway.answer = lambda _request: None
     made = pusher(most=2, each=60.0, patience=60.0)
 
     assert made.deliver([Push(f"c{number}", [b"1"]) for number in range(9)], 0.1) == ["late"] * 9
 
 
-def test_connections_that_ended_while_nobody_looked_are_replaced(gateway: Gateway, pusher: MakePusher) -> None:
+def test_connections_that_ended_while_idle_are_replaced(gateway: Gateway, pusher: MakePusher) -> None:
     made = pusher(most=4)
     sends = [Push(f"c{number}", [b"1"]) for number in range(20)]
     assert made.deliver(sends, 10) == ["sent"] * 20
@@ -250,7 +250,7 @@ def test_connections_that_ended_while_nobody_looked_are_replaced(gateway: Gatewa
     assert made.deliver(sends, 10) == ["sent"] * 20
 
 
-def test_a_gateway_that_is_away_is_a_verdict() -> None:
+def test_an_unavailable_gateway_is_a_push_result() -> None:
     url = f"http://127.0.0.1:{free_port()}/dev"
     connections = ConnectionPool(Target(url))
     made = ApiGatewayPusher(Signer(url, "us-east-1", lambda: KEYS, SystemClock()), connections)
@@ -259,7 +259,7 @@ def test_a_gateway_that_is_away_is_a_verdict() -> None:
     connections.close()
 
 
-def test_tls_is_spoken_and_the_host_is_verified(tmp_path: Path) -> None:
+def test_the_certificate_of_the_host_is_verified(tmp_path: Path) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
     more = ["-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out", str(certificate)]

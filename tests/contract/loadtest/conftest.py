@@ -15,6 +15,6 @@ from tests.contract.loadtest.fake_stage import FakeStage
 
 @pytest.fixture
 def stage() -> Iterator[FakeStage]:
-    """A stage that keeps its promises until a test sets one of its faults."""
+    """A fake stage that works until a test sets one of its faults."""
     with FakeStage() as running:
         yield running

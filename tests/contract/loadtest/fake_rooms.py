@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 @dataclass
 class FakeRooms:
-    """``leak``: a nick that reads the whole room. ``deaf``: a nick whose leaves are confirmed and then ignored."""
+    """``leak``: a nick that reads all messages. ``deaf``: a nick whose leaves are confirmed and then ignored."""
 
     kinds: dict[str, str] = field(default_factory=dict)
     members: dict[tuple[str, str], Membership] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class FakeRooms:
         ]
 
     def visible(self, room: str, user: str, rows: Iterable[Row]) -> list[Row] | None:
-        """What ``user`` may read of ``rows`` and of the room's join messages; None: they were never in the room."""
+        """The messages and join messages that ``user`` may read; None: they were never a member."""
         if room not in self.kinds:
             return list(rows)
         intervals = self._membership(room, user).intervals

@@ -1,4 +1,4 @@
-"""A small stage that speaks the wire formats, has rows in memory, and breaks promises when a test sets a fault."""
+"""A small stage with the real wire formats and rows in memory, which loses or changes events if a test says so."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 @dataclass
 class Faults:
-    """Each names the n-th accepted event (from 1) that it befalls; 0 is never."""
+    """Each has the number of the accepted event (from 1) that it affects; 0 is none."""
 
     lose: int = 0
     duplicate: int = 0

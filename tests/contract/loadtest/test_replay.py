@@ -1,4 +1,4 @@
-"""A whole replay over real sockets: its last line and exit code report what the stage did with the events."""
+"""A whole replay over real sockets reports lost and changed events in its last line and exit code."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def numbers(accepted: int, stored: int, lost: int = 0, unexpected: int = 0, dupl
     }  # fmt: skip
 
 
-def test_a_conversation_that_was_kept_exits_0(run: Run, stage: FakeStage) -> None:
+def test_a_replay_with_every_event_stored_exits_0(run: Run, stage: FakeStage) -> None:
     assert run("--messages", "400") == (0, numbers(400, 400))
     assert stage.connections == 24
 
@@ -80,20 +80,20 @@ def test_history_out_of_order_exits_1(run: Run, stage: FakeStage) -> None:
 
 
 @pytest.mark.parametrize("fault", ["later_every", "cut_every", "unmatched_every"])
-def test_bad_days_are_bridged_by_sending_again_under_the_same_ids(run: Run, stage: FakeStage, fault: str) -> None:
+def test_failed_sends_are_retried_under_the_same_ids(run: Run, stage: FakeStage, fault: str) -> None:
     setattr(stage.faults, fault, 61)
 
     assert run("--messages", "300") == (0, numbers(300, 300))
     assert stage.frames > 300
 
 
-def test_a_slow_table_is_waited_for(run: Run, stage: FakeStage) -> None:
+def test_readback_waits_for_a_slow_table(run: Run, stage: FakeStage) -> None:
     stage.faults.delay = 0.4
 
     assert run("--messages", "200") == (0, numbers(200, 200))
 
 
-def test_logs_replayed_twice_give_no_row_more(run: Run, stage: FakeStage) -> None:
+def test_a_second_replay_adds_no_row(run: Run, stage: FakeStage) -> None:
     glob = str(SAMPLES / "*.log")
 
     first = run("--log", glob)
@@ -104,7 +104,7 @@ def test_logs_replayed_twice_give_no_row_more(run: Run, stage: FakeStage) -> Non
     assert {room: set(kept) for room, kept in stage.rows.items()} == rows
 
 
-def test_every_nick_of_a_log_reads_what_was_said_while_they_were_in(stage: FakeStage, capsys: Capture) -> None:
+def test_every_nick_reads_exactly_the_messages_of_their_intervals(stage: FakeStage, capsys: Capture) -> None:
     assert replay.main(["--log", GLOB, *urls(stage)]) == 0
 
     before, last = capsys.readouterr().out.splitlines()[-2:]
@@ -112,7 +112,7 @@ def test_every_nick_of_a_log_reads_what_was_said_while_they_were_in(stage: FakeS
     assert LINE.fullmatch(last)
 
 
-def test_logs_replayed_twice_add_no_interval_or_join_message(run: Run, stage: FakeStage) -> None:
+def test_a_second_replay_adds_no_interval_or_join_message(run: Run, stage: FakeStage) -> None:
     run("--log", GLOB)
     members = dict(stage.rooms.members)
     join_messages = {room: set(rows) for room, rows in stage.rooms.join_messages.items()}
@@ -123,7 +123,7 @@ def test_logs_replayed_twice_add_no_interval_or_join_message(run: Run, stage: Fa
 
 
 @pytest.mark.parametrize(("fault", "nick"), [("leak", "smiley"), ("deaf", "brad[]")])
-def test_a_nick_that_reads_what_was_said_outside_exits_1(
+def test_a_nick_that_reads_beyond_their_intervals_exits_1(
     stage: FakeStage, capsys: Capture, fault: str, nick: str
 ) -> None:
     setattr(stage.rooms, fault, nick)
@@ -135,7 +135,7 @@ def test_a_nick_that_reads_what_was_said_outside_exits_1(
     assert any(f", {nick}: reads " in line for line in lines)
 
 
-def test_a_sample_of_nicks_says_that_it_is_one(
+def test_the_last_line_reports_a_sample_of_nicks_as_such(
     stage: FakeStage, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NICKS", "4")
@@ -144,27 +144,27 @@ def test_a_sample_of_nicks_says_that_it_is_one(
     assert "memberships: a sample of 4 of 16 nicks in 2 rooms read exactly" in capsys.readouterr().out
 
 
-def test_an_open_room_of_the_same_name_is_told_in_one_sentence(stage: FakeStage, capsys: Capture) -> None:
+def test_an_existing_open_room_is_reported_in_one_sentence(stage: FakeStage, capsys: Capture) -> None:
     stage.rooms.kinds["irc-channel-2004-11-15_03"] = "open"
 
     assert replay.main(["--log", GLOB, *urls(stage)]) == 1
-    assert "irc-channel-2004-11-15_03 is there already and is another one" in capsys.readouterr().err
+    assert "irc-channel-2004-11-15_03 already exists with other settings" in capsys.readouterr().err
 
 
-def test_a_part_of_a_log_may_follow_the_whole_log(run: Run) -> None:
+def test_an_excerpt_of_a_log_may_be_replayed_after_the_whole_log(run: Run) -> None:
     glob = str(SAMPLES / "*.log")
     run("--log", glob)
 
     assert run("--log", glob, "--messages", "5") == (0, numbers(5, 5))
 
 
-def test_a_username_that_came_back_changed_is_a_loss(run: Run, stage: FakeStage) -> None:
+def test_a_changed_username_counts_as_a_lost_event(run: Run, stage: FakeStage) -> None:
     stage.faults.rename = 3
 
     assert run("--log", str(SAMPLES / "*.log")) == (1, numbers(19, 18, lost=1, unexpected=1))
 
 
-def test_a_run_repeated_by_its_name_is_the_same_events(run: Run, stage: FakeStage) -> None:
+def test_a_run_repeated_by_its_name_sends_the_same_events(run: Run, stage: FakeStage) -> None:
     for _ in range(2):
         assert run("--messages", "60", "--run", "20251121-100000") == (0, numbers(60, 60))
 
@@ -179,7 +179,7 @@ def test_a_run_repeated_by_its_name_is_the_same_events(run: Run, stage: FakeStag
         (["--http-url", "http://127.0.0.1:9"], "give both --http-url and --websocket-url"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_sentence(
+def test_invalid_arguments_are_reported_in_one_sentence(
     arguments: list[str],
     sentence: str,
     stage: FakeStage,
@@ -195,7 +195,7 @@ def test_what_cannot_be_done_is_said_in_one_sentence(
     assert len(error.splitlines()) == 1
 
 
-def test_without_a_stage_the_sentence_says_how_to_start_one(
+def test_without_a_stage_the_error_shows_how_to_start_one(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Target, "running", lambda: None)

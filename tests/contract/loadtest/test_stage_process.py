@@ -44,7 +44,7 @@ def wait_until_gone(pid: int) -> None:
             os.kill(pid, 0)
         except ProcessLookupError:
             return
-        # A killed child of ours stays a zombie until it is waited for; a grandchild is reaped by init.
+        # A killed child process is a zombie until it is waited for; init reaps a grandchild.
         if Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
             return
         time.sleep(0.05)
@@ -58,7 +58,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def here(file: Path, stage: FakeStage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Makes ``demo`` and ``load`` start a stage of a few lines instead of the real one."""
+    """Let ``demo`` and ``load`` start a minimal stage instead of the real one."""
     defaults = {"command": stage_command(file, stage), "file": file}
     monkeypatch.setattr(stage_process, "StageProcess", lambda echo: StageProcess(echo, **defaults))
     monkeypatch.setenv("LOCALSTAGE_STATE_DIR", str(file.parent))
@@ -66,7 +66,7 @@ def here(file: Path, stage: FakeStage, monkeypatch: pytest.MonkeyPatch) -> Itera
     assert not file.exists()
 
 
-def test_its_lines_are_passed_on_and_it_stops_when_asked(file: Path, stage: FakeStage) -> None:
+def test_a_stages_output_is_passed_on_and_it_stops_on_request(file: Path, stage: FakeStage) -> None:
     lines: list[str] = []
     process = StageProcess(lines.append, stage_command(file, stage), file)
 
@@ -79,7 +79,7 @@ def test_its_lines_are_passed_on_and_it_stops_when_asked(file: Path, stage: Fake
 
 
 @pytest.mark.parametrize("relative", [False, True])
-def test_a_stage_whose_folder_is_named_by_the_environment_is_found_there(
+def test_a_stage_in_the_folder_of_the_variable_is_found(
     tmp_path: Path, stage: FakeStage, monkeypatch: pytest.MonkeyPatch, relative: bool
 ) -> None:
     folder = os.path.relpath(tmp_path, ROOT) if relative else str(tmp_path)
@@ -93,7 +93,7 @@ def test_a_stage_whose_folder_is_named_by_the_environment_is_found_there(
     assert found == target
 
 
-def test_a_stage_that_fails_says_why_in_its_own_sentence(file: Path) -> None:
+def test_a_stage_that_fails_to_start_is_reported_with_its_error(file: Path) -> None:
     command = [sys.executable, "-c", "import sys; sys.exit('headrace: RabbitMQ is missing. Run: apt-get install it')"]
     process = StageProcess(lambda _: None, command, file)
 
@@ -102,7 +102,7 @@ def test_a_stage_that_fails_says_why_in_its_own_sentence(file: Path) -> None:
     process.close()
 
 
-def test_a_stage_that_goes_away_later_is_noticed(file: Path, stage: FakeStage) -> None:
+def test_a_stage_that_ends_during_a_demo_is_reported(file: Path, stage: FakeStage) -> None:
     process = StageProcess(lambda _: None, stage_command(file, stage), file)
     process.start()
     pid = json.loads(file.read_text())["pid"]
@@ -115,7 +115,7 @@ def test_a_stage_that_goes_away_later_is_noticed(file: Path, stage: FakeStage) -
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_stage_ends_with_its_demo_however_that_ended(file: Path, stage: FakeStage, number: signal.Signals) -> None:
+def test_a_stage_ends_when_its_demo_ends_or_is_killed(file: Path, stage: FakeStage, number: signal.Signals) -> None:
     script = (
         "import time; from pathlib import Path; from loadtest.client import stage_process as s\n"
         f"p = s.StageProcess(print, {stage_command(file, stage)!r}, Path({str(file)!r}))\n"
@@ -132,9 +132,7 @@ def test_a_stage_ends_with_its_demo_however_that_ended(file: Path, stage: FakeSt
     wait_until_gone(child)
 
 
-def test_a_demo_starts_a_stage_replays_ends_with_the_line_and_stops_it(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_demo_starts_a_stage_and_stops_it_after_its_last_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert demo.main(["--messages", "100"]) == 0
 
     out = capsys.readouterr().out
@@ -157,7 +155,7 @@ def test_a_demo_uses_a_running_stage_and_leaves_it_running(
     assert f"a stage runs here already, at {stage.http_url}" in capsys.readouterr().err
 
 
-def test_staying_shows_how_to_talk_to_it_and_ends_at_ctrl_c(
+def test_stay_shows_commands_for_the_stage_and_ends_at_ctrl_c(
     here: Path, stage: FakeStage, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checks = []
@@ -178,7 +176,7 @@ def test_staying_shows_how_to_talk_to_it_and_ends_at_ctrl_c(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_in_the_middle_stops_the_stage_without_a_traceback(
+def test_ctrl_c_during_a_replay_stops_the_stage_without_a_traceback(
     file: Path, stage: FakeStage, number: signal.Signals
 ) -> None:
     stage.faults.delay = 600.0
@@ -206,7 +204,7 @@ def test_ctrl_c_in_the_middle_stops_the_stage_without_a_traceback(
 
 
 @pytest.mark.parametrize("lose", [0, 30])
-def test_load_runs_both_kinds_and_its_exit_code_is_the_checkers(
+def test_load_runs_both_protocols_and_exits_with_the_checkers_code(
     here: Path, stage: FakeStage, lose: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
     stage.faults.invent = lose

@@ -1,4 +1,4 @@
-"""The clients over real sockets: answers are matched, errors named, and events sent again under the same ids."""
+"""The load test's clients match answers to requests, report errors and resend events under the same ids."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def sender(
     return socket, WebSocketSender(socket, checker, window=4, single=options.get("single", False), pause=lambda _: None)
 
 
-def test_a_request_gets_its_own_answer(stage: FakeStage) -> None:
+def test_each_request_gets_the_answer_with_its_id(stage: FakeStage) -> None:
     with_id = {"action": "sendMessage", "requestId": "mine", "roomId": "r", "message": "m", "messageId": "i"}
     socket = at(stage).websocket("alice", "chat:write")
     socket.open()
@@ -51,7 +51,7 @@ def test_a_request_gets_its_own_answer(stage: FakeStage) -> None:
     assert not socket.connected
 
 
-def test_a_missing_answer_is_named_and_leaves_the_connection_open(stage: FakeStage) -> None:
+def test_a_missing_answer_is_an_error_and_the_connection_stays_open(stage: FakeStage) -> None:
     stage.faults.silent_every = 1
     socket = at(stage).websocket("alice", "chat:write", timeout=0.2)
     socket.open()
@@ -62,7 +62,7 @@ def test_a_missing_answer_is_named_and_leaves_the_connection_open(stage: FakeSta
     socket.close()
 
 
-def test_a_closed_connection_is_named_with_its_code(stage: FakeStage) -> None:
+def test_a_closed_connection_is_reported_with_its_code(stage: FakeStage) -> None:
     stage.faults.cut_every = 1
     socket = at(stage).websocket("alice", "chat:write")
     socket.open()
@@ -73,14 +73,14 @@ def test_a_closed_connection_is_named_with_its_code(stage: FakeStage) -> None:
         socket.send("{}")
 
 
-def test_a_token_that_is_not_let_in_is_refused_at_once(stage: FakeStage) -> None:
+def test_an_invalid_token_is_refused_without_a_retry(stage: FakeStage) -> None:
     socket = WebSocket(stage.websocket_url, lambda: "refused")
 
     with pytest.raises(ConnectionRefused, match="401"):
         socket.open()
 
 
-def test_an_address_where_nobody_listens_is_named() -> None:
+def test_an_address_without_a_listener_is_named() -> None:
     with pytest.raises(ConnectionLost, match="cannot be reached"):
         WebSocket("ws://127.0.0.1:1/local", lambda: "x").open()
     with pytest.raises(TokenRefused, match="no token for alice"):
@@ -89,7 +89,7 @@ def test_an_address_where_nobody_listens_is_named() -> None:
 
 @pytest.mark.parametrize("fault", ["silent_every", "cut_every", "later_every", "unmatched_every"])
 @pytest.mark.parametrize("single", [True, False])
-def test_every_frame_is_settled_whatever_happens_to_its_answer(stage: FakeStage, fault: str, single: bool) -> None:
+def test_every_event_is_accepted_despite_failed_answers(stage: FakeStage, fault: str, single: bool) -> None:
     setattr(stage.faults, fault, 5)
     checker = Checker()
     socket, sending = sender(stage, checker, single=single)
@@ -119,7 +119,7 @@ def test_events_without_an_answer_are_unanswered_and_counted(stage: FakeStage) -
     assert stage.frames == ATTEMPTS
 
 
-def test_a_room_is_walked_page_by_page_from_newest_to_oldest(stage: FakeStage) -> None:
+def test_a_room_is_read_page_by_page_from_newest_to_oldest(stage: FakeStage) -> None:
     socket, sending = sender(stage, Checker())
     sending.send(events(95))
     sending.finish()
@@ -135,7 +135,7 @@ def test_a_room_is_walked_page_by_page_from_newest_to_oldest(stage: FakeStage) -
     assert [item["messageId"] for page in window for item in page] == ["id-11", "id-10"]
 
 
-def test_a_cursor_that_leads_nowhere_is_an_error_and_no_endless_walk(stage: FakeStage) -> None:
+def test_an_invalid_cursor_ends_the_walk_with_an_error(stage: FakeStage) -> None:
     stage.faults.bad_cursor = True
     socket, sending = sender(stage, Checker())
     sending.send(events(50))
@@ -148,7 +148,7 @@ def test_a_cursor_that_leads_nowhere_is_an_error_and_no_endless_walk(stage: Fake
     reader.close()
 
 
-def test_a_request_without_a_token_is_an_error_that_is_not_tried_again(stage: FakeStage) -> None:
+def test_a_request_without_a_token_is_not_retried(stage: FakeStage) -> None:
     api = HttpApi(stage.http_url)
 
     with pytest.raises(HttpError) as refused:
@@ -158,7 +158,7 @@ def test_a_request_without_a_token_is_an_error_that_is_not_tried_again(stage: Fa
     assert (refused.value.status, refused.value.retryable) == (401, False)
 
 
-def test_a_stage_file_left_by_a_stage_that_is_gone_counts_as_none(tmp_path) -> None:
+def test_the_stage_file_of_an_ended_stage_is_ignored(tmp_path) -> None:
     file = tmp_path / "stage.json"
     urls = {"http_url": "h", "websocket_url": "w", "token_url": "t"}
 

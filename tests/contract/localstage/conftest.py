@@ -1,4 +1,4 @@
-"""Services that the suites of the stage share, and brokers that a test may kill."""
+"""Services for the local stage's tests: a shared broker, and brokers that a test may kill."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def own_rabbitmq() -> Iterator[Rabbit]:
 
 @pytest.fixture
 def channel(rabbitmq: str) -> Iterator[pika.adapters.blocking_connection.BlockingChannel]:
-    """A blocking channel with confirms on the shared broker, to prepare and to look."""
+    """A blocking channel with confirms on the shared broker."""
     with pika.BlockingConnection(pika.URLParameters(rabbitmq)) as connection:
         channel = connection.channel()
         channel.confirm_delivery()

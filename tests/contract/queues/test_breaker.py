@@ -44,7 +44,7 @@ def test_a_stopped_broker_opens_the_breaker_and_a_restarted_one_closes_it() -> N
         broker.start()
         declare(settings, secrets, seconds=20)
         assert [publisher.publish([MESSAGE]) for _ in range(10)] == [[None]] * 10
-        # What the broker notes about a new queue is on disk a second later; killed before, the queue has no leader.
+        # The broker writes a new queue's name to disk after a second; killed before, it never elects a leader.
         broker.control("eval", "[dets:sync(Table) || Table <- dets:all()].")
 
         broker.kill()
@@ -64,7 +64,7 @@ def test_a_stopped_broker_opens_the_breaker_and_a_restarted_one_closes_it() -> N
         broker.remove()
 
 
-def test_a_service_that_is_not_there_opens_the_tables_breaker(monkeypatch: pytest.MonkeyPatch, aws: str) -> None:
+def test_an_unavailable_service_opens_the_tables_breaker(monkeypatch: pytest.MonkeyPatch, aws: str) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
     store = DynamoStore()
     guarded = GuardedStore(store, BREAKER)
@@ -79,7 +79,7 @@ def test_a_service_that_is_not_there_opens_the_tables_breaker(monkeypatch: pytes
 
 @pytest.fixture
 async def cache_settings(tmp_path: Path) -> AsyncIterator[CacheSettings]:
-    """A cache of the test's own."""
+    """The settings of a cache that only this test uses."""
     guardian = Guardian(tmp_path / "lock")
     await guardian.start()
     programs = await ensure_programs([REDIS], os.environ)
@@ -94,7 +94,7 @@ async def cache_settings(tmp_path: Path) -> AsyncIterator[CacheSettings]:
         await guardian.stop()
 
 
-async def test_what_is_written_on_the_board_can_be_read_and_does_not_stay_for_ever(
+async def test_a_written_breaker_status_is_readable_and_expires(
     cache_settings: CacheSettings,
 ) -> None:
     board = BreakerStatus(
@@ -113,7 +113,7 @@ async def test_what_is_written_on_the_board_can_be_read_and_does_not_stay_for_ev
     client.close()
 
 
-def test_a_board_that_cannot_be_reached_says_so() -> None:
+def test_an_unreachable_breaker_status_is_an_error() -> None:
     nowhere = CacheSettings(cache_endpoint=f"127.0.0.1:{free_port()}", cache_tls=False)
 
     with pytest.raises(CacheUnavailable):

@@ -1,4 +1,4 @@
-"""What the publisher's connection does to one socket, without a broker."""
+"""The publisher's connection on one socket, without a broker."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[BlockingSocketConnec
     theirs.close()
 
 
-def test_an_address_whose_kind_this_machine_does_not_speak_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_of_an_unsupported_family_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         kinds = [(family, socket.SOCK_STREAM, 0, "", listener.getsockname()) for family in (NO_FAMILY, socket.AF_INET)]
         monkeypatch.setattr(rabbitmq.connection, "_resolve", lambda *_: kinds)
@@ -49,10 +49,10 @@ def test_an_address_whose_kind_this_machine_does_not_speak_is_passed_over(monkey
             open_socket(ConnectionParameters(), time.monotonic() + 10)
 
 
-def test_what_is_due_goes_out_whenever_a_link_is_looked_at(
+def test_heartbeats_are_sent_whenever_a_connection_is_checked(
     ends: tuple[BlockingSocketConnection, socket.socket],
 ) -> None:
-    """A blocked link publishes nothing, for as long as it is blocked; its heartbeats must go out all the same."""
+    """A blocked connection publishes nothing, but must send its heartbeats."""
     connection, theirs = ends
     link = ConfirmChannel()
     link._connection = connection
@@ -64,8 +64,8 @@ def test_what_is_due_goes_out_whenever_a_link_is_looked_at(
     assert theirs.recv(100).endswith(b"a heartbeat")
 
 
-def test_a_timer_that_was_taken_back_never_fires(ends: tuple[BlockingSocketConnection, socket.socket]) -> None:
-    """After a freeze all of them are due at once, and pika's check of heartbeats ends their sending."""
+def test_a_cancelled_timer_never_fires(ends: tuple[BlockingSocketConnection, socket.socket]) -> None:
+    """After a freeze all timers are due at once, and pika's check of heartbeats cancels the sending."""
     connection, _ = ends
     fired: list[str] = []
     connection._adapter_call_later(0, lambda: connection._adapter_remove_timeout(second))
@@ -76,7 +76,7 @@ def test_a_timer_that_was_taken_back_never_fires(ends: tuple[BlockingSocketConne
     assert fired == []
 
 
-def test_a_link_in_which_pika_fails_is_not_used_again() -> None:
+def test_a_connection_in_which_pika_fails_is_not_used_again() -> None:
     class Broken(ConfirmChannel):
         dropped = False
 

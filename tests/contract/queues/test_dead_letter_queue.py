@@ -58,7 +58,7 @@ class DeadLaneWorld:
             self.retry.postpone([VisibilityChange(receipt, 0) for receipt in receipts])
 
     def bodies(self) -> list[str]:
-        """What is dead now."""
+        """The bodies in the dead lane."""
         return sorted(letter.held.body for letter in self.letters.find(ALL).letters)
 
 
@@ -114,7 +114,7 @@ def world(request: pytest.FixtureRequest) -> DeadLaneWorld:
     return DeadLaneWorld(SqsRetryLane(retry), SqsDeadLane(dead), receive)
 
 
-def test_what_was_received_too_often_is_dead_with_its_bytes_attributes_and_time(world: DeadLaneWorld) -> None:
+def test_a_record_received_too_often_is_dead_with_body_and_attributes(world: DeadLaneWorld) -> None:
     began = time.time_ns() // 1_000_000 * 1000
     sent = RetryRecord(b"\xff not text", {"reason": "not_text", "firstFailedAt": "2025-01-01T00:00:00.000000Z"})
 
@@ -152,7 +152,7 @@ def test_a_deleted_record_is_gone(world: DeadLaneWorld) -> None:
     assert world.bodies() == sorted(each.body for each in held[20:])
 
 
-def test_looking_at_many_letters_finds_each_once_and_hides_none_afterwards(world: DeadLaneWorld) -> None:
+def test_listing_finds_each_letter_once_and_hides_none_afterwards(world: DeadLaneWorld) -> None:
     """Fault 4."""
     world.die(*(RetryRecord(str(number).encode()) for number in range(137)))
 
@@ -162,7 +162,7 @@ def test_looking_at_many_letters_finds_each_once_and_hides_none_afterwards(world
         assert (look.scanned, look.complete) == (137, True)
 
 
-def test_a_redrive_moves_what_is_meant_once_with_its_first_time(world: DeadLaneWorld) -> None:
+def test_a_redrive_moves_matching_letters_once_with_their_first_time(world: DeadLaneWorld) -> None:
     """P11."""
     first = "2025-01-01T00:00:00.000000Z"
     world.die(
@@ -179,10 +179,10 @@ def test_a_redrive_moves_what_is_meant_once_with_its_first_time(world: DeadLaneW
     assert (letter.first_failed_at, letter.attempts) == (first, 11)
     assert letter.held.attributes[REDRIVEN] == progress.started_at
     again = world.letters.redrive(progress, Meter())
-    assert again.moved == progress.moved, "what died again stays, when the same redrive goes on"
+    assert again.moved == progress.moved, "the continued redrive moved a letter that died again"
 
 
-def test_what_claims_to_be_base64_and_is_not_stays_so_through_a_redrive(world: DeadLaneWorld) -> None:
+def test_a_redrive_preserves_a_body_that_is_invalid_base64(world: DeadLaneWorld) -> None:
     world.die(RetryRecord(b"%%%", {ENCODING: BASE64}))
 
     world.letters.redrive(world.letters.start(ALL, 500), Meter())
@@ -191,7 +191,7 @@ def test_what_claims_to_be_base64_and_is_not_stays_so_through_a_redrive(world: D
     assert [letter.reason for letter in world.letters.find(ALL).letters] == ["not_base64"]
 
 
-def test_a_discard_deletes_what_it_counted_and_refuses_another_number(world: DeadLaneWorld) -> None:
+def test_a_discard_deletes_the_counted_letters_and_refuses_another_count(world: DeadLaneWorld) -> None:
     world.die(*(RetryRecord(b"not json") for _ in range(12)), RetryRecord(b"[]"))
 
     with pytest.raises(InvalidRequest, match="confirm must be 12"):
@@ -203,7 +203,7 @@ def test_a_discard_deletes_what_it_counted_and_refuses_another_number(world: Dea
     assert world.bodies() == ["[]"]
 
 
-def test_two_redrives_at_once_move_every_letter_and_none_is_left(sqs: Any, queues: tuple[str, str]) -> None:
+def test_two_concurrent_redrives_move_every_letter(sqs: Any, queues: tuple[str, str]) -> None:
     """P11."""
     retry, dead = queues
     entries = [{"Id": str(number), "MessageBody": "not json"} for number in range(10)]
@@ -229,7 +229,9 @@ def test_two_redrives_at_once_move_every_letter_and_none_is_left(sqs: Any, queue
     assert SqsDeadLane(dead).receive(1) == []
 
 
-def test_no_queue_or_no_service_is_unavailable(sqs: Any, ministack: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_queue_or_service_is_reported_as_unavailable(
+    sqs: Any, ministack: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     missing = SqsDeadLane(f"{ministack}/{ACCOUNT}/nowhere")
     with pytest.raises(DeadLaneUnavailable):
         missing.receive(1)
@@ -243,7 +245,7 @@ def test_no_queue_or_no_service_is_unavailable(sqs: Any, ministack: str, monkeyp
     away.release([held])
 
 
-def test_a_mapping_takes_no_offence_at_what_the_function_has_deleted_already(
+def test_a_mapping_accepts_records_that_the_function_has_deleted(
     sqs: Any, queues: tuple[str, str], ministack: str
 ) -> None:
     """SQS reports success for it, and the emulator does not."""

@@ -43,7 +43,7 @@ def url(rabbit: Rabbit, request: pytest.FixtureRequest) -> Iterator[str]:
     rabbit.control("delete_vhost", name)
 
 
-def test_depths_are_those_of_the_broker(url: str) -> None:
+def test_depths_equal_the_message_counts_of_the_broker(url: str) -> None:
     connection = BlockingConnection(URLParameters(url))
     channel = connection.channel()
     channel.confirm_delivery()
@@ -59,7 +59,7 @@ def test_depths_are_those_of_the_broker(url: str) -> None:
     connection.close()
 
 
-def test_a_queue_that_is_not_there_is_said_to_be_missing_and_hides_no_other(url: str) -> None:
+def test_a_missing_queue_is_reported_beside_the_depths_of_the_others(url: str) -> None:
     with BlockingConnection(URLParameters(url)) as connection:
         connection.channel().queue_delete("persist.0")
 
@@ -72,7 +72,7 @@ def test_a_queue_that_is_not_there_is_said_to_be_missing_and_hides_no_other(url:
     }
 
 
-def test_asking_declares_nothing(url: str) -> None:
+def test_reading_depths_declares_no_queue(url: str) -> None:
     queue_depths(settings(url), secrets(), ["persist.7"], SECONDS)
 
     assert queue_depths(settings(url), secrets(), ["persist.7"], SECONDS) == {"persist.7": "there is no such queue"}
@@ -86,12 +86,12 @@ def test_outdated_credentials_are_read_again(rabbit: Rabbit, url: str) -> None:
     assert queue_depths(settings(url), renewed, ["persist.0"], SECONDS) == {"persist.0": QueueDepth(0, 0)}
 
 
-def test_a_broker_that_is_away_is_said_to_be() -> None:
+def test_an_unavailable_broker_is_an_error() -> None:
     with pytest.raises(BrokerUnavailable):
         queue_depths(settings(f"amqp://127.0.0.1:{free_port()}"), secrets(), NAMES, SECONDS)
 
 
-def test_a_broker_that_takes_connections_and_says_nothing_is_given_up_in_time(rabbit: Rabbit) -> None:
+def test_a_broker_without_a_handshake_is_given_up_in_time(rabbit: Rabbit) -> None:
     proxy = TcpProxy(rabbit.port)
     proxy.to_client = lambda _: b""
     try:
@@ -101,12 +101,12 @@ def test_a_broker_that_takes_connections_and_says_nothing_is_given_up_in_time(ra
         proxy.close()
 
 
-def test_a_broker_that_falls_silent_after_the_handshake_is_given_up_too(rabbit: Rabbit) -> None:
+def test_a_broker_silent_after_the_handshake_is_given_up_in_time(rabbit: Rabbit) -> None:
     proxy = TcpProxy(rabbit.port)
     swallowed = []
 
     def swallow_after_the_handshake(data: bytes) -> bytes:
-        # queue.declare is class 50, method 10: the answer never comes.
+        # queue.declare is class 50, method 10: it never gets an answer.
         if b"\x00\x32\x00\x0a" in data:
             proxy.to_client = lambda _: b""
             swallowed.append(data)

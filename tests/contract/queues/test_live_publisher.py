@@ -30,7 +30,7 @@ QUEUE = live_queues()[0]
 
 
 class Live:
-    """A publisher whose rests are over when the test says so."""
+    """A publisher whose cool-downs end when the test advances the clock."""
 
     def __init__(self, url: str, secrets: MemorySecrets | None = None) -> None:
         self.clock = FixedClock(0)
@@ -73,14 +73,14 @@ def test_copies_arrive_in_order_over_one_connection(broker: Rabbit, live: Live) 
     assert live.publisher._keeper.channel is link
 
 
-def test_a_queue_that_is_not_there_is_nobodys_trouble(broker: Rabbit, live: Live) -> None:
+def test_live_copies_without_a_queue_are_dropped_without_an_error(broker: Rabbit, live: Live) -> None:
     assert live.publisher.publish([Outgoing("live.99", b"x", "c")]) is None
     assert live.publish("after") is None
 
     assert taken(broker, 1) == ["after"]
 
 
-def test_a_connection_that_was_cut_while_nobody_looked_is_replaced(broker: Rabbit) -> None:
+def test_a_connection_that_was_cut_while_idle_is_replaced(broker: Rabbit) -> None:
     proxy = TcpProxy(broker.port)
     live = Live(f"amqp://127.0.0.1:{proxy.port}")
     assert live.publish("before") is None
@@ -102,7 +102,7 @@ def notice_the_end(live: Live) -> None:
         time.sleep(0.01)
 
 
-def test_an_exchange_that_is_not_there_costs_the_connection_and_nothing_else(broker: Rabbit, live: Live) -> None:
+def test_a_missing_exchange_only_closes_the_connection(broker: Rabbit, live: Live) -> None:
     connection = BlockingConnection(URLParameters(broker.url))
     connection.channel().exchange_delete(LIVE_EXCHANGE)
 
@@ -115,7 +115,7 @@ def test_an_exchange_that_is_not_there_costs_the_connection_and_nothing_else(bro
     connection.close()
 
 
-def test_a_broker_that_is_away_is_asked_once_and_then_left_alone(broker: Rabbit) -> None:
+def test_an_unavailable_broker_is_tried_once_per_cooldown(broker: Rabbit) -> None:
     live = Live(f"amqp://127.0.0.1:{free_port()}")
 
     assert isinstance(live.publish("1"), ConnectionLost)
@@ -132,7 +132,7 @@ def test_a_broker_that_is_away_is_asked_once_and_then_left_alone(broker: Rabbit)
     live.publisher.close()
 
 
-def test_a_broker_that_takes_nothing_does_not_hold_up_the_batch(broker: Rabbit, live: Live) -> None:
+def test_a_broker_that_stops_reading_does_not_delay_the_batch(broker: Rabbit, live: Live) -> None:
     assert live.publish("before") is None
     assert taken(broker, 1) == ["before"]
     broker.freeze()
@@ -147,7 +147,7 @@ def test_a_broker_that_takes_nothing_does_not_hold_up_the_batch(broker: Rabbit, 
     assert "after" in taken(broker, 10_000)[-1:]
 
 
-def test_a_blocked_broker_is_left_alone_until_it_takes_messages_again(broker: Rabbit, live: Live) -> None:
+def test_a_blocked_broker_gets_no_copies_until_it_is_unblocked(broker: Rabbit, live: Live) -> None:
     assert live.publish("before") is None
     broker.control("eval", "rabbit_alarm:set_alarm({{resource_limit, memory, node()}, []}).")
     try:
@@ -169,7 +169,7 @@ def test_a_blocked_broker_is_left_alone_until_it_takes_messages_again(broker: Ra
     assert taken(broker, len(failures) + 1)[-1] == "after"
 
 
-def test_a_password_that_was_changed_is_read_again(broker: Rabbit) -> None:
+def test_a_changed_password_is_read_from_the_secret_again(broker: Rabbit) -> None:
     secrets = MemorySecrets({"arn": json.dumps({"username": "guest", "password": "old"})})
     live = Live(broker.url, secrets)
 
@@ -190,7 +190,7 @@ class SlowSecrets(MemorySecrets):
         return super()._read(arn)
 
 
-def test_reading_the_secret_takes_none_of_the_time_to_connect(broker: Rabbit) -> None:
+def test_reading_the_secret_does_not_count_as_connection_time(broker: Rabbit) -> None:
     live = Live(broker.url, SlowSecrets({"arn": GUEST}))
 
     assert live.publish("1") is None
@@ -199,5 +199,5 @@ def test_reading_the_secret_takes_none_of_the_time_to_connect(broker: Rabbit) ->
     live.publisher.close()
 
 
-def test_a_secret_that_cannot_be_read_is_a_failure_and_no_error(broker: Rabbit) -> None:
+def test_an_unreadable_secret_is_a_failed_publish_without_an_exception(broker: Rabbit) -> None:
     assert isinstance(Live(broker.url, MemorySecrets({})).publish("1"), ConnectionLost)

@@ -99,7 +99,7 @@ def queue(request: pytest.FixtureRequest) -> Iterator[RetryQueue]:
     made.remove()
 
 
-def test_a_record_is_hidden_while_it_is_in_hand_and_counted_at_each_receive(queue: RetryQueue) -> None:
+def test_a_received_record_is_hidden_and_its_receives_are_counted(queue: RetryQueue) -> None:
     queue.lane.send([RetryRecord(b"record")])
 
     ((body, received, receipt),) = queue.receive(LONG)
@@ -114,7 +114,7 @@ def test_a_record_is_hidden_while_it_is_in_hand_and_counted_at_each_receive(queu
     assert queue.receive(LONG) == queue.dead() == []
 
 
-def test_a_record_is_dead_when_it_would_be_received_once_too_often(queue: RetryQueue) -> None:
+def test_a_record_is_dead_after_its_maximum_of_receives(queue: RetryQueue) -> None:
     queue.lane.send([RetryRecord(b"poison")])
 
     assert [queue.receive(0)[0][1] for _ in range(RECEIVES)] == list(range(1, RECEIVES + 1))
@@ -175,7 +175,7 @@ class PersistOnRabbit:
         return bodies
 
     def parked(self) -> list[str]:
-        """Dead-lettering takes a moment: asked for until something comes, for five seconds."""
+        """Wait up to five seconds for the parked messages: dead-lettering is asynchronous."""
         found = self._channel.consume(PARKED_QUEUE, auto_ack=True, inactivity_timeout=5)
         _, _, body = next(iter(found))
         self._channel.cancel()
@@ -196,7 +196,7 @@ def persist_queue(request: pytest.FixtureRequest) -> Iterator[PersistQueue]:
     rabbit.control("delete_vhost", "queues")
 
 
-def test_what_comes_back_too_often_is_parked(persist_queue: PersistQueue) -> None:
+def test_a_message_returned_too_often_is_parked(persist_queue: PersistQueue) -> None:
     persist_queue.publish("crash record")
 
     assert [persist_queue.deliver_and_give_back() for _ in range(LIMIT + 1)] == [["crash record"]] * (LIMIT + 1)

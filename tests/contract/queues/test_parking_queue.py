@@ -27,7 +27,7 @@ FAST = 1000.0
 
 @pytest.fixture
 def vhost(rabbit: Rabbit, request: pytest.FixtureRequest) -> Iterator[str]:
-    """The URL of a virtual host with our topology; two redeliveries park a message."""
+    """The URL of a virtual host with the topology; two redeliveries park a message."""
     name = request.node.name
     rabbit.control("add_vhost", name)
     rabbit.control("set_permissions", "-p", name, "guest", ".*", ".*", ".*")
@@ -58,7 +58,7 @@ def depth(channel: BlockingChannel, queue: str) -> int:
 
 
 def park(channel: BlockingChannel, queue: str, *bodies: bytes) -> None:
-    """Publish, and give back as often as it takes."""
+    """Publish a message and requeue it until the broker parks it."""
     before = depth(channel, PARKED_QUEUE)
     for body in bodies:
         channel.basic_publish(
@@ -66,7 +66,7 @@ def park(channel: BlockingChannel, queue: str, *bodies: bytes) -> None:
         )
     deadline = time.monotonic() + 20
     while depth(channel, PARKED_QUEUE) < before + len(bodies):
-        assert time.monotonic() < deadline, "the broker parks nothing"
+        assert time.monotonic() < deadline, "the broker parked no message"
         method, _, _ = channel.basic_get(queue)
         if method is not None:
             channel.basic_nack(method.delivery_tag, requeue=True)
@@ -79,9 +79,7 @@ def taken(channel: BlockingChannel, queue: str) -> list[tuple[bytes, BasicProper
     return found
 
 
-def test_parked_messages_come_back_to_the_queue_they_came_from_as_they_were(
-    vhost: str, channel: BlockingChannel
-) -> None:
+def test_parked_messages_return_to_their_origin_queue_unchanged(vhost: str, channel: BlockingChannel) -> None:
     park(channel, "persist.1", b"one", b"two")
     park(channel, "persist.0", b"three")
     parking_queue = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
@@ -97,7 +95,7 @@ def test_parked_messages_come_back_to_the_queue_they_came_from_as_they_were(
     assert declare(settings(vhost), SECRETS).parked == 0
 
 
-def test_a_message_that_is_parked_again_is_brought_back_again(vhost: str, channel: BlockingChannel) -> None:
+def test_a_message_that_is_parked_again_is_requeued_again(vhost: str, channel: BlockingChannel) -> None:
     parking_queue = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
     park(channel, "persist.1", b"one")
     parking_queue.requeue("main", 100, FAST, 10)
@@ -110,7 +108,7 @@ def test_a_message_that_is_parked_again_is_brought_back_again(vhost: str, channe
     assert [body for body, _ in taken(channel, "persist.1")] == [b"one"]
 
 
-def test_no_more_than_the_limit_comes_back_and_a_slice_ends_in_time(vhost: str, channel: BlockingChannel) -> None:
+def test_requeueing_respects_its_limit_and_its_deadline(vhost: str, channel: BlockingChannel) -> None:
     park(channel, "persist.1", *(str(number).encode() for number in range(6)))
     parking_queue = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
 
@@ -121,7 +119,7 @@ def test_no_more_than_the_limit_comes_back_and_a_slice_ends_in_time(vhost: str, 
     assert (slow.returned, slow.left) == (1, 3)
 
 
-def test_what_cannot_be_routed_stays_parked(vhost: str, channel: BlockingChannel) -> None:
+def test_an_unroutable_message_stays_parked(vhost: str, channel: BlockingChannel) -> None:
     park(channel, "persist.1", b"one", b"two")
     channel.queue_unbind("persist.1", PERSIST_EXCHANGE, "persist.1")
     parking_queue = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
@@ -149,13 +147,13 @@ def test_parked_messages_can_go_to_the_retry_lane_and_stay_if_it_refuses(vhost: 
     assert all(record.attributes["firstFailedAt"] for record in retry.records)
 
 
-def test_a_topology_that_heals_counts_what_is_parked(vhost: str, channel: BlockingChannel) -> None:
+def test_declaring_the_topology_counts_parked_messages(vhost: str, channel: BlockingChannel) -> None:
     park(channel, "persist.0", b"one", b"two")
 
     assert declare(settings(vhost), SECRETS).parked == 2
 
 
-def test_without_a_broker_or_its_queue_nothing_is_answered(vhost: str, channel: BlockingChannel) -> None:
+def test_without_a_broker_or_its_queue_the_depth_is_an_error(vhost: str, channel: BlockingChannel) -> None:
     channel.queue_delete(PARKED_QUEUE)
     with pytest.raises(BrokerUnavailable):
         ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane()).depth()
@@ -173,5 +171,5 @@ def test_without_a_broker_or_its_queue_nothing_is_answered(vhost: str, channel: 
         ({}, "persist.1"),
     ],
 )
-def test_a_message_without_a_home_gets_one(headers: dict[str, object], home: str) -> None:
+def test_a_message_without_an_origin_gets_a_queue(headers: dict[str, object], home: str) -> None:
     assert origin_queue(headers, json.dumps("body").encode(), QUEUES) == home

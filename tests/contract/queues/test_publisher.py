@@ -1,4 +1,4 @@
-"""One suite for every publisher, and how the real one finds its broker."""
+"""One suite for every publisher, and the real one's connection to its broker."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tests.worlds.ports import free_port
 WRONG = json.dumps({"username": "guest", "password": "wrong"})
 
 
-class Kept(Protocol):
+class Published(Protocol):
     def __call__(self) -> list[bytes]: ...
 
 
 @pytest.fixture(params=["memory", "rabbitmq"])
-def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Publisher, Kept]]:
+def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Publisher, Published]]:
     if request.param == "memory":
         memory = MemoryPublisher(persist_queues(QUEUES))
         yield memory, memory.bodies
@@ -37,7 +37,7 @@ def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Publisher, Kept]]:
     publisher.close()
 
 
-def test_a_confirmed_message_is_in_its_queue(parts: tuple[Publisher, Kept]) -> None:
+def test_a_confirmed_message_is_in_its_queue(parts: tuple[Publisher, Published]) -> None:
     publisher, kept = parts
 
     assert publisher.publish([outgoing("1"), outgoing("2", queue=3)]) == [None, None]
@@ -45,7 +45,7 @@ def test_a_confirmed_message_is_in_its_queue(parts: tuple[Publisher, Kept]) -> N
     assert kept() == [b"1", b"2"]
 
 
-def test_a_message_for_no_queue_is_returned_and_hides_none_of_the_others(parts: tuple[Publisher, Kept]) -> None:
+def test_an_unroutable_message_is_returned_and_the_others_are_confirmed(parts: tuple[Publisher, Published]) -> None:
     """Fault 7: a confirm without mandatory."""
     publisher, kept = parts
 
@@ -55,11 +55,11 @@ def test_a_message_for_no_queue_is_returned_and_hides_none_of_the_others(parts: 
     assert kept() == [b"1", b"3"]
 
 
-def test_nothing_to_publish_is_no_trouble(parts: tuple[Publisher, Kept]) -> None:
+def test_publishing_no_messages_succeeds(parts: tuple[Publisher, Published]) -> None:
     assert parts[0].publish([]) == []
 
 
-def test_more_messages_than_the_window_are_all_confirmed(parts: tuple[Publisher, Kept]) -> None:
+def test_more_messages_than_the_window_are_all_confirmed(parts: tuple[Publisher, Published]) -> None:
     publisher, kept = parts
 
     assert not any(publisher.publish([outgoing(str(number), number % QUEUES) for number in range(1000)]))
@@ -67,7 +67,7 @@ def test_more_messages_than_the_window_are_all_confirmed(parts: tuple[Publisher,
     assert len(kept()) == 1000
 
 
-def test_a_publisher_that_was_closed_opens_again(parts: tuple[Publisher, Kept]) -> None:
+def test_a_publisher_that_was_closed_opens_again(parts: tuple[Publisher, Published]) -> None:
     publisher, kept = parts
     publisher.publish([outgoing("1")])
     publisher.close()
@@ -77,7 +77,7 @@ def test_a_publisher_that_was_closed_opens_again(parts: tuple[Publisher, Kept]) 
     assert kept() == [b"1", b"2"]
 
 
-def test_no_broker_at_all_is_a_lost_connection() -> None:
+def test_without_a_broker_a_publish_is_a_lost_connection() -> None:
     publisher = RabbitPublisher(settings(f"amqp://127.0.0.1:{free_port()}"), MemorySecrets({"arn": GUEST}))
 
     assert kinds(publisher.publish([outgoing(), outgoing()])) == [ConnectionLost, ConnectionLost]
@@ -104,7 +104,7 @@ def test_a_changed_password_is_read_again_once(broker: Rabbit) -> None:
 
 
 @pytest.mark.parametrize("values", [{}, {"arn": WRONG}, {"arn": "not json"}])
-def test_credentials_that_do_not_help_are_a_lost_connection(broker: Rabbit, values: dict[str, str]) -> None:
+def test_refused_credentials_are_a_lost_connection(broker: Rabbit, values: dict[str, str]) -> None:
     publisher = RabbitPublisher(settings(broker.url), MemorySecrets(values))
 
     outcomes = publisher.publish([outgoing()])
@@ -113,7 +113,7 @@ def test_credentials_that_do_not_help_are_a_lost_connection(broker: Rabbit, valu
     assert "wrong" not in str(outcomes)
 
 
-def test_tls_that_the_other_side_does_not_speak_is_a_lost_connection(broker: Rabbit) -> None:
+def test_a_broker_without_tls_is_a_lost_connection(broker: Rabbit) -> None:
     publisher = RabbitPublisher(settings(f"amqps://127.0.0.1:{broker.port}"), MemorySecrets({"arn": GUEST}))
 
     assert kinds(publisher.publish([outgoing()])) == [ConnectionLost]

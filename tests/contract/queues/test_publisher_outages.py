@@ -1,4 +1,4 @@
-"""Outages that need a real broker, or a network between it and the publisher."""
+"""The publisher during outages of a real broker and of the network in between."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_one_connection_serves_many_publishes(proxy: TcpProxy, through: RabbitPu
     assert proxy.connections == 1
 
 
-def test_a_connection_that_died_meanwhile_is_replaced_on_first_use(
+def test_a_lost_connection_is_replaced_at_the_next_publish(
     proxy: TcpProxy, through: RabbitPublisher, broker: Rabbit
 ) -> None:
     through.publish([outgoing("1")])
@@ -63,7 +63,7 @@ def test_a_connection_that_died_meanwhile_is_replaced_on_first_use(
 def test_an_event_whose_confirm_was_cut_off_is_sent_over_a_new_connection(
     proxy: TcpProxy, through: RabbitPublisher, broker: Rabbit
 ) -> None:
-    """P2: the broker has it, we cannot know, and the same message may be there twice."""
+    """P2: the broker has the message without a confirm, so the same message may be there twice."""
     through.publish([outgoing("1")])
 
     def cut_once(_: bytes) -> None:
@@ -91,7 +91,7 @@ def test_a_confirm_that_never_comes_is_unconfirmed_within_the_budget(
     assert through.publish([outgoing("4")]) == [None]
 
 
-def test_a_black_hole_from_the_start_is_a_lost_connection(proxy: TcpProxy, through: RabbitPublisher) -> None:
+def test_a_broker_that_never_answers_is_a_lost_connection(proxy: TcpProxy, through: RabbitPublisher) -> None:
     proxy.to_server = lambda _: b""
 
     assert kinds(through.publish([outgoing()])) == [ConnectionLost]
@@ -100,7 +100,7 @@ def test_a_black_hole_from_the_start_is_a_lost_connection(proxy: TcpProxy, throu
     assert through.publish([outgoing()]) == [None]
 
 
-def test_a_full_queue_refuses_and_says_so(broker: Rabbit, through: RabbitPublisher) -> None:
+def test_a_full_queue_refuses_messages_with_a_reason(broker: Rabbit, through: RabbitPublisher) -> None:
     """Fault 8: queues that drop when full."""
     connection = BlockingConnection(URLParameters(broker.url))
     channel = connection.channel()
@@ -129,9 +129,7 @@ def test_a_missing_exchange_is_a_lost_connection_and_not_an_accepted_event(broke
     publisher.close()
 
 
-def test_a_broker_that_takes_nothing_is_noticed_and_known_from_then_on(
-    broker: Rabbit, through: RabbitPublisher, proxy: TcpProxy
-) -> None:
+def test_a_blocked_broker_is_detected_and_remembered(broker: Rabbit, through: RabbitPublisher, proxy: TcpProxy) -> None:
     assert through.publish([outgoing()]) == [None]
     broker.control("eval", "vm_memory_monitor:set_vm_memory_high_watermark(0.000001).")
     try:
@@ -146,7 +144,7 @@ def test_a_broker_that_takes_nothing_is_noticed_and_known_from_then_on(
         assert time.monotonic() < deadline
 
 
-def test_a_confirmed_message_survives_the_death_of_the_broker() -> None:
+def test_a_confirmed_message_survives_a_killed_broker() -> None:
     """P1: persistent, in a durable queue."""
     broker = Rabbit()
     secrets = MemorySecrets({"arn": GUEST})
@@ -154,7 +152,7 @@ def test_a_confirmed_message_survives_the_death_of_the_broker() -> None:
     try:
         broker.start()
         declare(settings(broker.url), secrets, seconds=20)
-        # The broker notes a new queue's name on disk a second later; killed before, it never elects a leader for it.
+        # The broker writes a new queue's name to disk after a second; killed before, it never elects a leader.
         broker.control("eval", "[dets:sync(Table) || Table <- dets:all()].")
         assert not any(publisher.publish([outgoing(str(number)) for number in range(100)]))
 
@@ -173,7 +171,7 @@ def test_a_confirmed_message_survives_the_death_of_the_broker() -> None:
 
 @pytest.fixture
 def trusted(broker: Rabbit, monkeypatch: pytest.MonkeyPatch) -> Rabbit:
-    """The broker, its certificate among those that this process trusts."""
+    """The broker, whose certificate this process trusts."""
     monkeypatch.setenv("SSL_CERT_FILE", str(broker.certificate))
     drain(broker.url)
     return broker

@@ -21,7 +21,7 @@ Taken = Callable[[], list[RetryRecord]]
 
 
 PLAYED_BY = {"moto": "aws", "ministack": "ministack"}
-"""The service and the fixture that makes it a function's AWS."""
+"""Each service, and the fixture that points a function's AWS clients to it."""
 
 
 @pytest.fixture(params=PLAYED_BY)
@@ -65,7 +65,7 @@ def parts(request: pytest.FixtureRequest) -> Iterator[tuple[RetryLane, Taken]]:
         yield SqsRetryLane(url), lambda: [as_handover(message) for message in receive(sqs, url)]
 
 
-def test_what_is_sent_is_kept_with_its_attributes(parts: tuple[RetryLane, Taken]) -> None:
+def test_a_sent_record_is_stored_with_its_attributes(parts: tuple[RetryLane, Taken]) -> None:
     lane, taken = parts
     records = [RetryRecord(f"body {number}".encode(), {"reason": "StoreThrottled"}) for number in range(47)]
 
@@ -77,7 +77,7 @@ def test_what_is_sent_is_kept_with_its_attributes(parts: tuple[RetryLane, Taken]
 @pytest.mark.parametrize(
     "body", [b"", b"=", b"\x00\x01\x1f", b"\xff\xfe", "\ufffe 👩‍👩‍👧".encode(), b'{"a": "\\u0000"}', b"\r\n\t", b"%%%"]
 )
-def test_any_bytes_can_be_handed_on(parts: tuple[RetryLane, Taken], body: bytes) -> None:
+def test_a_record_may_have_any_bytes(parts: tuple[RetryLane, Taken], body: bytes) -> None:
     lane, taken = parts
 
     assert lane.send([RetryRecord(body)]) == [None]
@@ -85,7 +85,7 @@ def test_any_bytes_can_be_handed_on(parts: tuple[RetryLane, Taken], body: bytes)
     assert [record.body for record in taken()] == [body]
 
 
-def test_many_large_records_are_kept(parts: tuple[RetryLane, Taken]) -> None:
+def test_many_large_records_are_stored(parts: tuple[RetryLane, Taken]) -> None:
     lane, taken = parts
 
     assert lane.send([RetryRecord(b"x" * 250_000) for _ in range(9)]) == [None] * 9
@@ -93,7 +93,7 @@ def test_many_large_records_are_kept(parts: tuple[RetryLane, Taken]) -> None:
     assert len(taken()) == 9
 
 
-def test_nothing_to_send_or_postpone_is_no_trouble(parts: tuple[RetryLane, Taken]) -> None:
+def test_sending_or_postponing_no_records_succeeds(parts: tuple[RetryLane, Taken]) -> None:
     lane, _ = parts
 
     assert lane.send([]) == []
@@ -110,13 +110,13 @@ def test_a_call_has_at_most_ten_entries_and_a_mebibyte(sizes: list[int]) -> None
 
 
 @given(st.binary(max_size=100))
-def test_bytes_survive_as_text(body: bytes) -> None:
+def test_bytes_are_restored_from_their_text(body: bytes) -> None:
     text, attributes = to_text(RetryRecord(body))
 
     assert from_text(text, attributes.get("encoding")) == body
 
 
-def test_a_record_made_visible_comes_again_at_once(queue: tuple[Any, str]) -> None:
+def test_a_record_made_visible_is_received_at_once(queue: tuple[Any, str]) -> None:
     sqs, url = queue
     lane = SqsRetryLane(url)
     lane.send([RetryRecord(str(number).encode()) for number in range(12)])
@@ -127,7 +127,7 @@ def test_a_record_made_visible_comes_again_at_once(queue: tuple[Any, str]) -> No
     assert len(receive(sqs, url)) == 12
 
 
-def test_a_receipt_that_is_no_longer_good_stops_nothing(queue: tuple[Any, str]) -> None:
+def test_an_outdated_receipt_affects_no_other_record(queue: tuple[Any, str]) -> None:
     sqs, url = queue
     lane = SqsRetryLane(url)
     lane.send([RetryRecord(b"1")])
@@ -153,7 +153,7 @@ class Partial:
         return {"Successful": answer.get("Successful", []), "Failed": failed}
 
 
-def test_a_partial_failure_is_told_record_by_record(queue: tuple[Any, str]) -> None:
+def test_a_partial_failure_is_reported_per_record(queue: tuple[Any, str]) -> None:
     sqs, url = queue
     lane = SqsRetryLane(url, lambda: Partial(sqs))
 
@@ -164,7 +164,7 @@ def test_a_partial_failure_is_told_record_by_record(queue: tuple[Any, str]) -> N
     assert sorted(int(message["Body"]) for message in receive(sqs, url)) == list(range(0, 25, 2))
 
 
-def test_no_queue_or_no_service_is_an_outcome_and_no_exception(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_queue_or_service_is_a_result_without_an_exception(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
     missing = SqsRetryLane(f"{aws}/123456789012/Nowhere")
     assert isinstance(missing.send([RetryRecord(b"1")])[0], RetryLaneUnavailable)
 

@@ -1,4 +1,4 @@
-"""What declare_topology leaves on a real broker, and how it answers CloudFormation."""
+"""declare_topology on a real broker, and its answers to CloudFormation."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_everything_is_declared_and_declaring_again_changes_nothing(vhost: str, 
     assert channel.basic_get("persist.1")[2] == b"kept"
 
 
-def test_what_is_missing_is_healed(vhost: str, channel: BlockingChannel) -> None:
+def test_missing_queues_and_bindings_are_declared_again(vhost: str, channel: BlockingChannel) -> None:
     declare(settings(vhost), SECRETS)
     channel.queue_delete("persist.0")
     channel.queue_unbind("persist.1", PERSIST_EXCHANGE, "persist.1")
@@ -90,7 +90,7 @@ def test_more_queues_can_be_added(vhost: str, channel: BlockingChannel) -> None:
     assert channel.queue_declare("persist.4", passive=True).method.queue == "persist.4"
 
 
-def test_what_stands_in_another_form_is_reported_and_the_rest_is_declared(vhost: str, channel: BlockingChannel) -> None:
+def test_a_conflicting_declaration_is_reported_and_the_others_succeed(vhost: str, channel: BlockingChannel) -> None:
     channel.queue_declare("persist.0", durable=True)
     channel.exchange_declare(PARKED_EXCHANGE, "topic", durable=True)
 
@@ -105,9 +105,7 @@ def test_what_stands_in_another_form_is_reported_and_the_rest_is_declared(vhost:
     channel.basic_publish(PERSIST_EXCHANGE, "persist.0", b"routed", mandatory=True)
 
 
-def test_a_queue_without_at_least_once_dead_lettering_is_taken_and_reported(
-    vhost: str, channel: BlockingChannel
-) -> None:
+def test_a_queue_without_at_least_once_dead_lettering_is_reported(vhost: str, channel: BlockingChannel) -> None:
     arguments: dict[str, Any] = {
         "x-queue-type": "quorum",
         "x-delivery-limit": 20,
@@ -122,7 +120,7 @@ def test_a_queue_without_at_least_once_dead_lettering_is_taken_and_reported(
     assert "x-dead-letter-strategy" in report.differs[0]
 
 
-def test_what_came_back_too_often_is_parked_and_not_lost(vhost: str, channel: BlockingChannel) -> None:
+def test_a_message_redelivered_too_often_is_parked_and_not_lost(vhost: str, channel: BlockingChannel) -> None:
     """Fault 8: queues that drop, with no dead-letter exchange."""
     declare(settings(vhost, limit=3), SECRETS)
     channel.basic_publish(PERSIST_EXCHANGE, "persist.0", b"poison", BasicProperties(delivery_mode=2))
@@ -140,7 +138,7 @@ def test_what_came_back_too_often_is_parked_and_not_lost(vhost: str, channel: Bl
     assert parked == b"poison"
 
 
-def test_live_copies_expire_and_the_oldest_go_first_beyond_the_limit(
+def test_live_copies_expire_and_a_full_queue_drops_the_oldest(
     vhost: str, channel: BlockingChannel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(topology, "LIVE_SECONDS", 1)
@@ -161,13 +159,13 @@ def test_live_copies_expire_and_the_oldest_go_first_beyond_the_limit(
     assert channel.basic_get(PARKED_QUEUE)[0] is None
 
 
-def test_a_broker_that_is_away_is_said_to_be() -> None:
+def test_an_unavailable_broker_is_an_error() -> None:
     with pytest.raises(BrokerUnavailable):
         declare(settings(f"amqp://127.0.0.1:{free_port()}"), SECRETS)
 
 
-def test_a_secret_that_cannot_be_read_yet_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The way to Secrets Manager is as new as the stack that is being deployed."""
+def test_an_unreadable_secret_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a new stack the VPC endpoint of Secrets Manager may not work yet."""
 
     class Late(MemorySecrets):
         def text(self, arn: str, *, fresh: bool = False) -> str:
@@ -188,7 +186,7 @@ def test_a_secret_that_cannot_be_read_yet_is_tried_again(monkeypatch: pytest.Mon
 
 @pytest.fixture
 def cloudformation() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """A ResponseURL, and what was put there."""
+    """A ResponseURL, and the bodies that were put there."""
     answers: list[dict[str, Any]] = []
 
     class Bucket(BaseHTTPRequestHandler):
@@ -222,7 +220,7 @@ def request(kind: str, url: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["Create", "Update"])
-def test_a_stack_is_told_what_was_made(cloudformation: tuple[str, list[dict[str, Any]]], kind: str) -> None:
+def test_cloudformation_gets_the_declared_topology(cloudformation: tuple[str, list[dict[str, Any]]], kind: str) -> None:
     url, answers = cloudformation
 
     declaring.answer(request(kind, url), lambda: {"declared": "all"})
@@ -240,7 +238,7 @@ def test_a_stack_is_told_what_was_made(cloudformation: tuple[str, list[dict[str,
     ]
 
 
-def test_a_failure_is_an_answer_too(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:
+def test_cloudformation_gets_a_failure_with_its_reason(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:
     def fail() -> dict[str, str]:
         raise BrokerUnavailable("the broker is unavailable")
 
@@ -251,7 +249,7 @@ def test_a_failure_is_an_answer_too(cloudformation: tuple[str, list[dict[str, An
     assert "the broker is unavailable" in answers[0]["Reason"]
 
 
-def test_an_answer_is_never_too_large_for_cloudformation(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:
+def test_a_long_reason_is_cut_to_the_limit_of_cloudformation(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:
     def fail() -> dict[str, str]:
         raise BrokerUnavailable("世" * 5000)
 
@@ -263,8 +261,8 @@ def test_an_answer_is_never_too_large_for_cloudformation(cloudformation: tuple[s
     assert [answer["Status"] for answer in answers] == ["SUCCESS", "FAILED"]
 
 
-def test_delete_always_succeeds_and_touches_nothing(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:
-    """Fault 15, in spirit: nothing that holds data is created or deleted on the side."""
+def test_delete_always_succeeds_and_deletes_nothing(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:
+    """Fault 15: no queue with data is created or deleted as a side effect."""
 
     def touch() -> dict[str, str]:
         raise AssertionError
@@ -276,6 +274,6 @@ def test_delete_always_succeeds_and_touches_nothing(cloudformation: tuple[str, l
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "http://example.com/", "ftp://127.0.0.1/"])
-def test_an_answer_goes_to_https_or_this_machine_only(url: str) -> None:
+def test_answers_are_sent_only_to_https_or_loopback(url: str) -> None:
     with pytest.raises(ValueError, match="ResponseURL"):
         declaring.answer(request("Delete", url), dict)

@@ -41,7 +41,7 @@ def begun(counts: DayCounts, generation: str = "one", now: int = NOW) -> DayCoun
     return counts
 
 
-def test_a_day_that_nobody_began_is_told_nothing(counts: DayCounts) -> None:
+def test_rides_of_a_day_without_counts_are_not_added(counts: DayCounts) -> None:
     assert not counts.add([(DAY, [a_ride(1)])])
     assert counts.read(DAY) is None
 
@@ -58,7 +58,7 @@ def test_rides_join_once_and_are_counted_by_skier_lift_and_hour(counts: DayCount
     assert counts.read(DAY, [5, 6, 7]) == (Coverage("one", NOW, FILLING), Counts(2, {5: 2, 6: 1, 7: 0}, hours))
 
 
-def test_marks_may_be_any_bytes(counts: DayCounts) -> None:
+def test_ids_of_rides_may_be_any_bytes(counts: DayCounts) -> None:
     begun(counts)
     random.seed(5)
     rides = [CountedRide(random.randbytes(12), str(number), 1, 0) for number in range(1200)]
@@ -70,7 +70,7 @@ def test_marks_may_be_any_bytes(counts: DayCounts) -> None:
     assert found[1].skiers == found[1].hours[0] == 1200
 
 
-def test_days_are_told_together_and_kept_apart(counts: DayCounts) -> None:
+def test_rides_count_only_for_the_days_that_have_counts(counts: DayCounts) -> None:
     begun(counts)
 
     assert not counts.add([(DAY, [a_ride(1)]), (OTHER, [a_ride(2)])])
@@ -81,7 +81,7 @@ def test_days_are_told_together_and_kept_apart(counts: DayCounts) -> None:
     assert counts.read(OTHER) is None
 
 
-def test_whoever_fills_an_older_generation_changes_nothing(counts: DayCounts) -> None:
+def test_counts_of_an_older_generation_are_not_stored(counts: DayCounts) -> None:
     begun(counts)
     counts.settle(DAY, "one", FILLED, LATER)
     assert counts.begin(DAY, "two", NOW + 10, NOW, PATIENCE, LATER)
@@ -118,7 +118,7 @@ def test_counts_are_started_again_only_if_they_are_invalid_or_abandoned(
     assert found[1].skiers == (0 if begins else 1)
 
 
-def test_one_of_many_may_confirm_and_another_when_it_gave_up(counts: DayCounts) -> None:
+def test_one_reader_confirms_at_a_time_and_another_after_its_timeout(counts: DayCounts) -> None:
     begun(counts)
     counts.settle(DAY, "one", FILLED, LATER)
 
@@ -127,7 +127,7 @@ def test_one_of_many_may_confirm_and_another_when_it_gave_up(counts: DayCounts) 
     assert claims == [True, False, False, True]
 
 
-def test_counts_are_gone_at_their_end_which_only_moves_closer(counts: DayCounts) -> None:
+def test_counts_expire_at_the_earliest_end_that_was_set(counts: DayCounts) -> None:
     begun(counts, now=NOW)
     counts.settle(DAY, "one", FILLED, LATER + 5000)
     assert counts.read(DAY) is not None
@@ -138,7 +138,7 @@ def test_counts_are_gone_at_their_end_which_only_moves_closer(counts: DayCounts)
     assert counts.read(DAY) is None
 
 
-def test_a_cache_that_is_away_says_so(redis_node: RedisNode) -> None:
+def test_an_unavailable_cache_is_an_error(redis_node: RedisNode) -> None:
     redis_node.start()
     counts = RedisDayCounts(RedisCache.of(redis_node.settings))
     begun(counts)
@@ -153,7 +153,7 @@ def _do(call: Callable[[], object]) -> None:
     call()
 
 
-def test_whoever_fills_keeps_others_away_as_long_as_rides_join(counts: DayCounts) -> None:
+def test_an_active_fill_excludes_other_readers(counts: DayCounts) -> None:
     begun(counts)
     counts.add([(DAY, [a_ride(1)])], "one", NOW + PATIENCE - 1)
     assert not counts.begin(DAY, "two", NOW + PATIENCE, NOW - 1, PATIENCE, LATER)

@@ -78,7 +78,7 @@ def resorts(request: pytest.FixtureRequest) -> Resorts:
     return DynamoResorts(request.getfixturevalue("tables"), RESORTS)
 
 
-def test_a_season_added_twice_is_one_and_a_name_stays_until_another_comes(resorts: Resorts) -> None:
+def test_adding_a_season_twice_keeps_one_and_the_latest_name(resorts: Resorts) -> None:
     assert resorts.get(7) == Resort(7)
     assert resorts.add_season(7, 2025, "Mission Ridge")
     assert not resorts.add_season(7, 2025)
@@ -87,7 +87,7 @@ def test_a_season_added_twice_is_one_and_a_name_stays_until_another_comes(resort
     assert resorts.get(7) == Resort(7, "Mission Ridge", frozenset({2024, 2025}))
 
 
-def test_every_resort_with_a_season_is_told_by_id(resorts: Resorts) -> None:
+def test_every_resort_with_a_season_is_listed_by_id(resorts: Resorts) -> None:
     for number in (10, 9, 200):
         resorts.add_season(number, 2025)
     resorts.invalidate_counts([3], 1000)
@@ -104,14 +104,14 @@ def test_invalidation_never_moves_back_and_leaves_seasons_alone(resorts: Resorts
     assert resorts.get(8) == Resort(8, None, frozenset(), 2000)
 
 
-def test_a_table_of_resorts_that_is_away_is_said_to_be(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unavailable_table_of_resorts_is_an_error(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
 
     with pytest.raises(StoreUnavailable):
         DynamoResorts(client("dynamodb", attempts=1), RESORTS).get(7)
 
 
-def test_questions_are_answered_from_real_tables_and_a_real_cache(tables: Any, redis_node: RedisNode) -> None:
+def test_ride_queries_are_correct_on_real_tables_and_a_real_cache(tables: Any, redis_node: RedisNode) -> None:
     redis_node.start()
     connect(redis_node.settings, 1.0).flushall()
     clock = FixedClock(SystemClock().now())

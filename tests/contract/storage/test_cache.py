@@ -19,7 +19,7 @@ START = "2025-11-21T10:00:00.000000Z"
 
 
 class Subject:
-    """A cache, and what a test may do to it."""
+    """A cache that a test can stop and start."""
 
     def __init__(self, cache: Cache, wait: Any) -> None:
         self.cache = cache
@@ -37,7 +37,7 @@ def subject(request: pytest.FixtureRequest) -> Subject:
     return Subject(RedisCache.of(node.settings), time.sleep)
 
 
-def test_what_was_set_is_there_under_any_keys_in_any_slots(subject: Subject) -> None:
+def test_set_values_are_read_under_any_keys_in_any_slots(subject: Subject) -> None:
     subject.cache.set_many({f"key-{number}": (bytes([number, 0, 255]), 60) for number in range(20)})
 
     found = subject.cache.get_many([f"key-{number}" for number in range(21)])
@@ -45,7 +45,7 @@ def test_what_was_set_is_there_under_any_keys_in_any_slots(subject: Subject) -> 
     assert found == [*(bytes([number, 0, 255]) for number in range(20)), None]
 
 
-def test_what_was_deleted_is_gone_and_deleting_twice_is_harmless(subject: Subject) -> None:
+def test_deleted_values_are_gone_and_a_second_delete_succeeds(subject: Subject) -> None:
     subject.cache.set("a", b"1", 60)
 
     subject.cache.delete_many(["a", "b"])
@@ -54,7 +54,7 @@ def test_what_was_deleted_is_gone_and_deleting_twice_is_harmless(subject: Subjec
     assert subject.cache.get_many(["a"]) == [None]
 
 
-def test_a_value_is_gone_after_its_time(subject: Subject) -> None:
+def test_a_value_expires_after_its_time_to_live(subject: Subject) -> None:
     subject.cache.set("short", b"1", 0.05)
     subject.cache.set("long", b"1", 60)
 
@@ -63,7 +63,7 @@ def test_a_value_is_gone_after_its_time(subject: Subject) -> None:
     assert subject.cache.get_many(["short", "long"]) == [None, b"1"]
 
 
-def test_only_new_leaves_another_value_and_says_so(subject: Subject) -> None:
+def test_only_new_keeps_an_existing_value_and_returns_false(subject: Subject) -> None:
     assert subject.cache.set("a", b"1", 60, only_new=True)
     assert not subject.cache.set("a", b"2", 60, only_new=True)
     assert subject.cache.set("a", b"3", 60)
@@ -71,7 +71,7 @@ def test_only_new_leaves_another_value_and_says_so(subject: Subject) -> None:
     assert subject.cache.get_many(["a"]) == [b"3"]
 
 
-def test_of_many_only_those_are_added_that_were_not_there(subject: Subject) -> None:
+def test_add_many_adds_only_missing_keys(subject: Subject) -> None:
     subject.cache.set("b", b"old", 60)
     subject.cache.set("c", b"old", 0.05)
     subject.wait(0.1)
@@ -84,14 +84,14 @@ def test_of_many_only_those_are_added_that_were_not_there(subject: Subject) -> N
     assert subject.cache.get_many(["c"]) == [None]
 
 
-def test_nothing_asked_is_nothing_answered(subject: Subject) -> None:
+def test_a_call_without_keys_returns_no_values(subject: Subject) -> None:
     assert subject.cache.get_many([]) == []
     subject.cache.delete_many([])
     subject.cache.set_many({})
     assert subject.cache.add_many({}) == []
 
 
-def test_an_unavailable_cache_is_tried_every_five_seconds_and_found_again(redis_node: RedisNode) -> None:
+def test_an_unavailable_cache_is_tried_every_five_seconds(redis_node: RedisNode) -> None:
     """Fault 17: a cache client with its default retries."""
     redis_node.start()
     now = [0.0]
@@ -118,7 +118,7 @@ def test_an_unavailable_cache_is_tried_every_five_seconds_and_found_again(redis_
 
 
 class Pointing:
-    """A client whose node answers that another one has the key."""
+    """A client whose node answers with a redirect to another node."""
 
     def pipeline(self, transaction: bool) -> Pointing:
         return self

@@ -43,7 +43,7 @@ QUERY = Query(
 
 @pytest.fixture(scope="module")
 def filled(emulators: Any) -> Iterator[None]:
-    """The table, in the local stage's DynamoDB: more rows in a partition than one page holds."""
+    """A table in the local stage's DynamoDB, with more rows in a partition than a page holds."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
             patch.setenv(name, "test")
@@ -124,13 +124,13 @@ def test_a_range_has_its_start_and_not_its_end(reader: ColumnReader) -> None:
     assert [key for key, *_ in walk(reader, query)] == ["2025-11-21T10:00:01.000000Z#я1#t"]
 
 
-def test_nothing_is_an_empty_page(reader: ColumnReader) -> None:
+def test_a_partition_without_rows_is_an_empty_page(reader: ColumnReader) -> None:
     page = reader.read(replace(QUERY, partition="007"))
 
     assert (page.keys, page.expires, page.more) == ([], [], None)
 
 
-def test_a_table_that_is_missing_or_away_is_said_to_be(dynalite: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_or_unavailable_table_is_an_error(dynalite: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StoreUnavailable):
         DynamoColumns(columns_client(1)).read(replace(QUERY, table="Nowhere"))
 

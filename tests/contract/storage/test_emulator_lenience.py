@@ -1,8 +1,8 @@
-"""What an emulator lets pass and AWS does not, one entry each; and that nothing of it ever gets that far.
+"""Calls that an emulator accepts and AWS refuses, which the layer never makes.
 
-AWS answers each with a ValidationException (its documented limits; not tried on AWS by us). The
-first test fails when an emulator learns to refuse one (take its name out of the entry), or turns out to be lenient in
-another. What both let pass besides: more than a table's throughput; that is played in ``test_store.py``.
+AWS documents a ValidationException for each call; this was not verified on AWS. The first test fails when an emulator
+begins to refuse a call (remove its name from the entry), or accepts another one. The emulators have no limit of
+throughput either: ``test_store.py`` scripts throttling.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def never_one_key_twice() -> None:
 
 
 def refused_as(reason: str, **more: Any) -> Callable[[], None]:
-    """What every row is checked for before it is written."""
+    """The check of every row before it is written refuses it."""
 
     def refuse() -> None:
         with pytest.raises(PoisonRecord) as refused:
@@ -67,7 +67,7 @@ def refused_as(reason: str, **more: Any) -> Callable[[], None]:
 
 
 def no_event(reason: str, **fields: Any) -> Callable[[], None]:
-    """What every event of a stream is validated for; streams make rows of nothing else."""
+    """The validation of every event refuses it, so no row is made of it."""
 
     def refuse() -> None:
         event = CHAT.accept(message(), sender()).event
@@ -80,7 +80,7 @@ def no_event(reason: str, **fields: Any) -> Callable[[], None]:
 
 @dataclass(frozen=True)
 class Entry:
-    """A call that AWS refuses, who lets it pass, and what of ours comes before."""
+    """A call that AWS refuses, the emulators that accept it, and the check in the layer that prevents it."""
 
     puts: list[Wire]
     lets_pass: frozenset[str]
@@ -120,11 +120,11 @@ ENTRIES = {
         wire(deep=nested(33)), no_event("invalid_event", message={"deep": nested(33)}), "moto", "dynalite"
     ),
 }
-"""By what is wrong with the call."""
+"""By the error of the call."""
 
 
 @pytest.mark.parametrize("service", PLAYED_BY)
-def test_what_an_emulator_lets_pass_is_named(service: str, request: pytest.FixtureRequest) -> None:
+def test_the_lenient_emulators_of_each_entry_are_named(service: str, request: pytest.FixtureRequest) -> None:
     request.getfixturevalue(PLAYED_BY[service])
 
     with made_table() as dynamodb:
@@ -136,12 +136,12 @@ def test_what_an_emulator_lets_pass_is_named(service: str, request: pytest.Fixtu
 def _passes(dynamodb: Any, puts: list[Wire]) -> bool:
     try:
         answer = dynamodb.batch_write_item(RequestItems={TABLE.name: [{"PutRequest": {"Item": put}} for put in puts]})
-    except (ClientError, ConnectionClosedError):  # dynalite hangs up on what is far too large
+    except (ClientError, ConnectionClosedError):  # dynalite closes the connection if a body is far too large
         return False
-    assert not answer.get("UnprocessedItems"), "an emulator that leaves something unprocessed is worth testing with"
+    assert not answer.get("UnprocessedItems"), "an emulator returns unprocessed items: use it in the tests"
     return True
 
 
 @pytest.mark.parametrize("what", ENTRIES)
-def test_our_own_code_never_lets_it_get_that_far(what: str) -> None:
+def test_the_layer_never_makes_a_call_that_aws_refuses(what: str) -> None:
     ENTRIES[what].ours()

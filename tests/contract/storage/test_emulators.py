@@ -20,7 +20,7 @@ def test_the_database_survives_a_client_that_ends_during_a_request(
     for _ in range(5):
         client = socket.create_connection(("127.0.0.1", port))
         client.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n{")
-        # Closed with a reset, as when a process is killed.
+        # Close with a reset, as when a process is killed.
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.close()
 

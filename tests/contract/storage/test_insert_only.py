@@ -1,4 +1,4 @@
-"""Tables that keep the first row of a key: what is looked up, and what is written then."""
+"""Insert-only tables read the keys of new rows first, and write only missing rows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_keys_are_read_consistently_a_hundred_at_once_without_their_rows(
     assert len(scan(table)) == 150
 
 
-def test_what_is_there_is_not_written_again(played: Callable[..., Played], table: Any) -> None:
+def test_an_existing_row_is_not_written_again(played: Callable[..., Played], table: Any) -> None:
     """P3."""
     parts = played(lambda _: None)
     parts.store.put_many(FIRST, [item(number) for number in range(10)])
@@ -75,7 +75,7 @@ def test_keys_that_were_not_looked_up_are_looked_up_again(played: Callable[..., 
     ("code", "status", "failure"),
     [("ThrottlingException", 400, StoreThrottled), ("AccessDeniedException", 400, StoreUnavailable)],
 )
-def test_what_cannot_be_looked_up_is_not_written(
+def test_a_row_is_not_written_when_its_key_cannot_be_read(
     played: Callable[..., Played], table: Any, code: str, status: int, failure: type[StoreUnavailable]
 ) -> None:
     parts = played(lambda call: refusal(code, status) if looks(call) else None, retry_seconds=0.2)
@@ -86,7 +86,7 @@ def test_what_cannot_be_looked_up_is_not_written(
     assert scan(table) == []
 
 
-def test_who_looked_long_ago_writes_nothing(played: Callable[..., Played], table: Any) -> None:
+def test_a_key_read_too_long_ago_is_not_written(played: Callable[..., Played], table: Any) -> None:
     def play(call: dict[str, Any]) -> None:
         if looks(call):
             time.sleep(0.2)
@@ -97,8 +97,8 @@ def test_who_looked_long_ago_writes_nothing(played: Callable[..., Played], table
     assert scan(table) == []
 
 
-def test_two_that_look_at_the_same_moment_leave_one_row(played: Callable[..., Played], table: Any) -> None:
-    """P3: once hangs on the key alone; which of them stays does not matter."""
+def test_two_concurrent_writers_leave_one_row(played: Callable[..., Played], table: Any) -> None:
+    """P3: one row per key is stored, from either writer."""
     other = DynamoStore()
 
     def play(call: dict[str, Any]) -> None:

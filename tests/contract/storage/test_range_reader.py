@@ -112,7 +112,7 @@ def test_p7_a_walk_visits_a_range_once_in_order_without_its_end(
     assert walk(reader, replace(ROOM, newest_first=newest_first, lower=lower, upper=upper)) == expected
 
 
-def test_a_row_comes_with_the_attributes_that_were_asked_for_and_no_others(reader: RangeReader) -> None:
+def test_a_row_has_only_the_requested_attributes(reader: RangeReader) -> None:
     rows = reader.read(replace(ROOM, attributes=("userId", "message", "expiresAt"), lower="03", unexpired_at=3))
 
     assert rows.items == [{"userId": "alice", "expiresAt": 4}] * 3
@@ -154,7 +154,7 @@ def test_p7_a_walk_may_start_where_no_row_is(
 
 @pytest.mark.parametrize("newest_first", [True, False])
 @pytest.mark.parametrize("query", [ROOM, USER])
-def test_rows_that_have_expired_are_left_out_and_counted_as_read(
+def test_expired_rows_are_left_out_and_counted_as_read(
     reader: RangeReader, query: RangeQuery, newest_first: bool
 ) -> None:
     query = replace(query, unexpired_at=2, newest_first=newest_first)
@@ -168,13 +168,13 @@ def test_rows_that_have_expired_are_left_out_and_counted_as_read(
     assert first.more is not None
 
 
-def test_several_ranges_are_answered_in_the_order_they_were_asked_for(reader: RangeReader) -> None:
+def test_several_ranges_are_returned_in_the_order_of_the_request(reader: RangeReader) -> None:
     queries = [replace(ROOM, partition=room) for room in ("lobby", "nowhere", "кафе", "kitchen") * 4]
 
     assert reader.read_many(queries) == [reader.read(query) for query in queries]
 
 
-def test_others_may_ask_the_readers_client_for_what_they_like(on_moto: Any) -> None:
+def test_the_readers_client_can_make_other_calls(on_moto: Any) -> None:
     DynamoReader(on_moto).read(ROOM)
 
     answer = on_moto.query(
@@ -192,7 +192,7 @@ def test_a_partition_without_rows_is_empty(reader: RangeReader) -> None:
     assert (rows.items, rows.more) == ([], None)
 
 
-def test_a_table_that_is_away_or_missing_is_said_to_be(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unavailable_or_missing_table_is_an_error(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StoreUnavailable):
         DynamoReader(client("dynamodb", attempts=1)).read(replace(ROOM, table="Missing"))
 

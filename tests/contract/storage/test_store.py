@@ -1,7 +1,7 @@
-"""One suite for every store, and the failures of a service behind a network.
+"""One suite for every store, and its behaviour when DynamoDB fails.
 
-No emulator throttles or leaves anything unprocessed: those answers are played by hooks on the real client, so that
-botocore's own parts stay in between. What else emulators let pass is in ``test_emulator_lenience.py``.
+No emulator throttles or returns unprocessed items. Hooks on the real client script these answers, so that botocore
+processes them. ``test_emulator_lenience.py`` has the other differences of emulators.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Rows]]:
         yield store, lambda: scan(dynamodb)
 
 
-def test_what_is_put_is_there(parts: tuple[Store, Rows]) -> None:
+def test_put_items_are_readable(parts: tuple[Store, Rows]) -> None:
     store, rows = parts
     items = [item(number) for number in range(130)]
 
@@ -54,7 +54,7 @@ def test_what_is_put_is_there(parts: tuple[Store, Rows]) -> None:
     assert rows() == sorted(items, key=TABLE.key_of)
 
 
-def test_every_kind_of_value_arrives_as_it_was(parts: tuple[Store, Rows]) -> None:
+def test_every_kind_of_value_is_stored_unchanged(parts: tuple[Store, Rows]) -> None:
     store, rows = parts
     odd = item(
         1,
@@ -94,7 +94,7 @@ def test_putting_again_changes_nothing(parts: tuple[Store, Rows]) -> None:
     assert len(rows()) == 30
 
 
-def test_where_the_first_row_of_a_key_is_kept_no_later_one_changes_it(parts: tuple[Store, Rows]) -> None:
+def test_an_insert_only_table_keeps_the_first_row_of_a_key(parts: tuple[Store, Rows]) -> None:
     store, rows = parts
     first = Table(TABLE.name, TABLE.key, insert_only=True)
 
@@ -105,7 +105,7 @@ def test_where_the_first_row_of_a_key_is_kept_no_later_one_changes_it(parts: tup
     assert {row["text"] for row in rows() if row["timestampSk"] == "00001"} == {"first"}
 
 
-def test_nothing_to_put_is_no_trouble(parts: tuple[Store, Rows]) -> None:
+def test_putting_no_items_succeeds(parts: tuple[Store, Rows]) -> None:
     assert parts[0].put_many(TABLE, []) == []
 
 
@@ -147,7 +147,7 @@ def test_no_call_holds_one_key_twice_or_more_than_25_items(played: Callable[...,
     assert sorted(sizes) == [10, 25, 25]
 
 
-def test_unprocessed_items_are_tried_again_until_they_are_taken(played: Callable[..., Played], table: Any) -> None:
+def test_unprocessed_items_are_retried_until_they_are_stored(played: Callable[..., Played], table: Any) -> None:
     """Fault 3."""
     refused = 0
 
@@ -173,7 +173,7 @@ def test_only_the_unprocessed_items_are_sent_again(played: Callable[..., Played]
     assert [len(call["RequestItems"][TABLE.name]) for call in parts.calls] == [10, 2]
 
 
-def test_items_that_are_never_taken_are_handed_back_as_throttled(played: Callable[..., Played]) -> None:
+def test_items_that_stay_unprocessed_are_returned_as_throttled(played: Callable[..., Played]) -> None:
     def play(call: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         hot = [
             put for put in call["RequestItems"][TABLE.name] if put["PutRequest"]["Item"]["timestampSk"]["S"] == "00003"
@@ -186,7 +186,7 @@ def test_items_that_are_never_taken_are_handed_back_as_throttled(played: Callabl
 
 
 @pytest.mark.parametrize("code", ["ProvisionedThroughputExceededException", "ThrottlingException"])
-def test_a_throttled_call_is_tried_again_like_unprocessed_items(played: Callable[..., Played], code: str) -> None:
+def test_a_throttled_call_is_retried_like_unprocessed_items(played: Callable[..., Played], code: str) -> None:
     answers = iter([refusal(code)] * 3)
 
     outcomes = played(lambda _: next(answers, (200, {}))).store.put_many(TABLE, [item(1), item(2)])
@@ -194,7 +194,7 @@ def test_a_throttled_call_is_tried_again_like_unprocessed_items(played: Callable
     assert outcomes == [None, None]
 
 
-def test_bad_items_are_isolated_however_many_there_are(played: Callable[..., Played]) -> None:
+def test_any_number_of_invalid_items_is_isolated(played: Callable[..., Played]) -> None:
     def play(call: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         bad = any(put["PutRequest"]["Item"]["text"]["S"] == "bad" for put in call["RequestItems"][TABLE.name])
         return refusal("ValidationException") if bad else (200, {})
@@ -207,7 +207,7 @@ def test_bad_items_are_isolated_however_many_there_are(played: Callable[..., Pla
     assert all(isinstance(outcome, PoisonRecord) for outcome in outcomes if outcome is not None)
 
 
-def test_a_table_that_is_away_costs_a_few_calls_and_not_one_per_chunk(played: Callable[..., Played]) -> None:
+def test_an_unavailable_table_costs_a_bounded_number_of_calls(played: Callable[..., Played]) -> None:
     parts = played(lambda _: refusal("AccessDeniedException"))
 
     outcomes = parts.store.put_many(TABLE, [item(number) for number in range(1000)])
@@ -216,7 +216,7 @@ def test_a_table_that_is_away_costs_a_few_calls_and_not_one_per_chunk(played: Ca
     assert len(parts.calls) <= 8
 
 
-def test_a_table_that_does_not_exist_is_away(aws: str) -> None:
+def test_a_table_that_does_not_exist_is_unavailable(aws: str) -> None:
     store = DynamoStore()
 
     (outcome,) = store.put_many(Table("Nowhere", TABLE.key), [item(1)])
@@ -224,7 +224,7 @@ def test_a_table_that_does_not_exist_is_away(aws: str) -> None:
     assert isinstance(outcome, StoreUnavailable)
 
 
-def test_no_service_at_all_is_a_table_that_is_away(monkeypatch: pytest.MonkeyPatch, aws: str) -> None:
+def test_without_a_service_the_table_is_unavailable(monkeypatch: pytest.MonkeyPatch, aws: str) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
     store = DynamoStore()
 

@@ -1,4 +1,4 @@
-"""Counts stay exact up to their limit, and honest beyond it; and what was packed is unpacked the same."""
+"""Counts are exact up to a limit and state their error beyond it, and aggregates are unpacked as they were packed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SMALL = st.dictionaries(st.sampled_from([f"u{number}" for number in range(40)]),
 
 @settings(max_examples=60)
 @given(st.lists(COUNTS, max_size=5))
-def test_merged_tallies_count_what_one_would_have_counted(parts: list[dict[str, int]]) -> None:
+def test_merged_counters_equal_one_counter_of_all_events(parts: list[dict[str, int]]) -> None:
     whole, expected = IdCounter(), Counter[str]()
     for part in parts:
         whole.merge(IdCounter(dict(part)))
@@ -33,7 +33,7 @@ def test_merged_tallies_count_what_one_would_have_counted(parts: list[dict[str, 
 
 @settings(max_examples=150)
 @given(st.lists(SMALL, max_size=8), st.integers(2, 12))
-def test_a_tally_beyond_its_limit_states_its_largest_error(parts: list[dict[str, int]], limit: int) -> None:
+def test_a_counter_beyond_its_limit_states_its_largest_error(parts: list[dict[str, int]], limit: int) -> None:
     whole, expected = IdCounter(limit=limit), Counter[str]()
     for part in parts:
         whole.merge(IdCounter(dict(part), limit=limit))
@@ -89,7 +89,7 @@ def test_an_aggregate_is_unpacked_as_it_was_packed(aggregate: Aggregate) -> None
     assert parts_of(decode(packed)) == parts_of(aggregate)
 
 
-def test_an_approximate_aggregate_stays_so() -> None:
+def test_an_approximate_aggregate_stays_approximate() -> None:
     tally = IdCounter({f"u{number}": number + 1 for number in range(9)}, limit=5)
 
     (found,) = decode(encode(Aggregate((tally,), 45, "a" * 27, "b" * 27), 8)).tallies

@@ -1,4 +1,4 @@
-"""P9: whatever happens, an answer equals a scan of the table as it was when the settling time began, or later."""
+"""P9: an answer equals a scan of the table at the beginning of the settling time or later, under any failures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.worlds.slot_world import SETTLE, START, SlotWorld, expected_points, e
 
 NOW = times.micros_of(START)
 HOUR_AGO = NOW - times.HOUR
-# Few moments, users and windows, so that they meet: the edges of slots, and now (0).
+# Few times, users and windows, so that they often coincide: the edges of slots, and now (0).
 ATS = st.one_of(
     st.sampled_from([0, HOUR_AGO, HOUR_AGO - 1, HOUR_AGO + times.MINUTE, NOW - times.MINUTE, NOW - times.DAY, NOW]),
     st.integers(NOW - 2 * times.MINUTE, NOW + times.MINUTE),
@@ -66,12 +66,12 @@ def query_of(found: Any) -> tuple[str, dict[str, str]]:
 
 
 class Run:
-    """Does one step after the other, and judges each answer."""
+    """Runs one step after the other, and checks each answer."""
 
     def __init__(self) -> None:
         self.world = SlotWorld()
-        # The cache has been there for long, as it mostly has.
-        self.world.ask(self.world.reader(), "window", {"from": times.iso(HOUR_AGO), "to": times.iso(NOW)})
+        # The cache is older than the settling time, as it usually is.
+        self.world.query(self.world.reader(), "window", {"from": times.iso(HOUR_AGO), "to": times.iso(NOW)})
         self.world.clock.advance(SETTLE + 2)
         self.queries: list[tuple[str, dict[str, str]]] = []
 
@@ -100,16 +100,16 @@ class Run:
         self.world.redeliver()
 
     def do_lose(self, what: str) -> None:
-        """All of it, a node of a cluster, or what was not used lately (a cache that is full gives up such first)."""
+        """Drop all entries, those of one node, or those that were not used recently, which a full cache evicts."""
         fits: dict[str, Callable[[str, bytes], bool]] = {
             "all": lambda *_: True,
             "group": lambda key, _: key.startswith(("{slots.1", "{slots.5", "{slots.7")),
             "one": lambda key, value: value != CHANGED and hash(key) % 3 == 0,
         }
-        self.world.cache.lose(fits[what])
+        self.world.cache.drop(fits[what])
 
     def do_other(self, _: object) -> None:
-        """Another reader asks the same, perhaps in the middle of the first one's question."""
+        """Another reader sends the same query, possibly during the first one."""
         if self.queries:
             self.answer(self.world.reader(), *self.queries[-1])
 
@@ -121,9 +121,9 @@ class Run:
         self.world.actions.clear()
 
     def answer(self, reader: Any, kind: str, query: dict[str, str]) -> None:
-        """Ask, and see that what is settled is counted and nothing that is not there."""
+        """Query, and check that every settled row is counted and no row that is absent."""
         must = {str(row["timestampSk"]) for row in self.world.fitting(query, self.world.settled())}
-        answer = self.world.ask(reader, kind, query)
+        answer = self.world.query(reader, kind, query)
         may = self.world.fitting(query)
         if kind == "active_users":
             assert answer["uniqueUsers"] <= len({row["userId"] for row in may})
@@ -133,14 +133,14 @@ class Run:
         assert len(must) <= total <= len(may)
 
     def settle(self) -> None:
-        """All marks are written and old enough; then every answer is exact, and stays so."""
+        """Write all marks and wait; from then on every answer must be exact."""
         self.world.cache.down = False
         self.world.redeliver()
         self.world.clock.advance(SETTLE + 0.001)
         for _ in range(3):
             for kind, query in self.queries[-3:]:
                 for reader in [*self.world.readers, self.world.reader()]:
-                    answer = self.world.ask(reader, kind, query)
+                    answer = self.world.query(reader, kind, query)
                     rows = self.world.fitting(query)
                     if kind == "window":
                         assert {**answer, **expected_window(rows, query)} == answer

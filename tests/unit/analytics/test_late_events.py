@@ -1,4 +1,4 @@
-"""What persist_events does for answers that are already counted."""
+"""A late event marks the analytics slots that were already counted, so that they are counted again."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def slots(timestamp: str) -> list[Slot]:
     return [Slot(second - second % step, step) for step in (60, 600, 3600, 86400)]
 
 
-def test_an_event_of_a_minute_that_is_not_over_costs_nothing() -> None:
+def test_an_event_of_the_current_minute_marks_no_slot() -> None:
     world = HookWorld()
 
     assert world.stored(NOW, "2025-11-21T10:03:00.000000Z") == [None, None]
@@ -63,7 +63,7 @@ def test_an_event_of_a_minute_that_is_not_over_costs_nothing() -> None:
     assert world.cache.calls == 0
 
 
-def test_a_late_event_marks_every_slot_it_belongs_to_that_is_over_and_no_other() -> None:
+def test_a_late_event_marks_exactly_its_slots_that_have_ended() -> None:
     world = HookWorld()
 
     assert world.stored(NOW, EARLY) == [None, None]
@@ -72,7 +72,7 @@ def test_a_late_event_marks_every_slot_it_belongs_to_that_is_over_and_no_other()
     assert world.changed(*slots(NOW)) == [False, False, False, False]
 
 
-def test_events_of_one_minute_cost_one_round_trip_however_many() -> None:
+def test_all_events_of_one_minute_cost_one_round_trip() -> None:
     world = HookWorld()
 
     world.stored(*[EARLY] * 500, *["2025-11-20T10:00:30.000000Z"] * 500)
@@ -80,7 +80,7 @@ def test_events_of_one_minute_cost_one_round_trip_however_many() -> None:
     assert world.cache.calls == 1
 
 
-def test_a_mark_outlasts_the_settling_time_and_then_goes() -> None:
+def test_a_mark_expires_after_the_settling_time() -> None:
     world = HookWorld()
     world.stored(EARLY)
 
@@ -90,7 +90,7 @@ def test_a_mark_outlasts_the_settling_time_and_then_goes() -> None:
     assert world.changed(slots(EARLY)[0]) == [False]
 
 
-def test_an_event_stored_just_after_its_minute_is_late_by_a_slow_clock_too() -> None:
+def test_an_event_stored_just_after_its_minute_is_late_despite_clock_skew() -> None:
     world = HookWorld()
     world.clock.advance(61.2)  # 10:01:59.2
 
@@ -99,7 +99,7 @@ def test_an_event_stored_just_after_its_minute_is_late_by_a_slow_clock_too() -> 
     assert world.changed(slots("2025-11-21T10:01:59.000000Z")[0]) == [True]
 
 
-def test_while_the_cache_is_away_only_late_events_fail() -> None:
+def test_while_the_cache_is_unavailable_only_late_events_fail() -> None:
     world = HookWorld()
     world.cache.down = True
 
@@ -109,7 +109,7 @@ def test_while_the_cache_is_away_only_late_events_fail() -> None:
     assert isinstance(outcomes[1], FollowUpUnavailable)
 
 
-def test_streams_without_slots_are_left_alone() -> None:
+def test_streams_without_slots_are_ignored() -> None:
     world = HookWorld()
     world.cache.down = True
 
@@ -147,7 +147,7 @@ def test_a_late_event_is_stored_and_marked_at_its_redelivery() -> None:
     assert write_path.world.changed(slots(write_path.rows()[0]["timestamp"])[0]) == [True]
 
 
-def test_a_cache_that_is_away_holds_up_no_other_record_of_the_retry_lane() -> None:
+def test_an_unavailable_cache_delays_no_other_retry_record() -> None:
     """Unlike an unavailable table, an unavailable cache delays nothing."""
     write_path = LateWritePath()
     write_path.world.cache.down = True
@@ -164,10 +164,10 @@ def test_a_cache_that_is_away_holds_up_no_other_record_of_the_retry_lane() -> No
     assert {row["messageId"] for row in write_path.rows()} == {"late", "fresh"}
 
 
-def test_an_event_that_is_never_marked_is_counted_as_dead_like_any_other(
+def test_an_event_that_is_never_marked_is_counted_as_dead(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """P4: it is in the dead lane, with its alarm, until the cache works again and an operator redrives it."""
+    """P4: it stays in the dead lane until the cache works again and an operator redrives it."""
     write_path = LateWritePath()
     write_path.world.cache.down = True
     write_path.accept(message(messageId="m-1"))

@@ -1,4 +1,4 @@
-"""P9: the three ways in which a slot could go stale, one by one, and what a slot costs when it does not."""
+"""P9: cached slots are never stale after the settling time, and save reads of the table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DAY_QUERY = {"from": times.iso(NOW - 34 * times.HOUR), "to": times.iso(NOW - 10 
 
 
 def world_with(*ats: int) -> SlotWorld:
-    """A world whose cache has been there for long, with events at these times."""
+    """A world with events at these times, whose cache is older than the settling time."""
     world = SlotWorld(shards=2)
     total(world, HOUR_QUERY)
     world.clock.advance(SETTLE + 2)
@@ -35,20 +35,20 @@ def world_with(*ats: int) -> SlotWorld:
 
 
 def total(world: SlotWorld, query: dict[str, str] = HOUR_QUERY, reader: Any = None) -> int:
-    found = world.ask(reader or world.reader(), "window", query)["totalMessages"]
+    found = world.query(reader or world.reader(), "window", query)["totalMessages"]
     assert isinstance(found, int)
     return found
 
 
-def reads(world: SlotWorld, ask: Callable[[], object]) -> int:
-    """How many pages were read to answer."""
+def reads(world: SlotWorld, call: Callable[[], object]) -> int:
+    """The number of pages that were read for an answer."""
     before = world.columns.reads
-    ask()
+    call()
     return world.columns.reads - before
 
 
 @pytest.mark.parametrize("query", [HOUR_QUERY, DAY_QUERY])
-def test_what_was_counted_once_is_not_read_again_by_anybody(query: dict[str, str]) -> None:
+def test_counted_slots_are_not_read_again_by_any_reader(query: dict[str, str]) -> None:
     world = world_with(NOW - times.MINUTE, NOW - 12 * times.HOUR)
 
     assert reads(world, lambda: total(world, query)) > 0
@@ -70,11 +70,11 @@ def test_a_new_minute_costs_only_itself() -> None:
     assert total(world, query) == 40
     starts = {each.lower for each in seen}
     assert times.iso(NOW) in starts
-    # The ten minutes at the start of the window were merged before: it needs nine of their minutes now.
+    # The first ten minutes of the window were cached as one slot; it now needs nine of these minutes.
     assert len(seen) == 2
 
 
-def test_edges_are_read_once_whatever_is_missing_between_them() -> None:
+def test_the_edges_of_a_window_are_read_once() -> None:
     world = world_with()
     midnight = NOW // times.DAY * times.DAY - times.DAY
     evening = {"from": times.iso(midnight - 2 * times.HOUR), "to": times.iso(midnight)}
@@ -89,7 +89,7 @@ def test_edges_are_read_once_whatever_is_missing_between_them() -> None:
     assert seen.count(times.iso(midnight)) == world.shards
 
 
-def test_a_late_event_is_counted_once_it_is_settled_in_every_length_of_slot() -> None:
+def test_a_settled_late_event_is_counted_in_slots_of_every_length() -> None:
     world = world_with(NOW - 12 * times.HOUR)
     readers = [world.reader(), world.reader()]
     assert [total(world, DAY_QUERY, reader) for reader in readers] == [1, 1]
@@ -100,7 +100,7 @@ def test_a_late_event_is_counted_once_it_is_settled_in_every_length_of_slot() ->
     assert [total(world, DAY_QUERY, reader) for reader in readers] == [2, 2]
 
 
-def test_a_late_event_in_one_minute_leaves_the_others_counted() -> None:
+def test_a_late_event_invalidates_only_its_own_minute() -> None:
     world = world_with(*(NOW - number * times.MINUTE for number in range(1, 60)))
     total(world)
     world.put(world.row(NOW - 30 * times.MINUTE, message_id="late"))
@@ -110,18 +110,18 @@ def test_a_late_event_in_one_minute_leaves_the_others_counted() -> None:
     assert reads(world, lambda: total(world)) == 0
 
 
-def test_while_the_index_may_lag_behind_a_late_event_nothing_is_kept() -> None:
+def test_nothing_is_cached_while_the_index_may_lag_behind_a_late_event() -> None:
     world = world_with(NOW - times.MINUTE)
     world.lag = SETTLE - 1
     world.put(world.row(NOW - times.MINUTE, message_id="late"))
 
-    assert total(world) == 1  # the index does not have it yet
+    assert total(world) == 1  # not yet in the index
     world.clock.advance(SETTLE)
 
     assert total(world) == 2
 
 
-def test_a_minute_is_cached_only_when_the_index_must_have_all_of_it() -> None:
+def test_a_minute_is_cached_only_after_the_settling_time() -> None:
     world = world_with()
     world.clock.advance((NOW + 58 * times.SECOND - world.clock.now()) / times.SECOND)
     world.lag = SETTLE - 1
@@ -137,11 +137,11 @@ def test_a_minute_is_cached_only_when_the_index_must_have_all_of_it() -> None:
 
 @pytest.mark.parametrize("pause", [0, SETTLE + 3])
 @pytest.mark.parametrize("step", range(0, 24, 2))
-def test_a_late_event_at_any_moment_of_a_reading_ends_what_was_read(step: int, pause: int) -> None:
+def test_a_late_event_during_a_read_invalidates_the_result(step: int, pause: int) -> None:
     world = world_with(*(NOW - number * times.MINUTE for number in range(1, 60)))
     total(world)
-    # Merged again from the minutes, which are there, but for one.
-    world.cache.lose(lambda key, _: ":chat:600:" in key or ":chat:3600:" in key or key.endswith("000"))
+    # Merged again from the cached minutes, except for one.
+    world.cache.drop(lambda key, _: ":chat:600:" in key or ":chat:3600:" in key or key.endswith("000"))
 
     def late() -> None:
         world.put(world.row(NOW - 30 * times.MINUTE, message_id="late"))
@@ -158,7 +158,7 @@ def test_a_late_event_at_any_moment_of_a_reading_ends_what_was_read(step: int, p
 
 
 @pytest.mark.parametrize("narrowed", [{"roomId": "r0"}, {"userId": "u0"}, {"roomId": "r0", "userId": "u0"}])
-def test_a_late_event_ends_narrowed_answers_too_whoever_asks_next(narrowed: dict[str, str]) -> None:
+def test_a_late_event_also_invalidates_filtered_answers(narrowed: dict[str, str]) -> None:
     world = world_with(NOW - times.MINUTE)
     assert total(world, HOUR_QUERY | narrowed) == 1
     world.put(world.row(NOW - times.MINUTE, message_id="late"))
@@ -169,7 +169,7 @@ def test_a_late_event_ends_narrowed_answers_too_whoever_asks_next(narrowed: dict
     assert reads(world, lambda: total(world, HOUR_QUERY | narrowed)) == 0
 
 
-def test_an_emptied_cache_forgets_what_changed_and_so_keeps_nothing_for_a_while() -> None:
+def test_after_the_cache_is_emptied_nothing_is_cached_for_a_while() -> None:
     world = world_with(NOW - times.MINUTE)
     world.lag = SETTLE - 0.5
     world.put(world.row(NOW - times.MINUTE, message_id="late"))
@@ -185,7 +185,7 @@ def test_a_generation_that_was_lost_validates_nothing() -> None:
     world = world_with(NOW - times.MINUTE)
     total(world)
     world.put(world.row(NOW - times.MINUTE, message_id="late"))
-    world.cache.lose(lambda key, _: "generation" in key)
+    world.cache.drop(lambda key, _: "generation" in key)
 
     assert total(world) == 2
 
@@ -211,7 +211,7 @@ def test_a_slot_built_from_fewer_shards_is_not_used_for_more() -> None:
     assert total(world, reader=world.reader(shards=6)) == 2
 
 
-def test_messages_of_the_shards_before_a_growth_stay_counted() -> None:
+def test_messages_stored_before_an_increase_of_shards_are_counted() -> None:
     world = world_with(*(NOW - number * times.SECOND for number in range(1, 20)))
     world.shards = 7
     world.put(world.row(NOW - times.MINUTE, message_id="new"))
@@ -220,7 +220,7 @@ def test_messages_of_the_shards_before_a_growth_stay_counted() -> None:
     assert total(world) == 20
 
 
-def test_expired_rows_are_no_longer_counted_in_counted_slots_either() -> None:
+def test_expired_rows_are_also_excluded_from_cached_slots() -> None:
     world = world_with()
     expires = NOW // times.SECOND + 600
     world.put(world.row(NOW - times.MINUTE, message_id="a", expires=expires))
@@ -233,7 +233,7 @@ def test_expired_rows_are_no_longer_counted_in_counted_slots_either() -> None:
     assert [total(world), total(world)] == [1, 1]
 
 
-def test_two_who_ask_at_the_same_time_do_not_both_read() -> None:
+def test_of_two_concurrent_queries_only_one_reads_the_table() -> None:
     world = world_with(*(NOW - number * times.MINUTE for number in range(1, 30)))
     second: list[int] = []
     waits: list[float] = []
@@ -297,16 +297,16 @@ def test_after_a_timeout_the_next_query_continues_from_what_was_read(
     monkeypatch.setattr(build, "LONGEST_CHUNK", 10)
     request = request_of("window", HOUR_QUERY)
 
-    def ask() -> dict[str, Any] | StoreThrottled:
+    def call() -> dict[str, Any] | StoreThrottled:
         ticks = iter(range(1000))
         try:
             return answer(world.reader(), "window", request, Deadline(30, lambda: next(ticks)))
         except StoreThrottled as error:
             return error
 
-    answers = [ask()]
+    answers = [call()]
     while not isinstance(answers[-1], dict) and len(answers) < 20:
-        answers.append(ask())
+        answers.append(call())
 
     assert isinstance(answers[0], StoreThrottled)
     assert answers[0].retry_after == 1
@@ -314,7 +314,7 @@ def test_after_a_timeout_the_next_query_continues_from_what_was_read(
     assert answers[-1]["totalMessages"] == 57
 
 
-def test_a_quiet_month_leaves_few_keys() -> None:
+def test_a_month_without_messages_needs_few_cache_keys() -> None:
     world = world_with(*(NOW - number * times.DAY for number in range(1, 30)))
 
     query = {"from": times.iso(NOW - 30 * times.DAY), "to": times.iso(NOW - 2 * times.DAY)}

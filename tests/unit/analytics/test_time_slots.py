@@ -32,7 +32,7 @@ def test_pieces_cover_a_window_once_and_slots_are_closed(start: int, length: int
     assert len(found.slots) <= 31 + 2 * (9 + 5 + 23)
 
 
-def test_a_whole_day_is_one_slot_and_a_slot_is_made_of_its_parts() -> None:
+def test_a_whole_day_is_one_slot_that_is_merged_from_shorter_ones() -> None:
     midnight = START - START % 86_400
     window = Span(midnight * times.SECOND, (midnight + 86_400) * times.SECOND)
 

@@ -1,4 +1,4 @@
-"""What analytics answer, to whom, and what they refuse."""
+"""The answers of read_analytics, the scopes they need, and the refusals of invalid queries."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_window_answers_totals_rates_users_and_rooms_with_ties_by_id(world: An
     }
 
 
-def test_a_window_is_narrowed_to_a_room_or_a_user_or_both(world: AnalyticsWorld) -> None:
+def test_a_window_may_be_filtered_by_room_user_or_both(world: AnalyticsWorld) -> None:
     _, room = world.get("window", WINDOW | {"roomId": "b"})
     _, user = world.get("window", WINDOW | {"userId": "bob"})
     _, both = world.get("window", WINDOW | {"userId": "bob", "roomId": "b"})
@@ -168,7 +168,7 @@ def test_a_window_in_the_future_is_zeros(world: AnalyticsWorld, route: str) -> N
         ("active-users", WINDOW | {"top": "3"}, "top", "from, to, roomId, userId"),
     ],
 )
-def test_what_cannot_be_asked_is_named_with_what_can(
+def test_an_invalid_parameter_is_named_with_the_allowed_values(
     world: AnalyticsWorld, route: str, query: dict[str, str], field: str, allowed: str
 ) -> None:
     status, body = world.get(route, query)
@@ -179,7 +179,7 @@ def test_what_cannot_be_asked_is_named_with_what_can(
     assert allowed in detail["allowed"]
 
 
-def test_everything_that_is_wrong_is_named_at_once(world: AnalyticsWorld) -> None:
+def test_all_invalid_parameters_are_named_at_once(world: AnalyticsWorld) -> None:
     _, body = world.get("window", {"from": "x", "top": "0", "what": "?"})
 
     assert {detail["field"] for detail in body["error"]["details"]} == {"from", "to", "top", "what"}
@@ -187,7 +187,7 @@ def test_everything_that_is_wrong_is_named_at_once(world: AnalyticsWorld) -> Non
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_p12_only_who_may_ask_for_totals_is_answered(world: AnalyticsWorld, route: str) -> None:
+def test_p12_totals_need_their_scope(world: AnalyticsWorld, route: str) -> None:
     assert world.get(route, WINDOW, scope="chat:read chat:write ops")[0] == 403
     assert world.get(route, WINDOW, exp=1)[0] == 401
 
@@ -200,7 +200,7 @@ def test_p12_nothing_is_read_for_a_caller_without_the_right(world: AnalyticsWorl
     assert world.get(route, WINDOW, exp=1)[0] == 401
 
 
-def test_p10_without_the_cache_it_is_the_same_answer(world: AnalyticsWorld) -> None:
+def test_p10_the_answer_is_the_same_without_the_cache(world: AnalyticsWorld) -> None:
     _, with_cache = world.get("window", WINDOW)
     world.cache.down = True
 
@@ -209,7 +209,7 @@ def test_p10_without_the_cache_it_is_the_same_answer(world: AnalyticsWorld) -> N
     assert without == with_cache
 
 
-def test_a_table_that_is_away_is_a_503_with_its_reason(world: AnalyticsWorld) -> None:
+def test_an_unavailable_table_is_a_503_with_its_reason(world: AnalyticsWorld) -> None:
     world.columns.failing = StoreUnavailable("the table cannot be read right now")
 
     status, body = world.get("window", WINDOW)
@@ -217,7 +217,7 @@ def test_a_table_that_is_away_is_a_503_with_its_reason(world: AnalyticsWorld) ->
     assert (status, body["error"]["code"]) == (503, "unavailable")
 
 
-def test_more_users_than_are_counted_one_by_one_are_said_to_be_about_so_many(
+def test_the_count_of_very_many_users_is_marked_as_approximate(
     world: AnalyticsWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(counter.IdCounter.__init__, "__defaults__", (None, 0, None, 2))
@@ -233,11 +233,11 @@ def test_more_users_than_are_counted_one_by_one_are_said_to_be_about_so_many(
 
 
 @pytest.mark.parametrize("name", ["window", "active_users", "series"])
-def test_the_events_in_the_repository_are_answered(world: AnalyticsWorld, name: str) -> None:
+def test_the_sample_events_of_analytics_are_answered(world: AnalyticsWorld, name: str) -> None:
     assert world.router(read(f"read_analytics.{name}.json"), Context(28))["statusCode"] == 200
 
 
-def test_what_an_answer_cost_is_measured(world: AnalyticsWorld, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_cost_of_an_answer_is_measured(world: AnalyticsWorld, capsys: pytest.CaptureFixture[str]) -> None:
     world.get("window", WINDOW)
 
     assert '"AnalyticsReadUnits":[' in capsys.readouterr().out.replace(" ", "")

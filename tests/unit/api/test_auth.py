@@ -1,3 +1,5 @@
+"""The caller of a request or frame is found in its claims, and its scopes and expiry are checked."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -30,14 +32,14 @@ def test_only_scopes_with_our_prefix_count() -> None:
     assert caller.scopes == {"chat:read"}
 
 
-def test_a_caller_without_a_name_is_called_by_its_id() -> None:
+def test_the_name_of_a_caller_without_one_is_its_id() -> None:
     assert caller_from_claims({"sub": "u-1", "exp": 1.76e9}).username == "u-1"
 
 
 @pytest.mark.parametrize(
     "claims", [{}, {"sub": "a"}, {"sub": "", "exp": "1"}, {"sub": "a#b", "exp": "1"}, {"sub": "a", "exp": "x"}]
 )
-def test_a_token_that_names_nobody_is_not_trusted(claims: dict[str, Any]) -> None:
+def test_a_token_without_a_subject_is_refused(claims: dict[str, Any]) -> None:
     with pytest.raises(Unauthorized):
         caller_from_claims(claims)
 

@@ -1,3 +1,5 @@
+"""The WebSocket authorizer allows or denies a connection by its token."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -13,7 +15,7 @@ ARN = "arn:aws:execute-api:us-east-1:123456789012:abc/dev/$connect"
 
 
 class Verifier:
-    """Stands for a TokenVerifier: gives a caller, or raises."""
+    """A TokenVerifier that returns a caller, or raises."""
 
     prefix = "headrace/"
 
@@ -36,7 +38,7 @@ def caller(*scopes: str) -> Caller:
 
 
 @pytest.mark.parametrize("header", ["Sec-WebSocket-Protocol", "sec-websocket-protocol"])
-def test_who_may_connect_is_the_same_caller_on_every_later_frame(header: str) -> None:
+def test_every_frame_of_a_connection_has_the_caller_of_its_authorizer(header: str) -> None:
     alice = caller("chat:write", "chat:read")
 
     answer = decide(event(header), Verifier(alice))
@@ -55,11 +57,11 @@ def test_a_token_without_any_scope_of_the_socket_is_denied() -> None:
 
 
 @pytest.mark.parametrize("error", [Unauthorized("forged"), TokenExpired("expired")])
-def test_an_untrusted_token_is_a_401_by_the_text_that_api_gateway_knows(error: Exception) -> None:
+def test_an_untrusted_token_is_a_401_in_the_form_of_api_gateway(error: Exception) -> None:
     with pytest.raises(Exception, match=r"^Unauthorized$"):
         decide(event(), Verifier(error))
 
 
-def test_an_issuer_that_is_away_is_not_taken_for_a_bad_token() -> None:
+def test_an_unavailable_issuer_is_not_a_401() -> None:
     with pytest.raises(Unavailable):
         decide(event(), Verifier(Unavailable("down")))

@@ -1,4 +1,4 @@
-"""Models of parameters."""
+"""Whole numbers in parameters are accepted as numbers or digits, and refused with a reason."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def test_a_whole_number_is_a_number_or_its_digits(value: object) -> None:
 
 
 @pytest.mark.parametrize("value", ["abc", "", "1.0", "+5", " 5", "٣", "5a", True, 1.5, [], {}])
-def test_a_value_that_is_not_a_whole_number_is_named_so(value: object) -> None:
+def test_a_value_that_is_not_a_whole_number_is_refused_with_a_reason(value: object) -> None:
     assert refusal("query", value) == "is not a whole number"
     assert refusal("body", value) == "is not a whole number"
 
 
 @pytest.mark.parametrize("value", [0, 201, -1, 10**40, "0", "-5", "201", "9" * 5000])
-def test_a_whole_number_out_of_range_is_named_so(value: object) -> None:
+def test_a_whole_number_out_of_range_is_refused_with_the_range(value: object) -> None:
     assert refusal("query", value) == "is out of range"
 
 

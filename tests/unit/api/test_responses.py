@@ -1,3 +1,5 @@
+"""The answer to a batch fits into one frame."""
+
 from __future__ import annotations
 
 import json
@@ -5,7 +7,7 @@ import json
 from headrace.api import responses
 
 
-def test_a_batch_that_is_all_wrong_is_still_answered_in_one_frame() -> None:
+def test_the_answer_to_an_entirely_invalid_batch_fits_one_frame() -> None:
     details = [
         {"field": f"field{n}", "message": "is wrong", "got": "\U0001f600" * 64, "allowed": "x" * 120} for n in range(7)
     ]

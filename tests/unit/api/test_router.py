@@ -1,4 +1,4 @@
-"""The one wrapper around every route: who may ask, what is logged and counted, and how errors are answered."""
+"""The router checks the caller and the parameters of every route, logs, counts, and maps errors to answers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def frame_event(key: str, **claims: str) -> dict[str, Any]:
     return {"requestContext": context, "body": json.dumps({"action": key, "requestId": "q-1"})}
 
 
-def asked(route: Route, event: dict[str, Any] | None = None) -> tuple[int, Any]:
+def answered(route: Route, event: dict[str, Any] | None = None) -> tuple[int, Any]:
     answer = HttpRouter({"GET /x": route}, lambda: "services", CLOCK)(event or http_event())
     return answer["statusCode"], json.loads(answer["body"])
 
@@ -61,28 +61,28 @@ def test_a_function_gets_its_services_its_caller_and_its_parameters() -> None:
 
     event = http_event() | {"queryStringParameters": {}}
 
-    assert asked(Route(function, query=Number, body=AnyBody), event) == (
+    assert answered(Route(function, query=Number, body=AnyBody), event) == (
         200,
         {"services": "services", "caller": "alice", "number": 1},
     )
 
 
-def test_the_status_is_the_routes_unless_the_function_says_another() -> None:
-    assert asked(Route(lambda *_: {"a": 1}, status=201)) == (201, {"a": 1})
-    assert asked(Route(lambda *_: Reply(503, {"a": 1}), status=201)) == (503, {"a": 1})
+def test_the_status_is_the_routes_unless_the_function_sets_another() -> None:
+    assert answered(Route(lambda *_: {"a": 1}, status=201)) == (201, {"a": 1})
+    assert answered(Route(lambda *_: Reply(503, {"a": 1}), status=201)) == (503, {"a": 1})
 
 
 def test_a_parameter_that_the_model_does_not_have_is_named() -> None:
     event = http_event() | {"queryStringParameters": {"colour": "red"}}
 
-    status, body = asked(Route(lambda *_: {}, query=Number), event)
+    status, body = answered(Route(lambda *_: {}, query=Number), event)
 
     detail = {"field": "colour", "message": "is not a parameter of this route", "got": "red", "allowed": "number"}
     assert (status, body["error"]["details"]) == (400, [detail])
 
 
 def test_an_unknown_route_is_a_404_and_an_unknown_action_names_the_actions() -> None:
-    assert asked(Route(lambda *_: {}), http_event("GET /y"))[0] == 404
+    assert answered(Route(lambda *_: {}), http_event("GET /y"))[0] == 404
 
     answer = FrameRouter({}, lambda: None, CLOCK, actions="wave, nod")(frame_event("dance"))
 
@@ -96,7 +96,7 @@ def test_an_unknown_route_is_a_404_and_an_unknown_action_names_the_actions() -> 
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_every_route_refuses_who_has_no_token_an_old_one_or_no_scope(function: str) -> None:
+def test_every_route_refuses_missing_or_expired_tokens_and_scopes(function: str) -> None:
     for key, route in getattr(app(function), "ROUTES", {}).items():
         if route.scopes is None:
             continue
@@ -119,7 +119,7 @@ def test_every_route_refuses_who_has_no_token_an_old_one_or_no_scope(function: s
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_every_route_says_what_it_needs(function: str) -> None:
+def test_every_route_declares_its_scopes_parameters_and_answer(function: str) -> None:
     for key, route in getattr(app(function), "ROUTES", {}).items():
         if " " in key:
             assert TypeAdapter(route.answer).json_schema(), key
@@ -165,7 +165,7 @@ def test_a_missing_setting_is_logged_counted_and_not_answered(
 def test_an_unexpected_error_is_counted_and_its_text_stays_private(
     caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, body = asked(Route(failing(KeyError("a private text"))))
+    status, body = answered(Route(failing(KeyError("a private text"))))
 
     logged = "".join(str(vars(record)) for record in caplog.records)
     assert (status, body["error"]["code"]) == (500, "internal")
@@ -175,8 +175,8 @@ def test_an_unexpected_error_is_counted_and_its_text_stays_private(
 
 
 def test_an_unavailable_table_is_a_503_and_the_log_names_the_route(caplog: pytest.LogCaptureFixture) -> None:
-    """A copied wrapper once said "a page could not be read" for a read mark."""
-    status, body = asked(Route(failing(StoreUnavailable("the table is out of reach"))))
+    """A copied wrapper once logged "a page could not be read" for a read mark."""
+    status, body = answered(Route(failing(StoreUnavailable("the table is out of reach"))))
 
     assert (status, body["error"]["code"]) == (503, "unavailable")
     assert body["error"]["retryAfter"] > 0
@@ -184,11 +184,11 @@ def test_an_unavailable_table_is_a_503_and_the_log_names_the_route(caplog: pytes
 
 
 def test_a_users_own_error_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
-    assert asked(Route(failing(NotFound("no such room"))))[0] == 404
+    assert answered(Route(failing(NotFound("no such room"))))[0] == 404
     assert caplog.text == ""
 
 
-def test_every_request_is_timed_under_its_route_also_when_it_fails() -> None:
+def test_every_request_is_timed_under_its_route_even_if_it_fails() -> None:
     class Times(RequestTimes):
         def __init__(self) -> None:
             self.seen: list[str] = []

@@ -1,4 +1,4 @@
-"""How long requests take, summed over environments."""
+"""Latencies of requests are summed over environments in the cache."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from headrace.core.errors import CacheUnavailable
 
 
 class Cache:
-    """Remembers what was brought; ``gate`` holds every call until it is set."""
+    """Records the reported sums; every call waits until ``gate`` is set."""
 
     def __init__(self) -> None:
-        self.brought: list[tuple[Any, ...]] = []
+        self.reported: list[tuple[Any, ...]] = []
         self.found: Any = {}
         self.failure: Exception | None = None
         self.gate = threading.Event()
@@ -27,13 +27,13 @@ class Cache:
             raise self.failure
         if command[0] == "HGETALL":
             return [self.found]
-        self.brought.append(command[6:])
+        self.reported.append(command[6:])
         self.seen.set()
         return [1]
 
 
 class Clocked:
-    """Latencies with their own clock."""
+    """Latencies with a clock that tests move."""
 
     def __init__(self) -> None:
         self.cache = Cache()
@@ -46,7 +46,7 @@ class Clocked:
             self.latencies._background._running.result(5)
 
 
-def test_a_lonely_request_is_brought_at_once_and_a_crowd_once_a_second() -> None:
+def test_latencies_are_reported_at_once_and_then_once_a_second() -> None:
     clocked = Clocked()
     for _ in range(10):
         clocked.add("GET /a", 0.002)
@@ -54,13 +54,13 @@ def test_a_lonely_request_is_brought_at_once_and_a_crowd_once_a_second() -> None
     clocked.now += EVERY_SECONDS
     clocked.add("GET /a", 0.004)
 
-    assert clocked.cache.brought == [
+    assert clocked.cache.reported == [
         ("GET /a", 1, 2000, 2000),
         ("GET /a", 10, 22000, 4000, "GET /b", 1, 500000, 500000),
     ]
 
 
-def test_a_cache_that_does_not_answer_holds_no_request_up() -> None:
+def test_a_cache_that_does_not_answer_delays_no_request() -> None:
     clocked = Clocked()
     clocked.cache.gate.clear()
 
@@ -68,11 +68,11 @@ def test_a_cache_that_does_not_answer_holds_no_request_up() -> None:
         clocked.now = number * EVERY_SECONDS
         clocked.add("GET /a", 0.001)
 
-    assert clocked.latencies._sums["GET /a"][0] >= 19, "only one call is under way"
+    assert clocked.latencies._sums["GET /a"][0] >= 19, "a second call was started"
     clocked.cache.gate.set()
 
 
-def test_a_cache_that_is_away_costs_the_sums_and_nothing_else() -> None:
+def test_an_unavailable_cache_loses_only_the_sums() -> None:
     clocked = Clocked()
     clocked.cache.failure = CacheUnavailable("down")
     clocked.add("GET /a", 0.001)
@@ -80,7 +80,7 @@ def test_a_cache_that_is_away_costs_the_sums_and_nothing_else() -> None:
     clocked.now += EVERY_SECONDS
     clocked.add("GET /a", 0.001)
 
-    assert clocked.cache.brought == [("GET /a", 1, 1000, 1000)]
+    assert clocked.cache.reported == [("GET /a", 1, 1000, 1000)]
 
 
 def test_statistics_have_the_shape_of_the_skidataapi() -> None:

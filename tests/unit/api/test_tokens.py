@@ -1,3 +1,5 @@
+"""Tokens are verified by signature, claims and expiry, with cached keys of the issuer."""
+
 from __future__ import annotations
 
 import json
@@ -72,7 +74,7 @@ def test_an_audience_counts_before_the_client_id() -> None:
     assert verifier().verify(token(aud=["x", "other-app"], client_id="foreign")).subject == "alice"
 
 
-def test_an_expired_token_is_told_apart_from_a_forged_one() -> None:
+def test_an_expired_token_is_distinguished_from_a_forged_one() -> None:
     with pytest.raises(TokenExpired):
         verifier().verify(token(exp=int(time.time()) - 1))
 
@@ -91,7 +93,7 @@ def test_unsigned_and_symmetric_tokens_are_refused() -> None:
             verifier().verify(forged)
 
 
-def test_unknown_key_ids_do_not_make_the_keys_be_fetched_each_time() -> None:
+def test_unknown_key_ids_do_not_fetch_the_keys_each_time() -> None:
     fetched: list[float] = []
     now = [0.0]
 
@@ -118,7 +120,7 @@ def test_unknown_key_ids_do_not_make_the_keys_be_fetched_each_time() -> None:
     ],
     ids=lambda trouble: type(trouble).__name__,
 )
-def test_an_issuer_that_is_away_is_unavailable_at_first_and_harmless_later(trouble: Exception) -> None:
+def test_after_its_first_fetch_an_unavailable_issuer_is_not_needed(trouble: Exception) -> None:
     unavailable = [True]
     now = [0.0]
 
@@ -137,7 +139,7 @@ def test_an_issuer_that_is_away_is_unavailable_at_first_and_harmless_later(troub
     assert checked.verify(token()).subject == "alice"
 
 
-def test_the_token_stands_beside_our_subprotocol() -> None:
+def test_the_token_is_read_from_the_subprotocol_header() -> None:
     assert token_from_subprotocols("headrace.v1, abc.def.ghi") == "abc.def.ghi"
 
 

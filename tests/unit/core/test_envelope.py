@@ -1,3 +1,5 @@
+"""Events are packed into envelopes within the limits of SQS, and decoded unchanged."""
+
 from __future__ import annotations
 
 import json
@@ -16,7 +18,7 @@ GOOD = {"v": 1, "stream": "chat", "correlationId": "c", "acceptedAt": NOW, "even
 
 
 @given(EVENTS)
-def test_an_envelope_survives_its_journey(events: list[dict[str, str]]) -> None:
+def test_an_envelope_is_decoded_as_it_was_encoded(events: list[dict[str, str]]) -> None:
     envelope = Envelope("chat", "c-1", NOW, events)
 
     assert decode(envelope.encode()) == envelope
@@ -69,7 +71,7 @@ def without(field: str) -> dict[str, Any]:
         (json.dumps(GOOD | {"events": []}), "no_events"),
     ],
 )
-def test_a_body_that_is_no_envelope_says_why(body: bytes | str, reason: str) -> None:
+def test_a_body_that_is_no_envelope_is_poison_with_a_reason(body: bytes | str, reason: str) -> None:
     with pytest.raises(PoisonRecord) as caught:
         decode(body)
 
@@ -78,6 +80,6 @@ def test_a_body_that_is_no_envelope_says_why(body: bytes | str, reason: str) -> 
 
 
 @given(st.binary(max_size=200))
-def test_whatever_bytes_come_are_an_envelope_or_poison(body: bytes) -> None:
+def test_any_bytes_are_an_envelope_or_poison(body: bytes) -> None:
     with pytest.raises(PoisonRecord):
         decode(body)

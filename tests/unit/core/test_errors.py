@@ -1,3 +1,5 @@
+"""Every error has one public shape without internal details."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -26,7 +28,7 @@ ERRORS = [HeadraceError, *(each for each in every(HeadraceError) if each.__modul
 
 
 @pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.__name__)
-def test_an_error_is_retryable_if_it_may_pass(kind: type[HeadraceError]) -> None:
+def test_an_error_is_retryable_if_it_is_temporary(kind: type[HeadraceError]) -> None:
     known = mapping_of(kind("poison" if kind is errors.PoisonRecord else ""))
 
     assert known.retryable == issubclass(kind, errors.Unavailable | errors.RateLimited)
@@ -44,12 +46,12 @@ def test_an_error_has_one_shape() -> None:
 
 
 @pytest.mark.parametrize("error", [RateLimited("slower", retry_after=3), PublishNacked("refused", retry_after=3)])
-def test_an_error_that_may_pass_says_when_to_try_again(error: HeadraceError) -> None:
+def test_a_temporary_error_has_a_time_to_retry_after(error: HeadraceError) -> None:
     assert to_body(error)["retryAfter"] == 3
 
 
 @pytest.mark.parametrize("error", [KeyError("secret"), errors.ConfigurationError("BROKER_SECRET_ARN")])
-def test_our_own_faults_show_nothing_of_themselves(error: Exception) -> None:
+def test_internal_errors_expose_no_details(error: Exception) -> None:
     assert to_body(error) == {
         "code": "internal",
         "message": "something went wrong on our side; it has been logged",

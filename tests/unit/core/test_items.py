@@ -1,3 +1,5 @@
+"""Items are encoded for DynamoDB exactly, and refused if the table cannot store them."""
+
 from __future__ import annotations
 
 from decimal import Decimal
@@ -24,7 +26,7 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.text(), VALUES, max_size=4))
-def test_an_item_survives_the_wire(item: dict[str, Any]) -> None:
+def test_an_item_is_decoded_as_it_was_encoded(item: dict[str, Any]) -> None:
     assert items.from_wire(items.to_wire(item)) == item
 
 
@@ -49,7 +51,7 @@ def test_a_fraction_stays_exact() -> None:
         ({"odd": object()}, "invalid_event"),
     ],
 )
-def test_an_item_that_the_table_cannot_take_says_why(fields: dict[str, Any], reason: str) -> None:
+def test_an_item_that_the_table_cannot_store_is_refused_with_a_reason(fields: dict[str, Any], reason: str) -> None:
     with pytest.raises(PoisonRecord) as caught:
         items.check({"pk": "p", "sk": "s"} | fields, "pk", "sk")
 
@@ -59,7 +61,7 @@ def test_an_item_that_the_table_cannot_take_says_why(fields: dict[str, Any], rea
 @pytest.mark.parametrize(
     "fields", [{"n": 10**37}, {"n": Decimal("1E-130")}, {"n": 0}, {"text": "x" * 400_000}, {"sk": "é" * 512}]
 )
-def test_an_item_at_the_limits_is_taken(fields: dict[str, Any]) -> None:
+def test_an_item_at_the_limits_is_accepted(fields: dict[str, Any]) -> None:
     items.check({"pk": "p", "sk": "s"} | fields, "pk", "sk")
 
 

@@ -1,3 +1,5 @@
+"""Ids, sort keys, shards and sender tags."""
+
 from __future__ import annotations
 
 import unicodedata
@@ -18,7 +20,7 @@ TAGS = st.text(min_size=1, max_size=20).map(keys.sender_tag)
 
 
 @given(MICROS, IDS, TAGS)
-def test_a_sort_key_gives_back_what_it_was_built_of(micros: int, message_id: str, tag: str) -> None:
+def test_a_sort_key_is_parsed_into_its_parts(micros: int, message_id: str, tag: str) -> None:
     key = keys.timestamp_sk(times.iso(micros), message_id, tag)
 
     assert keys.parse_timestamp_sk(key) == (times.iso(micros), message_id, tag)
@@ -44,7 +46,7 @@ def test_a_range_holds_its_start_and_not_its_end(bound: int, at: int, message_id
 
 
 @given(IDS)
-def test_an_id_is_kept_as_it_is_but_for_nfc(text: str) -> None:
+def test_an_id_is_unchanged_except_for_nfc(text: str) -> None:
     normal = keys.normalize_id(text)
 
     assert normal == unicodedata.normalize("NFC", text)
@@ -58,7 +60,7 @@ def test_every_key_of_allowed_ids_is_within_the_limits_of_the_table(room: str, m
     items.check({"roomId": keys.normalize_id(room), "timestampSk": sort_key}, "roomId", "timestampSk")
 
 
-def test_two_ways_to_write_a_letter_are_one_id() -> None:
+def test_composed_and_decomposed_letters_are_one_id() -> None:
     assert keys.normalize_id("Zoe\u0308") == keys.normalize_id("Zo\u00eb")
 
 
@@ -77,24 +79,24 @@ def test_two_ways_to_write_a_letter_are_one_id() -> None:
         ("\ud800", "contains a control character"),
     ],
 )
-def test_an_id_that_may_not_stand_in_a_key_is_refused_with_the_reason(text: str, why: str) -> None:
+def test_an_id_that_is_not_allowed_in_a_key_is_refused_with_the_reason(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         keys.normalize_id(text)
 
 
 @pytest.mark.parametrize("text", ["a" * 128, "部屋", "غرفة", "👩‍👩‍👧", "a b", "`[]\\^{}|_-", "e\u0301" * 128])
-def test_ids_of_any_script_are_taken(text: str) -> None:
+def test_ids_of_any_script_are_accepted(text: str) -> None:
     assert keys.normalize_id(text)
 
 
 @pytest.mark.parametrize("key", ["", "a", "a#b#c", f"{times.iso(0)}#m", f"{times.iso(0)}##{keys.sender_tag('a')}"])
-def test_what_is_no_sort_key_is_not_parsed(key: str) -> None:
+def test_an_invalid_sort_key_is_not_parsed(key: str) -> None:
     with pytest.raises(ValueError):
         keys.parse_timestamp_sk(key)
 
 
 @given(IDS, st.integers(min_value=1, max_value=64))
-def test_a_replay_lands_on_the_same_shard_and_the_same_queue(event_id: str, count: int) -> None:
+def test_a_replayed_event_has_the_same_shard_and_the_same_queue(event_id: str, count: int) -> None:
     """Fault 6: a random shard per write."""
     assert keys.bucket_id(event_id, count) == keys.bucket_id(event_id, count)
     assert keys.bucket_id(event_id, count) in keys.shard_names(count)
@@ -116,7 +118,7 @@ def test_events_of_one_queue_spread_over_all_shards() -> None:
     assert max(spread.values()) < 2 * min(spread.values())
 
 
-def test_a_connection_has_a_partition_of_its_own_that_no_room_can_have() -> None:
+def test_the_partition_of_a_connection_is_never_that_of_a_room() -> None:
     assert keys.connection_room("abc=") != keys.connection_room("abd=")
     with pytest.raises(ValueError):
         keys.normalize_id(keys.connection_room("abc="))

@@ -1,4 +1,4 @@
-"""Every exception of the libraries below has a place among ours: a new one makes these tests fail."""
+"""Every exception of pika and botocore maps to one of ours; a new one makes these tests fail."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MISTAKES = {
     botocore.exceptions.MissingServiceIdError,
     botocore.exceptions.UndefinedModelAttributeError,
 }
-"""Raised for mistakes in the calling code or a broken installation: these must be seen, not handled."""
+"""Raised for errors in the calling code or a broken installation: these are not handled."""
 
 
 def raisable(module: ModuleType) -> Iterator[type[BaseException]]:
@@ -35,7 +35,7 @@ def raisable(module: ModuleType) -> Iterator[type[BaseException]]:
 @pytest.mark.parametrize(
     "kind", [*raisable(pika.exceptions), *raisable(connection_workflow)], ids=lambda kind: kind.__name__
 )
-def test_every_exception_of_pika_means_something_to_a_publisher(kind: type[BaseException]) -> None:
+def test_every_exception_of_pika_maps_to_a_publishers_error(kind: type[BaseException]) -> None:
     bare = kind.__new__(kind)
 
     assert issubclass(kind, PIKA_ERRORS)
@@ -56,7 +56,7 @@ def test_every_exception_of_pika_means_something_to_a_publisher(kind: type[BaseE
         (ConnectionRefusedError, ConnectionLost),
     ],
 )
-def test_exceptions_of_pika_are_told_apart(kind: type[BaseException], meaning: type[BrokerUnavailable]) -> None:
+def test_exceptions_of_pika_are_distinguished(kind: type[BaseException], meaning: type[BrokerUnavailable]) -> None:
     assert type(broker_error(kind.__new__(kind))) is meaning
 
 
@@ -72,7 +72,7 @@ def test_refused_credentials_are_found_through_all_wrappings() -> None:
     assert not is_authentication(pika.exceptions.ConnectionClosedByBroker(320, "CONNECTION_FORCED"))
 
 
-def test_the_brokers_own_text_stays_out_of_our_errors() -> None:
+def test_our_errors_do_not_contain_the_brokers_text() -> None:
     error = broker_error(pika.exceptions.ConnectionClosedByBroker(403, "user 'admin' refused"))
 
     assert "admin" not in error.message
@@ -84,7 +84,7 @@ def test_every_exception_of_botocore_is_caught(kind: type[BaseException]) -> Non
 
 
 @pytest.mark.parametrize("code", sorted(THROTTLING_CODES))
-def test_throttling_is_known_by_its_code(code: str) -> None:
+def test_throttling_is_recognized_by_its_code(code: str) -> None:
     error = ClientError({"Error": {"Code": code, "Message": "slower"}}, "BatchWriteItem")
 
     assert is_throttling(error)

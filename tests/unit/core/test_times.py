@@ -1,3 +1,5 @@
+"""Times are parsed from ISO 8601 or epoch milliseconds into one canonical text; UUIDv7 ids contain their time."""
+
 from __future__ import annotations
 
 import contextlib
@@ -14,7 +16,7 @@ MICROS = st.integers(min_value=0, max_value=253_402_300_799_999_999)
 
 
 @given(MICROS)
-def test_a_time_survives_its_text(micros: int) -> None:
+def test_a_time_is_parsed_from_its_text(micros: int) -> None:
     assert times.parse_iso(times.iso(micros)) == micros == times.micros_of(times.iso(micros))
 
 
@@ -72,7 +74,7 @@ def test_a_time_is_accepted_as_iso_with_a_zone_or_as_epoch_milliseconds(given_te
         [],
     ],
 )
-def test_what_is_no_time_with_a_zone_is_refused(value: object) -> None:
+def test_a_text_without_a_time_and_zone_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match="the time must be"):
         times.parse(value)
 
@@ -80,7 +82,7 @@ def test_what_is_no_time_with_a_zone_is_refused(value: object) -> None:
 @given(
     st.one_of(st.text(max_size=40), st.integers(), st.from_regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", fullmatch=True))
 )
-def test_whatever_comes_is_a_canonical_time_or_a_value_error(value: object) -> None:
+def test_any_value_is_a_canonical_time_or_a_value_error(value: object) -> None:
     with contextlib.suppress(ValueError):
         assert times.is_canonical(times.parse(value))
 
@@ -103,7 +105,7 @@ def test_other_ids_hold_no_time(text: str) -> None:
     assert times.uuid7_micros(text) is None
 
 
-def test_the_system_clock_tells_utc() -> None:
+def test_the_system_clock_returns_utc() -> None:
     before = datetime.now(UTC)
 
     now = times.SystemClock().now()

@@ -1,3 +1,5 @@
+"""Accepted events are on the broker or in the retry lane; others are refused with what a retry needs."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -38,7 +40,7 @@ def test_an_accepted_event_is_on_the_broker() -> None:
 @pytest.mark.parametrize(
     "failure", [PublishReturned, PublishNacked, PublishUnconfirmed, ConnectionLost, PublisherBlocked]
 )
-def test_an_event_whose_publish_fails_in_any_way_takes_the_retry_lane(
+def test_an_event_whose_publish_fails_takes_the_retry_lane(
     failure: type[BrokerUnavailable],
 ) -> None:
     """P2, fault 7: answering OK without a confirm, or swallowing the error."""
@@ -86,7 +88,7 @@ def test_an_event_is_refused_only_when_the_retry_lane_refuses_it_too() -> None:
     assert body["error"]["retryAfter"] > 0
 
 
-def test_parts_of_a_request_may_end_in_different_lanes() -> None:
+def test_events_of_one_request_may_take_different_lanes() -> None:
     write_path = WritePath()
     write_path.broker.fail_next(PublishNacked("full"), ConnectionLost("cut"))
     write_path.retry.refuse_next(1)
@@ -97,7 +99,7 @@ def test_parts_of_a_request_may_end_in_different_lanes() -> None:
     assert len(write_path.retried()) == len(write_path.published()) == 100
 
 
-def test_one_bad_event_hides_none_of_the_others_and_is_not_published() -> None:
+def test_an_invalid_event_is_not_published_and_the_others_are() -> None:
     write_path = WritePath()
 
     results = accept(
@@ -119,7 +121,7 @@ def test_nothing_is_published_when_nothing_is_valid() -> None:
     assert write_path.retry.records == []
 
 
-def test_an_event_twice_in_a_request_is_published_once_and_answered_twice() -> None:
+def test_a_repeated_event_is_published_once_and_answered_twice() -> None:
     write_path = WritePath()
 
     results = accept(write_path, message(), message(messageId="other"), message())
@@ -153,7 +155,7 @@ def test_a_trusted_producer_needs_no_other_scope() -> None:
     assert write_path.published()[0]["userId"] == "bob"
 
 
-def test_what_became_of_events_is_counted() -> None:
+def test_accepted_and_refused_events_are_counted() -> None:
     write_path, meter = WritePath(), Meter()
     write_path.broker.fail_next(ConnectionLost("cut"))
 

@@ -1,3 +1,5 @@
+"""The HTTP routes that accept messages: statuses, bodies and refusals."""
+
 from __future__ import annotations
 
 import base64
@@ -43,14 +45,14 @@ def test_an_invalid_message_is_a_400_that_names_the_field() -> None:
     assert body["error"]["details"][0]["field"] == "message"
 
 
-def test_a_batch_is_accepted_when_any_of_it_is() -> None:
+def test_a_batch_is_accepted_if_any_event_is() -> None:
     status, body, _ = answered(WritePath(), {"events": [{}, message()]})
 
     assert status == 202
     assert ["error" in result for result in body["results"]] == [True, False]
 
 
-def test_a_batch_of_which_nothing_is_valid_is_a_400_with_all_results() -> None:
+def test_a_batch_without_a_valid_event_is_a_400_with_all_results() -> None:
     status, body, _ = answered(WritePath(), {"events": [{}, {}]})
 
     assert status == 400
@@ -86,7 +88,7 @@ def test_a_body_that_cannot_be_used_is_refused(body: object, status: int, code: 
     assert (given, answer["error"]["code"]) == (status, code)
 
 
-def test_five_hundred_events_are_taken_at_once() -> None:
+def test_a_batch_may_have_five_hundred_events() -> None:
     write_path = WritePath()
 
     status, _, _ = answered(write_path, {"events": [message(messageId=str(number)) for number in range(500)]})

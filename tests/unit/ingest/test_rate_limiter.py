@@ -28,7 +28,7 @@ MOST = 50
 
 
 class Environments:
-    """Several environments with one time and one cache. All that was admitted is in ``admitted``: (when, events)."""
+    """Several environments with one clock and one cache. ``admitted`` has (time, events) of all admissions."""
 
     def __init__(self, count: int, settings: RateSettings = SETTINGS) -> None:
         self.now = 1000.0
@@ -61,7 +61,7 @@ def test_each_sender_has_a_limit_and_trusted_producers_another_or_none() -> None
     assert limited.send(60, 0, "alice") == 60
 
 
-def test_what_one_environment_admitted_counts_in_another_a_second_later() -> None:
+def test_admitted_events_count_in_other_environments_after_a_second() -> None:
     environments = Environments(2)
     environments.send(40, 0)
     environments.send(1, 1)
@@ -83,7 +83,7 @@ def test_a_window_that_closed_in_one_environment_is_closed_in_all() -> None:
     assert [environments.send(1, each) for each in (0, 1, 2)] == [1, 1, 1]
 
 
-def test_a_window_closed_elsewhere_stays_closed_above_half_of_the_limit() -> None:
+def test_a_remotely_closed_window_stays_closed_above_half_of_the_limit() -> None:
     environments = Environments(2)
     environments.send(20, 0)
     environments.now += 3
@@ -130,7 +130,7 @@ def test_all_environments_exceed_the_limit_by_no_more_than_two_seconds(
         environments.send(events, number % count)
         offered.append((environments.now, events))
 
-        # What an environment cannot know: what others admitted since its last exchange, and had not reported by then.
+        # An environment does not know what others admitted since its last exchange, or had not reported before it.
         unknown = 2 * EXCHANGE_SECONDS + 2 * 0.1 * count
         recent = sum(events for at, events in offered if at > environments.now - unknown)
         assert environments.lately() <= MOST + recent
@@ -222,7 +222,7 @@ def write_path() -> WritePath:
     return write_path
 
 
-def test_a_batch_is_accepted_as_far_as_it_fits_and_the_rest_can_be_sent_again(write_path: WritePath) -> None:
+def test_a_batch_is_accepted_up_to_the_limit_and_the_rest_is_refused(write_path: WritePath) -> None:
     events = [message(messageId=f"m-{number}") for number in range(MOST + 2)]
     invalid = {"roomId": "kitchen", "messageId": "bad"}
     meter = Meter()
@@ -259,7 +259,7 @@ def test_a_refused_request_is_a_429_with_retry_after_and_the_ids_to_send_again(w
         assert (body["results"][0]["messageId"], body["results"][0]["timestamp"]) == ("x", NOW)
 
 
-def test_a_refused_frame_says_when_to_send_which_id_again(write_path: WritePath) -> None:
+def test_a_refused_frame_has_retry_after_and_the_id_to_send_again(write_path: WritePath) -> None:
     events = [message(messageId=f"m-{number}") for number in range(MOST)]
     write_path.frame("sendBatch", frame_event({"events": events}))
 
@@ -287,7 +287,7 @@ def test_refused_events_cause_no_reads_of_a_table() -> None:
     assert gate.asked == MOST
 
 
-def test_the_refusal_says_what_is_allowed() -> None:
+def test_a_refusal_states_the_allowed_rate() -> None:
     limiter = RateLimiter(SETTINGS, None, lambda: 0.0)
 
     _, error = limiter.admit(caller(), MOST + 1, Meter())

@@ -1,4 +1,4 @@
-"""The rate limit of one sender: what passes, when its window closes and opens."""
+"""The rate limit of one sender: which events are admitted, and when its window closes and opens."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from headrace.ingest.sliding_window import SLOT_SECONDS, WINDOW_SECONDS, Counts, Limit, SlidingWindow
 
 LIMITS = st.builds(Limit, st.integers(1, 50), st.integers(1, 95))
-# Whole milliseconds, so that sums of pauses are exact enough.
+# Whole milliseconds, so that rounding errors of summed pauses are small.
 PAUSES = st.one_of(st.integers(0, 400), st.integers(0, 12_000)).map(lambda millis: millis / 1000)
 REQUESTS = st.lists(st.tuples(PAUSES, st.integers(1, 300)), max_size=60)
 HOUR = 3600.0
 
 
 class Sending:
-    """One sender in one environment, and all that was admitted: (when, events)."""
+    """One sender in one environment; ``admitted`` has (time, events) of all admissions."""
 
     def __init__(self, limit: Limit, start: float = 1000.0) -> None:
         self.limit = limit
@@ -30,7 +30,7 @@ class Sending:
         return admitted
 
     def lately(self, seconds: float = WINDOW_SECONDS) -> int:
-        """What was admitted in the last ``seconds``, counted one by one."""
+        """The number of events admitted in the last ``seconds``."""
         return sum(events for at, events in self.admitted if at > self.now - seconds)
 
 
@@ -69,7 +69,7 @@ def test_a_window_closes_when_it_is_full_and_opens_at_a_lower_count(
 
 
 @given(LIMITS, REQUESTS, st.integers(1, 300))
-def test_it_opens_when_it_says_whether_a_sender_waits_or_retries(
+def test_a_window_opens_at_the_time_that_its_refusal_states(
     limit: Limit, requests: list[tuple[float, int]], retries: int
 ) -> None:
     sending = Sending(limit)
@@ -95,7 +95,7 @@ def test_a_sender_below_the_rate_is_never_refused(limit: Limit, requests: list[t
         assert sending.window.wait(sending.now) == 0
 
 
-def test_a_batch_counts_as_its_events_and_passes_as_far_as_they_fit() -> None:
+def test_a_batch_is_admitted_up_to_the_limit() -> None:
     sending = Sending(Limit(10, 50))
 
     assert sending.send(0, 30) == 30
@@ -119,7 +119,7 @@ def test_counts_are_reported_until_a_report_succeeds_and_only_once_after_that() 
     assert window.admit(100, 100.3) == 44
 
 
-def test_a_window_that_closed_elsewhere_is_closed_here_until_few_are_left() -> None:
+def test_a_window_closed_in_another_environment_is_closed_here() -> None:
     window = SlidingWindow(Limit(10, 50))
     window.learn(Counts(slots_from(100.0, s4=26, s0=20), resume_slot=404), 100.0)
 
@@ -128,7 +128,7 @@ def test_a_window_that_closed_elsewhere_is_closed_here_until_few_are_left() -> N
     assert window.admit(30, 101.0 + SLOT_SECONDS) == 30
 
 
-def test_a_window_that_has_opened_elsewhere_is_not_closed_here() -> None:
+def test_a_window_that_opened_in_another_environment_is_open_here() -> None:
     window = SlidingWindow(Limit(10, 50))
     window.learn(Counts(slots_from(100.0, s4=26, s0=20), resume_slot=400), 100.0)
 
@@ -152,7 +152,7 @@ def test_slots_that_left_the_window_are_forgotten() -> None:
     assert sum(map(len, held)) <= 4 * (WINDOW_SECONDS / SLOT_SECONDS + 1)
 
 
-def test_what_was_admitted_here_counts_when_the_cache_was_emptied_meanwhile() -> None:
+def test_local_events_count_after_the_cache_was_emptied() -> None:
     window = SlidingWindow(Limit(10, 50))
     assert window.admit(50, 100.0) == 50
     window.report(100.5)

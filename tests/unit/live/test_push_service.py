@@ -1,4 +1,4 @@
-"""Live copies to subscribers: who gets which frame, and what happens to connections that fail."""
+"""Live copies are pushed to the subscribers of their room, and failing connections are deleted or rest."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class PushWorld:
         self.pusher.push({"eventSource": "aws:rmq", "rmqMessagesByQueue": {"live.0::/": records}})
 
     def got(self, connection: str) -> list[list[str]]:
-        """The texts in each frame that a connection got, with a mark where it says that some were missed."""
+        """The texts in each frame of a connection, with a mark for a reported gap."""
         frames = [json.loads(frame) for frame in self.api.sent[connection]]
         return [
             (["missed"] if frame.get("missed") else []) + [each["message"] for each in frame["items"]]
@@ -72,7 +72,7 @@ def test_each_subscriber_of_the_room_gets_one_frame_with_the_whole_batch() -> No
     assert frame == {"type": "messages", "roomId": "kitchen", "items": [item("one"), item("two")]}
 
 
-def test_a_batch_that_one_frame_does_not_hold_comes_in_several_in_order() -> None:
+def test_a_batch_over_the_size_of_a_frame_is_sent_in_several_in_order() -> None:
     push = PushWorld()
     push.listen("c-1")
 
@@ -84,7 +84,7 @@ def test_a_batch_that_one_frame_does_not_hold_comes_in_several_in_order() -> Non
     assert all(len(frame) <= live_frames.FRAME_BYTES for frame in push.api.sent["c-1"])
 
 
-def test_several_rooms_of_a_batch_go_to_their_own_listeners() -> None:
+def test_each_subscriber_gets_only_the_messages_of_its_room() -> None:
     push = PushWorld()
     push.listen("c-1")
     push.listen("c-1", "c-2", room="hall")
@@ -95,7 +95,7 @@ def test_several_rooms_of_a_batch_go_to_their_own_listeners() -> None:
     assert push.got("c-2") == [["h"]]
 
 
-def test_p12_a_member_gets_nothing_from_before_the_join_however_late_it_comes() -> None:
+def test_p12_a_member_gets_no_message_from_before_the_join() -> None:
     push = PushWorld()
     push.listen("old", since=EARLY)
     push.listen("new", since=NOW)
@@ -107,7 +107,7 @@ def test_p12_a_member_gets_nothing_from_before_the_join_however_late_it_comes() 
     assert push.got("new") == [["at", "after"]]
 
 
-def test_a_connection_that_is_gone_is_forgotten_and_no_other() -> None:
+def test_only_the_row_of_a_closed_connection_is_deleted() -> None:
     """Fault 16."""
     push = PushWorld()
     push.listen("c-1", "c-2", "c-3")
@@ -135,7 +135,7 @@ def test_a_failed_push_is_reported_as_a_gap_in_the_next_frame(verdict: PushResul
     assert push.got("quick") == [["one"], ["two"], ["three"]]
 
 
-def test_who_is_late_again_and_again_is_left_alone_for_longer_and_longer() -> None:
+def test_a_connection_that_times_out_repeatedly_rests_longer_each_time() -> None:
     push = PushWorld()
     push.listen("slow", "quick")
     push.api.results = {"slow": "late"}
@@ -158,7 +158,7 @@ def test_who_is_late_again_and_again_is_left_alone_for_longer_and_longer() -> No
     assert push.got("slow") == [["missed", "two"], ["three"]]
 
 
-def test_where_most_are_late_nobody_rests_for_it() -> None:
+def test_no_connection_rests_when_most_of_them_time_out() -> None:
     push = PushWorld()
     push.listen("c-1", "c-2", "c-3")
     push.api.results = {"c-1": "late", "c-2": "late"}
@@ -171,7 +171,7 @@ def test_where_most_are_late_nobody_rests_for_it() -> None:
     assert push.got("c-1") == push.got("c-2") == [["missed", "two"]]
 
 
-def test_what_was_missed_in_one_room_is_said_in_that_room() -> None:
+def test_a_gap_is_reported_in_the_room_that_missed_messages() -> None:
     push = PushWorld()
     push.listen("c-1")
     push.listen("c-1", room="hall")
@@ -185,7 +185,7 @@ def test_what_was_missed_in_one_room_is_said_in_that_room() -> None:
     assert push.got("c-1") == [["h"], ["missed", "k"]]
 
 
-def test_a_copy_that_cannot_be_read_delays_no_other() -> None:
+def test_an_unreadable_copy_delays_no_other() -> None:
     push = PushWorld()
     push.listen("c-1")
     good = live_frames.frames("kitchen", [item("good")])[0]
@@ -196,7 +196,7 @@ def test_a_copy_that_cannot_be_read_delays_no_other() -> None:
     assert push.got("c-1") == [["good"]]
 
 
-def test_a_table_that_is_away_raises_nothing() -> None:
+def test_an_unavailable_table_raises_no_exception() -> None:
     class Away(MemoryConnections):
         def subscriptions(self, room_id: str) -> list[Subscription]:
             if room_id == "kitchen":
@@ -213,7 +213,7 @@ def test_a_table_that_is_away_raises_nothing() -> None:
     assert push.got("c-1") == [["h"]]
 
 
-def test_an_error_of_ours_gives_nothing_back_to_the_queue() -> None:
+def test_an_unexpected_error_returns_no_message_to_the_queue() -> None:
     class Broken(MemoryPusher):
         def deliver(self, sends: Any, seconds: float) -> list[PushResult]:
             raise KeyError("what alice wrote")
@@ -226,7 +226,7 @@ def test_an_error_of_ours_gives_nothing_back_to_the_queue() -> None:
     push.push(item("one"))
 
 
-def test_rows_that_could_not_be_removed_are_left_to_expire() -> None:
+def test_rows_that_cannot_be_deleted_expire() -> None:
     class Stuck(MemoryConnections):
         def unsubscribe(self, room_id: str, connection_ids: Any) -> None:
             raise StoreUnavailable("down")
@@ -249,5 +249,5 @@ def test_the_event_in_events_is_pushed() -> None:
     assert push.got("c-1") == [["Bread is out of the oven 🍞", "Who wants the first slice?"]]
 
 
-def test_a_send_without_frames_is_none() -> None:
+def test_a_push_without_frames_counts_as_sent() -> None:
     assert MemoryPusher().deliver([Push("c-1", [])], 1) == ["sent"]

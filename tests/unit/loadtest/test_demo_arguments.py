@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("option", ["--messages", "--rides", "--seconds"])
-def test_a_number_that_is_none_is_named_in_the_error(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_number_is_named_in_the_error(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         demo.main([option, "abc"])
 

@@ -1,4 +1,4 @@
-"""P4 with the metrics that a running stage has: what each of them counts, and what an operator can check with them."""
+"""P4: the metrics Accepted, Stored, Dead and Redriven account for every event."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def envelope(*ids: str) -> bytes:
     return Envelope("chat", "c", NOW, [CHAT.accept(message(messageId=each), sender()).event for each in ids]).encode()
 
 
-def test_what_is_accepted_is_counted_again_when_it_is_stored(metrics: MetricSums) -> None:
+def test_an_event_is_counted_when_accepted_and_when_stored(metrics: MetricSums) -> None:
     write_path = WritePath()
 
     accept(write_path, 7)
@@ -55,7 +55,7 @@ def test_what_is_accepted_is_counted_again_when_it_is_stored(metrics: MetricSums
     assert (metrics.of("Accepted"), metrics.of("Stored")) == (7, 7)
 
 
-def test_the_retry_lane_adds_to_both_sides_alike(metrics: MetricSums) -> None:
+def test_the_retry_lane_counts_as_both_accepted_and_stored(metrics: MetricSums) -> None:
     write_path = WritePath()
     write_path.broker.down = True
 
@@ -66,7 +66,7 @@ def test_the_retry_lane_adds_to_both_sides_alike(metrics: MetricSums) -> None:
 
 
 def test_a_redelivery_counts_as_stored_again(metrics: MetricSums) -> None:
-    """So only a sum of Stored below Accepted shows a loss."""
+    """A sum of Stored below Accepted therefore shows a loss; a higher one does not."""
     write_path = WritePath()
     accept(write_path, 3)
 
@@ -89,7 +89,7 @@ def test_events_are_dead_when_the_last_try_of_their_record_failed(
     assert metrics.of("Dead") == dead
 
 
-def test_of_a_record_that_dies_only_the_events_that_are_not_stored_are_dead(metrics: MetricSums) -> None:
+def test_only_unstored_events_of_a_dead_record_count_as_dead(metrics: MetricSums) -> None:
     write_path = WritePath()
     write_path.store.throttled = lambda row: row["messageId"] == "m-2"
 
@@ -106,7 +106,7 @@ def test_a_record_that_cannot_be_read_is_one_dead_event_of_no_known_stream(metri
     assert metrics.of("Dead", "unknown") == 1
 
 
-def test_records_that_are_not_even_tried_the_last_time_are_dead_too(metrics: MetricSums) -> None:
+def test_records_skipped_at_their_last_attempt_count_as_dead(metrics: MetricSums) -> None:
     """An unavailable table is not called again for every record of a batch."""
     write_path = WritePath()
     write_path.store.down = True
@@ -118,7 +118,7 @@ def test_records_that_are_not_even_tried_the_last_time_are_dead_too(metrics: Met
     assert (metrics.of("Dead"), metrics.of("Dead", "unknown")) == (2, 1)
 
 
-def test_every_event_is_counted_whatever_became_of_it(metrics: MetricSums) -> None:
+def test_every_accepted_event_is_counted_as_stored_or_dead(metrics: MetricSums) -> None:
     """P4: with nothing in flight, accepted <= stored + dead - redriven."""
     write_path = WritePath()
     accept(write_path, 10)

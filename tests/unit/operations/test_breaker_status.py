@@ -1,4 +1,4 @@
-"""The record in the cache of the breakers of every environment."""
+"""The cache has the state of the breakers of every environment."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def world() -> StatusWorld:
     return StatusWorld()
 
 
-def test_the_board_says_where_each_environments_breakers_stand(world: StatusWorld) -> None:
+def test_the_status_has_the_breakers_of_each_environment(world: StatusWorld) -> None:
     world.status.seen("broker", "open")
     world.clock.advance(3)
     world.time.seconds += 3
@@ -86,7 +86,7 @@ def test_the_board_says_where_each_environments_breakers_stand(world: StatusWorl
     assert set(world.hash.expires) == {KEPT_SECONDS}
 
 
-def test_the_board_is_written_at_a_change_and_every_ten_seconds(world: StatusWorld) -> None:
+def test_the_status_is_written_at_a_change_and_every_ten_seconds(world: StatusWorld) -> None:
     for _ in range(100):
         world.status.seen("broker", "open")
     world.time.seconds += 10
@@ -111,7 +111,7 @@ def test_a_breaker_that_stays_open_is_open_since_it_opened(world: StatusWorld) -
     assert record.at > NOW
 
 
-def test_an_open_breaker_that_nobody_uses_leaves_the_board_after_a_minute(world: StatusWorld) -> None:
+def test_an_unused_open_breaker_leaves_the_status_after_a_minute(world: StatusWorld) -> None:
     world.status.seen("broker", "open")
     world.clock.advance(FRESH_SECONDS)
     assert len(world.read()) == 1
@@ -122,7 +122,7 @@ def test_an_open_breaker_that_nobody_uses_leaves_the_board_after_a_minute(world:
     assert world.hash.fields == {}
 
 
-def test_a_breaker_that_closed_stays_on_the_board_for_a_while(world: StatusWorld) -> None:
+def test_a_closed_breaker_stays_in_the_status_for_a_while(world: StatusWorld) -> None:
     world.status.seen("broker", "closed")
     world.clock.advance(KEPT_SECONDS)
     assert len(world.read()) == 1
@@ -132,7 +132,7 @@ def test_a_breaker_that_closed_stays_on_the_board_for_a_while(world: StatusWorld
     assert world.read() == []
 
 
-def test_a_cache_that_is_away_fails_no_request_and_is_no_empty_board(world: StatusWorld) -> None:
+def test_an_unavailable_cache_fails_no_request_and_is_no_empty_status(world: StatusWorld) -> None:
     world.hash.down = True
 
     world.status.seen("broker", "open")
@@ -141,7 +141,7 @@ def test_a_cache_that_is_away_fails_no_request_and_is_no_empty_board(world: Stat
         world.read()
 
 
-def test_a_silent_cache_is_not_waited_for() -> None:
+def test_no_request_waits_for_a_silent_cache() -> None:
     answer = threading.Event()
     written = threading.Event()
 

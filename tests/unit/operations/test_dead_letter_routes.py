@@ -1,4 +1,4 @@
-"""What requests about dead letters may contain, and what their answers contain."""
+"""The fields of requests about dead letters and of their answers."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_wrong_field_of_a_body_is_named(
     assert detail["allowed"] == (allowed or detail["allowed"])
 
 
-def test_a_field_that_a_route_does_not_have_is_refused_with_those_that_it_has() -> None:
+def test_an_unknown_field_is_refused_with_the_known_ones() -> None:
     for model, own in ((RedriveBody, "dryRun, continuation"), (DiscardBody, "dryRun, confirm")):
         for value in ("red", None):
             with pytest.raises(InvalidRequest) as caught:
@@ -86,8 +86,8 @@ def test_a_confirmation_that_is_not_a_number_is_refused(confirm: object) -> None
     assert (status, answer["error"]["message"]) == (400, "confirm is not a number")
 
 
-def test_a_continuation_stands_alone() -> None:
-    """A redrive that goes on keeps its filter and rate: other fields would seem to change them."""
+def test_a_continuation_allows_no_other_field() -> None:
+    """A continued redrive has the filter and rate of its start; other fields would seem to change them."""
     given = continuation(RedriveState(NOW, Filter(reason="not_json"), 5))
 
     assert World().call(REDRIVE, {"continuation": given})[0] == 200

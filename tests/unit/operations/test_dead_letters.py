@@ -1,4 +1,4 @@
-"""Dead letters in memory: listed, redriven, discarded, with stops and races."""
+"""Dead letters are listed, redriven and discarded, also when a command stops or two of them race."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class Dead(WritePath):
         self.now += seconds
 
     def die(self, *bodies: bytes | str) -> None:
-        """Let records go the whole way from the main lane to the dead lane."""
+        """Let records go from the main lane through the retry lane to the dead lane."""
         self.persist(*bodies)
         self.retry_until_settled()
 
     def bury(self, record: RetryRecord) -> None:
-        """Put a record where SQS moves it after its last try."""
+        """Put a record directly into the dead lane."""
         message = self.retry.queue.send(record)
         self.retry.queue.messages.remove(message)
         self.retry.dead.put(message)
@@ -88,7 +88,7 @@ def test_every_kind_of_poison_is_shown_with_its_own_reason_and_its_first_time(de
     assert {item["recordedReason"] for item in answer["items"]} == set(POISON)
 
 
-def test_looking_changes_nothing_and_hides_nothing_afterwards(dead: Dead) -> None:
+def test_listing_letters_changes_and_hides_none(dead: Dead) -> None:
     """Fault 4: a dead-letter queue that is drained by looking at it."""
     dead.die(*POISON.values())
 
@@ -99,7 +99,7 @@ def test_looking_changes_nothing_and_hides_nothing_afterwards(dead: Dead) -> Non
     assert len(dead.retry.dead.visible()) == len(POISON)
 
 
-def test_a_look_that_dies_hides_letters_for_some_seconds_only(dead: Dead) -> None:
+def test_an_interrupted_scan_hides_letters_for_some_seconds_only(dead: Dead) -> None:
     dead.die(POISON["not_json"])
     dead.lane.receive(SCAN_HOLD)
 
@@ -110,7 +110,7 @@ def test_a_look_that_dies_hides_letters_for_some_seconds_only(dead: Dead) -> Non
         CLOCK.advance(-SCAN_HOLD)
 
 
-def test_a_record_that_validates_now_says_that_it_would_be_stored(dead: Dead) -> None:
+def test_a_record_that_validates_now_is_listed_as_storable(dead: Dead) -> None:
     dead.bury(RetryRecord(envelope(event("1"), event("2"))))
 
     (item,) = dead.list()["items"]
@@ -139,7 +139,7 @@ def test_letters_are_filtered_by_reason_stream_and_time(dead: Dead, query: dict[
     assert (answer["count"], answer["scanned"]) == (found, len(POISON))
 
 
-def test_a_letter_asked_for_by_its_id_is_shown_whole(dead: Dead) -> None:
+def test_a_letter_requested_by_its_id_is_shown_completely(dead: Dead) -> None:
     dead.die(POISON["item_too_large"])
 
     (short,) = dead.list()["items"]
@@ -169,13 +169,13 @@ def test_a_wrong_parameter_is_named(dead: Dead, query: dict[str, str], field: st
     assert answer["error"]["details"][0]["allowed"]
 
 
-def test_only_operators_may_look_redrive_and_discard(dead: Dead) -> None:
+def test_only_operators_may_list_redrive_and_discard(dead: Dead) -> None:
     """P12."""
     for route in ROUTES:
         assert dead.call(route, {}, scope="chat:read events:write")[0] == 403
 
 
-def test_a_redrive_stores_what_was_mended_and_the_rest_dies_again(dead: Dead) -> None:
+def test_a_redrive_stores_valid_letters_and_the_others_die_again(dead: Dead) -> None:
     """The rest keeps the time of its first death."""
     dead.bury(RetryRecord(envelope(event("1")), {"firstFailedAt": "2025-01-01T00:00:00.000000Z"}))
     dead.die(POISON["not_json"], POISON["not_base64"])
@@ -212,7 +212,7 @@ def test_a_dry_run_moves_and_discards_nothing(dead: Dead) -> None:
     assert dead.retry.records == []
 
 
-def test_a_redrive_that_is_killed_between_sending_and_deleting_stores_once(dead: Dead) -> None:
+def test_a_redrive_killed_between_send_and_delete_stores_once(dead: Dead) -> None:
     """P11, P3."""
     for number in range(15):
         dead.bury(RetryRecord(envelope(event(str(number)))))
@@ -228,7 +228,7 @@ def test_a_redrive_that_is_killed_between_sending_and_deleting_stores_once(dead:
     assert dead.retry.dead.messages == []
 
 
-def test_a_redrive_goes_on_where_a_slice_ended_at_its_rate(dead: Dead) -> None:
+def test_a_redrive_continues_after_each_slice_at_its_rate(dead: Dead) -> None:
     for number in range(100):
         dead.bury(RetryRecord(envelope(event(str(number)))))
 
@@ -243,7 +243,7 @@ def test_a_redrive_goes_on_where_a_slice_ended_at_its_rate(dead: Dead) -> None:
     assert dead.now >= 100 / 4 * 0.9
 
 
-def test_a_redrive_ends_although_its_letters_die_again_and_new_ones_arrive(dead: Dead) -> None:
+def test_a_redrive_ends_although_letters_die_during_it(dead: Dead) -> None:
     """P11."""
     dead.die(*POISON.values())
     delete = dead.lane.delete
@@ -269,7 +269,7 @@ def test_a_redrive_ends_although_its_letters_die_again_and_new_ones_arrive(dead:
     assert left == 6 + seconds
 
 
-def test_a_redrive_ends_although_something_new_dies_at_every_look(dead: Dead) -> None:
+def test_a_redrive_ends_although_a_new_letter_arrives_at_every_scan(dead: Dead) -> None:
     """P11."""
     dead.die(*POISON.values())
     receive = dead.lane.receive
@@ -313,7 +313,7 @@ def test_a_discard_with_another_count_is_refused_and_names_it(dead: Dead, confir
     assert len(dead.retry.dead.visible()) == len(POISON)
 
 
-def test_a_confirmed_discard_throws_away_what_was_counted_and_nothing_else(dead: Dead) -> None:
+def test_a_confirmed_discard_deletes_only_the_counted_letters(dead: Dead) -> None:
     dead.die(*POISON.values())
     meter = Meter()
 
@@ -326,20 +326,20 @@ def test_a_confirmed_discard_throws_away_what_was_counted_and_nothing_else(dead:
 
 
 @pytest.mark.parametrize("given", ["x", "", 5, "e30=", {"a": 1}])
-def test_a_continuation_that_is_none_is_refused(dead: Dead, given: object) -> None:
+def test_an_invalid_continuation_is_refused(dead: Dead, given: object) -> None:
     status, answer = dead.call(REDRIVE, {"continuation": given})
 
     assert (status, answer["error"]["details"][0]["field"]) == (400, "continuation")
 
 
-def test_a_dead_lane_that_is_away_is_unavailable(dead: Dead) -> None:
+def test_an_unavailable_dead_lane_is_a_503(dead: Dead) -> None:
     dead.retry.down = True
 
     for route in ROUTES:
         assert dead.call(route, {})[0] == 503
 
 
-def test_no_body_keeps_the_dead_lane_from_being_looked_at(dead: Dead) -> None:
+def test_a_letter_with_any_body_can_be_listed(dead: Dead) -> None:
     bodies = [b"", b"{}", b"\xff", b"[" * 50_000, b'{"v": 1, "stream": 5}', b'{"events": 3}', b"null"]
     for body in [*bodies, Envelope("chat", "c", NOW, [{"roomId": [[[]]]}]).encode()]:
         dead.bury(RetryRecord(body, {"attempts": "many", "firstFailedAt": "then"}))

@@ -1,3 +1,5 @@
+"""The health route checks the write path and the read path."""
+
 from __future__ import annotations
 
 import json
@@ -45,7 +47,7 @@ def test_health_is_good_while_events_are_accepted_and_history_is_read(
     assert {name for name, state in body["parts"].items() if state != "ok"} == set(down)
 
 
-def test_health_asks_again_only_after_some_seconds_so_that_anyone_may_ask() -> None:
+def test_health_is_cached_for_some_seconds() -> None:
     asked: list[float] = []
     now = [100.0]
     checks = dict.fromkeys(("broker", "retryLane", "cache"), works)
@@ -58,7 +60,7 @@ def test_health_asks_again_only_after_some_seconds_so_that_anyone_may_ask() -> N
     assert asked == [100.0, 100.0 + KEPT_SECONDS + 0.1]
 
 
-def test_a_part_that_never_answers_holds_health_up_only_for_its_bound() -> None:
+def test_a_dependency_that_never_answers_delays_health_up_to_its_timeout() -> None:
     forever = threading.Event()
     ticks = iter([0.0, 0.0, CHECK_SECONDS * 2, CHECK_SECONDS * 2, CHECK_SECONDS * 2, CHECK_SECONDS * 2])
     health = Health(
@@ -73,7 +75,7 @@ def test_a_part_that_never_answers_holds_health_up_only_for_its_bound() -> None:
 
 
 @pytest.mark.parametrize(("check", "status"), [(works, 200), (fails, 503)])
-def test_the_status_of_the_answer_is_that_of_the_stage_and_needs_no_token(check: Any, status: int) -> None:
+def test_the_health_route_returns_the_state_without_a_token(check: Any, status: int) -> None:
     routes = routes_of("check_health")
     health = Health(dict.fromkeys(PARTS, check))
 

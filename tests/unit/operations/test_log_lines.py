@@ -19,14 +19,14 @@ OPERATORS = {"check_health", "manage_dead_letters", "read_status", "return_parke
 
 
 class BrokenAuthorizer:
-    """What no authorizer passes: reading it fails in a way that is not a caller's fault."""
+    """A value that raises an unexpected error when the router reads it."""
 
     def __getitem__(self, key: str) -> Any:
         raise RuntimeError(key)
 
 
 def event_of(name: str) -> dict[str, Any]:
-    """The first route's event, with what every kind of API sends."""
+    """An event of the first route, with the fields of every kind of API."""
     key = next(iter(app(name).ROUTES))
     context = {"requestId": f"id-of-{name}", "routeKey": key, "authorizer": BrokenAuthorizer()}
     return {"routeKey": key, "requestContext": context, "body": "{}"}
@@ -40,7 +40,7 @@ def test_the_operators_functions_answer_through_the_router() -> None:
 def test_a_failure_is_logged_with_the_id_of_its_request(
     name: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is set up: a route without a token fails for a missing setting, the others for their authorizer."""
+    """The environment has no settings: a route without a token fails for these, the others for their authorizer."""
     monkeypatch.setattr(observability, "_throttle", LogThrottle())
     logger.set_correlation_id("id-of-an-earlier-request")
 

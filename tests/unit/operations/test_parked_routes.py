@@ -1,4 +1,4 @@
-"""What requests about the parking queue may contain, and what they do."""
+"""Operators read the depth of the parking queue and requeue its messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RETURN = "POST /parked/return"
 
 
 class ParkingQueue:
-    """A parking queue that notes how it is asked to requeue."""
+    """A parking queue that records its calls."""
 
     def __init__(self, result: RequeueResult | None = None) -> None:
         self.result = result

@@ -1,3 +1,5 @@
+"""Probes go through every persist queue, and missing ones are counted."""
+
 from __future__ import annotations
 
 import json
@@ -21,7 +23,7 @@ QUEUES = persist_queues(4)
 
 
 class Probing:
-    """The write path in memory; what is published is stored while the prober sleeps, unless it is ``stuck``."""
+    """The write path in memory. Published probes are stored while the prober sleeps, unless the queue is ``stuck``."""
 
     def __init__(self) -> None:
         self.write_path = WritePath()
@@ -87,8 +89,8 @@ def test_nothing_is_missing_in_the_first_minute_of_a_stage_or_after_a_pause(capl
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
-def test_an_environment_that_takes_over_finds_what_is_missing() -> None:
-    """P4: at once, if the run before it got anything through; else a minute later."""
+def test_a_new_environment_finds_missing_probes() -> None:
+    """P4: at once if the previous run had a stored probe, otherwise a minute later."""
     probing = Probing()
     probing.stuck = {"persist.2"}
     probing.run()
@@ -101,7 +103,7 @@ def test_an_environment_that_takes_over_finds_what_is_missing() -> None:
     assert [probing.run(3).missing, probing.run(4).missing] == [[], QUEUES]
 
 
-def test_a_probe_that_the_broker_refused_is_missing_and_not_sent_elsewhere() -> None:
+def test_a_refused_probe_is_missing_and_takes_no_other_lane() -> None:
     probing = Probing()
     probing.run()
     probing.write_path.broker.fail_next(ConnectionLost("cut"))
@@ -139,7 +141,7 @@ def test_a_run_that_is_repeated_changes_no_row() -> None:
     assert len(rows) == len(QUEUES)
 
 
-def test_every_run_says_how_many_are_missing_so_that_silence_is_a_sign(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_run_reports_the_number_of_missing_probes(capsys: pytest.CaptureFixture[str]) -> None:
     probing = Probing()
     probing.run()
     capsys.readouterr()
@@ -168,7 +170,7 @@ def row(event: dict[str, Any]) -> dict[str, Any]:
     return PROBE.item(event, times.micros_of(NOW), TABLE)
 
 
-def test_a_probe_lies_where_no_client_can_reach_it() -> None:
+def test_no_client_can_read_a_probe() -> None:
     """P12."""
     item = row(probe("persist.0", times.iso(MINUTE)))
 
@@ -178,7 +180,7 @@ def test_a_probe_lies_where_no_client_can_reach_it() -> None:
     assert keys.parse_timestamp_sk(item["timestampSk"]).timestamp == times.iso(MINUTE)
 
 
-def test_a_probe_is_kept_for_a_day() -> None:
+def test_a_probe_expires_after_a_day() -> None:
     assert row(probe("persist.0", times.iso(MINUTE)))["expiresAt"] == (times.micros_of(NOW) + times.DAY) // times.SECOND
 
 
@@ -197,7 +199,7 @@ def test_no_client_can_send_a_probe() -> None:
         ({"queue": 7, "minute": times.iso(MINUTE)}, "invalid_event"),
     ],
 )
-def test_a_probe_that_is_none_is_poison(event: dict[str, Any], reason: str) -> None:
+def test_an_invalid_probe_is_poison(event: dict[str, Any], reason: str) -> None:
     with pytest.raises(PoisonRecord) as caught:
         row(event)
 
@@ -211,7 +213,7 @@ def test_a_probe_that_is_none_is_poison(event: dict[str, Any], reason: str) -> N
         ({}, "2025-11-21T10:00:00.000000Z"),
     ],
 )
-def test_a_run_is_of_the_minute_of_its_event_or_of_the_clock(event: dict[str, str], minute: str) -> None:
+def test_a_run_takes_its_minute_from_the_event_or_the_clock(event: dict[str, str], minute: str) -> None:
     found = Probing().prober.run_for(event, "c-1")
 
     assert (found["minute"], found["sent"]) == (minute, QUEUES)

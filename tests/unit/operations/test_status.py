@@ -1,3 +1,5 @@
+"""The status shows lanes, breakers and probes, also while some of them are unavailable."""
+
 from __future__ import annotations
 
 import json
@@ -40,7 +42,7 @@ def fails(error: Exception) -> Callable[[], Any]:
 
 
 def status(clock: Clock = CLOCK, seconds: float = ASK_SECONDS, **asks: Any) -> Status:
-    """A status whose parts are well, but for those named: a value, or how to ask for it."""
+    """A healthy status, except for the named values; each is a value or a function that returns it."""
     well: Mapping[str, Any] = {
         "queues": QUEUES,
         "retry": NOTHING,
@@ -60,7 +62,7 @@ def body(**asks: Any) -> Any:
     return found
 
 
-def test_a_stage_that_is_well_says_so_part_by_part() -> None:
+def test_the_status_of_a_healthy_stage_is_ok_in_every_field() -> None:
     assert body() == {
         "time": NOW,
         "accepting": "main",
@@ -84,7 +86,7 @@ def test_a_stage_that_is_well_says_so_part_by_part() -> None:
     }
 
 
-def test_a_broker_that_is_away_leaves_the_retry_lane() -> None:
+def test_without_the_broker_events_are_accepted_by_the_retry_lane() -> None:
     found = body(queues=fails(ConnectionLost("the broker is unavailable: ConnectionRefusedError")))
 
     assert found["lanes"]["main"] == {"state": "away", "reason": "the broker is unavailable: ConnectionRefusedError"}
@@ -92,7 +94,7 @@ def test_a_broker_that_is_away_leaves_the_retry_lane() -> None:
     assert found["accepting"] == "retry"
 
 
-def test_with_both_lanes_out_of_reach_nobody_claims_that_events_are_accepted() -> None:
+def test_with_both_lanes_unavailable_no_lane_accepts_events() -> None:
     found = body(queues=fails(ConnectionLost("down")), retry=fails(RetryLaneUnavailable("no answer")))
 
     assert found["accepting"] == "unknown"
@@ -107,13 +109,13 @@ def test_with_both_lanes_out_of_reach_nobody_claims_that_events_are_accepted() -
         ({"breakers": [breaker("open"), breaker("closed")]}, "the broker's breaker is not closed in 1 environments"),
     ],
 )
-def test_a_main_lane_that_is_not_whole_says_what_is_wrong(asks: dict[str, Any], reason: str) -> None:
+def test_an_incomplete_main_lane_is_reported_with_its_reason(asks: dict[str, Any], reason: str) -> None:
     found = body(**asks)["lanes"]["main"]
 
     assert (found["state"], found["reason"]) == ("degraded", reason)
 
 
-def test_what_lies_in_a_lane_is_told() -> None:
+def test_the_status_has_the_number_of_records_in_a_lane() -> None:
     found = body(dead={**NOTHING, "waiting": 2}, queues={**QUEUES, "parked": QueueDepth(1, 0)})["lanes"]
 
     assert found["dead"] == {"state": "holding", "waiting": 2, "inFlight": 0, "delayed": 0}
@@ -136,7 +138,7 @@ def test_breakers_of_tables_are_listed_and_leave_the_main_lane_as_it_is() -> Non
         (times.iso(CLOCK.now() - (PROBE_LATE_SECONDS + 1) * times.SECOND), "missing"),
     ],
 )
-def test_a_probe_that_did_not_come_for_two_minutes_is_missing(newest: str | None, state: str) -> None:
+def test_a_probe_not_seen_for_two_minutes_is_missing(newest: str | None, state: str) -> None:
     found = body(probes={"persist.0": RECENT, "persist.1": newest})["probes"]
 
     assert (found["state"], found["queues"]["persist.0"]["state"]) == (state, "ok")
@@ -160,8 +162,8 @@ def test_an_unavailable_value_is_unknown_with_its_reason(part: str, where: str, 
     assert found == well
 
 
-def test_a_part_that_hangs_is_unknown_and_is_not_asked_again_until_it_answers() -> None:
-    """However often it is asked for, its work is bounded; and a late answer is never taken for a new one."""
+def test_a_value_that_hangs_is_unknown_and_is_requested_only_once() -> None:
+    """Its work is bounded for any number of requests, and a late answer is not used for a later request."""
     go_on = threading.Event()
     asked: list[threading.Event] = []
 
@@ -195,7 +197,7 @@ def test_a_part_that_hangs_is_unknown_and_is_not_asked_again_until_it_answers() 
 
 
 @pytest.mark.parametrize(("seconds", "times_asked"), [(KEPT_SECONDS, 1), (KEPT_SECONDS + 0.1, 2), (-60, 2)])
-def test_an_answer_is_kept_for_two_seconds_also_when_the_clock_is_set_back(seconds: float, times_asked: int) -> None:
+def test_an_answer_is_cached_for_two_seconds_even_if_the_clock_goes_back(seconds: float, times_asked: int) -> None:
     asked: list[int] = []
     clock = FixedClock(NOW)
     kept = status(clock, breakers=lambda: asked.append(1) or [])

@@ -1,4 +1,4 @@
-"""Declaring the topology: what is returned, measured, logged and answered to CloudFormation."""
+"""declare_topology returns, measures and logs its result, and answers CloudFormation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records that end the process that reads them: out of memory, out of time, a crash in a library (P5)."""
+"""P5: records that crash the function, by memory, time or a library, delay no other record."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def envelope(*ids: str) -> bytes:
 
 
 class Crash(BaseException):
-    """The process ends: nothing in it can catch this."""
+    """The process ends: no ``except Exception`` in it catches this."""
 
 
 class CrashWorld:
-    """The lanes, and a function that the events ``crash_events`` end."""
+    """The lanes, and a function that crashes at each of ``crash_events``."""
 
     def __init__(self, *crash_events: str) -> None:
         self.write_path = WritePath()
@@ -94,7 +94,7 @@ IDS = [f"m-{number}" for number in range(10)]
 
 @pytest.mark.parametrize("crash_events", [{"m-4"}, {"m-0", "m-3", "m-4", "m-9"}, set(IDS)])
 def test_crash_records_reach_the_dead_lane_alone(crash_events: set[str]) -> None:
-    """P5: their neighbours are stored at the first try."""
+    """P5: the other records are stored at the first attempt."""
     with CrashWorld(*crash_events) as world:
         world.send(*IDS)
 
@@ -108,7 +108,7 @@ def test_crash_records_reach_the_dead_lane_alone(crash_events: set[str]) -> None
 
 
 def test_a_crash_in_a_batch_of_several_loses_nothing() -> None:
-    """Each of its records loses one try, and is stored when it comes without the crash record."""
+    """Each of its records loses one attempt, and is stored in a batch without the crash record."""
     with CrashWorld("m-4") as world:
         world.send(*IDS)
 
@@ -161,7 +161,7 @@ def test_redelivered_records_go_to_the_retry_queue_unchanged_with_a_reason() -> 
 
 
 def test_redelivered_records_that_sqs_refuses_are_stored_at_once() -> None:
-    """P1: an outage of SQS holds up nothing that the table would take."""
+    """P1: an outage of SQS delays no event that the table can store."""
     with CrashWorld() as world:
         world.write_path.retry.refuse_next(2)
 

@@ -1,3 +1,5 @@
+"""Hooks receive every stored row, and their failures send events to the retry lane."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+"""Records of the main and retry lane are stored once, or go to the next lane."""
+
 from __future__ import annotations
 
 import json
@@ -41,7 +43,7 @@ POISON = {
 }
 
 
-def test_what_was_accepted_is_stored() -> None:
+def test_accepted_events_are_stored() -> None:
     write_path = WritePath()
     write_path.acceptor.accept(CHAT, caller(), [message(messageId=str(number)) for number in range(150)], "c", Meter())
 
@@ -63,7 +65,7 @@ def test_redelivery_redrive_and_client_retries_change_no_row() -> None:
     assert write_path.rows() == before
 
 
-def test_equal_keys_in_one_batch_are_one_row_and_no_trouble() -> None:
+def test_equal_keys_in_one_batch_are_stored_as_one_row() -> None:
     """Fault 12: two puts with one key in one BatchWriteItem."""
     write_path = WritePath()
 
@@ -73,7 +75,7 @@ def test_equal_keys_in_one_batch_are_one_row_and_no_trouble() -> None:
 
 
 @pytest.mark.parametrize("reason", POISON)
-def test_poison_goes_to_the_retry_lane_and_its_neighbours_are_stored(reason: str) -> None:
+def test_poison_goes_to_the_retry_lane_and_the_other_records_are_stored(reason: str) -> None:
     """P5: a poison record delays only itself."""
     write_path = WritePath()
 
@@ -229,7 +231,7 @@ def test_an_item_that_only_the_table_refuses_is_poison() -> None:
     assert write_path.retry.records[0].attributes["reason"] == "refused_by_store"
 
 
-def test_an_empty_batch_is_no_trouble() -> None:
+def test_an_empty_batch_succeeds() -> None:
     write_path = WritePath()
 
     write_path.persist()
@@ -237,8 +239,8 @@ def test_an_empty_batch_is_no_trouble() -> None:
     assert write_path.persist_retry() == []
 
 
-def test_another_senders_event_changes_nothing_of_mine() -> None:
-    """P12: an attacker's event with someone else's id and time."""
+def test_another_senders_event_with_the_same_id_changes_no_row() -> None:
+    """P12: an attacker's event with another sender's id and time."""
     write_path = WritePath()
     for subject in ("alice", "mallory"):
         Acceptor(write_path.broker, write_path.retry, 4, CLOCK).accept(CHAT, caller(subject), [message()], "c", Meter())

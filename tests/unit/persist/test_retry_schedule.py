@@ -104,7 +104,7 @@ class Seconds:
 
 
 @pytest.mark.parametrize("first_pause", [1, 15, 900])
-def test_pauses_only_grow_and_never_exceed_the_longest(first_pause: int) -> None:
+def test_pauses_never_decrease_or_exceed_the_longest(first_pause: int) -> None:
     pauses = retry_schedule.pauses(first_pause)
 
     assert list(pauses) == sorted(pauses)

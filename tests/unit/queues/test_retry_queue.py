@@ -13,7 +13,7 @@ from headrace.queues.sqs.retry_queue import PARALLEL, SqsRetryLane
 
 
 class Silent:
-    """A client that no batch gets an answer from before every thread has asked."""
+    """A client that answers only after every thread has called it."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -25,7 +25,7 @@ class Silent:
         raise ReadTimeoutError(endpoint_url="http://127.0.0.1")
 
 
-def test_a_silent_queue_is_waited_for_once_however_many_batches_there_are() -> None:
+def test_several_batches_wait_for_a_silent_queue_at_the_same_time() -> None:
     silent = Silent()
     lane = SqsRetryLane("http://127.0.0.1/123456789012/RetryQueue", lambda: silent)
 

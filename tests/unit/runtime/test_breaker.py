@@ -26,7 +26,7 @@ MESSAGE = Outgoing("persist.0", b"{}", "c-1")
 
 
 class Time:
-    """A monotonic clock that is moved by hand."""
+    """A monotonic clock that tests move."""
 
     def __init__(self) -> None:
         self.seconds = 1000.0
@@ -84,7 +84,7 @@ def test_an_open_breaker_answers_without_touching_the_publisher() -> None:
     assert broker.calls == calls
 
 
-def test_a_broker_that_is_away_from_the_start_is_asked_three_times() -> None:
+def test_an_unavailable_broker_is_tried_three_times() -> None:
     broker = Broker()
 
     broker.open()
@@ -92,7 +92,7 @@ def test_a_broker_that_is_away_from_the_start_is_asked_three_times() -> None:
     assert broker.calls == 3
 
 
-def test_after_its_time_one_publish_is_the_probe_and_its_success_closes() -> None:
+def test_a_successful_probe_closes_the_breaker() -> None:
     broker = Broker()
     broker.open()
     broker.memory.down = False
@@ -123,7 +123,7 @@ def test_a_probe_that_fails_opens_for_as_long_again() -> None:
     assert broker.guarded.breaker.state == "open"
 
 
-def test_half_open_lets_exactly_one_through_while_others_are_refused_at_once() -> None:
+def test_a_half_open_breaker_admits_exactly_one_publish() -> None:
     time, probing, answer, calls = Time(), threading.Event(), threading.Event(), []
     breaker: Breaker[bool] = Breaker("b", SETTINGS, lambda ok: not ok, None, time)
     while breaker.state == "closed":
@@ -162,7 +162,7 @@ def test_half_of_the_window_is_not_more_than_half() -> None:
 
 
 @pytest.mark.parametrize("error", [ConnectionLost, PublishUnconfirmed, PublisherBlocked])
-def test_a_broker_that_is_away_or_does_not_answer_opens_it(error: type[BrokerUnavailable]) -> None:
+def test_an_unavailable_or_silent_broker_opens_the_breaker(error: type[BrokerUnavailable]) -> None:
     broker = Broker()
     broker.memory.fail_next(*[error("no")] * 10)
 
@@ -173,7 +173,7 @@ def test_a_broker_that_is_away_or_does_not_answer_opens_it(error: type[BrokerUna
 
 
 @pytest.mark.parametrize("error", [PublishReturned, PublishNacked])
-def test_a_message_that_is_returned_or_refused_is_an_answer_and_opens_nothing(error: type[BrokerUnavailable]) -> None:
+def test_a_returned_or_refused_message_does_not_open_the_breaker(error: type[BrokerUnavailable]) -> None:
     broker = Broker()
     broker.memory.fail_next(*[error("no")] * 30)
 
@@ -182,7 +182,7 @@ def test_a_message_that_is_returned_or_refused_is_an_answer_and_opens_nothing(er
     assert broker.guarded.breaker.state == "closed"
 
 
-def test_a_deleted_queue_takes_nothing_from_the_others() -> None:
+def test_a_deleted_queue_does_not_affect_the_others() -> None:
     broker = Broker()
 
     for _ in range(30):
@@ -193,7 +193,7 @@ def test_a_deleted_queue_takes_nothing_from_the_others() -> None:
     assert broker.guarded.breaker.state == "closed"
 
 
-def test_a_publish_that_was_answered_in_part_opens_nothing() -> None:
+def test_a_partly_answered_publish_does_not_open_the_breaker() -> None:
     broker = Broker()
     for _ in range(30):
         broker.memory.fail_next(PublishUnconfirmed("one queue has no leader"))
@@ -202,7 +202,7 @@ def test_a_publish_that_was_answered_in_part_opens_nothing() -> None:
     assert broker.guarded.breaker.state == "closed"
 
 
-def test_nothing_to_publish_says_nothing_about_the_broker() -> None:
+def test_a_publish_without_messages_does_not_count() -> None:
     broker = Broker()
     broker.open()
     broker.time.seconds += 10
@@ -227,7 +227,7 @@ def test_an_exception_is_a_failure_and_passes_through() -> None:
 
 @pytest.mark.parametrize("percent", range(1, 100))
 @pytest.mark.parametrize("window", [1, 2, 7, 100])
-def test_it_opens_above_its_percentage_and_not_at_it(percent: int, window: int) -> None:
+def test_a_breaker_opens_above_its_percentage_and_not_at_it(percent: int, window: int) -> None:
     settings = BreakerSettings(breaker_failure_percent=percent, breaker_window=window)
     breaker: Breaker[bool] = Breaker("b", settings, lambda ok: not ok)
     failures = window * percent // 100
@@ -241,7 +241,7 @@ def test_it_opens_above_its_percentage_and_not_at_it(percent: int, window: int) 
     assert breaker.state == "open"
 
 
-def test_a_breaker_reports_every_state_but_a_lasting_closed_one() -> None:
+def test_a_breaker_reports_every_state_except_a_permanently_closed_one() -> None:
     broker = Broker()
     broker.send()
     assert broker.seen.states == []

@@ -1,3 +1,5 @@
+"""Logs have correlation ids, repeated warnings are counted, and metrics are written in CloudWatch's format."""
+
 from __future__ import annotations
 
 import json
@@ -58,7 +60,7 @@ def test_log_lines_have_the_id_that_travels_with_the_event(protocol: str) -> Non
     assert logger.get_correlation_id() == decode(body).correlation_id == "r-1"
 
 
-def test_what_is_not_stored_is_logged_with_the_id_it_was_accepted_under(
+def test_an_unstored_event_is_logged_with_its_correlation_id(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(observability, "_throttle", LogThrottle())
@@ -71,7 +73,7 @@ def test_what_is_not_stored_is_logged_with_the_id_it_was_accepted_under(
     assert [vars(record)["correlation_id"] for record in caplog.records] == ["r-1"]
 
 
-def test_measured_values_stay_apart_and_zero_is_one_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_measured_values_are_written_separately_including_zero(capsys: pytest.CaptureFixture[str]) -> None:
     meter = Meter()
     for seconds in (0, 0.2, 3):
         meter.measure("ProbeSeconds", seconds, MetricUnit.Seconds, queue="persist.0")

@@ -1,3 +1,5 @@
+"""Settings are read from environment variables, and invalid values are named."""
+
 from __future__ import annotations
 
 import os

@@ -1,4 +1,4 @@
-"""The breakers around tables: what opens one, and what does not."""
+"""Breakers around tables open at outages, and not at throttling or poison."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def item(number: int, room: str = "kitchen") -> dict[str, Any]:
     return {"roomId": room, "timestampSk": str(number)}
 
 
-def test_a_table_that_is_away_is_left_alone_until_a_probe_finds_it_back() -> None:
+def test_an_unavailable_table_is_not_called_until_a_probe_succeeds() -> None:
     time, memory = Time(), CountingStore()
     store = GuardedStore(memory, SETTINGS, None, time)
     memory.down = True
@@ -41,7 +41,7 @@ def test_a_table_that_is_away_is_left_alone_until_a_probe_finds_it_back() -> Non
     assert len(memory.rows(TABLE.name)) == 2
 
 
-def test_one_tables_breaker_takes_nothing_from_another_table() -> None:
+def test_the_breaker_of_one_table_does_not_affect_another() -> None:
     memory = MemoryStore()
     store = GuardedStore(memory, SETTINGS)
     memory.down = True
@@ -53,7 +53,7 @@ def test_one_tables_breaker_takes_nothing_from_another_table() -> None:
     assert isinstance(store.put_many(TABLE, [item(1)])[0], StoreUnavailable)
 
 
-def test_throttling_and_poison_open_nothing() -> None:
+def test_throttling_and_poison_open_no_breaker() -> None:
     memory = MemoryStore()
     store = GuardedStore(memory, SETTINGS)
     memory.throttled = lambda row: row["roomId"] == "hot"

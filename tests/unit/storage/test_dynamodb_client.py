@@ -1,4 +1,4 @@
-"""Calls to DynamoDB through botocore without a service: responses are played."""
+"""Calls to DynamoDB through botocore with scripted responses."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_response_that_is_not_json_stores_nothing() -> None:
     assert isinstance(outcome, StoreUnavailable)
 
 
-def test_a_condition_that_does_not_hold_is_no_outage() -> None:
+def test_a_failed_condition_is_not_an_outage() -> None:
     table = DynamoTable(played(lambda _: refusal("ConditionalCheckFailedException")), "Rooms", "rooms")
 
     with pytest.raises(ConditionFailed):
@@ -119,7 +119,7 @@ def test_keys_are_read_a_hundred_at_once_and_unprocessed_ones_come_back() -> Non
     assert rows == [key for key in keys if key not in left]
 
 
-def test_others_may_use_the_client_of_a_table() -> None:
+def test_the_client_of_a_table_can_make_other_calls() -> None:
     dynamodb = played(lambda call: (200, {"Item": call["Key"]}))
 
     row = DynamoTable(dynamodb, "Rooms", "rooms").get(KEY)

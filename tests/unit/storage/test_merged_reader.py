@@ -1,4 +1,4 @@
-"""Rows spread over partitions are read in order, to the end, each once."""
+"""Rows of several partitions are read in order, each once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def walk(reader: MergedReader, query: RangeQuery) -> Iterator[Rows]:
 
 
 @given(NUMBERS, st.integers(1, 7), st.booleans(), st.sets(st.integers(0, 40)))
-def test_a_walk_meets_every_row_once_in_order_however_short_its_reads(
+def test_a_walk_visits_every_row_once_in_order_with_short_reads(
     found: list[tuple[int, int]], limit: int, newest_first: bool, expired: set[int]
 ) -> None:
     query = replace(QUERY, limit=limit, newest_first=newest_first, unexpired_at=10)
@@ -64,7 +64,7 @@ def test_bounds_and_a_place_between_rows_hold_for_every_partition(
     assert [row["sk"] for row in page.items] == sorted(f"{n:03d}" for _, n in found if n > max(place, lower))
 
 
-def test_several_ranges_are_asked_together_and_answered_apart() -> None:
+def test_several_ranges_are_read_together_and_returned_separately() -> None:
     both = [replace(QUERY, limit=9, lower="000", upper="002"), replace(QUERY, limit=9, lower="002", upper="009")]
 
     first, second = reader([(0, 0), (1, 1), (2, 3)], set()).read_many(both)

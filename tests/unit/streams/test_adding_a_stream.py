@@ -101,13 +101,13 @@ class DoorsWorld:
         self.retry.delete([each.receipt for each in messages if each.id not in kept])
 
     def openings(self, door: str) -> list[str]:
-        """Its read function: the newest first."""
+        """The stored openings, newest first."""
         reader = MemoryReader(self.store.rows, (DOORS.partition_key, DOORS.sort_key))
         rows = reader.read(RangeQuery("Doors", DOORS.partition_key, door, DOORS.sort_key, consistent=True)).items
         return [keys.parse_timestamp_sk(row["timestampSk"]).message_id for row in rows]
 
 
-def test_one_and_a_batch_reach_the_table_and_its_reader() -> None:
+def test_single_events_and_batches_reach_the_table_and_its_reader() -> None:
     world = DoorsWorld()
     status, results = world.post(
         "POST /doors/{doorId}/openings", {"openingId": "o-1", "timestamp": NOW}, doorId="front"
@@ -124,7 +124,7 @@ def test_one_and_a_batch_reach_the_table_and_its_reader() -> None:
     assert HOOK.calls.count("front") == 4, "the hook is called at every delivery"
 
 
-def test_what_is_wrong_or_refused_is_named_and_its_neighbours_are_accepted() -> None:
+def test_invalid_and_refused_events_are_named_and_the_others_accepted() -> None:
     world = DoorsWorld()
 
     events = [{"doorId": "a#b", "openingId": "o-1"}, {"doorId": "wall", "openingId": "o-2"}, {"doorId": "front"}]
@@ -136,7 +136,7 @@ def test_what_is_wrong_or_refused_is_named_and_its_neighbours_are_accepted() -> 
     assert len(world.broker.bodies()) == 1
 
 
-def test_without_a_broker_it_takes_the_retry_lane_and_is_stored() -> None:
+def test_without_a_broker_events_take_the_retry_lane_and_are_stored() -> None:
     world = DoorsWorld()
     world.broker.down = True
     _, results = world.post("POST /doors/{doorId}/openings", {"openingId": "o-1"}, doorId="front")
@@ -148,7 +148,7 @@ def test_without_a_broker_it_takes_the_retry_lane_and_is_stored() -> None:
     assert not world.retry.records
 
 
-def test_what_its_hook_could_not_take_comes_again_through_the_retry_lane() -> None:
+def test_an_event_whose_hook_failed_is_redelivered_by_the_retry_lane() -> None:
     world = DoorsWorld()
     HOOK.broken = True
     world.post("POST /doors/{doorId}/openings", {"openingId": "o-1"}, doorId="front")

@@ -1,9 +1,9 @@
-"""Alarms: that they fire, and that operators find them explained."""
+"""Every failure that operators must see raises an alarm, which the docs explain."""
 
 from tests.unit.template_stack import ROOT, TemplateStack
 
 
-def test_a_stage_that_does_not_probe_is_an_alarm_too(template_stack: TemplateStack) -> None:
+def test_a_stage_that_sends_no_probes_raises_an_alarm(template_stack: TemplateStack) -> None:
     """P4: a running stage sends one probe per persist queue and minute, and alarms if it is not readable in time."""
     alarm = template_stack.alarms["ProbesAlarm"]
     (rule,) = [
@@ -15,7 +15,7 @@ def test_a_stage_that_does_not_probe_is_an_alarm_too(template_stack: TemplateSta
     assert (alarm["Period"], alarm["TreatMissingData"]) == (60, "breaching")
 
 
-def test_what_the_broker_parks_is_counted_and_an_alarm(template_stack: TemplateStack) -> None:
+def test_parked_messages_are_counted_and_raise_an_alarm(template_stack: TemplateStack) -> None:
     alarm = template_stack.alarms["ParkedAlarm"]
     (rule,) = [
         one for one in template_stack.of_type("AWS::Events::Rule").values() if "DeclareTopology" in str(one["Targets"])
@@ -37,7 +37,7 @@ def test_the_stack_passes_every_parameter_of_the_nested_template(template_stack:
 
 
 def test_every_function_has_an_alarm_for_its_errors(template_stack: TemplateStack) -> None:
-    """Except send_probes: it has failed when probes are missing, which is an alarm."""
+    """Except send_probes: its failures are missing probes, which have an alarm."""
     watched = {name for name in template_stack.folders if str({"Ref": name}) in str(template_stack.alarms)}
 
     assert watched == template_stack.folders.keys() - {"SendProbes"}

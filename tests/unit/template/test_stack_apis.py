@@ -16,7 +16,7 @@ def test_every_frame_route_answers_on_the_same_connection(template_stack: Templa
     assert sorted(answered) == sorted(two_way)
 
 
-def test_no_function_behind_an_api_outlives_its_caller(template_stack: TemplateStack) -> None:
+def test_no_function_behind_an_api_runs_longer_than_the_api_waits(template_stack: TemplateStack) -> None:
     behind = set(template_stack.folders) - {"PersistEvents", "PushLive", "DeclareTopology", "SendProbes"}
 
     assert {name for name in behind if template_stack.resources[name]["Properties"]["Timeout"] > 29} == set()
@@ -26,7 +26,7 @@ def test_no_function_behind_an_api_outlives_its_caller(template_stack: TemplateS
         assert timeout <= integration["TimeoutInMillis"] <= 29_000
 
 
-def test_every_http_route_but_health_wants_a_token_with_a_scope(template_stack: TemplateStack) -> None:
+def test_every_http_route_except_health_needs_a_token_with_a_scope(template_stack: TemplateStack) -> None:
     paths = template_stack.resources["HttpApi"]["Properties"]["Body"]["paths"]
 
     bare = {

@@ -1,4 +1,4 @@
-"""The VPC: what is inside, and that nothing leads out."""
+"""The VPC contains all functions that need no public address, and has no way to the internet."""
 
 from tests.unit.template_stack import TemplateStack
 

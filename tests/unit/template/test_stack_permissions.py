@@ -1,4 +1,4 @@
-"""What each function may do."""
+"""Each function has only the permissions that it needs."""
 
 import json
 from collections import Counter
@@ -12,12 +12,12 @@ from tests.unit.template_stack import TemplateStack, as_list
 MAY_NAME_EVERY_RESOURCE = {"MappingPolicy", "LambdaEndpoint", "StsEndpoint"}
 
 
-def test_only_operators_routes_take_from_the_dead_letter_queue(template_stack: TemplateStack) -> None:
+def test_only_operators_routes_receive_from_the_dead_letter_queue(template_stack: TemplateStack) -> None:
     for action in ("sqs:ReceiveMessage", "sqs:DeleteMessage"):
         assert template_stack.may(action, "DeadLetterQueue") == {"ManageDeadLettersRole"}
 
 
-def test_no_policy_names_every_resource_but_the_three_that_must(template_stack: TemplateStack) -> None:
+def test_only_three_policies_name_every_resource(template_stack: TemplateStack) -> None:
     wide = {name for name, one in template_stack.statements() if "*" in as_list(one["Resource"])}
 
     assert wide == MAY_NAME_EVERY_RESOURCE
@@ -27,7 +27,7 @@ def test_no_policy_allows_every_action_of_a_service(template_stack: TemplateStac
     assert [one for _, one in template_stack.statements() for action in as_list(one["Action"]) if "*" in action] == []
 
 
-def test_every_function_has_a_role_of_its_own(template_stack: TemplateStack) -> None:
+def test_every_function_has_its_own_role(template_stack: TemplateStack) -> None:
     roles = Counter(template_stack.role_of(function) for function in template_stack.folders)
 
     assert set(roles.values()) == {1}
@@ -56,7 +56,7 @@ def test_only_lambda_itself_may_manage_network_interfaces(template_stack: Templa
         assert denial["Condition"]["ArnLike"].keys() == {"lambda:SourceFunctionArn"}
 
 
-def test_only_functions_with_mappings_on_the_broker_may_look_at_the_vpc(template_stack: TemplateStack) -> None:
+def test_only_functions_with_broker_mappings_may_describe_the_vpc(template_stack: TemplateStack) -> None:
     may = {
         function
         for function in template_stack.folders
@@ -88,8 +88,8 @@ def test_only_persist_events_writes_events(template_stack: TemplateStack) -> Non
         assert template_stack.may("dynamodb:BatchWriteItem", table) == {"PersistEventsRole", "DynamoDbEndpoint"}
 
 
-def test_only_what_manages_rooms_lets_people_in_and_out(template_stack: TemplateStack) -> None:
-    """P12: a sender can create an open room, and change nothing of any room or membership there is."""
+def test_only_manage_rooms_may_change_memberships(template_stack: TemplateStack) -> None:
+    """P12: sending functions can create an open room, and change no existing room or membership."""
     for action in ("dynamodb:UpdateItem", "dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"):
         may = template_stack.may(action, "MembershipsTable") - {"ManageRoomsRole", "DynamoDbEndpoint"}
         assert may <= {"ReadConversationsRole"}
@@ -113,10 +113,10 @@ def test_functions_that_read_probes_can_read_no_other_messages(template_stack: T
         ("PersistEventsRole", "RoomsTable", ["roomId", "lastKey"]),
     ],
 )
-def test_read_marks_and_last_activity_are_all_that_others_write_there(
+def test_other_functions_write_only_read_marks_and_last_activity(
     template_stack: TemplateStack, role: str, table: str, attributes: list[str]
 ) -> None:
-    """P12: the same rows hold what rights depend on."""
+    """P12: the same rows have the memberships that rights depend on."""
     (update,) = [
         one
         for name, one in template_stack.statements()
@@ -129,7 +129,7 @@ def test_read_marks_and_last_activity_are_all_that_others_write_there(
     }
 
 
-def test_analytics_see_who_where_and_when_and_no_text(template_stack: TemplateStack) -> None:
+def test_analytics_cannot_read_the_text_of_messages(template_stack: TemplateStack) -> None:
     """P12."""
     (query,) = [
         one for name, one in template_stack.statements() if name == "ReadAnalyticsRole" and "dynamodb" in str(one)
@@ -156,7 +156,7 @@ def test_the_function_that_stores_clicks_reads_only_their_keys(template_stack: T
     assert look["Condition"]["ForAllValues:StringEquals"] == {"dynamodb:Attributes": [ADS.partition_key, ADS.sort_key]}
 
 
-def test_nothing_that_answers_questions_can_read_the_hashes_of_addresses(template_stack: TemplateStack) -> None:
+def test_no_read_function_can_read_the_hashes_of_addresses(template_stack: TemplateStack) -> None:
     """P12."""
     queried = [str(one["Resource"]) for name, one in template_stack.statements() if name == "ReadAdsRole"]
     indexes = template_stack.resources["AdClicksTable"]["Properties"]["GlobalSecondaryIndexes"]

@@ -1,4 +1,4 @@
-"""Queues and mappings: the way of an event from the broker to the function, and after a failure."""
+"""Queues and mappings deliver every event to its function, and to the next queue after a failure."""
 
 from collections import Counter
 
@@ -23,13 +23,13 @@ def test_every_persist_queue_is_declared_probed_and_shown(template_stack: Templa
         assert template_stack.value_of(function, "PERSIST_QUEUES") == count
 
 
-def test_no_mapping_on_the_broker_relies_on_what_lambda_does_not_do_there(template_stack: TemplateStack) -> None:
+def test_broker_mappings_use_only_settings_that_lambda_supports(template_stack: TemplateStack) -> None:
     for one in template_stack.of_type("AWS::Lambda::EventSourceMapping").values():
         if "Queues" in one:
             assert not {"FunctionResponseTypes", "DestinationConfig", "ScalingConfig", "FilterCriteria"} & one.keys()
 
 
-def test_the_retry_mapping_gives_one_record_at_a_time_and_keeps_what_failed(template_stack: TemplateStack) -> None:
+def test_the_retry_mapping_delivers_one_record_and_returns_failed_ones(template_stack: TemplateStack) -> None:
     """P5: a record that crashes the function is alone in its batch."""
     retry = template_stack.resources["PersistEventsRetry"]["Properties"]
 
@@ -71,18 +71,18 @@ def test_a_retried_record_stays_hidden_for_six_timeouts(template_stack: Template
     assert template_stack.parameters["RetryVisibilitySeconds"]["MinValue"] >= 6 * timeout
 
 
-def test_persist_events_ends_before_a_mapping_on_the_broker_must(template_stack: TemplateStack) -> None:
+def test_persist_events_times_out_before_its_broker_mapping(template_stack: TemplateStack) -> None:
     assert template_stack.resources["PersistEvents"]["Properties"]["Timeout"] <= 14 * 60
 
 
-def test_no_burst_elsewhere_takes_environments_from_persisting(template_stack: TemplateStack) -> None:
+def test_persist_events_has_reserved_concurrency(template_stack: TemplateStack) -> None:
     reserved = template_stack.resources["PersistEvents"]["Properties"]["ReservedConcurrentExecutions"]
 
     mappings = template_stack.parameters["PersistQueuesInUse"]["MaxValue"]
     assert reserved >= mappings + template_stack.parameters["RetryMaxConcurrency"]["MaxValue"]
 
 
-def test_nothing_consumes_or_publishes_before_the_topology_stands(template_stack: TemplateStack) -> None:
+def test_consumers_and_publishers_depend_on_the_topology(template_stack: TemplateStack) -> None:
     for function in ("ReceiveFrame", "ReceiveHttp", "ManageRooms", "PersistEvents", "SendProbes"):
         assert "Topology" in as_list(template_stack.resources[function]["DependsOn"])
 

@@ -31,7 +31,7 @@ def test_every_table_can_be_restored_and_has_the_right_expiry(
     ("stream", "table", "index"),
     [(CHAT, "ChatMessagesTable", "TimeIndex"), (ADS, "AdClicksTable", "TimeIndex"), (ADS, "AdClicksTable", "AdIndex")],
 )
-def test_the_indexes_hold_what_slots_are_made_of(
+def test_the_indexes_contain_every_attribute_that_slots_need(
     template_stack: TemplateStack, stream: Stream, table: str, index: str
 ) -> None:
     assert stream.analytics_dimensions is not None
@@ -45,7 +45,7 @@ def test_the_indexes_hold_what_slots_are_made_of(
     assert set(found["Projection"]["NonKeyAttributes"]) == wanted - keys
 
 
-def test_a_table_is_keyed_and_indexed_as_its_stream_says(template_stack: TemplateStack) -> None:
+def test_a_table_has_the_keys_and_indexes_of_its_stream(template_stack: TemplateStack) -> None:
     for stream, name in ((CHAT, "ChatMessagesTable"), (SKI, "LiftRidesTable"), (ADS, "AdClicksTable")):
         table = template_stack.resources[name]["Properties"]
         indexes = {one["IndexName"]: _key(one) for one in table["GlobalSecondaryIndexes"]}

@@ -4,11 +4,11 @@ import pytest
 
 from tests.unit.template_stack import ROOT, TemplateStack
 
-# How to publish, and to ask the broker.
+# To publish to the broker, and to query it.
 BROKER = {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN"}
-# How much one sender may send.
+# The rate limit of a sender.
 RATES = {"EVENT_RATE", "EVENT_RATE_OFF_PERCENT", "TRUSTED_EVENT_RATE"}
-# The tables that rights are decided by.
+# The tables that decide rights.
 RIGHTS = {"MEMBERSHIPS_TABLE", "ROOMS_TABLE"}
 # The tables of the streams, and how long they keep their rows.
 EVENT_TABLES = {
@@ -37,7 +37,7 @@ SHARED = {
     "ANALYTICS_SETTLE_SECONDS",
     "ANALYTICS_PARALLEL_READS",
 }
-# What each function has beside these.
+# The other variables of each function.
 VARIABLES = {
     "AuthorizeConnection": {"JWT_AUDIENCE", "JWT_ISSUER"},
     "OpenConnection": {"CONNECTIONS_TABLE"},
@@ -79,7 +79,7 @@ VARIABLES = {
 
 
 @pytest.mark.parametrize("function", sorted(VARIABLES))
-def test_a_function_has_only_the_variables_it_is_meant_to_have(template_stack: TemplateStack, function: str) -> None:
+def test_a_function_has_only_the_variables_it_needs(template_stack: TemplateStack, function: str) -> None:
     assert template_stack.variables(function) == VARIABLES[function]
 
 

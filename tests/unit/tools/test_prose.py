@@ -1,8 +1,8 @@
-"""The check of the prose finds the words to avoid, where they are prose."""
+"""The check of the prose finds words to avoid in prose, and not in code."""
 
 import pytest
 
-from tools.prose import avoided, long_sentences, page_prose, python_prose
+from tools.prose import PAGES, ROOT, avoided, files, long_sentences, page_prose, python_prose
 
 AVOIDED = "nobody"
 
@@ -27,3 +27,7 @@ def test_long_sentences_of_a_page_are_found_outside_its_code() -> None:
     page = f"Short.\n\n```\n{long}\n```\n\n- Short. {long}\n"
 
     assert [line for line, _ in long_sentences(page_prose(page))] == [7]
+
+
+def test_the_texts_of_the_reference_are_checked_as_a_page() -> None:
+    assert ROOT / "tools" / "api_reference" / "texts.md" in files(PAGES)

@@ -54,8 +54,6 @@ Micros = Annotated[int, BeforeValidator(_micros)]
 class WindowQuery(Params):
     """A window of 1 second to 31 days; times are microseconds since the epoch."""
 
-    refusal = "the query cannot be answered as it stands"
-
     start: Micros = Field(alias="from", description=times.ACCEPTED_FORM)
     end: Micros = Field(alias="to", description=_WINDOW_FORM)
     top: int = Field(default=DEFAULT_TOP, exclude=True)

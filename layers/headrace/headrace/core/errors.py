@@ -46,7 +46,7 @@ class UserError(HeadraceError):
 
 
 class InvalidRequest(UserError):
-    """The frame, body or query as a whole is invalid."""
+    """The path, query, body or frame is invalid; ``details`` names each wrong field."""
 
 
 class InvalidCursor(InvalidRequest):

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[4]
 
 @pytest.fixture(scope="session")
 def built() -> Built:
-    """The runtime that the stage itself uses; built once and kept."""
+    """The runtime that the stage uses, built once."""
     return asyncio.run(build([], ROOT / ".local", runtime_requirements=ROOT / "requirements" / "runtime.txt"))
 
 

@@ -57,7 +57,7 @@ class Stage:
         return path.read_text() if path.exists() else ""
 
 
-async def ask(pool: FunctionPool, event: Any = None, *, id: str = "Fn", dedicated_to: str | None = None) -> Any:
+async def answer_of(pool: FunctionPool, event: Any = None, *, id: str = "Fn", dedicated_to: str | None = None) -> Any:
     """The function's answer; fails when it is an error."""
     answer = await pool.invoke(id, json.dumps(event).encode(), dedicated_to=dedicated_to)
     assert answer.error is None, answer
@@ -69,7 +69,7 @@ def error_of(answer: Invocation) -> str:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for what must come; pytest's own timeout ends it when it does not."""
+    """Wait until a condition holds; pytest's timeout ends the wait otherwise."""
     while not condition():  # noqa: ASYNC110  (the kernel sets no asyncio.Event)
         await asyncio.sleep(0.005)
 

@@ -1,4 +1,4 @@
-"""Functions that raise, exit, hang or cannot be imported, and stages that are killed."""
+"""Functions raise, exit, hang or cannot be imported, and stages are killed; no process is left."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from localstage.core.errors import StageError
-from tests.contract.localstage.functions.functions_harness import ECHO, Stage, ask, error_of, state_of, until
+from tests.contract.localstage.functions.functions_harness import ECHO, Stage, answer_of, error_of, state_of, until
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -67,10 +67,10 @@ async def test_the_environment_lives_on_after_an_exception(stage: Stage) -> None
 
     assert (await pool.invoke("Fn", b"true")).error == "Unhandled"
 
-    assert await ask(pool, False) == 2
+    assert await answer_of(pool, False) == 2
 
 
-async def test_a_repeated_failure_is_one_line_and_not_a_flood(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+async def test_repeated_failures_are_logged_once(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
     pool = await stage.run(stage.function("def handler(event, context):\n    raise ValueError\n"))
 
     await asyncio.gather(*(pool.invoke("Fn", b"1") for _ in range(50)))
@@ -82,7 +82,7 @@ async def test_a_repeated_failure_is_one_line_and_not_a_flood(stage: Stage, capl
 async def test_a_timed_out_function_is_killed_and_the_next_event_is_a_cold_start(stage: Stage) -> None:
     source = "import os, time\ndef handler(event, context):\n    time.sleep(event)\n    return os.getpid()\n"
     pool = await stage.run(stage.function(source, timeout=0.5))
-    pid = await ask(pool, 0)
+    pid = await answer_of(pool, 0)
 
     answer = await pool.invoke("Fn", b"60")
 
@@ -90,7 +90,7 @@ async def test_a_timed_out_function_is_killed_and_the_next_event_is_a_cold_start
     said = json.loads(answer.payload)
     assert said["errorType"] == "Sandbox.Timedout"
     assert said["errorMessage"].endswith("Error: Task timed out after 0.50 seconds")
-    assert await ask(pool, 0) != pid
+    assert await answer_of(pool, 0) != pid
     await until(lambda: state_of(pid) is None)
     assert "Task timed out after 0.50 seconds" in stage.log()
 
@@ -111,18 +111,18 @@ async def test_a_process_that_ends_in_the_middle_is_an_exit_error(stage: Stage, 
 
     assert (answer.error, error_of(answer)) == ("Unhandled", "Runtime.ExitError")
     assert reason in json.loads(answer.payload)["errorMessage"]
-    assert await ask(pool, False) is False
+    assert await answer_of(pool, False) is False
 
 
-async def test_a_process_killed_while_frozen_costs_no_event(stage: Stage) -> None:
+async def test_a_process_killed_while_frozen_is_replaced_for_the_next_event(stage: Stage) -> None:
     pool = await stage.run(stage.function("import os\ndef handler(event, context):\n    return os.getpid()\n"))
-    pid = await ask(pool)
+    pid = await answer_of(pool)
     await until(lambda: state_of(pid) == "T")
 
     os.kill(pid, signal.SIGKILL)
     await until(lambda: pool.status()["Fn"].environments == 0)
 
-    assert await ask(pool) != pid
+    assert await answer_of(pool) != pid
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ async def test_a_function_that_cannot_be_loaded_logs_the_reason_and_is_retried(
     (function.code / "app.py").write_text(ECHO)
 
     assert {(answer.error, error_of(answer)) for answer in answers} == {("Unhandled", kind)}
-    assert await ask(pool, 5) == 5
+    assert await answer_of(pool, 5) == 5
 
 
 async def test_a_slow_start_is_tried_once_more_within_the_functions_own_time(stage: Stage) -> None:
@@ -159,7 +159,7 @@ async def test_a_slow_start_is_tried_once_more_within_the_functions_own_time(sta
     ready = stage.folder / "ready"
     pool = await stage.run(stage.function(source, environment={"READY": str(ready)}, timeout=60.0), init_timeout=0.5)
 
-    answer = asyncio.create_task(ask(pool, 7))
+    answer = asyncio.create_task(answer_of(pool, 7))
     await until(lambda: "Status: timeout" in stage.log())
     ready.touch()
 
@@ -185,7 +185,7 @@ async def test_a_function_over_its_memory_is_killed(stage: Stage) -> None:
     assert "Runtime.OutOfMemory" in stage.log()
 
 
-async def test_a_function_without_its_folder_is_one_clear_error(stage: Stage) -> None:
+async def test_a_function_without_its_folder_is_reported_in_one_sentence(stage: Stage) -> None:
     function = stage.function(ECHO)
     (function.code / "app.py").unlink()
     function.code.rmdir()
@@ -202,7 +202,7 @@ async def test_children_of_a_function_end_with_its_environment(stage: Stage) -> 
             return subprocess.Popen(["sleep", "600"]).pid
     """
     pool = await stage.run(stage.function(source))
-    child = await ask(pool)
+    child = await answer_of(pool)
     await until(lambda: state_of(child) == "T")
 
     await pool.stop()

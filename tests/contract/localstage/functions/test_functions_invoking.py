@@ -1,4 +1,4 @@
-"""What a caller of a function gets, and what the function sees."""
+"""Invocations: the answer to the caller, and the environment of the function."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tests.contract.localstage.functions.functions_harness import (
     PID,
     SLEEP,
     Stage,
-    ask,
+    answer_of,
     error_of,
     state_of,
     until,
 )
 
 
-async def test_an_event_comes_back_as_the_function_answered_it(stage: Stage) -> None:
+async def test_the_answer_of_a_function_is_returned_unchanged(stage: Stage) -> None:
     pool = await stage.run(stage.function(ECHO))
 
-    assert await ask(pool, {"text": "čau 👋\x01", "n": [1, None]}) == {"text": "čau 👋\x01", "n": [1, None]}
+    assert await answer_of(pool, {"text": "čau 👋\x01", "n": [1, None]}) == {"text": "čau 👋\x01", "n": [1, None]}
 
 
 async def test_only_the_first_event_of_an_environment_is_cold(stage: Stage) -> None:
@@ -41,9 +41,9 @@ async def test_globals_survive_from_event_to_event(stage: Stage) -> None:
     source = "seen = []\ndef handler(event, context):\n    seen.append(event)\n    return seen\n"
     pool = await stage.run(stage.function(source))
 
-    await ask(pool, 1)
+    await answer_of(pool, 1)
 
-    assert await ask(pool, 2) == [1, 2]
+    assert await answer_of(pool, 2) == [1, 2]
 
 
 async def test_the_environment_has_the_declared_variables_and_lambdas_only(
@@ -60,7 +60,7 @@ async def test_the_environment_has_the_declared_variables_and_lambdas_only(
     function = stage.function(source, environment={"ROOMS": "7", "EMPTY": "", "AWS_REGION": "not-yours"}, memory=300)
     pool = await stage.run(function, base_environment={"AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "local"})
 
-    seen, trace, cwd = await ask(pool)
+    seen, trace, cwd = await answer_of(pool)
 
     assert seen.pop("AWS_LAMBDA_LOG_STREAM_NAME").count("[$LATEST]") == 1
     assert seen.pop("AWS_LAMBDA_RUNTIME_API").startswith("127.0.0.1:")
@@ -94,8 +94,8 @@ async def test_the_context_names_the_request_the_function_and_the_time_left(stag
     """
     pool = await stage.run(stage.function(source, timeout=5.0))
 
-    first, arn, left = await ask(pool)
-    second, _, _ = await ask(pool)
+    first, arn, left = await answer_of(pool)
+    second, _, _ = await answer_of(pool)
 
     assert len(first) == 36
     assert first != second
@@ -112,7 +112,7 @@ async def test_a_function_can_import_the_runtime_but_no_development_package(stag
     function = stage.function(source)
     pool = await stage.run(function)
 
-    found, path = await ask(pool, ["boto3", "awslambdaric", "aiohttp", "pytest", "pip", "localstage", "headrace"])
+    found, path = await answer_of(pool, ["boto3", "awslambdaric", "aiohttp", "pytest", "pip", "localstage", "headrace"])
 
     assert found == ["boto3", "awslambdaric"]
     assert path[:2] == [str(function.code), str(stage.runtime.absolute())]
@@ -123,7 +123,7 @@ async def test_nothing_is_written_beside_the_sources(stage: Stage) -> None:
     function = stage.function(ECHO)
     pool = await stage.run(function)
 
-    await ask(pool, 1)
+    await answer_of(pool, 1)
 
     assert [each.name for each in function.code.iterdir()] == ["app.py"]
 
@@ -138,35 +138,35 @@ async def test_an_unknown_function_is_a_key_error(stage: Stage) -> None:
 async def test_a_response_over_six_megabytes_is_lambdas_error(stage: Stage) -> None:
     pool = await stage.run(stage.function("def handler(event, context):\n    return 'x' * event\n"))
 
-    assert len(await ask(pool, 6 * 1024 * 1024)) == 6 * 1024 * 1024
+    assert len(await answer_of(pool, 6 * 1024 * 1024)) == 6 * 1024 * 1024
     large = await pool.invoke("Fn", b"%d" % (6 * 1024 * 1024 + 99))
 
     assert (large.error, error_of(large)) == ("Unhandled", "Function.ResponseSizeTooLarge")
-    assert await ask(pool, 1) == "x"
+    assert await answer_of(pool, 1) == "x"
 
 
 async def test_an_event_over_six_megabytes_never_reaches_the_function(stage: Stage) -> None:
     pool = await stage.run(stage.function("def handler(event, context):\n    return len(event)\n"))
 
-    assert await ask(pool, "x" * (6 * 1024 * 1024 - 2)) == 6 * 1024 * 1024 - 2
+    assert await answer_of(pool, "x" * (6 * 1024 * 1024 - 2)) == 6 * 1024 * 1024 - 2
     large = await pool.invoke("Fn", json.dumps("x" * (6 * 1024 * 1024)).encode())
 
     assert error_of(large) == "RequestEntityTooLargeException"
 
 
-async def test_five_hundred_events_at_once_are_all_answered_each_with_its_own_answer(stage: Stage) -> None:
+async def test_each_of_five_hundred_concurrent_events_gets_its_own_answer(stage: Stage) -> None:
     pool = await stage.run(stage.function(ECHO))
 
-    answers = await asyncio.gather(*(ask(pool, n) for n in range(500)))
+    answers = await asyncio.gather(*(answer_of(pool, n) for n in range(500)))
 
     assert answers == list(range(500))
     assert pool.status()["Fn"].environments <= 4
 
 
-async def test_events_that_come_together_get_environments_of_their_own(stage: Stage) -> None:
+async def test_concurrent_events_run_in_separate_environments(stage: Stage) -> None:
     pool = await stage.run(stage.function(SLEEP), max_environments=3)
 
-    pids = await asyncio.gather(*(ask(pool, 0.2) for _ in range(3)))
+    pids = await asyncio.gather(*(answer_of(pool, 0.2) for _ in range(3)))
 
     assert len(set(pids)) == 3
     assert pool.status()["Fn"].environments == 3
@@ -178,16 +178,16 @@ async def test_reserved_concurrency_bounds_the_environments_and_events_wait(stag
     )
     pool = await stage.run(stage.function(source, reserved_concurrency=1))
 
-    answers = await asyncio.gather(*(ask(pool, n) for n in range(6)))
+    answers = await asyncio.gather(*(answer_of(pool, n) for n in range(6)))
 
     assert len({pid for pid, _ in answers}) == 1
     assert answers[-1][1] == list(range(6))
 
 
-async def test_events_one_after_the_other_use_one_environment(stage: Stage) -> None:
+async def test_sequential_events_share_one_environment(stage: Stage) -> None:
     pool = await stage.run(stage.function(PID))
 
-    pids = {await ask(pool) for _ in range(50)}
+    pids = {await answer_of(pool) for _ in range(50)}
 
     assert len(pids) == 1
     assert pool.status()["Fn"].environments == 1
@@ -197,14 +197,16 @@ async def test_each_mapping_has_its_own_environment(stage: Stage) -> None:
     pool = await stage.run(stage.function(SLEEP))
 
     mappings = ["a", "b", "a", "b", None]
-    a, b, again_a, again_b, shared = await asyncio.gather(*(ask(pool, 0.05, dedicated_to=one) for one in mappings))
+    a, b, again_a, again_b, shared = await asyncio.gather(
+        *(answer_of(pool, 0.05, dedicated_to=one) for one in mappings)
+    )
 
     assert a == again_a
     assert b == again_b
     assert len({a, b, shared}) == 3
 
 
-async def test_an_idle_environment_is_frozen_and_thaws_for_its_event(stage: Stage) -> None:
+async def test_an_idle_environment_is_frozen_until_its_next_event(stage: Stage) -> None:
     source = """
         import os, threading, time
         ticks = 0
@@ -219,19 +221,19 @@ async def test_an_idle_environment_is_frozen_and_thaws_for_its_event(stage: Stag
             return [os.getpid(), ticks]
     """
     pool = await stage.run(stage.function(source))
-    pid, before = await ask(pool, 0)
+    pid, before = await answer_of(pool, 0)
 
     await until(lambda: state_of(pid) == "T")
     assert pool.status()["Fn"].frozen == 1
     await asyncio.sleep(0.3)
-    _, after = await ask(pool, 0)
-    _, later = await ask(pool, 0.2)
+    _, after = await answer_of(pool, 0)
+    _, later = await answer_of(pool, 0.2)
 
     assert after - before < 50
     assert later > after
 
 
-async def test_a_caller_that_gives_up_before_its_turn_leaves_no_trace(stage: Stage) -> None:
+async def test_a_cancelled_waiting_call_never_runs(stage: Stage) -> None:
     source = """
         import time
         seen = []
@@ -242,16 +244,16 @@ async def test_a_caller_that_gives_up_before_its_turn_leaves_no_trace(stage: Sta
     """
     pool = await stage.run(stage.function(source), max_environments=1)
 
-    first = asyncio.create_task(ask(pool, 1))
+    first = asyncio.create_task(answer_of(pool, 1))
     await until(lambda: pool.status()["Fn"].busy == 1)
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(ask(pool, 2), 0.01)
+        await asyncio.wait_for(answer_of(pool, 2), 0.01)
 
     await first
-    assert await ask(pool, 3) == [1, 3]
+    assert await answer_of(pool, 3) == [1, 3]
 
 
-async def test_a_caller_that_gives_up_in_the_middle_does_not_disturb_the_event(stage: Stage) -> None:
+async def test_a_cancelled_running_call_lets_the_event_finish(stage: Stage) -> None:
     source = """
         import time
         seen = []
@@ -261,27 +263,27 @@ async def test_a_caller_that_gives_up_in_the_middle_does_not_disturb_the_event(s
             return seen
     """
     pool = await stage.run(stage.function(source), max_environments=1)
-    await ask(pool, 1)
+    await answer_of(pool, 1)
 
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(ask(pool, 2), 0.02)
+        await asyncio.wait_for(answer_of(pool, 2), 0.02)
 
-    assert await ask(pool, 3) == [1, 2, 3]
+    assert await answer_of(pool, 3) == [1, 2, 3]
 
 
-async def test_an_environment_idle_for_too_long_is_ended(stage: Stage) -> None:
+async def test_an_environment_ends_after_its_idle_time(stage: Stage) -> None:
     pool = await stage.run(stage.function(PID), idle_timeout=0.01)
 
-    pid = await ask(pool)
+    pid = await answer_of(pool)
 
     await until(lambda: state_of(pid) is None)
     assert pool.status()["Fn"].environments == 0
-    assert await ask(pool) != pid
+    assert await answer_of(pool) != pid
 
 
 async def test_after_stop_no_process_is_left_and_an_event_is_refused(stage: Stage) -> None:
     pool = await stage.run(stage.function(SLEEP))
-    pids = await asyncio.gather(*(ask(pool, 0.1) for _ in range(3)))
+    pids = await asyncio.gather(*(answer_of(pool, 0.1) for _ in range(3)))
     running = asyncio.create_task(pool.invoke("Fn", b"60"))
     await until(lambda: pool.status()["Fn"].invocations == 4 and pool.status()["Fn"].busy == 1)
 

@@ -1,4 +1,4 @@
-"""Building layers and the runtime with uv, from a package on disk."""
+"""Layers and the runtime are built with uv, from a package on disk."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from localstage.core.errors import StageError
 from localstage.core.model import Layer
 from localstage.functions import build
 from localstage.functions.settings import bytecode_file
-from tests.contract.localstage.functions.functions_harness import Stage, ask
+from tests.contract.localstage.functions.functions_harness import Stage, answer_of
 
 
 def wheel(folder: Path, version: str) -> str:
-    """Make a package ``tiny`` and give the requirements line that asks for it."""
+    """Make a package ``tiny``; returns the line that requires it."""
     path = folder / f"tiny-{version}-py3-none-any.whl"
     info = f"tiny-{version}.dist-info"
     with zipfile.ZipFile(path, "w") as archive:
@@ -49,13 +49,13 @@ async def test_a_layer_with_requirements_is_installed_compiled_and_mounted(
     source = "import tiny\ndef handler(event, context):\n    return [tiny.version, tiny.__cached__]\n"
     pool = await stage.run(stage.function(source, layers=(layer,)), layer_paths=mounted)
 
-    version, cached = await ask(pool)
+    version, cached = await answer_of(pool)
 
     assert version == "1.0"
     assert cached == str(bytecode_file(state, mounted["TinyLayer"] / "python" / "tiny.py"))
 
 
-async def test_what_is_built_is_kept_until_its_requirements_change(
+async def test_a_built_layer_is_reused_until_its_requirements_change(
     tmp_path: Path, layer: Layer, no_runtime: Path
 ) -> None:
     first = await build([layer], tmp_path / "state", runtime_requirements=no_runtime)
@@ -77,7 +77,7 @@ async def test_a_layer_without_requirements_is_its_own_folder(tmp_path: Path, no
     assert mounted == {"SharedLayer": tmp_path / "shared"}
 
 
-async def test_failed_requirements_are_one_clear_error_and_leave_nothing_behind(
+async def test_a_failed_install_is_one_error_and_leaves_no_files(
     tmp_path: Path, layer: Layer, no_runtime: Path
 ) -> None:
     good = (layer.content / "requirements.txt").read_text()
@@ -89,7 +89,7 @@ async def test_failed_requirements_are_one_clear_error_and_leave_nothing_behind(
     assert list((tmp_path / "state" / "layers").iterdir()) == []
 
 
-async def test_requirements_that_are_not_there_are_one_clear_error(tmp_path: Path, no_runtime: Path) -> None:
+async def test_missing_requirements_are_one_error(tmp_path: Path, no_runtime: Path) -> None:
     layer = Layer("TinyLayer", tmp_path, tmp_path / "missing.txt")
 
     with pytest.raises(StageError, match=r"missing\.txt cannot be read"):

@@ -1,11 +1,11 @@
-"""What is in a function's log file."""
+"""The content and the rotation of a function's log file."""
 
 from __future__ import annotations
 
 import re
 
 from localstage.functions.logs import FunctionLog
-from tests.contract.localstage.functions.functions_harness import ECHO, Stage, ask
+from tests.contract.localstage.functions.functions_harness import ECHO, Stage, answer_of
 
 
 async def test_the_log_has_lambdas_lines_around_what_the_function_printed(stage: Stage) -> None:
@@ -17,8 +17,8 @@ async def test_the_log_has_lambdas_lines_around_what_the_function_printed(stage:
     """
     pool = await stage.run(stage.function(source, memory=200))
 
-    await ask(pool)
-    await ask(pool)
+    await answer_of(pool)
+    await answer_of(pool)
 
     id = r"RequestId: [0-9a-f-]{36}"
     event = rf"START {id} Version: \$LATEST\nout čau\nerr\nEND {id}\n"
@@ -30,15 +30,15 @@ async def test_the_log_has_lambdas_lines_around_what_the_function_printed(stage:
     ), stage.log()
 
 
-async def test_a_full_disk_costs_log_lines_and_no_event(stage: Stage) -> None:
+async def test_events_succeed_while_a_full_disk_drops_log_lines(stage: Stage) -> None:
     pool = await stage.run(stage.function("def handler(event, context):\n    return event\n"))
     (stage.folder / "state" / "logs" / "Fn.log").symlink_to("/dev/full")
 
-    assert await ask(pool, 1) == 1
-    assert await ask(pool, 2) == 2
+    assert await answer_of(pool, 1) == 1
+    assert await answer_of(pool, 2) == 2
 
 
-def test_a_log_over_its_size_is_moved_aside_and_writers_go_on(stage: Stage) -> None:
+def test_a_log_is_rotated_at_its_size_while_functions_write(stage: Stage) -> None:
     path = stage.folder / "Fn.log"
     log = FunctionLog(path, max_bytes=10)
 
@@ -56,7 +56,7 @@ async def test_the_log_of_an_earlier_run_is_kept(stage: Stage) -> None:
     function = stage.function(ECHO)
     for _ in range(2):
         pool = await stage.run(function)
-        await ask(pool, 1)
+        await answer_of(pool, 1)
         await pool.stop()
 
     assert stage.log().count("START RequestId") == 2

@@ -1,4 +1,4 @@
-"""What the gateway's tests share: functions in memory, models with one API, and fixtures that serve them."""
+"""Shared by the gateway's tests: functions in memory, models with one API, and fixtures that serve them."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ ALL = (CONNECT, DISCONNECT, DEFAULT, SEND)
 
 
 class Raises:
-    """A handler's way to fail as a Lambda function does."""
+    """A handler that fails as a Lambda function does."""
 
     def __init__(self, error: str = "Unhandled", message: str = "boom") -> None:
         self.invocation = Invocation(json.dumps({"errorMessage": message}).encode(), error)
 
 
 class FakeFunctions:
-    """Runs functions that are plain callables, and keeps the events they were given."""
+    """Runs plain callables as functions, and records their events."""
 
     def __init__(self) -> None:
         self.handlers: dict[str, Callable[[dict[str, Any]], Answer | Awaitable[Answer]]] = {}
@@ -56,7 +56,7 @@ class FakeFunctions:
         self.finished: list[str] = []
 
     def of(self, function_id: str) -> list[dict[str, Any]]:
-        """Return the events that a function was given."""
+        """Return the events that a function received."""
         return [event for name, event in self.events if name == function_id]
 
     async def invoke(self, function_id: str, event: bytes, *, dedicated_to: str | None = None) -> Invocation:
@@ -73,7 +73,7 @@ class FakeFunctions:
 
 
 async def eventually(holds: Callable[[], Any], seconds: float = 10.0) -> None:
-    """Wait until something holds; fails after ``seconds``."""
+    """Wait until a condition holds; fails after ``seconds``."""
     async with asyncio.timeout(seconds):
         while not holds():  # noqa: ASYNC110 - what is awaited is in other hands
             await asyncio.sleep(0.005)
@@ -98,7 +98,7 @@ def websocket_model(
 
 @cache
 def _issuer_key() -> bytes:
-    """One RSA key for all tests: making one takes longer than most of them."""
+    """One RSA key for all tests, because creating a key is slow."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

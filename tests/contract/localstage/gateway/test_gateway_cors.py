@@ -1,4 +1,4 @@
-"""CORS of an HTTP API: the gateway's own answers to browsers."""
+"""CORS of an HTTP API: preflights and the headers of answers."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def test_a_functions_own_cors_headers_are_replaced(client: aiohttp.ClientS
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", None])
-async def test_without_an_allowed_origin_there_are_no_cors_headers_at_all(
+async def test_without_an_allowed_origin_there_are_no_cors_headers(
     client: aiohttp.ClientSession, origin: str | None
 ) -> None:
     async with client.get("/rooms", headers={"Origin": origin} if origin else {}) as response:
@@ -101,9 +101,7 @@ async def test_a_browser_can_read_a_refusal(client: aiohttp.ClientSession) -> No
         assert cors_headers(response)["allow-origin"] == SITE
 
 
-async def test_any_origin_is_a_star_but_never_together_with_credentials(
-    functions: FakeFunctions, tmp_path: Path
-) -> None:
+async def test_any_origin_is_a_star_except_with_credentials(functions: FakeFunctions, tmp_path: Path) -> None:
     for credentials, expected in ((False, "*"), (True, SITE)):
         cors = Cors(allow_origins=("*",), allow_credentials=credentials)
         async with (
@@ -115,7 +113,7 @@ async def test_any_origin_is_a_star_but_never_together_with_credentials(
             assert ("allow-credentials" in cors_headers(response)) is credentials
 
 
-async def test_a_preflight_that_falls_to_a_guarded_default_route_is_refused_as_on_aws(
+async def test_a_preflight_to_a_default_route_with_an_authorizer_is_refused(
     functions: FakeFunctions, tmp_path: Path
 ) -> None:
     model = http_model(HttpRoute("$default", "Echo", "Jwt"), issuer=ISSUER, cors=CORS)
@@ -127,9 +125,7 @@ async def test_a_preflight_that_falls_to_a_guarded_default_route_is_refused_as_o
         assert response.status == 401
 
 
-async def test_without_cors_a_functions_headers_and_options_route_are_its_own(
-    functions: FakeFunctions, tmp_path: Path
-) -> None:
+async def test_without_cors_a_functions_headers_are_passed_on(functions: FakeFunctions, tmp_path: Path) -> None:
     model = http_model(HttpRoute("ANY /rooms", "Echo", None))
     async with (
         running(model, functions, tmp_path) as gateway,

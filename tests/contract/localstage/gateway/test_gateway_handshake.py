@@ -174,7 +174,7 @@ async def test_anything_but_an_allowing_policy_refuses_the_connection(
     assert functions.of("Open") == functions.of("Close") == []
 
 
-async def test_a_refusal_says_what_aws_says(functions: FakeFunctions, serve: Any) -> None:
+async def test_a_refusal_has_the_body_that_aws_sends(functions: FakeFunctions, serve: Any) -> None:
     api = await serve("route.request.header.X-Missing")
 
     status, body = await api.get(api.url.replace("ws://", "http://"), **HANDSHAKE)
@@ -205,7 +205,7 @@ async def test_connect_refuses_with_its_own_status(
     assert functions.of("Close") == []
 
 
-async def test_a_connect_that_takes_too_long_refuses(functions: FakeFunctions, serve: Any) -> None:
+async def test_a_connect_route_that_times_out_refuses_the_connection(functions: FakeFunctions, serve: Any) -> None:
     functions.handlers["Open"] = lambda event: asyncio.sleep(60)
     api = await serve(SUBPROTOCOL)
 
@@ -225,7 +225,7 @@ async def test_the_client_gets_the_chosen_subprotocol_and_no_log_shows_the_token
 
 
 @pytest.mark.parametrize("headers", [{}, None, {"X-Other": "1"}])
-async def test_without_a_choice_there_is_no_subprotocol_at_all(
+async def test_without_a_chosen_subprotocol_the_header_is_absent(
     functions: FakeFunctions, serve: Any, caplog: pytest.LogCaptureFixture, headers: Any
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -276,7 +276,7 @@ async def test_a_broken_handshake_is_a_400_before_any_function_runs(
     assert functions.events == []
 
 
-async def test_a_client_that_left_during_connect_gets_its_disconnect_run(functions: FakeFunctions, serve: Any) -> None:
+async def test_disconnect_runs_for_a_client_that_left_during_connect(functions: FakeFunctions, serve: Any) -> None:
     go_on = asyncio.Event()
 
     async def slow(event: Any) -> Any:

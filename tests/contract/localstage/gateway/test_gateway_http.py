@@ -105,7 +105,7 @@ async def test_a_body_over_lambdas_6_mb_or_the_gateways_10_mb_is_a_413(
     assert functions.events == []
 
 
-async def test_a_body_of_unknown_length_is_measured_while_it_comes(functions: FakeFunctions, serve: Serve) -> None:
+async def test_a_chunked_body_is_measured_while_it_arrives(functions: FakeFunctions, serve: Serve) -> None:
     client = await serve("POST /")
 
     async def chunks() -> AsyncIterator[bytes]:
@@ -136,7 +136,9 @@ async def test_request_line_and_headers_may_have_10240_bytes(serve: Serve) -> No
         assert line.status == 414
 
 
-async def test_what_is_not_http_is_a_400_without_a_traceback(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+async def test_bytes_that_are_not_http_are_a_400_without_a_traceback(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
     client = await serve("$default")
     url = client._base_url
     assert url is not None
@@ -177,9 +179,7 @@ async def test_each_api_of_a_template_has_its_own_port(functions: FakeFunctions,
                 assert response.status == 200
 
 
-async def test_a_taken_port_is_one_clear_error_and_leaves_nothing_running(
-    functions: FakeFunctions, tmp_path: Path
-) -> None:
+async def test_a_port_in_use_is_one_error_and_no_server_is_left(functions: FakeFunctions, tmp_path: Path) -> None:
     model = http_model(HttpRoute("GET /", "Echo", None))
     async with running(model, functions, tmp_path) as gateway:
         assert gateway.http_url is not None

@@ -67,7 +67,7 @@ async def test_the_event_is_payload_format_2(functions: FakeFunctions, serve: Se
     assert "authorizer" not in context
 
 
-async def test_the_event_is_what_powertools_models_expect(functions: FakeFunctions, serve: Serve) -> None:
+async def test_the_event_is_valid_for_the_models_of_powertools(functions: FakeFunctions, serve: Serve) -> None:
     client = await serve("ANY /{proxy+}")
     before = time.time()
 
@@ -85,7 +85,7 @@ async def test_the_event_is_what_powertools_models_expect(functions: FakeFunctio
     assert viewed.request_context.time.endswith(" +0000")
 
 
-async def test_what_a_request_does_not_have_is_not_in_the_event(functions: FakeFunctions, serve: Serve) -> None:
+async def test_absent_parts_of_a_request_are_absent_in_the_event(functions: FakeFunctions, serve: Serve) -> None:
     client = await serve("GET /")
 
     await client.get("/")
@@ -137,7 +137,7 @@ async def test_bodies_are_text_only_for_the_types_that_aws_takes_for_text(
     assert (base64.b64decode(event["body"]) if encoded else event["body"].encode()) == body
 
 
-async def test_a_compressed_body_is_passed_on_as_it_came(functions: FakeFunctions, serve: Serve) -> None:
+async def test_a_compressed_body_is_passed_on_unchanged(functions: FakeFunctions, serve: Serve) -> None:
     client = await serve("POST /")
 
     await client.post("/", data=b"a" * 100, compress="gzip", headers={"Content-Type": "text/plain"})

@@ -103,7 +103,7 @@ async def test_a_bad_request_names_its_field(issuer: Issuer, body: Any, field: s
     assert answer["error"]["details"][0]["field"] == field
 
 
-async def test_a_body_without_end_is_refused(issuer: Issuer) -> None:
+async def test_a_body_over_the_limit_is_refused(issuer: Issuer) -> None:
     status, _ = await post(issuer.token_url, b" " * 20_000)
 
     assert status == 413
@@ -130,7 +130,7 @@ async def test_key_and_port_survive_a_restart(tmp_path: Path) -> None:
     assert claims["sub"] == "alice"
 
 
-async def test_the_key_is_for_its_owner_only(tmp_path: Path) -> None:
+async def test_only_the_owner_can_read_the_key_file(tmp_path: Path) -> None:
     Issuer(tmp_path).issue("alice", [], issuer="somewhere")
 
     mode = stat.S_IMODE((tmp_path / "issuer.pem").stat().st_mode)
@@ -149,26 +149,26 @@ async def test_another_process_signs_tokens_that_verify_with_the_running_issuers
     assert claims["username"] == "Alice"
 
 
-async def test_a_port_asked_for_by_number_is_not_exchanged_for_another(issuer: Issuer, tmp_path: Path) -> None:
+async def test_a_requested_port_is_never_replaced_by_another(issuer: Issuer, tmp_path: Path) -> None:
     port = int(issuer.url.split(":")[2].split("/")[0])
 
     with pytest.raises(PortTaken, match=str(port)):
         await Issuer(tmp_path / "other", port=port).start()
 
 
-def test_an_issuer_that_never_started_says_how_to_start_the_stage(tmp_path: Path) -> None:
+def test_without_an_issuer_the_error_shows_how_to_start_the_stage(tmp_path: Path) -> None:
     with pytest.raises(NotRunning, match="localstage up"):
         Issuer(tmp_path).issue("alice", [])
 
 
-async def test_a_damaged_key_file_is_one_clear_sentence(tmp_path: Path) -> None:
+async def test_a_damaged_key_file_is_reported_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "issuer.pem").write_text("not a key")
 
     with pytest.raises(ServiceError, match="is not an RSA key; remove it"):
         await Issuer(tmp_path).start()
 
 
-async def test_a_folder_that_cannot_be_written_to_is_one_clear_sentence(tmp_path: Path) -> None:
+async def test_a_read_only_folder_is_reported_in_one_sentence(tmp_path: Path) -> None:
     with_key(tmp_path)
     (tmp_path / "issuer-port").mkdir()
 

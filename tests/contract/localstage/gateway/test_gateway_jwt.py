@@ -1,4 +1,4 @@
-"""The HTTP API's JWT authorizer over loopback, with tokens of every wrong kind."""
+"""The HTTP API's JWT authorizer over loopback, with valid tokens and every kind of invalid one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECRET = "a shared secret that is long enough for any HMAC"
 
 
 class Guarded:
-    """An API whose routes need tokens, and the issuer of the right ones."""
+    """An API whose routes need tokens, and the issuer of valid ones."""
 
     def __init__(self, gateway: Gateway, issuer: Issuer, client: aiohttp.ClientSession) -> None:
         self.gateway = gateway
@@ -37,7 +37,7 @@ class Guarded:
             return response
 
     def sign(self, key: Any = None, algorithm: str = "RS256", kid: str | None = None, **claims: Any) -> str:
-        """Return a token that is right but for what is given; a claim of ``None`` is left out."""
+        """Return a valid token with these changes; a claim of ``None`` is left out."""
         own = self.issuer._key
         now = int(time.time())
         right = {"iss": self.issuer.url, "sub": "alice", "aud": AUDIENCE, "scope": "chat:read", "iat": now}
@@ -98,11 +98,11 @@ async def test_a_route_without_scopes_takes_any_valid_token(api: Guarded, functi
     assert functions.of("Echo")[0]["requestContext"]["authorizer"]["jwt"]["scopes"] is None
 
 
-async def test_a_bare_token_is_taken_too(api: Guarded) -> None:
+async def test_a_token_without_bearer_is_accepted(api: Guarded) -> None:
     assert (await api.get("/any", api.sign())).status == 200
 
 
-async def test_a_token_of_the_issuer_opens_the_route(api: Guarded) -> None:
+async def test_a_token_of_the_issuer_is_accepted(api: Guarded) -> None:
     assert (await api.get("/read", f"Bearer {api.issuer.issue('alice', ['chat:read'])}")).status == 200
 
 
@@ -116,7 +116,7 @@ async def test_scopes_may_be_in_scp_as_a_list(api: Guarded) -> None:
     "claims",
     [{"aud": None, "client_id": AUDIENCE}, {"aud": ["other", AUDIENCE]}, {"iat": None}, {"nbf": 1}],
 )
-async def test_tokens_that_aws_takes_are_taken(api: Guarded, claims: dict[str, Any]) -> None:
+async def test_tokens_that_aws_accepts_are_accepted(api: Guarded, claims: dict[str, Any]) -> None:
     assert (await api.get("/read", f"Bearer {api.sign(**claims)}")).status == 200
 
 
@@ -157,7 +157,7 @@ async def test_a_wrong_token_is_a_401_and_runs_nothing(
 
 
 @pytest.mark.parametrize("authorization", ["Bearer nonsense", "Bearer a.b.c", "Basic YTpi", "é"])
-async def test_what_is_no_token_is_a_401(api: Guarded, authorization: str) -> None:
+async def test_a_text_that_is_no_token_is_a_401(api: Guarded, authorization: str) -> None:
     assert (await api.get("/any", authorization)).status == 401
 
 
@@ -191,7 +191,7 @@ async def test_a_route_without_authorizer_is_open_and_its_event_has_none(
     assert "authorizer" not in functions.of("Echo")[0]["requestContext"]
 
 
-async def test_a_token_that_was_good_is_refused_once_it_has_expired(api: Guarded) -> None:
+async def test_an_expired_token_is_refused(api: Guarded) -> None:
     token = api.sign(exp=int(time.time()) + 1)
     statuses = []
 

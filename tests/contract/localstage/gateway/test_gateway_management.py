@@ -1,4 +1,4 @@
-"""@connections, asked through boto3's apigatewaymanagementapi client."""
+"""The @connections API, called through boto3's apigatewaymanagementapi client."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def connected(functions: FakeFunctions, tmp_path: Path) -> AsyncIterator[C
         yield Connected(gateway, socket, functions)
 
 
-async def test_what_is_posted_arrives_as_a_text_frame(connected: Connected) -> None:
+async def test_posted_data_arrives_as_a_text_frame(connected: Connected) -> None:
     await connected.call("post_to_connection", Data='{"type":"messages","text":"grüß"}'.encode())
 
     message = await connected.socket.receive()
@@ -110,7 +110,7 @@ async def test_delete_closes_with_1000_and_runs_disconnect(connected: Connected)
 
 
 @pytest.mark.parametrize("operation", ["post_to_connection", "get_connection", "delete_connection"])
-async def test_a_connection_that_is_gone_or_never_was_is_a_410(connected: Connected, operation: str) -> None:
+async def test_a_closed_or_unknown_connection_is_a_410(connected: Connected, operation: str) -> None:
     arguments = {"Data": b"x"} if operation == "post_to_connection" else {}
 
     assert await connected.error(operation, "AAAAAAAAAAAAAAA=", **arguments) == (410, "GoneException")

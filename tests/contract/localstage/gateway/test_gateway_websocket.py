@@ -233,7 +233,7 @@ async def test_a_selection_that_cannot_be_served_is_a_template_error(functions: 
         await Gateway(model, functions, state_dir=tmp_path).start()
 
 
-async def test_a_blocking_client_as_load_tests_use_it_works(functions: FakeFunctions, tmp_path: Path) -> None:
+async def test_the_blocking_client_of_the_load_test_works(functions: FakeFunctions, tmp_path: Path) -> None:
     async with running(websocket_model(*ALL), functions, tmp_path) as gateway:
 
         def converse() -> list[str]:

@@ -1,4 +1,4 @@
-"""How a WebSocket connection ends: by its age, by its client, by a stage that stops."""
+"""A WebSocket connection ends by its age, by its client or with the stage."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_traffic_keeps_a_connection_from_being_idle(connect: Serve) -> Non
     assert not socket.closed
 
 
-async def test_a_client_that_just_vanishes_is_a_1006(connect: Serve, functions: FakeFunctions) -> None:
+async def test_a_connection_lost_without_a_close_frame_is_a_1006(connect: Serve, functions: FakeFunctions) -> None:
     socket = await connect()
 
     socket._writer.transport.abort()

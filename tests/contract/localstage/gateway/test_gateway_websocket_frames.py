@@ -1,4 +1,4 @@
-"""What the frames of a WebSocket connection may hold, and what closes it at once."""
+"""The limits of the frames of a WebSocket connection, and the codes that close it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API reference that a stage serves: the documents with its addresses, and pages that load nothing elsewhere."""
+"""A stage serves the API reference with its own addresses, on pages that load nothing from other hosts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Nothing:
 
 
 class Packages:
-    """The packages of npm, as the test wants them."""
+    """The npm packages, with scripted results."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

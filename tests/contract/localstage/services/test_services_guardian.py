@@ -1,4 +1,4 @@
-"""Whatever happens to the stage, no process of a service outlives it."""
+"""No process of a service outlives its stage, also if the stage is killed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def until_gone(pids: list[int]) -> None:
         await asyncio.sleep(0.02)
 
 
-async def test_nothing_survives_a_killed_owner_not_even_daemons(tmp_path: Path) -> None:
+async def test_all_processes_end_with_a_killed_owner_including_daemons(tmp_path: Path) -> None:
     owner, pids = start_owner(tmp_path)
     assert len(pids) == 4
     assert all(runs(pid) for pid in pids)

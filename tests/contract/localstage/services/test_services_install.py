@@ -58,7 +58,7 @@ async def test_a_start_without_the_programs_fails_and_leaves_nothing_running(
     await started.stop()
 
 
-async def test_valkey_will_do_where_redis_is_asked_for(empty_machine: dict[str, str]) -> None:
+async def test_valkey_is_accepted_in_place_of_redis(empty_machine: dict[str, str]) -> None:
     program = Path(empty_machine["PATH"]) / "valkey-server"
     program.touch(mode=0o755)
 
@@ -77,7 +77,7 @@ def test_the_policy_against_starting_services_ends_with_the_installation(
     assert not policy.exists()
 
 
-def test_a_policy_of_the_machine_itself_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_existing_policy_of_the_machine_is_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = tmp_path / "policy-rc.d"
     policy.write_text("#!/bin/sh\nexit 0\n")
     monkeypatch.setattr(install, "_POLICY", policy)
@@ -98,7 +98,7 @@ def test_a_policy_of_the_machine_itself_is_left_alone(tmp_path: Path, monkeypatc
         ("LOCALSTAGE_SECRETS_MANAGER_URL", "http://127.0.0.1:{port}"),
     ],
 )
-async def test_a_service_named_by_url_that_does_not_answer_is_said_with_its_variable(
+async def test_an_unavailable_external_service_is_named_with_its_variable(
     tmp_path: Path, variable: str, url: str
 ) -> None:
     port = closed_port()

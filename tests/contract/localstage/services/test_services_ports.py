@@ -1,4 +1,4 @@
-"""The stage's services get free ports, and the same ones again."""
+"""The stage's services get free ports, and the same ports at the next start."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ def test_a_remembered_port_that_is_in_use_is_replaced_by_a_free_one(tmp_path: Pa
     assert Ports(tmp_path / "ports.json").take("redis") != taken
 
 
-def test_a_port_asked_for_by_number_and_in_use_is_refused_in_one_sentence(
-    tmp_path: Path, listener: socket.socket
-) -> None:
+def test_a_requested_port_in_use_is_refused_in_one_sentence(tmp_path: Path, listener: socket.socket) -> None:
     taken = listener.getsockname()[1]
 
     with pytest.raises(PortTaken) as refusal:
@@ -51,7 +49,7 @@ def test_two_services_never_get_the_same_port(tmp_path: Path) -> None:
     assert len({ports.take(f"service {number}") for number in range(50)}) == 50
 
 
-def test_a_damaged_list_of_ports_is_no_obstacle(tmp_path: Path) -> None:
+def test_a_damaged_list_of_ports_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "ports.json").write_text("{not json")
 
     assert Ports(tmp_path / "ports.json").take("redis") > 0

@@ -1,4 +1,4 @@
-"""The stage's RabbitMQ, Redis, DynamoDB and SQS: they answer, keep accepted data, and leave no process behind."""
+"""The stage's RabbitMQ, Redis, DynamoDB and SQS start, retain accepted data and leave no process behind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ USER, PASSWORD = "headrace", 'se"cr\\et #1'
 
 @pytest.fixture
 async def state(tmp_path: Path) -> Path:
-    """A state folder with empty data; what has to be downloaded is shared with the clone's own ``.local``."""
+    """A state folder without data; downloaded programs are shared with the ``.local`` of this clone."""
     await install.ensure_node_packages(ROOT / ".local")
     await install.ensure_ministack(ROOT / ".local")
     for name in ("node", "ministack"):
@@ -89,7 +89,7 @@ def refuses_keys_of_two_slots(endpoints: Endpoints) -> bool:
 
 
 async def until_the_queue_is_registered(state: Path) -> None:
-    """RabbitMQ confirms from its log, but notes on disk whose log it is up to half a second after the declaration."""
+    """Wait until RabbitMQ has stored a new queue's name, up to half a second after the declaration."""
     names = next((state / "services/rabbitmq/data").glob("*/quorum/*/names.dets"))
     while b"kept" not in names.read_bytes():  # noqa: ASYNC110 - a file has no event for us
         await asyncio.sleep(0.02)
@@ -100,7 +100,7 @@ async def until_gone(pids: list[int]) -> None:
         await asyncio.sleep(0.02)
 
 
-async def test_what_was_accepted_survives_a_killed_broker_and_all_services_answer(
+async def test_accepted_data_survives_a_killed_broker(
     state: Path,
     services: Callable[[], Services],
 ) -> None:
@@ -144,7 +144,7 @@ async def test_a_service_that_is_killed_on_purpose_starts_again_on_its_port(serv
         await asyncio.sleep(0.02)
 
     assert await asyncio.to_thread(refuses_keys_of_two_slots, endpoints)
-    assert not watching.done(), "the stage goes on"
+    assert not watching.done(), "the stage did not continue"
     watching.cancel()
 
 

@@ -1,3 +1,5 @@
+"""Fixtures of the tests of provisioning."""
+
 import pytest
 
 from tests.contract.localstage.template.provision_harness import Emulator

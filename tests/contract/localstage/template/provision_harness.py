@@ -1,4 +1,4 @@
-"""For the tests of provisioning: an emulator of DynamoDB, SQS and Secrets Manager, and hand-written models."""
+"""An emulator of DynamoDB, SQS and Secrets Manager, and models for the tests of provisioning."""
 
 import json
 
@@ -10,7 +10,7 @@ from localstage.template import Live
 
 
 class Emulator:
-    """Moto on its own port, with botocore clients to look into it."""
+    """Moto on its own port, with botocore clients."""
 
     def __init__(self) -> None:
         self._server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -35,7 +35,7 @@ def key(name: str, kind: str) -> dict[str, str]:
 def stage(
     *, range_key: str = "at", index: str = "UserIndex", visibility: str = "30", password: str = "one"
 ) -> StageModel:
-    """A table with an index and TTL, a queue with a dead-letter queue (declared first, made later), a secret."""
+    """A table with an index and TTL, a queue with a dead-letter queue that is declared after it, a secret."""
     definition = {
         "TableName": "things",
         "BillingMode": "PAY_PER_REQUEST",

@@ -1,3 +1,5 @@
+"""Custom resources are created and updated at the start, and a failure stops it with its reason."""
+
 import json
 from collections.abc import Callable
 from typing import Any
@@ -83,13 +85,13 @@ async def test_a_function_that_does_not_answer_stops_the_start(tmp_path, invocat
         await run_custom_resources(stage(), Answering(lambda _: None, invocation), state_dir=tmp_path)
 
 
-async def test_what_is_no_answer_is_not_taken_for_one(tmp_path):
+async def test_an_invalid_answer_of_a_custom_resource_is_an_error(tmp_path):
     with pytest.raises(StageError, match="returned without an answer"):
         await run_custom_resources(stage(), Answering(lambda _: ["SUCCESS"]), state_dir=tmp_path)
     with pytest.raises(StageError, match="returned without an answer"):
         await run_custom_resources(stage(), Answering(lambda _: {"Reason": "x" * 5000}), state_dir=tmp_path)
 
 
-async def test_the_patience_has_an_end(tmp_path):
+async def test_the_start_waits_for_an_answer_only_for_a_limited_time(tmp_path):
     with pytest.raises(StageError, match="Declare did not answer in 0 s; see its log"):
         await run_custom_resources(stage(), Answering(lambda _: None), state_dir=tmp_path, patience=0.01)

@@ -1,3 +1,5 @@
+"""The tables, queues and secrets of a template are created in emulators, and changed where AWS can."""
+
 import json
 import socket
 from dataclasses import replace
@@ -9,7 +11,7 @@ from localstage.template.provision import provision
 from tests.contract.localstage.template.provision_harness import stage
 
 
-async def test_everything_is_made_and_a_second_start_changes_nothing(emulator):
+async def test_all_resources_are_created_and_a_second_start_changes_nothing(emulator):
     await provision(stage(), live=emulator.live)
     dynamodb, sqs, secrets = (emulator.client(name) for name in ("dynamodb", "sqs", "secretsmanager"))
     dynamodb.put_item(TableName="things", Item={"id": {"S": "1"}, "at": {"S": "2"}})
@@ -63,7 +65,7 @@ async def test_a_definition_that_the_service_refuses_names_its_resource(emulator
         await provision(replace(model, queues={**model.queues, "Work": refused}), live=emulator.live)
 
 
-async def test_a_service_that_does_not_answer_is_one_sentence(emulator):
+async def test_an_unavailable_service_is_reported_in_one_sentence(emulator):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         live = replace(emulator.live, sqs_url=f"http://127.0.0.1:{unused.getsockname()[1]}")

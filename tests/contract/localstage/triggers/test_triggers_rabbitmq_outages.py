@@ -1,4 +1,4 @@
-"""The RabbitMQ mapping while its queue is missing, or its broker dead, closed to it or unreadable."""
+"""The RabbitMQ mapping while its queue is missing or its broker is unavailable."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.contract.localstage.triggers.trigger_fakes import (
 from tests.contract.rabbit import Rabbit
 
 
-async def test_a_queue_that_is_declared_later_is_picked_up(channel, functions, make_trigger, caplog):
+async def test_a_queue_that_is_declared_later_is_read(channel, functions, make_trigger, caplog):
     caplog.set_level(logging.INFO, "localstage.triggers")
     name = f"q-{uuid.uuid4()}"
     trigger = make_trigger(name)
@@ -57,7 +57,7 @@ async def test_a_queue_that_is_deleted_and_declared_again_is_read_again(channel,
     await functions.until(lambda: functions.bodies == ["a"])
 
 
-async def test_a_wrong_password_is_said_without_the_password(rabbitmq, queue, functions, caplog):
+async def test_a_wrong_password_is_reported_without_its_text(rabbitmq, queue, functions, caplog):
     mapping = RabbitMqMapping("Mapping", "Persist", "Broker", queue, "/", 1, 0)
     trigger = RabbitMqTrigger(
         mapping, functions, broker_url=rabbitmq, username="guest", password="not-that", broker_arn=BROKER_ARN
@@ -70,7 +70,7 @@ async def test_a_wrong_password_is_said_without_the_password(rabbitmq, queue, fu
     assert "not-that" not in caplog.text
 
 
-async def test_a_broker_that_dies_and_returns_is_read_again_and_nothing_is_lost(own_rabbitmq: Rabbit, functions):
+async def test_no_record_is_lost_when_the_broker_is_killed_and_restarted(own_rabbitmq: Rabbit, functions):
     def declare_and_publish(*bodies: str) -> None:
         with pika.BlockingConnection(pika.URLParameters(own_rabbitmq.url)) as connection:
             channel = connection.channel()

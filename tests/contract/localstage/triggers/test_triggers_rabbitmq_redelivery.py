@@ -1,4 +1,4 @@
-"""Which records of the RabbitMQ mapping come again: after a failure, and after a stop."""
+"""The RabbitMQ mapping redelivers records after a failure and after a stop."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def test_a_batch_is_acknowledged_only_after_the_function_succeeded(channel
     assert ready(channel, queue) == 0
 
 
-async def test_after_an_error_the_whole_batch_comes_again_redelivered(channel, queue, functions, make_trigger):
+async def test_after_an_error_the_whole_batch_is_redelivered(channel, queue, functions, make_trigger):
     functions.answer = answering(FAILED, FAILED)
     publish(channel, queue, "a", "b", "c")
     trigger = make_trigger(queue, batch_size=3, window=300)
@@ -67,9 +67,7 @@ async def test_after_an_error_the_whole_batch_comes_again_redelivered(channel, q
     assert (trigger.status().records, trigger.status().failures) == (3, 2)
 
 
-async def test_a_failing_function_is_not_driven_through_deliveries_without_a_pause(
-    channel, queue, functions, make_trigger, monkeypatch
-):
+async def test_redeliveries_to_a_failing_function_pause(channel, queue, functions, make_trigger, monkeypatch):
     pauses: list[float] = []
 
     async def no_pause(_: asyncio.Event, seconds: float) -> None:

@@ -58,7 +58,7 @@ async def test_a_message_reaches_the_function_in_the_shape_that_lambda_gives_it(
     }
 
 
-async def test_what_succeeded_is_deleted(sqs, queue, functions, make_trigger):
+async def test_successful_messages_are_deleted(sqs, queue, functions, make_trigger):
     sent = [str(number) for number in range(25)]
     send(sqs, queue, *sent)
     trigger = make_trigger(queue)

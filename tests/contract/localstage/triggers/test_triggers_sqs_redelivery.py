@@ -1,4 +1,4 @@
-"""Which messages of the SQS mapping come again: after a failure, and after a stop."""
+"""The SQS mapping redelivers messages after a failure and after a stop."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def failing(*failed: str) -> Callable[[Call], Any]:
     return answer
 
 
-async def test_a_partial_response_keeps_only_the_failed_messages(sqs, queue, functions, make_trigger):
+async def test_a_partial_response_returns_only_the_failed_messages(sqs, queue, functions, make_trigger):
     functions.answer = failing("b")
     send(sqs, queue, "a", "b", "c")
     trigger = make_trigger(queue, partial_response=True)
@@ -61,7 +61,7 @@ async def test_a_partial_response_keeps_only_the_failed_messages(sqs, queue, fun
     assert left(sqs, queue) == (0, 1)
 
 
-async def test_a_partial_response_means_nothing_where_it_was_not_asked_for(sqs, queue, functions, make_trigger):
+async def test_a_partial_response_is_ignored_without_its_setting(sqs, queue, functions, make_trigger):
     functions.answer = failing("b")
     send(sqs, queue, "a", "b", "c")
     trigger = make_trigger(queue, partial_response=False)
@@ -107,7 +107,7 @@ async def test_a_function_that_cannot_be_started_leaves_the_messages_and_pauses(
     assert left(sqs, queue) == (0, 0)
 
 
-async def test_stopping_ends_a_long_poll_and_releases_what_it_still_receives(sqs, queue, functions, make_trigger):
+async def test_stopping_ends_a_long_poll_and_releases_its_messages(sqs, queue, functions, make_trigger):
     idle = make_trigger(queue)
     await idle.start()
     await asyncio.sleep(0.5)
@@ -117,11 +117,11 @@ async def test_stopping_ends_a_long_poll_and_releases_what_it_still_receives(sqs
     send(sqs, queue, "a")
     await make_trigger(queue).start()
 
-    # The poll that was left behind may take the message first; it comes back long before the 30 s of its visibility.
+    # The abandoned poll may receive the message first; it returns long before its visibility timeout of 30 s.
     await functions.until(lambda: functions.bodies == ["a"])
 
 
-async def test_stopping_releases_what_waits_for_its_window(sqs, queue, functions, make_trigger):
+async def test_stopping_releases_messages_that_wait_for_the_window(sqs, queue, functions, make_trigger):
     send(sqs, queue, "a")
     trigger = make_trigger(queue, batch_size=100, window=300)
     await trigger.start()
@@ -134,7 +134,7 @@ async def test_stopping_releases_what_waits_for_its_window(sqs, queue, functions
     await eventually(lambda: left(sqs, queue) == (1, 0))
 
 
-async def test_stopping_waits_for_the_batch_that_runs(sqs, queue, functions, make_trigger):
+async def test_stopping_waits_for_the_running_batch(sqs, queue, functions, make_trigger):
     go = asyncio.Event()
 
     async def answer(_: Call) -> Invocation:

@@ -82,9 +82,7 @@ async def test_every_source_of_the_model_reaches_its_function(triggers, function
     ]
 
 
-async def test_a_changed_model_restarts_what_changed_and_leaves_the_rest(
-    triggers, functions, model, channel, persist_queue
-):
+async def test_a_changed_model_restarts_only_changed_triggers(triggers, functions, model, channel, persist_queue):
     await triggers.start()
     channel.basic_publish("", persist_queue, b"before")
     await functions.until(lambda: functions.bodies == ["before"])
@@ -111,14 +109,14 @@ async def test_a_model_that_cannot_run_changes_nothing(triggers, model):
     assert [status.id for status in triggers.status()] == ["Heal", "Main", "Retry"]
 
 
-async def test_a_mapping_on_a_broker_that_is_not_there_names_both(triggers, model):
+async def test_a_mapping_on_an_unknown_broker_names_both(triggers, model):
     lost = replace(model.rabbitmq_mappings["Main"], broker_id="OtherBroker")
 
     with pytest.raises(TemplateError, match="Main: OtherBroker is not"):
         await triggers.replace(replace(model, rabbitmq_mappings={"Main": lost}))
 
 
-async def test_triggers_that_were_stopped_start_again(triggers, functions, channel, persist_queue):
+async def test_stopped_triggers_can_be_started_again(triggers, functions, channel, persist_queue):
     await triggers.start()
     await triggers.stop()
     assert triggers.status() == []

@@ -80,13 +80,13 @@ class FakeFunctions:
         return [body for call in self.calls for body in call.bodies]
 
     async def until(self, enough: Callable[[], bool]) -> None:
-        """Wait until enough was invoked; fails after 20 s."""
+        """Wait for enough invocations; fails after 20 s."""
         async with asyncio.timeout(20), self._changed:
             await self._changed.wait_for(enough)
 
 
 def answering(*answers: Invocation) -> Answer:
-    """Give these answers in turn, and success after them."""
+    """Return these answers one after the other, and success after them."""
     left = list(answers)
 
     async def answer(_: Call) -> Invocation:
@@ -96,7 +96,7 @@ def answering(*answers: Invocation) -> Answer:
 
 
 async def eventually(holds: Callable[[], bool]) -> None:
-    """Wait until something outside of the loop holds; fails after 20 s."""
+    """Wait until a condition outside of the event loop holds; fails after 20 s."""
     async with asyncio.timeout(20):
         while True:
             if holds():

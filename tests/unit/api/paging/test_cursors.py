@@ -1,3 +1,5 @@
+"""Cursors restore their position, reveal nothing, and are valid only for their query and caller."""
+
 from __future__ import annotations
 
 import base64
@@ -17,14 +19,14 @@ POSITION = ("2025-11-21T10:00:58.722861Z#m1#abcdefghijkl",)
 
 
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=3))
-def test_a_cursor_brings_back_its_position_in_any_script(position: list[str]) -> None:
+def test_a_cursor_restores_its_position_in_any_script(position: list[str]) -> None:
     cursor = SIGNER.sign(QUERY, "before", position)
 
     assert SIGNER.verify(cursor, QUERY, "before", parts=len(position)) == tuple(position)
 
 
 @pytest.mark.parametrize("character", ["x", '"', "я", "世", "\U0001f600"])
-def test_p7_a_cursor_of_the_longest_ids_is_taken_back(character: str) -> None:
+def test_p7_a_cursor_of_the_longest_ids_is_accepted(character: str) -> None:
     longest = character * keys.ID_LIMIT
     position = (keys.timestamp_sk("2025-11-21T10:00:58.722861Z", longest, keys.sender_tag("alice")), longest)
 
@@ -77,12 +79,12 @@ def test_a_cursor_with_any_bit_changed_is_refused(data: st.DataObject) -> None:
 
 
 @given(st.text(max_size=80))
-def test_no_text_that_was_not_signed_is_taken_for_a_cursor(text: str) -> None:
+def test_an_unsigned_text_is_not_accepted_as_a_cursor(text: str) -> None:
     with pytest.raises(InvalidCursor):
         SIGNER.verify(text, QUERY, "before", parts=1)
 
 
-def test_a_cursor_of_the_form_before_aes_siv_is_refused() -> None:
+def test_a_cursor_of_the_format_before_aes_siv_is_refused() -> None:
     outdated = "qvprmfsAcz8MWM9RaRL6iLSIf_B3xRUl_dKD9EO7Yxoq7I5rFo209Kq6HEjkIo0-_CnasFYGwW8a_9DswmZl"
 
     with pytest.raises(InvalidCursor):

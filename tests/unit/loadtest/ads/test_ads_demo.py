@@ -19,7 +19,7 @@ PAGE = 200
 
 
 class Stage:
-    """Answers as the platform does, from ``clicks``; other users click on other ads meanwhile."""
+    """Answers as the platform does, from ``clicks`` and clicks of other users on other ads."""
 
     def __init__(self, clicks: Sequence[Click]) -> None:
         self._campaign = CAMPAIGN.only(clicks)
@@ -46,19 +46,19 @@ def _answer(counts: Counts) -> dict[str, Any]:
     return {"clicks": counts.clicks, "uniqueUsers": counts.users, "types": counts.types}
 
 
-def ask(clicks: Sequence[Click]) -> Findings:
+def findings_of(clicks: Sequence[Click]) -> Findings:
     return AdsQueries(Stage(clicks), CAMPAIGN, patience=0).run(lambda _: None)  # type: ignore[arg-type]
 
 
-def test_a_stage_that_kept_every_click_passes() -> None:
-    findings = ask(CAMPAIGN.clicks)
+def test_a_stage_that_stores_every_click_passes() -> None:
+    findings = findings_of(CAMPAIGN.clicks)
 
     assert (findings.kept, findings.wrong, findings.stored) == (True, [], len(CAMPAIGN.clicks))
     assert set(findings.asked) == {"history of an ad", "history of a user", "counts per step", "top ads"}
 
 
 def test_a_lost_click_is_found_in_history_and_counts() -> None:
-    findings = ask(CAMPAIGN.clicks[1:])
+    findings = findings_of(CAMPAIGN.clicks[1:])
 
     assert (findings.kept, findings.lost, findings.unexpected) == (False, 1, 0)
     for question in ("history of an ad", "counts per step", "top ads"):
@@ -66,14 +66,14 @@ def test_a_lost_click_is_found_in_history_and_counts() -> None:
 
 
 def test_a_click_that_is_counted_twice_is_found() -> None:
-    findings = ask([*CAMPAIGN.clicks, CAMPAIGN.clicks[5]])
+    findings = findings_of([*CAMPAIGN.clicks, CAMPAIGN.clicks[5]])
 
     assert (findings.kept, findings.lost, findings.unexpected) == (False, 0, 1)
 
 
 def test_a_click_moved_to_another_minute_is_lost_and_unexpected() -> None:
     first, *others = CAMPAIGN.clicks
-    findings = ask([first._replace(at=first.at + MINUTE), *others])
+    findings = findings_of([first._replace(at=first.at + MINUTE), *others])
 
     assert (findings.kept, findings.lost, findings.unexpected) == (False, 1, 1)
 

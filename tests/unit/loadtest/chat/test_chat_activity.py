@@ -1,3 +1,5 @@
+"""The demo plots a replay as the analytics count it."""
+
 from __future__ import annotations
 
 import io
@@ -13,19 +15,19 @@ from loadtest.client.chat_events import ChatEvent
 START = datetime(2025, 11, 21, 10, 0, 30, tzinfo=UTC)
 
 
-def said(count: int, apart: timedelta) -> list[datetime]:
+def times(count: int, apart: timedelta) -> list[datetime]:
     return [START + apart * number for number in range(count)]
 
 
 def test_a_short_replay_is_plotted_whole_by_the_minute() -> None:
-    window, plotted, step = activity.windows(said(30, timedelta(seconds=30)))
+    window, plotted, step = activity.windows(times(30, timedelta(seconds=30)))
 
     assert step == 60
     assert (window, plotted.sent) == (plotted, 30)
 
 
 def test_a_replay_of_an_hour_shows_its_busiest_minutes_and_counts_all() -> None:
-    moments = said(40, timedelta(minutes=2)) + said(500, timedelta(seconds=1))
+    moments = times(40, timedelta(minutes=2)) + times(500, timedelta(seconds=1))
 
     window, plotted, step = activity.windows(moments)
 
@@ -35,15 +37,15 @@ def test_a_replay_of_an_hour_shows_its_busiest_minutes_and_counts_all() -> None:
     assert plotted.sent == sum(plotted.start <= each < plotted.end for each in moments)
 
 
-def test_a_replay_of_years_is_counted_as_far_as_the_analytics_answer() -> None:
-    window, plotted, step = activity.windows(said(900, timedelta(days=1)))
+def test_a_replay_of_years_is_limited_to_the_longest_window() -> None:
+    window, plotted, step = activity.windows(times(900, timedelta(days=1)))
 
     assert (window, step) == (plotted, 86400)
     assert plotted.end - plotted.start == timedelta(days=activity.LINES)
 
 
 class Analytics:
-    """Counts two messages fewer at each of the first two questions than there are."""
+    """Counts two messages too few in each of the first two answers."""
 
     def __init__(self) -> None:
         self.asked: list[dict[str, str]] = []

@@ -26,7 +26,7 @@ def test_another_run_or_seed_shares_no_event_with_it() -> None:
 
 
 @pytest.mark.parametrize("messages", [1, 2, 24, 2_000, 30_000])
-def test_it_has_the_requested_messages_with_distinct_ids_and_times(messages: int) -> None:
+def test_every_message_of_a_conversation_has_its_own_id_and_time(messages: int) -> None:
     events = generate(RUN, messages).events
 
     times = [event.timestamp for event in events]
@@ -36,7 +36,7 @@ def test_it_has_the_requested_messages_with_distinct_ids_and_times(messages: int
 
 
 @pytest.mark.parametrize("messages", [10, 60_000])
-def test_its_times_are_such_as_a_client_may_send(messages: int) -> None:
+def test_times_are_within_the_bounds_for_clients(messages: int) -> None:
     events = generate(RUN, messages).events
 
     assert parse_iso(events[-1].timestamp) <= run_end(RUN)
@@ -53,7 +53,7 @@ def test_ids_are_version_7_and_carry_their_time() -> None:
         assert abs(parse_iso(event.timestamp) - moment) < timedelta(milliseconds=1)
 
 
-def test_it_has_several_rooms_scripts_unusual_and_long_texts() -> None:
+def test_a_conversation_has_several_rooms_scripts_and_long_texts() -> None:
     talk = generate(RUN)
 
     texts = [event.message for event in talk.events]
@@ -69,19 +69,19 @@ def test_the_longest_text_is_exactly_at_the_limit() -> None:
     assert max(len(event.message.encode()) for event in generate(RUN, 20_000).events) == LONGEST
 
 
-def test_all_ids_are_such_as_the_platform_takes() -> None:
+def test_the_platform_accepts_all_generated_ids() -> None:
     talk = generate(RUN, 200)
 
     for name in (*talk.users, *talk.rooms):
         assert identifier(name) == name
 
 
-def test_nobody_is_addressed_with_a_gap_in_the_text() -> None:
+def test_every_placeholder_of_a_text_is_replaced() -> None:
     for event in generate(RUN, 5_000).events:
         assert not any(gap in event.message for gap in ("{other}", "{thing}", "{thing2}", "{place}", "{time}"))
 
 
-def test_nobody_answers_themselves() -> None:
+def test_no_user_answers_their_own_message() -> None:
     last: dict[str, str] = {}
     for event in generate(RUN, 2_000).events:
         assert last.get(event.room_id) != event.user_id

@@ -34,7 +34,7 @@ def test_the_newest_message_is_at_the_bottom_with_day_time_and_nick() -> None:
     assert text.count("November") == 2
 
 
-def test_a_text_cannot_command_the_terminal_nor_be_taken_for_markup() -> None:
+def test_a_text_cannot_contain_terminal_commands_or_markup() -> None:
     console, out = plain()
 
     history_page(

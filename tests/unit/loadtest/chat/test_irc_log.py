@@ -23,7 +23,7 @@ def log_of(folder: Path, content: bytes, name: str = "2004-11-15.log") -> Path:
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
-def test_every_said_line_is_one_message_with_its_text_byte_for_byte(path: Path) -> None:
+def test_every_message_line_is_one_message_with_identical_text(path: Path) -> None:
     matches = [SAID.match(line) for line in path.read_bytes().split(b"\n")]
     expected = [match[1] or b"" for match in matches if match]
 
@@ -127,7 +127,7 @@ def test_a_log_that_grew_gives_its_earlier_lines_the_same_events(tmp_path: Path)
     ],
     ids=["midnight", "two nights", "a silent afternoon", "12-hour clock", "12-hour clock from 0", "put back"],
 )
-def test_a_clock_that_comes_round_goes_on(tmp_path: Path, stamps: list[str], expected: list[str]) -> None:
+def test_times_continue_after_midnight(tmp_path: Path, stamps: list[str], expected: list[str]) -> None:
     path = log_of(tmp_path, "".join(f"[{stamp}] <a> x\n" for stamp in stamps).encode())
 
     assert [message.timestamp[8:16] for message in read_log(path).messages] == expected
@@ -161,7 +161,7 @@ def test_a_log_without_a_date_in_its_name_is_refused_by_name(tmp_path: Path, nam
         read_log(log_of(tmp_path, b"", name))
 
 
-def test_a_log_that_is_not_there_is_refused_in_one_sentence(tmp_path: Path) -> None:
+def test_a_missing_log_is_refused_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(IrcLogError, match="cannot be read: No such file"):
         read_log(tmp_path / "2004-11-15.log")
 

@@ -33,19 +33,19 @@ def reads(channel: Channel, nick: str) -> str:
     return "".join(event.message for event in channel.visible(nick))
 
 
-def said(minute: int, nick: str, text: str) -> str:
+def line(minute: int, nick: str, text: str) -> str:
     return SAID.format(minute, nick, text)
 
 
-def test_whoever_is_first_seen_speaking_was_there_from_the_start(tmp_path: Path) -> None:
-    log = channel(tmp_path, said(0, "a", "1"), said(1, "b", "2"), said(2, "a", "3"))
+def test_a_nick_first_seen_speaking_is_a_member_from_the_start(tmp_path: Path) -> None:
+    log = channel(tmp_path, line(0, "a", "1"), line(1, "b", "2"), line(2, "a", "3"))
 
     assert reads(log, "a") == reads(log, "b") == "123"
 
 
-def test_whoever_joins_reads_from_then_on_and_whoever_leaves_until_then(tmp_path: Path) -> None:
+def test_a_nick_reads_from_its_join_until_its_leave(tmp_path: Path) -> None:
     log = channel(
-        tmp_path, said(0, "a", "1"), JOIN.format("b"), said(1, "a", "2"), LEAVE.format("b"), said(1, "a", "3")
+        tmp_path, line(0, "a", "1"), JOIN.format("b"), line(1, "a", "2"), LEAVE.format("b"), line(1, "a", "3")
     )
 
     assert reads(log, "b") == "2"
@@ -53,8 +53,8 @@ def test_whoever_joins_reads_from_then_on_and_whoever_leaves_until_then(tmp_path
 
 def test_a_nick_that_returns_reads_both_intervals(tmp_path: Path) -> None:
     log = channel(
-        tmp_path, JOIN.format("b"), said(0, "a", "1"), LEAVE.format("b"), said(1, "a", "2"), JOIN.format("b"),
-        said(2, "a", "3"),
+        tmp_path, JOIN.format("b"), line(0, "a", "1"), LEAVE.format("b"), line(1, "a", "2"), JOIN.format("b"),
+        line(2, "a", "3"),
     )  # fmt: skip
 
     assert reads(log, "b") == "13"
@@ -62,66 +62,66 @@ def test_a_nick_that_returns_reads_both_intervals(tmp_path: Path) -> None:
 
 def test_a_second_join_adds_nothing_and_one_leave_ends_both(tmp_path: Path) -> None:
     log = channel(
-        tmp_path, said(0, "a", "1"), JOIN.format("b"), said(1, "a", "2"), JOIN.format("b"), said(2, "a", "3"),
-        LEAVE.format("b"), LEAVE.format("b"), said(3, "a", "4"),
+        tmp_path, line(0, "a", "1"), JOIN.format("b"), line(1, "a", "2"), JOIN.format("b"), line(2, "a", "3"),
+        LEAVE.format("b"), LEAVE.format("b"), line(3, "a", "4"),
     )  # fmt: skip
 
     assert reads(log, "b") == "23"
 
 
-def test_a_join_of_somebody_first_seen_speaking_adds_nothing(tmp_path: Path) -> None:
-    log = channel(tmp_path, said(0, "a", "1"), said(1, "b", "2"), JOIN.format("b"), said(2, "a", "3"))
+def test_a_join_of_a_nick_first_seen_speaking_adds_nothing(tmp_path: Path) -> None:
+    log = channel(tmp_path, line(0, "a", "1"), line(1, "b", "2"), JOIN.format("b"), line(2, "a", "3"))
 
     assert reads(log, "b") == "123"
 
 
 @pytest.mark.parametrize("gone", [LEAVE.format("b"), RENAME.format("b", "c")])
-def test_whoever_is_first_seen_going_was_there_from_the_start(tmp_path: Path, gone: str) -> None:
-    log = channel(tmp_path, said(0, "a", "1"), gone, said(1, "a", "2"))
+def test_a_nick_first_seen_leaving_is_a_member_from_the_start(tmp_path: Path, gone: str) -> None:
+    log = channel(tmp_path, line(0, "a", "1"), gone, line(1, "a", "2"))
 
     assert reads(log, "b") == "1"
 
 
-def test_a_rename_goes_on_under_the_new_nick(tmp_path: Path) -> None:
+def test_a_rename_continues_the_interval_under_the_new_nick(tmp_path: Path) -> None:
     log = channel(
-        tmp_path, JOIN.format("b"), said(0, "a", "1"), RENAME.format("b", "c"), said(1, "c", "2"), LEAVE.format("c"),
-        said(2, "a", "3"),
+        tmp_path, JOIN.format("b"), line(0, "a", "1"), RENAME.format("b", "c"), line(1, "c", "2"), LEAVE.format("c"),
+        line(2, "a", "3"),
     )  # fmt: skip
 
     assert (reads(log, "b"), reads(log, "c")) == ("1", "2")
 
 
 def test_a_rename_to_the_same_nick_changes_nothing(tmp_path: Path) -> None:
-    log = channel(tmp_path, JOIN.format("b"), said(0, "a", "1"), RENAME.format("b", "b"), said(1, "a", "2"))
+    log = channel(tmp_path, JOIN.format("b"), line(0, "a", "1"), RENAME.format("b", "b"), line(1, "a", "2"))
 
     assert reads(log, "b") == "12"
     assert [change.kind for change in log.changes if change.user_id == "b"] == ["JOIN"]
 
 
-def test_a_rename_onto_somebody_who_is_there_adds_nothing_to_them(tmp_path: Path) -> None:
-    log = channel(tmp_path, JOIN.format("c"), said(0, "a", "1"), RENAME.format("b", "c"), said(1, "a", "2"))
+def test_a_rename_to_a_present_nick_adds_nothing(tmp_path: Path) -> None:
+    log = channel(tmp_path, JOIN.format("c"), line(0, "a", "1"), RENAME.format("b", "c"), line(1, "a", "2"))
 
     assert (reads(log, "b"), reads(log, "c")) == ("1", "12")
 
 
-def test_speaking_while_outside_lets_nobody_in(tmp_path: Path) -> None:
+def test_speaking_after_a_leave_starts_no_interval(tmp_path: Path) -> None:
     log = channel(
-        tmp_path, LEAVE.format("b"), said(1, "b", "1"), said(2, "a", "2"), JOIN.format("b"), said(3, "a", "3")
+        tmp_path, LEAVE.format("b"), line(1, "b", "1"), line(2, "a", "2"), JOIN.format("b"), line(3, "a", "3")
     )
 
     assert reads(log, "b") == "3"
 
 
-def test_the_end_of_the_file_closes_nothing(tmp_path: Path) -> None:
-    log = channel(tmp_path, said(0, "a", "1"), JOIN.format("b"))
+def test_the_end_of_the_file_closes_no_interval(tmp_path: Path) -> None:
+    log = channel(tmp_path, line(0, "a", "1"), JOIN.format("b"))
 
     assert [intervals[-1][1] for intervals in log.intervals.values()] == [OPEN, OPEN]
 
 
 def test_lines_of_one_minute_count_in_their_order(tmp_path: Path) -> None:
     log = channel(
-        tmp_path, said(0, "a", "1"), JOIN.format("b"), said(0, "a", "2"), RENAME.format("b", "c"), said(0, "a", "3"),
-        LEAVE.format("c"), said(0, "a", "4"),
+        tmp_path, line(0, "a", "1"), JOIN.format("b"), line(0, "a", "2"), RENAME.format("b", "c"), line(0, "a", "3"),
+        LEAVE.format("c"), line(0, "a", "4"),
     )  # fmt: skip
 
     assert (reads(log, "b"), reads(log, "c")) == ("2", "3")
@@ -147,15 +147,15 @@ def test_the_platform_computes_the_intervals_of_the_rule_from_an_import(path: Pa
 
 
 def test_a_log_that_grew_changes_nothing_that_was_imported(tmp_path: Path) -> None:
-    lines = [said(0, "a", "1"), JOIN.format("b"), RENAME.format("b", "c")]
+    lines = [line(0, "a", "1"), JOIN.format("b"), RENAME.format("b", "c")]
 
     before = channel(tmp_path, *lines).changes
 
-    assert channel(tmp_path, *lines, LEAVE.format("c"), said(1, "d", "2")).changes[: len(before)] == before
+    assert channel(tmp_path, *lines, LEAVE.format("c"), line(1, "d", "2")).changes[: len(before)] == before
 
 
 def test_a_sample_of_nicks_is_always_the_same(tmp_path: Path) -> None:
-    log = channel(tmp_path, *(said(0, f"n{number}", "x") for number in range(50)))
+    log = channel(tmp_path, *(line(0, f"n{number}", "x") for number in range(50)))
 
     assert choose([log]).nicks == choose([log], "all").nicks
     assert choose([log], "7").nicks == choose([log]).nicks[:7]
@@ -163,6 +163,6 @@ def test_a_sample_of_nicks_is_always_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wanted", ["0", "-1", "some"])
-def test_a_number_of_nicks_that_is_none_is_refused_by_its_name(tmp_path: Path, wanted: str) -> None:
+def test_an_invalid_number_of_nicks_is_refused_by_its_name(tmp_path: Path, wanted: str) -> None:
     with pytest.raises(ClientError, match="NICKS is"):
-        choose([channel(tmp_path, said(0, "a", "1"))], wanted)
+        choose([channel(tmp_path, line(0, "a", "1"))], wanted)

@@ -46,7 +46,7 @@ def read(checker: Checker, *numbers: int) -> None:
         checker.read(row(event(number)))
 
 
-def test_a_run_in_which_everything_came_back_is_whole(checker: Checker) -> None:
+def test_a_run_with_every_event_read_back_passes(checker: Checker) -> None:
     read(checker, *range(10))
 
     verdict = checker.verdict([0.2])
@@ -66,7 +66,7 @@ def test_an_acknowledged_event_that_cannot_be_read_is_lost_and_named(checker: Ch
     assert checker.missing() == {"room": {"id-9": event(9).timestamp}}
 
 
-def test_an_event_that_nobody_attempted_is_unexpected(checker: Checker) -> None:
+def test_an_event_that_was_never_attempted_is_unexpected(checker: Checker) -> None:
     read(checker, *range(10))
     checker.read(row(event(11)))
 
@@ -143,7 +143,7 @@ def test_an_unanswered_event_may_be_there_or_not() -> None:
     assert (verdict.attempted, verdict.accepted, verdict.unanswered, verdict.stored) == (2, 0, 2, 1)
 
 
-def test_a_refused_event_is_not_lost_but_the_run_is_not_whole() -> None:
+def test_a_refused_event_is_not_lost_but_the_run_fails() -> None:
     checker = Checker()
     checker.attempt(event(1))
     checker.refuse(event(1), "invalid")
@@ -191,7 +191,7 @@ def test_nothing_read_means_everything_lost(checker: Checker) -> None:
     assert checker.verdict().lost == 10
 
 
-def test_an_item_out_of_order_is_kept_from_passing(checker: Checker) -> None:
+def test_an_item_out_of_order_fails_the_run(checker: Checker) -> None:
     read(checker, *range(10))
     checker.disorder(row(event(3)))
 
@@ -204,7 +204,7 @@ def test_an_item_without_its_fields_is_unexpected(checker: Checker) -> None:
     assert checker.verdict().unexpected == 1
 
 
-def test_the_line_has_the_form_that_everybody_looks_for(checker: Checker) -> None:
+def test_the_last_line_has_the_documented_form(checker: Checker) -> None:
     read(checker, *range(10))
 
     line = checker.verdict([0.25, 1.5]).line()
@@ -230,7 +230,7 @@ def test_the_newest_acknowledged_events_are_found_per_room(checker: Checker) -> 
     assert checker.newest(2) == {"room": {"id-9": event(9).timestamp, "id-8": event(8).timestamp}}
 
 
-def test_the_account_of_200_000_events_stays_compact() -> None:
+def test_the_memory_for_200_000_events_is_bounded() -> None:
     said = [ChatEvent("room", f"id-{n}", "2025-11-21T10:00:00.000000Z", "alice", "hello") for n in range(200_000)]
     checker = Checker()
 

@@ -81,7 +81,7 @@ def test_everything_readable_at_once_is_drained_at_once() -> None:
     assert checker.verdict().whole
 
 
-def test_a_late_tail_is_waited_for_and_dates_the_end() -> None:
+def test_readback_waits_for_late_events_and_reports_their_time() -> None:
     checker, reader, clock, events = prepared(1000)
     for index, event in enumerate(events):
         reader.add(event, readable_at=110.0 if index == 999 else 0.0)
@@ -92,7 +92,7 @@ def test_a_late_tail_is_waited_for_and_dates_the_end() -> None:
     assert checker.verdict().whole
 
 
-def test_a_straggler_far_from_the_tail_is_waited_for_too() -> None:
+def test_readback_waits_for_a_late_event_before_the_last_ones() -> None:
     checker, reader, clock, events = prepared(1000)
     for index, event in enumerate(events):
         reader.add(event, readable_at=120.0 if index == 3 else 0.0)
@@ -103,7 +103,7 @@ def test_a_straggler_far_from_the_tail_is_waited_for_too() -> None:
     assert checker.verdict().whole
 
 
-def test_progress_renews_the_patience() -> None:
+def test_progress_restarts_the_timeout() -> None:
     checker, reader, clock, events = prepared(30, rooms=1)
     for index, event in enumerate(events):
         reader.add(event, readable_at=100.0 + 3 * index)
@@ -113,7 +113,7 @@ def test_progress_renews_the_patience() -> None:
     assert checker.verdict().whole
 
 
-def test_what_never_comes_is_lost_once_patience_is_over() -> None:
+def test_events_missing_at_the_timeout_are_lost() -> None:
     checker, reader, clock, events = prepared(1000)
     for event in events[:500] + events[502:]:
         reader.add(event)

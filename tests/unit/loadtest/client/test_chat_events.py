@@ -42,12 +42,12 @@ def fields(event: ChatEvent) -> dict[str, str]:
 
 
 @given(EVENTS)
-def test_a_single_frame_says_what_the_event_says(event: ChatEvent) -> None:
+def test_a_single_frame_equals_the_json_of_its_event(event: ChatEvent) -> None:
     assert json.loads(single_frame(event, "r1")) == {"action": "sendMessage", "requestId": "r1", **fields(event)}
 
 
 @given(st.lists(EVENTS, max_size=5))
-def test_a_batch_frame_says_what_its_events_say(events: list[ChatEvent]) -> None:
+def test_a_batch_frame_equals_the_json_of_its_events(events: list[ChatEvent]) -> None:
     expected = [fields(event) for event in events] if events else [{}]
 
     assert json.loads(batch_frame(events, "r2")) == {"action": "sendBatch", "requestId": "r2", "events": expected}

@@ -76,26 +76,26 @@ ANSWERS: dict[str, Any] = {
 }
 
 
-def ask(rides: list[Ride]) -> Findings:
+def findings_of(rides: list[Ride]) -> Findings:
     return SkiQueries(Stage(rides), SEASON_OF, patience=0).run(lambda _: None)  # type: ignore[arg-type]
 
 
-def test_a_stage_that_kept_every_ride_passes() -> None:
-    findings = ask(list(SEASON_OF.rides))
+def test_a_stage_that_stores_every_ride_passes() -> None:
+    findings = findings_of(list(SEASON_OF.rides))
 
     assert (findings.kept, findings.wrong, findings.stored) == (True, [], 2_000)
     assert len(findings.asked) == 9
 
 
 def test_a_lost_ride_is_found() -> None:
-    findings = ask(list(SEASON_OF.rides)[1:])
+    findings = findings_of(list(SEASON_OF.rides)[1:])
 
     assert (findings.kept, findings.lost, findings.unexpected) == (False, 1, 0)
     assert any("rides per hour" in wrong for wrong in findings.wrong)
 
 
 def test_a_ride_that_is_counted_twice_is_found() -> None:
-    findings = ask([*SEASON_OF.rides, SEASON_OF.rides[5]])
+    findings = findings_of([*SEASON_OF.rides, SEASON_OF.rides[5]])
 
     assert (findings.kept, findings.lost, findings.unexpected) == (False, 0, 1)
 

@@ -1,4 +1,4 @@
-"""The parts of the function pool that need neither process nor socket."""
+"""The helpers of the function pool that need no process and no socket."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_change_touches_the_functions_whose_code_or_layer_it_is_in(tmp_path: P
     assert watch.touched({tmp_path / "elsewhere.py"}, users) == set()
 
 
-def test_what_the_stage_built_itself_is_not_watched(tmp_path: Path) -> None:
+def test_files_that_the_stage_builds_are_not_watched(tmp_path: Path) -> None:
     (tmp_path / "built" / "python").mkdir(parents=True)
     layer = Layer("Built", tmp_path / "content", tmp_path / "requirements.txt")
 
@@ -112,7 +112,7 @@ def test_a_reload_is_logged_in_one_short_line(tmp_path: Path, monkeypatch: pytes
     assert many == "4 functions reloaded (functions/read_room/app.py and 1 more)"
 
 
-def test_the_bytecode_of_a_changed_source_is_forgotten(tmp_path: Path) -> None:
+def test_the_bytecode_of_a_changed_source_is_deleted(tmp_path: Path) -> None:
     kept = bytecode_file(tmp_path / "state", tmp_path / "app.py")
     kept.parent.mkdir(parents=True)
     kept.touch()

@@ -19,7 +19,7 @@ def post(path: str, body: bytes, *, header: bytes = b"content-length") -> bytes:
 
 
 class Recorder:
-    """A runtime that notes what it is asked."""
+    """A runtime that records its calls."""
 
     def __init__(self) -> None:
         self.calls: list[Any] = []
@@ -117,7 +117,7 @@ def test_an_unknown_path_is_not_found(connection: runtime_api.Connection, transp
         b"GET / HTTP/1.1\r\nX: " + b"x" * (2 * 1024 * 1024 + 1),
     ],
 )
-def test_what_is_not_http_as_awslambdaric_speaks_it_ends_the_connection(
+def test_http_of_another_form_than_awslambdarics_ends_the_connection(
     connection: runtime_api.Connection, runtime: Recorder, transport: Transport, data: bytes
 ) -> None:
     connection.data_received(data)

@@ -1,4 +1,4 @@
-"""The guard of WebSocket frames: what passes it, however the bytes are split."""
+"""The guard of WebSocket frames passes frames within the limits, for any split of the bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WAKE_UP = b"\x89\x00"
 
 
 class Collector:
-    """Keeps what the guard passes on."""
+    """Records the bytes that the guard passes on."""
 
     def __init__(self) -> None:
         self.data = b""

@@ -39,7 +39,7 @@ def test_a_method_that_a_fixed_path_lacks_is_looked_for_under_parameters() -> No
     assert routes.match("DELETE", "/users/me") is None
 
 
-def test_greedy_needs_something_to_take() -> None:
+def test_a_greedy_parameter_needs_at_least_one_segment() -> None:
     assert table("ANY /files/{path+}").match("GET", "/files/") is None
     assert table("ANY /files/{path+}").match("GET", "/files") is None
 

@@ -1,3 +1,5 @@
+"""HTTP and WebSocket APIs of a template become models of the gateway."""
+
 import logging
 
 import pytest

@@ -1,3 +1,5 @@
+"""An invalid template is refused with the place of the error, and ignored resources are reported."""
+
 import logging
 import re
 
@@ -55,7 +57,7 @@ def test_a_function_that_cannot_run_is_refused_with_the_property(project, wrong,
         project.load("", function=FUNCTION.replace(wrong, right))
 
 
-def test_every_complaint_of_the_translator_is_a_line(project):
+def test_every_error_of_the_translator_is_a_line(project):
     function = FUNCTION.rstrip() + "\n      Events: {It: {Type: Nonsense}}\n"
     with pytest.raises(TemplateError) as refusal:
         project.load("Api: {Type: AWS::Serverless::WebSocketApi, Properties: {}}", function=function)
@@ -74,7 +76,7 @@ def test_a_layer_that_is_not_in_the_template_is_named_in_a_warning(project, capl
     assert "layer:Powertools:1 is not a layer of this template" in caplog.text
 
 
-def test_what_is_not_run_is_listed_once_and_what_is_missed_is_a_warning(project, caplog):
+def test_ignored_resources_are_listed_and_missing_ones_are_warnings(project, caplog):
     resources = """
     Net: {Type: AWS::EC2::VPC}
     Logs: {Type: AWS::Logs::LogGroup}

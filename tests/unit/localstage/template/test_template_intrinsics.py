@@ -1,3 +1,5 @@
+"""CloudFormation's intrinsic functions and conditions are evaluated as CloudFormation does."""
+
 import pytest
 
 from localstage.core.errors import TemplateError
@@ -163,7 +165,7 @@ def test_an_unknown_name_is_refused_also_in_a_resource_that_is_not_run(project):
         project.load("Net: {Type: AWS::EC2::VPC, Properties: {CidrBlock: !Ref Missing}}")
 
 
-def test_names_that_need_each_other_are_refused(project):
+def test_circular_references_are_refused(project):
     resources = """
 A: {Type: AWS::SQS::Queue, Properties: {QueueName: !GetAtt B.QueueName}}
 B: {Type: AWS::SQS::Queue, Properties: {QueueName: !GetAtt A.QueueName}}

@@ -1,4 +1,4 @@
-"""Nested stacks: not run, without a warning when they hold only what the stage never runs."""
+"""Nested stacks are not run, with a warning unless they contain only resources that the stage never runs."""
 
 import logging
 

@@ -1,3 +1,5 @@
+"""Parameters take their values from defaults, samconfig.toml and the caller."""
+
 import pytest
 
 from localstage.core.errors import TemplateError

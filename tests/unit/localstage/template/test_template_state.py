@@ -1,4 +1,4 @@
-"""What the next start reuses: generated secrets, and the translation of an unchanged template."""
+"""The next start reuses generated secrets and the translation of an unchanged template."""
 
 import json
 import os
@@ -60,7 +60,7 @@ def test_a_secret_that_is_generated_differently_gets_a_new_value(project):
     assert first != second
 
 
-def test_damaged_secrets_are_not_replaced_behind_the_back_of_the_data_they_open(project):
+def test_damaged_secrets_are_refused_and_never_replaced(project):
     project.load(SECRET)
     (project.folder / ".local" / "secrets.json").write_text("{")
 
@@ -68,7 +68,7 @@ def test_damaged_secrets_are_not_replaced_behind_the_back_of_the_data_they_open(
         project.load(SECRET)
 
 
-def test_a_damaged_translation_is_made_again(project):
+def test_a_damaged_translation_is_translated_again(project):
     model = project.load(SECRET)
     (project.folder / ".local" / "translation.json").write_text("{")
 

@@ -1,3 +1,5 @@
+"""Event sources of a template become triggers."""
+
 import logging
 
 import pytest
@@ -53,7 +55,7 @@ def test_a_rabbitmq_event_names_broker_queue_and_virtual_host(project):
     assert (mapping.batch_size, mapping.enabled) == (100, True)
 
 
-def test_what_a_rabbitmq_mapping_does_not_have_is_said(project, caplog):
+def test_settings_that_a_rabbitmq_mapping_ignores_are_reported(project, caplog):
     with caplog.at_level(logging.WARNING, "localstage.template"):
         project.load(RESOURCES, function=rabbitmq(", FunctionResponseTypes: [ReportBatchItemFailures]"))
 
@@ -84,7 +86,7 @@ def test_a_trigger_that_aws_would_refuse_is_refused(project, kind, properties, c
         project.load(RESOURCES, function=with_event(kind, properties))
 
 
-def test_a_window_of_a_broken_second_is_refused(project):
+def test_a_window_with_a_fraction_of_a_second_is_refused(project):
     with pytest.raises(TemplateError, match=r"EchoIt\.MaximumBatchingWindowInSeconds"):
         project.load(RESOURCES, function=rabbitmq(", MaximumBatchingWindowInSeconds: 301"))
 

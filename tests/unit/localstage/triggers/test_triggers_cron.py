@@ -1,4 +1,4 @@
-"""When schedules fire."""
+"""Rates and cron expressions fire at the same times as on AWS."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def test_delays_double_up_to_the_longest_until_reset():
     assert backoff.next() == 0.1
 
 
-def test_a_trouble_is_said_once_in_five_seconds_with_the_number_kept_quiet(caplog: pytest.LogCaptureFixture):
+def test_a_repeated_warning_is_logged_every_five_seconds_with_its_count(caplog: pytest.LogCaptureFixture):
     times = iter((0.0, 1.0, 4.9, 5.0, 6.0))
     reporter = Reporter(logging.getLogger("localstage.triggers"), clock=lambda: next(times))
 

@@ -1,4 +1,4 @@
-"""The RabbitMQ event, built from pieces."""
+"""The event of the RabbitMQ trigger has the shape that Lambda gives it."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ def test_a_header_value_has_the_shape_that_lambda_gives_it(value: Any, shaped: A
         (1_763_719_258_722, "1763719258722"),
     ],
 )
-def test_a_timestamp_is_for_people(seconds: int, text: str):
+def test_a_timestamp_has_the_text_form_of_lambda(seconds: int, text: str):
     assert human_time(seconds) == text
     assert record(timestamp=seconds)["basicProperties"]["timestamp"] == text
 
 
 @given(text=st.text(max_size=40), body=st.binary(max_size=100))
-def test_any_text_and_any_body_survive(text: str, body: bytes):
+def test_any_text_and_any_body_is_preserved(text: str, body: bytes):
     built = record(body, message_id=text, content_type=text)
 
     assert built["basicProperties"]["messageId"] == text

@@ -19,7 +19,7 @@ from tests.worlds.ads_world import SETTLE, START, AdsWorld, click
 
 NOW = parse_iso(START)
 ADS, USERS, TYPES = ("ad-1", "ad-2"), ("ann", "bob"), ("banner", "video")
-# Of few ids, times and ads: the same id comes again with others.
+# Few ids, times and ads, so that ids repeat with other times and ads.
 CLICKS = st.builds(
     lambda ad, user, kind, at, one: {
         "adId": ad,
@@ -49,7 +49,7 @@ STEPS = st.lists(
         st.tuples(st.just("cache"), st.booleans()),
         st.tuples(st.just("lag"), st.sampled_from((0.0, 1.0, SETTLE - 0.5))),
         st.tuples(st.just("wait"), st.sampled_from((1.0, 12.0, 61.0, 3700.0))),
-        st.tuples(st.just("ask"), st.none()),
+        st.tuples(st.just("check_answers"), st.none()),
     ),
     min_size=6,
     max_size=25,
@@ -88,7 +88,7 @@ class AdsModel:
         self.world.broker.down = False
 
     def race(self, value: Any) -> None:
-        """Two that look at the same moment and find nothing: the slower one writes over the other's rows."""
+        """Two writers read at the same time and find no rows: the slower one overwrites the other's."""
         sender, one, other, pause = value
         self.world.store.lag = 0.0
         looked_at = self.world.clock.now()
@@ -106,7 +106,7 @@ class AdsModel:
             self.give(self.delivered[-1])
 
     def again(self, at: int) -> None:
-        """Redelivery, redrive, a replay: the same record once more, however late."""
+        """Deliver a record again, as a redelivery, a redrive or a replay does."""
         if self.delivered:
             self.give(self.delivered[at % len(self.delivered)])
 
@@ -126,7 +126,7 @@ class AdsModel:
         return done
 
     def note(self) -> None:
-        """P3: what is stored was sent, and no row ever goes or, unless writers raced, changes."""
+        """P3: every stored row was sent, and no row is deleted or, unless writers raced, changed."""
         rows = {(row["clickId"], row["sender"]): row for row in self.world.rows()}
         for key, row in rows.items():
             fields = (row["adId"], row["userId"], row["adType"], row["timestampSk"][:27], row["clickId"])
@@ -151,12 +151,12 @@ class AdsModel:
     def wait(self, seconds: float) -> None:
         self.world.clock.advance(seconds)
 
-    def ask(self, _: object = None) -> None:
-        """An answer counts what is settled, and nothing that is not stored."""
+    def check_answers(self, _: object = None) -> None:
+        """An answer counts every settled row, and no row that is not stored."""
         until = self.world.clock.now() - SETTLE * times.SECOND
         sure = [row for key, row in self.stored.items() if self.since.get(key, until + 1) <= until]
         for ad in ADS:
-            _, body = self.world.ask(routes.stats, self.window("3600", hours=20), adId=ad)
+            _, body = self.world.request(routes.stats, self.window("3600", hours=20), adId=ad)
             low, high = (within(rows, ad, hours=20) for rows in (sure, self.stored.values()))
             assert len(low) <= body["clicks"] <= len(high)
 
@@ -165,7 +165,7 @@ class AdsModel:
         return {**query, "step": step} if step else query
 
     def settle(self) -> None:
-        """Everything is stored and as old as it must be: then every answer is exact, and stays so."""
+        """Store everything and wait for the settling time; from then on every answer must be exact."""
         self.world.cache.down = False
         while self.waiting:
             self.deliver(0)
@@ -178,14 +178,14 @@ class AdsModel:
 
     def judge(self, router: HttpRouter) -> None:
         rows = list(self.stored.values())
-        ask = self.world.ask
-        _, top = ask(routes.top, self.window(), router=router)
+        get = self.world.request
+        _, top = get(routes.top, self.window(), router=router)
         ranked = sorted(Counter(row["adId"] for row in rows).items(), key=lambda pair: (-pair[1], pair[0]))
         assert top["topAds"] == [{"adId": ad, "clicks": clicks} for ad, clicks in ranked]
         assert {**top, **counts(rows)} == top
         for ad in ADS:
             for step, hours in (("60", 1), ("3600", 4), ("86400", 26)):
-                _, stats = ask(routes.stats, self.window(step, hours), router=router, adId=ad)
+                _, stats = get(routes.stats, self.window(step, hours), router=router, adId=ad)
                 assert {**stats, **counts(within(rows, ad, hours))} == stats
                 assert stats["points"] == points(within(rows, ad, hours), self.window(step, hours))
             assert self.history(routes.ad_clicks, router, adId=ad) == listed(rows, "adId", ad)
@@ -225,7 +225,7 @@ def listed(rows: list[Item], name: str, value: str) -> list[str]:
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(STEPS)
-def test_p3_p9_every_answer_is_that_of_a_list_of_all_stored_clicks(steps: list[Any]) -> None:
+def test_p3_p9_every_answer_equals_that_of_a_list_of_all_stored_clicks(steps: list[Any]) -> None:
     model = AdsModel()
     for name, value in steps:
         getattr(model, name)(value)
@@ -237,11 +237,11 @@ def test_an_answer_has_at_most_1500_steps() -> None:
     world = AdsWorld()
     start = times.micros_of(START)
 
-    def ask(minutes: int, seconds: int) -> tuple[int, Any]:
+    def get(minutes: int, seconds: int) -> tuple[int, Any]:
         end = start + minutes * times.MINUTE + seconds * times.SECOND
-        return world.ask(routes.stats, {"from": START, "to": times.iso(end), "step": "60"}, adId="ad-1")
+        return world.request(routes.stats, {"from": START, "to": times.iso(end), "step": "60"}, adId="ad-1")
 
-    status, body = ask(1499, 0)  # it begins in the middle of a minute
+    status, body = get(1499, 0)  # the window begins in the middle of a minute
     assert (status, len(body["points"])) == (200, POINTS_LIMIT)
-    status, body = ask(1499, 31)
+    status, body = get(1499, 31)
     assert (status, body["error"]["details"][0]["field"]) == (400, "step")

@@ -33,8 +33,8 @@ def world() -> AdsWorld:
     return made
 
 
-def test_the_history_of_an_ad_is_newest_first_and_tells_no_address(world: AdsWorld) -> None:
-    status, body = world.ask(routes.ad_clicks, {"limit": "2"}, adId="ad-1")
+def test_the_history_of_an_ad_is_newest_first_without_addresses(world: AdsWorld) -> None:
+    status, body = world.request(routes.ad_clicks, {"limit": "2"}, adId="ad-1")
 
     assert (status, body["hasMore"]) == (200, True)
     assert [item["clickId"] for item in body["items"]] == ["c-4", "c-3"]
@@ -45,9 +45,9 @@ def test_the_history_of_an_ad_is_newest_first_and_tells_no_address(world: AdsWor
 
 def test_pages_lead_in_both_directions_and_around(world: AdsWorld) -> None:
     first, second = world.walk(routes.ad_clicks, {"limit": "2"}, adId="ad-1")
-    _, back = world.ask(routes.ad_clicks, {"limit": "2", "after": second["previous"]}, adId="ad-1")
+    _, back = world.request(routes.ad_clicks, {"limit": "2", "after": second["previous"]}, adId="ad-1")
     key = first["items"][1]["key"]
-    _, around = world.ask(routes.ad_clicks, {"limit": "3", "around": key}, adId="ad-1")
+    _, around = world.request(routes.ad_clicks, {"limit": "3", "around": key}, adId="ad-1")
 
     assert back["items"] == first["items"]
     assert [item["clickId"] for item in around["items"]] == ["c-4", "c-3", "c-2"]
@@ -55,33 +55,33 @@ def test_pages_lead_in_both_directions_and_around(world: AdsWorld) -> None:
 
 
 def test_a_page_lies_between_its_bounds(world: AdsWorld) -> None:
-    _, body = world.ask(routes.ad_clicks, {"from": at(-59), "to": at(0)}, adId="ad-1")
+    _, body = world.request(routes.ad_clicks, {"from": at(-59), "to": at(0)}, adId="ad-1")
 
     assert [item["clickId"] for item in body["items"]] == ["c-3", "c-2"]
 
 
-def test_a_cursor_is_of_its_ad_and_caller_alone(world: AdsWorld) -> None:
+def test_a_cursor_is_valid_only_for_its_ad_and_caller(world: AdsWorld) -> None:
     """P12."""
-    cursor = world.ask(routes.ad_clicks, {"limit": "1"}, adId="ad-1")[1]["next"]
+    cursor = world.request(routes.ad_clicks, {"limit": "1"}, adId="ad-1")[1]["next"]
 
-    assert world.ask(routes.ad_clicks, {"before": cursor}, adId="ad-1")[0] == 200
+    assert world.request(routes.ad_clicks, {"before": cursor}, adId="ad-1")[0] == 200
     for wrong in ({"adId": "ad-2"}, {"adId": "ad-1", "subject": "other"}):
-        assert world.ask(routes.ad_clicks, {"before": cursor}, **wrong)[0] == 400  # type: ignore[arg-type]
-    assert world.ask(routes.user_clicks, {"before": cursor}, userId="ad-1")[0] == 400
+        assert world.request(routes.ad_clicks, {"before": cursor}, **wrong)[0] == 400  # type: ignore[arg-type]
+    assert world.request(routes.user_clicks, {"before": cursor}, userId="ad-1")[0] == 400
 
 
-def test_a_user_sees_their_own_clicks_and_analysts_everybodys(world: AdsWorld) -> None:
+def test_a_user_reads_their_own_clicks_and_analysts_read_all(world: AdsWorld) -> None:
     """P12."""
-    own = world.ask(routes.user_clicks, userId="bob", scope=USER, subject="bob")
-    theirs = world.ask(routes.user_clicks, userId="bob")
+    own = world.request(routes.user_clicks, userId="bob", scope=USER, subject="bob")
+    theirs = world.request(routes.user_clicks, userId="bob")
 
     assert [item["clickId"] for item in own[1]["items"]] == ["c-5", "c-2"]
     assert theirs[1]["items"] == own[1]["items"]
-    assert world.ask(routes.user_clicks, userId="ann", scope=USER, subject="bob")[0] == 403
+    assert world.request(routes.user_clicks, userId="ann", scope=USER, subject="bob")[0] == 403
 
 
 def test_stats_count_by_type_and_user_in_every_step_empty_ones_too(world: AdsWorld) -> None:
-    status, body = world.ask(routes.stats, {**WINDOW, "step": "60"}, adId="ad-1")
+    status, body = world.request(routes.stats, {**WINDOW, "step": "60"}, adId="ad-1")
 
     assert (status, body["clicks"], body["uniqueUsers"]) == (200, 4, 2)
     assert body["types"] == {"banner": 3, "video": 1}
@@ -94,8 +94,8 @@ def test_stats_count_by_type_and_user_in_every_step_empty_ones_too(world: AdsWor
 
 
 def test_top_ads_have_the_most_clicks(world: AdsWorld) -> None:
-    _, both = world.ask(routes.top, WINDOW)
-    _, one = world.ask(routes.top, {**WINDOW, "top": "1"})
+    _, both = world.request(routes.top, WINDOW)
+    _, one = world.request(routes.top, {**WINDOW, "top": "1"})
 
     assert both["topAds"] == [{"adId": "ad-1", "clicks": 4}, {"adId": "ad-2", "clicks": 1}]
     assert (one["topAds"], one["clicks"], one["uniqueUsers"]) == ([{"adId": "ad-1", "clicks": 4}], 5, 2)
@@ -116,10 +116,10 @@ def test_top_ads_have_the_most_clicks(world: AdsWorld) -> None:
         (routes.user_clicks, {"before": "x#y"}, ["before"]),
     ],
 )
-def test_a_query_that_cannot_be_asked_names_its_parameters(
+def test_an_invalid_query_names_its_parameters(
     world: AdsWorld, route: Any, query: dict[str, str], fields: list[str]
 ) -> None:
-    status, body = world.ask(route, query, adId="ad-1", userId="ann")
+    status, body = world.request(route, query, adId="ad-1", userId="ann")
 
     assert (status, [detail["field"] for detail in body["error"]["details"]]) == (400, fields)
     assert all(detail["allowed"] for detail in body["error"]["details"])
@@ -128,7 +128,7 @@ def test_a_query_that_cannot_be_asked_names_its_parameters(
 @pytest.mark.parametrize("name", ["ad 1", "ad#1", "", "x" * 129])
 @pytest.mark.parametrize("route", [routes.ad_clicks, routes.stats])
 def test_a_path_with_an_unusable_ad_is_a_400_that_names_it(world: AdsWorld, route: Any, name: str) -> None:
-    status, body = world.ask(route, WINDOW, adId=name)
+    status, body = world.request(route, WINDOW, adId=name)
 
     assert (status, body["error"]["details"][0]["field"]) == (400, "adId")
 
@@ -137,11 +137,11 @@ def test_a_path_with_an_unusable_ad_is_a_400_that_names_it(world: AdsWorld, rout
 @pytest.mark.parametrize("scope", [USER, "events:write", "ops"])
 def test_a_token_without_the_scope_is_refused(world: AdsWorld, route: Any, scope: str) -> None:
     """P12."""
-    assert world.ask(route, None if route is routes.ad_clicks else WINDOW, scope=scope, adId="ad-1")[0] == 403
+    assert world.request(route, None if route is routes.ad_clicks else WINDOW, scope=scope, adId="ad-1")[0] == 403
 
 
 def test_clicks_that_have_expired_are_in_no_answer(world: AdsWorld) -> None:
     world.clock.advance(40 * 86400)
 
-    assert world.ask(routes.ad_clicks, adId="ad-1")[1]["items"] == []
-    assert world.ask(routes.top, WINDOW)[1]["clicks"] == 0
+    assert world.request(routes.ad_clicks, adId="ad-1")[1]["items"] == []
+    assert world.request(routes.top, WINDOW)[1]["clicks"] == 0

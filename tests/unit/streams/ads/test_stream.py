@@ -88,7 +88,7 @@ def test_a_users_client_sends_its_own_clicks_of_the_last_day() -> None:
 
 
 def test_a_client_that_sends_again_sends_the_same_click() -> None:
-    """P3: also if it says the time in another form."""
+    """P3: also if the time has another form."""
     first = ADS.accept(click(), SERVER)
 
     assert ADS.accept(click(clickedAt=NOW // 1000), SERVER).key == first.key
@@ -98,11 +98,11 @@ def test_a_client_that_sends_again_sends_the_same_click() -> None:
 @pytest.mark.parametrize(
     "other", [{"adId": "ad-2"}, {"userId": "bob"}, {"adType": "video"}, {"clickedAt": NOW // 1000 + 1}]
 )
-def test_clicks_without_ids_that_differ_in_anything_are_two(other: dict[str, Any]) -> None:
+def test_clicks_without_ids_that_differ_in_any_field_are_two(other: dict[str, Any]) -> None:
     assert ADS.accept(click(**other), SERVER).event["i"] != ADS.accept(click(), SERVER).event["i"]
 
 
-def test_a_click_id_counts_once_whatever_else_it_comes_with_again() -> None:
+def test_a_click_id_counts_once_even_if_other_fields_change() -> None:
     """P3: neither another time nor another ad, type or user makes it another click, and the first one stays."""
     world = AdsWorld()
     world.store_all(click(clickId="c-1"))
@@ -160,7 +160,7 @@ def test_a_click_id_counts_once_for_seven_days_at_least(days: int) -> None:
     assert row["expiresAt"] * 1_000_000 >= NOW + max(days, ONCE_DAYS) * DAY
 
 
-def test_a_replay_lands_on_the_same_shards_and_an_ad_is_spread_over_all_of_them() -> None:
+def test_a_replayed_click_has_the_same_shard_and_ads_use_all_shards() -> None:
     def rows(at: int) -> list[dict[str, Any]]:
         return [ADS.item(ADS.accept(click(clickId=f"c-{n}"), SERVER).event, at, CLICKS) for n in range(200)]
 
@@ -191,7 +191,7 @@ def test_a_record_that_is_no_click_is_poison(fields: dict[str, Any], reason: str
 
 
 def test_a_click_takes_about_175_bytes_on_the_broker() -> None:
-    """In batches of ten, as ad servers send them; with ids of 36 characters and all that a click may have."""
+    """In batches of ten, as ad servers send them, with ids of 36 characters and every optional field."""
     world = AdsWorld()
     ids = [(f"ad-{n:06d}", f"user-{n:06d}", f"018f3c5e-7b1a-7c3d-9e2f-{n:012d}") for n in range(10)]
     sent = [click(adId=ad, userId=user, clickId=one, address=ADDRESS) for ad, user, one in ids]
@@ -203,7 +203,7 @@ def test_a_click_takes_about_175_bytes_on_the_broker() -> None:
     assert 150 <= len(body) / 10 <= 180
 
 
-def test_an_address_is_kept_as_a_keyed_hash_and_nowhere_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_address_is_stored_only_as_a_keyed_hash(capsys: pytest.CaptureFixture[str]) -> None:
     world = AdsWorld()
 
     world.post(click(address=ADDRESS))
@@ -219,7 +219,7 @@ def test_an_address_is_kept_as_a_keyed_hash_and_nowhere_as_it_is(capsys: pytest.
         assert ADDRESS not in text
 
 
-def test_who_calls_is_shown_without_the_address() -> None:
+def test_the_representation_of_a_caller_hides_the_address() -> None:
     sent = event({}, None, USER)
     sent["requestContext"]["http"] = {"sourceIp": ADDRESS}
     caller = caller_from_http(sent)
@@ -228,7 +228,7 @@ def test_who_calls_is_shown_without_the_address() -> None:
     assert ADDRESS not in repr(caller) + repr(ANN)
 
 
-def test_of_a_producer_that_names_no_address_its_own_is_not_kept() -> None:
+def test_a_producers_own_address_is_not_stored() -> None:
     world = AdsWorld()
 
     world.store_all(click())
@@ -254,7 +254,7 @@ def test_while_the_key_cannot_be_read_clicks_are_accepted_without_an_address(mon
 
     for number in range(3):
         assert world.post(click(clickId=f"c-{number}", address=ADDRESS))[0] == 202
-    assert secrets.reads == 1, "it is not asked for again at once"
+    assert secrets.reads == 1, "the key was read again at once"
     secrets.values["key"] = "k" * 64
     now[0] = COOLDOWN_SECONDS
     world.post(click(clickId="c-3", address=ADDRESS))
@@ -262,7 +262,7 @@ def test_while_the_key_cannot_be_read_clicks_are_accepted_without_an_address(mon
     assert ["h" in each for each in sorted(world.events(), key=lambda each: each["i"])] == [False, False, False, True]
 
 
-def test_one_click_is_answered_with_202_and_what_it_is_known_by() -> None:
+def test_one_click_is_answered_with_202_and_its_id() -> None:
     status, body = AdsWorld().post(click(clickId="c-1"))
 
     assert (status, body) == (
@@ -271,7 +271,7 @@ def test_one_click_is_answered_with_202_and_what_it_is_known_by() -> None:
     )
 
 
-def test_one_bad_click_among_five_hundred_is_named_and_the_others_are_accepted() -> None:
+def test_an_invalid_click_among_five_hundred_is_the_only_refused_one() -> None:
     clicks = [click(clickId=f"c-{number}") for number in range(500)]
     clicks[123]["adId"] = "ad 1"
     world = AdsWorld()

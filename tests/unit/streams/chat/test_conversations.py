@@ -22,9 +22,9 @@ def world() -> ConversationWorld:
     return world
 
 
-def test_a_conversation_says_what_room_it_is_and_what_was_said_last(world: ConversationWorld) -> None:
+def test_a_conversation_has_its_room_and_its_last_message(world: ConversationWorld) -> None:
     world.join("alice", "kitchen", 1)
-    world.say("kitchen", 5, 7)
+    world.store_messages("kitchen", 5, 7)
 
     item = world.only()
 
@@ -46,14 +46,14 @@ def test_rooms_come_with_the_newest_activity_first_and_joining_is_activity(world
     for room, joined in (("attic", 1), ("cellar", 2), ("garden", 30), ("kitchen", 3)):
         world.room(room)
         world.join("alice", room, joined)
-    world.say("kitchen", 10)
-    world.say("attic", 20)
+    world.store_messages("kitchen", 10)
+    world.store_messages("attic", 20)
 
     assert world.walk(10) == world.walk(1) == ["garden", "attic", "kitchen", "cellar"]
     assert world.page()["complete"]
 
 
-def test_nobody_reads_another_users_conversations(world: ConversationWorld) -> None:
+def test_conversations_of_another_user_are_forbidden(world: ConversationWorld) -> None:
     """P12: neither does a trusted producer, or an operator."""
     for who in (caller("mallory"), caller("mallory", "chat:read", "events:write", "ops")):
         with pytest.raises(Forbidden):
@@ -67,12 +67,12 @@ def test_p12_a_room_that_was_left_shows_the_last_message_of_the_interval(
     world.room("garden")
     world.join("alice", "kitchen")
     world.join("alice", "garden")
-    world.say("kitchen", 10)
-    world.say("garden", 30)
+    world.store_messages("kitchen", 10)
+    world.store_messages("garden", 30)
     world.leave("alice", "kitchen", 20)
     before = world.page()["items"]
 
-    world.say("kitchen", 40, 50)
+    world.store_messages("kitchen", 40, 50)
 
     after = world.page()["items"]
     assert [item["roomId"] for item in after] == ["garden", "kitchen"]
@@ -87,7 +87,7 @@ def test_an_open_room_that_was_left_counts_unread_within_the_interval_only() -> 
     world = ConversationWorld()
     world.room("lobby", "open")
     world.join("alice", "lobby", 5)
-    world.say("lobby", 1, 6, 9)
+    world.store_messages("lobby", 1, 6, 9)
     world.leave("alice", "lobby", 8)
 
     item = world.only()
@@ -95,7 +95,7 @@ def test_an_open_room_that_was_left_counts_unread_within_the_interval_only() -> 
     assert (item["lastMessage"]["timestamp"], item["unread"], item["activityAt"]) == (at(9), 1, at(9))
 
 
-def test_a_room_in_which_nothing_was_said_has_no_last_message(world: ConversationWorld) -> None:
+def test_a_room_without_messages_has_no_last_message(world: ConversationWorld) -> None:
     world.join("alice", "kitchen", 4)
 
     item = world.only()
@@ -105,18 +105,18 @@ def test_a_room_in_which_nothing_was_said_has_no_last_message(world: Conversatio
 
 def test_expired_messages_are_neither_last_nor_unread(world: ConversationWorld) -> None:
     world.join("alice", "kitchen")
-    world.say("kitchen", 1)
-    world.say("kitchen", 2, 3, expiresAt=START // 1_000_000 + 100)
+    world.store_messages("kitchen", 1)
+    world.store_messages("kitchen", 2, 3, expiresAt=START // 1_000_000 + 100)
 
     assert (world.only()["lastMessage"]["timestamp"], world.only()["unread"]) == (at(1), 1)
 
 
 def test_unread_are_texts_of_others_after_the_mark(world: ConversationWorld) -> None:
     world.join("alice", "kitchen", 1)
-    world.say("kitchen", 2, 3)
-    world.say("kitchen", 4, user="alice")
-    world.say("kitchen", 5, user="carol", messageType="JOIN")
-    world.say("kitchen", 6, user="carol")
+    world.store_messages("kitchen", 2, 3)
+    world.store_messages("kitchen", 4, user="alice")
+    world.store_messages("kitchen", 5, user="carol", messageType="JOIN")
+    world.store_messages("kitchen", 6, user="carol")
 
     assert world.only()["unread"] == 3
     world.read("kitchen", at(2))
@@ -125,11 +125,11 @@ def test_unread_are_texts_of_others_after_the_mark(world: ConversationWorld) -> 
     assert world.only()["unread"] == 0
 
 
-def test_what_was_said_between_two_intervals_is_not_unread(world: ConversationWorld) -> None:
+def test_messages_between_two_intervals_are_not_unread(world: ConversationWorld) -> None:
     world.join("alice", "kitchen", 1)
     world.leave("alice", "kitchen", 5)
     world.join("alice", "kitchen", 10)
-    world.say("kitchen", 2, 6, 7, 12)
+    world.store_messages("kitchen", 2, 6, 7, 12)
 
     assert world.only()["unread"] == 2
     world.read("kitchen", at(7))
@@ -137,28 +137,28 @@ def test_what_was_said_between_two_intervals_is_not_unread(world: ConversationWo
 
 
 @pytest.mark.parametrize(("said", "unread", "capped"), [(99, 99, False), (100, 100, False), (101, 100, True)])
-def test_the_count_ends_at_a_hundred_and_says_so(
+def test_the_unread_count_ends_at_a_hundred_with_a_flag(
     world: ConversationWorld, said: int, unread: int, capped: bool
 ) -> None:
     world.join("alice", "kitchen")
-    world.say("kitchen", *range(1, said + 1))
+    world.store_messages("kitchen", *range(1, said + 1))
 
     assert (world.only()["unread"], world.only()["unreadCapped"]) == (unread, capped)
 
 
-def test_a_count_that_would_cost_too_much_says_that_there_may_be_more(world: ConversationWorld) -> None:
+def test_an_expensive_unread_count_ends_early_with_a_flag(world: ConversationWorld) -> None:
     world.join("alice", "kitchen")
-    world.say("kitchen", 1)
-    world.say("kitchen", *(2 + n / 100 for n in range(5000)), user="alice")
-    world.say("kitchen", 100)
+    world.store_messages("kitchen", 1)
+    world.store_messages("kitchen", *(2 + n / 100 for n in range(5000)), user="alice")
+    world.store_messages("kitchen", 100)
 
     assert (world.only()["unread"], world.only()["unreadCapped"]) == (1, True)
 
 
-def test_a_mark_is_a_key_a_time_or_both_and_what_it_names_is_read(world: ConversationWorld) -> None:
+def test_a_mark_is_a_key_or_a_time_and_includes_its_message(world: ConversationWorld) -> None:
     world.join("alice", "kitchen")
-    first, *_ = world.say("kitchen", 5, 5, 5)
-    world.say("kitchen", 6)
+    first, *_ = world.store_messages("kitchen", 5, 5, 5)
+    world.store_messages("kitchen", 6)
 
     assert world.read("kitchen", first) == first
     assert world.only()["unread"] == 3
@@ -169,18 +169,16 @@ def test_a_mark_is_a_key_a_time_or_both_and_what_it_names_is_read(world: Convers
     assert world.only()["readTo"] == at(5)
 
 
-def test_a_mark_only_moves_forward_and_the_answer_says_where_it_is(world: ConversationWorld) -> None:
+def test_a_mark_only_moves_forward_and_the_answer_contains_it(world: ConversationWorld) -> None:
     world.join("alice", "kitchen")
-    world.say("kitchen", 5, 6)
+    world.store_messages("kitchen", 5, 6)
 
     assert world.read("kitchen", at(6)) == at(6)
     assert world.read("kitchen", at(5)) == at(6)
     assert world.only()["unread"] == 0
 
 
-def test_of_two_devices_at_once_the_one_that_read_further_wins(
-    world: ConversationWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_later_of_two_concurrent_marks_wins(world: ConversationWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     world.join("alice", "kitchen")
     slower = world.memberships.get("alice", "kitchen")
     world.read("kitchen", at(6))
@@ -190,7 +188,7 @@ def test_of_two_devices_at_once_the_one_that_read_further_wins(
     assert world.read("kitchen", at(5)) == at(6)
 
 
-def test_whoever_was_never_in_a_room_has_no_mark_there_and_who_left_still_has(world: ConversationWorld) -> None:
+def test_only_present_and_former_members_have_a_read_mark(world: ConversationWorld) -> None:
     """P12: a mark belongs to a membership, in an open room too."""
     world.room("lobby", "open")
     for room in ("kitchen", "lobby", "nowhere"):
@@ -222,7 +220,7 @@ def test_other_fields_beside_a_mark_are_ignored() -> None:
     assert body.up_to == at(5)
 
 
-def test_a_mark_far_ahead_would_hide_what_is_still_to_come(world: ConversationWorld) -> None:
+def test_a_mark_too_far_ahead_is_refused(world: ConversationWorld) -> None:
     world.join("alice", "kitchen")
 
     assert world.read("kitchen", at(1000 + 300)) == at(1300)
@@ -231,7 +229,7 @@ def test_a_mark_far_ahead_would_hide_what_is_still_to_come(world: ConversationWo
             world.read("kitchen", up_to)
 
 
-def test_a_walk_meets_each_room_without_new_activity_once_while_others_move_up() -> None:
+def test_a_walk_visits_each_room_without_new_activity_once() -> None:
     world = ConversationWorld()
     for number in range(9):
         world.room(f"room-{number}")
@@ -242,7 +240,7 @@ def test_a_walk_meets_each_room_without_new_activity_once_while_others_move_up()
         page = world.page(3, before)
         seen += [item["roomId"] for item in page["items"]]
         before = page["next"]
-        world.say(f"room-{page_number}", 100 + page_number)
+        world.store_messages(f"room-{page_number}", 100 + page_number)
 
     assert seen == [f"room-{number}" for number in (8, 7, 6, 5, 4, 3, 2)]
     assert before is None
@@ -253,16 +251,16 @@ def test_messages_are_read_for_the_rooms_of_the_page_only() -> None:
     for number in range(50):
         world.room(f"room-{number}")
         world.join("alice", f"room-{number}", number)
-        world.say(f"room-{number}", 100 + number)
+        world.store_messages(f"room-{number}", 100 + number)
 
     world.page(5)
 
     assert set(world.reader.asked) == {f"room-{number}" for number in range(45, 50)}
 
 
-def test_what_is_read_to_the_end_is_not_counted(world: ConversationWorld) -> None:
+def test_no_messages_are_counted_after_a_mark_at_the_end(world: ConversationWorld) -> None:
     world.join("alice", "kitchen")
-    (key,) = world.say("kitchen", 5)
+    (key,) = world.store_messages("kitchen", 5)
     world.read("kitchen", key)
     world.reader.asked.clear()
 
@@ -270,7 +268,7 @@ def test_what_is_read_to_the_end_is_not_counted(world: ConversationWorld) -> Non
     assert world.reader.asked == ["kitchen"]
 
 
-def test_a_list_that_cannot_cover_all_rooms_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_that_does_not_cover_all_rooms_has_a_flag(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conversations, "ROOMS_LIMIT", 3)
     world = ConversationWorld()
     for number in range(4):
@@ -298,7 +296,7 @@ def test_cursors_of_others_are_refused(world: ConversationWorld) -> None:
         world.conversations.page(caller("bob"), "bob", ConversationsQuery(before=cursor))
 
 
-def test_rooms_that_cannot_be_read_are_not_left_out_silently(world: ConversationWorld) -> None:
+def test_rooms_that_cannot_be_read_are_an_error(world: ConversationWorld) -> None:
     world.join("alice", "kitchen")
     world.activity.down = True
 

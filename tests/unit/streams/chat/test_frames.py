@@ -1,3 +1,5 @@
+"""The frames that send messages: acks, results and errors."""
+
 from __future__ import annotations
 
 import json
@@ -127,7 +129,7 @@ def test_an_unexpected_error_is_answered_without_its_text(capsys: pytest.Capture
     assert "what alice wrote" not in json.dumps(answer) + capsys.readouterr().out
 
 
-def test_nothing_that_was_written_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_text_of_a_message_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
     write_path = WritePath()
     write_path.broker.down = write_path.retry.down = True
 

@@ -48,7 +48,7 @@ def set_tables(world: RoomWorld, down: bool = True) -> None:
 
 
 def persisted(world: RoomWorld, *message_ids: str) -> list[object]:
-    """What became of published messages when they were stored."""
+    """The result of storing each published message."""
     events = {each["messageId"]: each for each in world.write_path.published() if each["messageType"] == "TEXT"}
     rows = [item(events[message_id], world.clock.now(), TABLE) for message_id in message_ids]
     outcomes = world.store.put_many(MESSAGES, rows)
@@ -80,12 +80,12 @@ def test_a_trusted_producer_writes_anywhere(world: RoomWorld) -> None:
     assert fate(*send(world, "bot", message(userId="zoe"), scopes=("events:write",))) == "main"
 
 
-def test_the_first_message_creates_an_open_room_that_nobody_can_close_any_more(world: RoomWorld) -> None:
-    """P12: messages of an open room are not taken over by a user who names the room later."""
+def test_an_open_room_created_by_a_message_stays_open(world: RoomWorld) -> None:
+    """P12: a later request cannot turn the open room into a members room."""
     send(world, "bob", message(roomId="new"))
 
     assert world.rooms.rows["new"] == Room("new", "open", "group", NOW, "bob")
-    assert world.ask("mallory", "PUT", "new", GROUP)[0] == 409
+    assert world.request("mallory", "PUT", "new", GROUP)[0] == 409
     assert world.ok("carol", "PUT", "new", OPEN)["createdBy"] == "bob"
 
 
@@ -126,7 +126,7 @@ def test_a_room_known_to_be_open_is_not_checked_again_while_the_tables_are_down(
     assert UNCHECKED not in world.write_path.published()[-1]
 
 
-def test_tables_that_are_away_are_not_asked_by_every_request(world: RoomWorld) -> None:
+def test_unavailable_tables_are_not_called_by_every_request(world: RoomWorld) -> None:
     set_tables(world)
     world.rooms.reads = 0
     for number in range(20):
@@ -149,7 +149,7 @@ def test_a_right_that_still_cannot_be_checked_keeps_the_message_in_the_lanes(wor
     assert persisted(world, "bob") == [None]
 
 
-def test_what_counts_is_who_was_in_the_room_when_the_message_was_accepted(world: RoomWorld) -> None:
+def test_membership_at_the_time_of_acceptance_decides(world: RoomWorld) -> None:
     world.gate = world.new_gate()
     world.clock.advance(10)
     set_tables(world)
@@ -178,7 +178,7 @@ def test_a_join_by_a_clock_ahead_covers_what_was_accepted_by_a_clock_behind(worl
     assert persisted(world, "carol") == [None]
 
 
-def test_slow_tables_hold_a_request_no_longer_than_its_time_for_checks(world: RoomWorld) -> None:
+def test_slow_tables_delay_a_request_no_longer_than_its_time_for_checks(world: RoomWorld) -> None:
     class Slow(MemoryRooms):
         def create(self, room: Room) -> Room:
             world.gate_time += 0.2
@@ -200,7 +200,7 @@ def test_a_client_cannot_mark_its_own_message(world: RoomWorld) -> None:
     assert UNCHECKED not in world.write_path.published()[-1]
 
 
-def test_a_store_that_is_given_nothing_marked_asks_nothing(world: RoomWorld) -> None:
+def test_rows_without_a_pending_check_cause_no_read(world: RoomWorld) -> None:
     send(world, "bob", message(roomId="hall"))
     world.rooms.reads = 0
 
@@ -208,7 +208,7 @@ def test_a_store_that_is_given_nothing_marked_asks_nothing(world: RoomWorld) -> 
     assert world.rooms.reads == 0
 
 
-def test_a_mark_of_a_time_at_the_end_of_time_is_judged_like_any_other(world: RoomWorld) -> None:
+def test_a_pending_check_may_have_any_time(world: RoomWorld) -> None:
     """P5: a record in a lane may come from any publisher."""
     send(world, "bob", message())
     event = world.write_path.published()[-1]
@@ -219,7 +219,7 @@ def test_a_mark_of_a_time_at_the_end_of_time_is_judged_like_any_other(world: Roo
     assert outcome is None
 
 
-def test_one_bad_message_does_not_hold_up_its_neighbours(world: RoomWorld) -> None:
+def test_one_invalid_message_does_not_delay_the_others(world: RoomWorld) -> None:
     """P5."""
     set_tables(world)
     for user, room in WHO:
@@ -250,19 +250,19 @@ def test_only_joining_and_leaving_writes_joins_and_leaves_into_a_history(world: 
 @pytest.mark.parametrize(
     ("timestamp", "allowed"),
     [
-        ("2025-11-21T09:56:00.000000Z", True),  # the client's clock may be off
-        ("2025-11-21T09:55:00.000000Z", False),  # before alice came
-        ("2025-11-21T10:30:00.000000Z", True),  # an outbox sent late
+        ("2025-11-21T09:56:00.000000Z", True),  # within the allowed clock skew
+        ("2025-11-21T09:55:00.000000Z", False),  # before the first join
+        ("2025-11-21T10:30:00.000000Z", True),  # sent late from an outbox
         ("2025-11-21T11:04:00.000000Z", True),
-        ("2025-11-21T12:00:00.000000Z", False),  # between her memberships
+        ("2025-11-21T12:00:00.000000Z", False),  # between two intervals
         ("2025-11-21T13:00:58.000000Z", True),
     ],
 )
 @pytest.mark.parametrize("tables_are_down", [False, True])
-def test_nobody_puts_words_into_a_time_at_which_they_were_not_in_the_room(
+def test_members_cannot_backdate_messages_before_their_membership(
     world: RoomWorld, timestamp: str, allowed: bool, tables_are_down: bool
 ) -> None:
-    """P12: not before they came, and not into a gap."""
+    """P12: neither before the first join nor between two intervals."""
     world.clock.advance(3600)
     world.ok("alice", "DELETE", "kitchen/members/alice")
     world.clock.advance(7200)

@@ -1,3 +1,5 @@
+"""Pages of the history of rooms and users."""
+
 from __future__ import annotations
 
 import pytest
@@ -22,7 +24,7 @@ def test_the_newest_messages_come_first_twenty_by_default() -> None:
     assert page["hasMore"]
 
 
-def test_an_item_shows_what_was_said_and_its_place_in_the_room() -> None:
+def test_an_item_has_the_message_and_its_key() -> None:
     page = body(history([row(1, "m1")]).room(ALICE, "lobby", PageRequest()))
 
     assert page["items"] == [
@@ -105,7 +107,7 @@ def test_from_is_inclusive_and_to_is_exclusive_to_the_microsecond() -> None:
     assert ids(page) == ["just-before-to", "at-from"]
 
 
-def test_previous_leads_on_to_messages_that_came_after_the_page() -> None:
+def test_previous_leads_to_messages_stored_after_the_page() -> None:
     rows = [row(1, "first")]
     pages = history(rows)
     page = body(pages.room(ALICE, "lobby", PageRequest()))
@@ -137,7 +139,7 @@ def test_pages_over_many_expired_messages_are_bounded_and_reach_the_rest() -> No
     assert [message for page in found for message in page] == ["kept"]
 
 
-def test_a_users_history_crosses_rooms_and_keeps_equal_keys_apart() -> None:
+def test_a_users_history_contains_equal_keys_of_several_rooms() -> None:
     rows = [row(1, "same", room=room) for room in ("a", "b", "c")] + [row(2, "bobs", user="bob")]
     pages = history(rows)
 

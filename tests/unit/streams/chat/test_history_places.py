@@ -1,4 +1,4 @@
-"""Where a page may start: cursors and message keys, and the messages on both sides of one."""
+"""A page may start at a cursor or a message key, or contain the messages around one."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ def page(rows: list[dict[str, Any]], access: Rights | None = None, **request: An
     return body(history(rows, access=access).room(ALICE, "lobby", PageRequest(**request)))
 
 
-def test_the_key_of_an_item_is_a_place_before_and_after_which_a_page_starts() -> None:
+def test_a_page_may_start_before_or_after_the_key_of_an_item() -> None:
     key = page(TEN, limit=5)["items"][-1]["key"]
 
     assert ids(page(TEN, before=key, limit=2)) == ["m4", "m3"]
     assert ids(page(TEN, after=key, limit=2)) == ["m7", "m6"]
 
 
-def test_a_time_and_an_id_are_a_place_too_in_any_accepted_form_of_the_time() -> None:
+def test_a_page_may_start_at_a_time_and_an_id() -> None:
     assert ids(page(TEN, before=f"{at(5)}#m5", limit=2)) == ["m4", "m3"]
     assert ids(page(TEN, after="2025-11-21T11:00:05+01:00#m5", limit=2)) == ["m7", "m6"]
     assert ids(page(TEN, after=f"{at(5)}#cafe\u0301", limit=1)) == ids(page(TEN, after=f"{at(5)}#caf\u00e9", limit=1))
 
 
-def test_a_key_of_no_message_is_a_place_all_the_same() -> None:
+def test_a_page_may_start_at_a_key_without_a_message() -> None:
     assert ids(page(TEN, before=f"{at(5.5)}#none", limit=1)) == ["m5"]
     assert ids(page(TEN, after=f"{at(9.5)}#none")) == []
     assert ids(page(TEN, before=f"{at(-1)}#none")) == []
 
 
-def test_a_time_and_id_shared_by_two_senders_means_both_messages() -> None:
+def test_a_time_and_id_of_two_senders_refers_to_both_messages() -> None:
     """An item's key means one."""
     rows = [*TEN, row(5, "m5", user="mallory", tag=MALLORY_TAG)]
     first, second = (item["key"] for item in page(rows, around=f"{at(5)}#m5", limit=3)["items"][1:])
@@ -83,7 +83,7 @@ def test_around_fills_the_page_from_the_side_that_has_more(second: int, limit: i
     assert found["hasMore"] == (limit < 10)
 
 
-def test_around_has_more_speaks_of_both_sides_and_next_of_the_older_one() -> None:
+def test_around_has_more_covers_both_sides_and_next_is_older() -> None:
     all_of_them = page(TEN, around=f"{at(5)}#m5", limit=10)
     newer_left = page(TEN, around=f"{at(0)}#m0", limit=3)
 
@@ -91,7 +91,7 @@ def test_around_has_more_speaks_of_both_sides_and_next_of_the_older_one() -> Non
     assert (newer_left["hasMore"], newer_left["next"]) == (True, None)
 
 
-def test_around_a_cursor_the_page_holds_what_the_cursor_stood_at() -> None:
+def test_a_page_around_a_cursor_contains_the_cursors_message() -> None:
     pages = history(TEN)
     first = body(pages.room(ALICE, "lobby", PageRequest(limit=3)))
 
@@ -102,7 +102,7 @@ def test_around_a_cursor_the_page_holds_what_the_cursor_stood_at() -> None:
     assert ids(by_previous) == ["m9", "m8", "m7"]
 
 
-def test_around_in_an_empty_room_leads_on_to_what_will_be_said() -> None:
+def test_around_in_an_empty_room_leads_to_later_messages() -> None:
     rows: list[dict[str, Any]] = []
     pages = history(rows)
     empty = body(pages.room(ALICE, "lobby", PageRequest(around=f"{at(5)}#m5")))
@@ -112,7 +112,7 @@ def test_around_in_an_empty_room_leads_on_to_what_will_be_said() -> None:
     assert ids(body(pages.room(ALICE, "lobby", PageRequest(after=empty["previous"])))) == ["m9", "m8", "m7", "m6"]
 
 
-def test_p12_a_place_outside_of_a_members_interval_shows_only_what_is_inside() -> None:
+def test_p12_a_start_outside_of_an_interval_shows_only_messages_inside() -> None:
     rights = Rights(lobby=(interval(2, 4), interval(6, 8)))
 
     assert ids(page(TEN, rights, around=f"{at(5)}#m5", limit=2)) == ["m6", "m3"]
@@ -122,7 +122,7 @@ def test_p12_a_place_outside_of_a_members_interval_shows_only_what_is_inside() -
     assert ids(page(TEN, rights, after=f"{at(7)}#m7")) == []
 
 
-def test_keys_are_places_in_a_users_history_too() -> None:
+def test_a_page_of_a_users_history_may_start_at_a_key() -> None:
     rows = [row(n, f"m{n}", room=f"room-{n % 3}") for n in range(6)]
     pages = history(rows)
     key = body(pages.user(ALICE, "alice", PageRequest()))["items"][2]["key"]
@@ -152,14 +152,14 @@ def test_a_key_that_names_no_message_is_refused_with_its_field(field: str, key: 
         (("before", "after", "around"), ["after", "around"]),
     ],
 )
-def test_two_places_make_no_sense_and_the_second_is_named(places: tuple[str, ...], named: list[str]) -> None:
+def test_of_two_start_positions_the_second_is_refused(places: tuple[str, ...], named: list[str]) -> None:
     with pytest.raises(InvalidRequest) as refusal:
         read(PageRequest, dict.fromkeys(places, "x"))
 
     assert [detail.field for detail in refusal.value.details] == named
 
 
-def test_p12_a_cursor_of_another_room_user_or_query_is_no_place_to_look_around() -> None:
+def test_p12_around_refuses_a_cursor_of_another_room_user_or_query() -> None:
     cursor = page(TEN, limit=1)["next"]
     bob = Caller("bob", "Bob", ALICE.scopes, ALICE.expires_at)
     pages = history(TEN)
@@ -191,7 +191,7 @@ def test_a_frames_field_of_another_kind_is_named(field: str, value: object) -> N
     assert refusal.value.details[0].field == field
 
 
-def test_a_page_is_cut_where_it_would_grow_too_long_and_says_that_there_is_more() -> None:
+def test_a_page_is_cut_at_its_size_limit_with_has_more() -> None:
     rows = [row(n, f"m{n}", message="\u0000" * 1000) for n in range(10)]
     pages = history(rows)
     seen: list[list[str]] = []

@@ -25,7 +25,7 @@ NOW = START // SECOND
 
 
 class Counting(MemoryReader):
-    """Remembers the queries."""
+    """Records the queries."""
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:
         super().__init__(lambda _: rows)
@@ -59,7 +59,7 @@ def test_p12_a_member_reads_the_messages_of_all_their_intervals() -> None:
     assert not page["hasMore"]
 
 
-def test_a_page_skips_what_lies_between_two_intervals_without_reading_it() -> None:
+def test_messages_between_two_intervals_are_not_read() -> None:
     rows = [row(n, f"m{n:03d}") for n in range(100)]
     pages, reader = counting(rows, Rights(lobby=(interval(0, 2), interval(98))))
 
@@ -79,7 +79,7 @@ def test_a_full_page_reads_only_the_intervals_it_needs() -> None:
     assert len(reader.queries) == 1
 
 
-def test_many_intervals_in_which_nothing_was_said_are_read_several_at_once() -> None:
+def test_intervals_without_messages_are_read_in_parallel() -> None:
     rows = [row(0.5, "old")]
     pages, reader = counting(rows, Rights(lobby=tuple(interval(2 * n, 2 * n + 1) for n in range(100))))
 
@@ -109,7 +109,7 @@ def test_has_more_is_exact_across_intervals(limit: int, has_more: bool) -> None:
     assert (page["next"] is not None) == has_more
 
 
-def test_has_more_is_exact_though_thousands_of_expired_messages_lie_in_between() -> None:
+def test_has_more_is_exact_despite_thousands_of_expired_messages() -> None:
     kept = [row(0, "kept", expiresAt=NOW + 1)]
     expired = [row(1 + n / 1000, f"old{n}", expiresAt=NOW) for n in range(6_000)]
     newest = [row(90, "new1"), row(91, "new2")]
@@ -133,7 +133,7 @@ def test_pages_skip_expired_messages_and_visit_the_others_once() -> None:
     assert all(len(page) == 4 for page in back[:-1])
 
 
-def test_p12_a_room_one_was_never_in_is_forbidden() -> None:
+def test_p12_a_room_without_a_membership_is_forbidden() -> None:
     with pytest.raises(Forbidden):
         body(history([row(1, "m1")], access=Rights(lobby=None)).room(ALICE, "lobby", PageRequest()))
 
@@ -166,7 +166,7 @@ def test_a_page_of_another_users_messages_looks_up_each_room_once() -> None:
 
 
 def test_p12_a_page_of_another_users_messages_does_bounded_work() -> None:
-    """It says that there is more, and the following pages reach everything."""
+    """``hasMore`` is true, and the following pages contain all other messages."""
     secret = [row(1 + n / 1000, f"s{n}", room="secret", user="bob") for n in range(4_000)]
     rows = [row(0, "first", user="bob"), *secret, row(90, "last", user="bob")]
     pages, reader = counting(rows, Rights(secret=None))
@@ -187,7 +187,7 @@ def test_p12_a_page_of_another_users_messages_does_bounded_work() -> None:
     assert max(lengths) < 3_000
 
 
-def test_a_page_of_somebody_elses_words_asks_for_a_bounded_number_of_rooms() -> None:
+def test_a_page_of_another_users_messages_checks_a_bounded_number_of_rooms() -> None:
     rooms = {f"room-{n:03d}": None for n in range(130)}
     rights = Rights(**rooms)
     rows = [row(n / 1000, f"m{n}", room=room, user="bob") for n, room in enumerate(rooms)]
@@ -207,7 +207,7 @@ def test_a_page_of_somebody_elses_words_asks_for_a_bounded_number_of_rooms() -> 
     assert max(asked) == ROOMS_PER_PAGE
 
 
-def test_p12_a_cursor_tells_nothing_of_a_message_that_its_caller_may_not_read() -> None:
+def test_p12_a_cursor_reveals_no_message_that_is_forbidden() -> None:
     rows = [row(n / 1000, f"hidden-{n}", room="secret-plans", user="bob") for n in range(4_000)]
     page = body(history(rows, access=Rights(**{"secret-plans": None})).user(ALICE, "bob", PageRequest()))
 
@@ -218,7 +218,7 @@ def test_p12_a_cursor_tells_nothing_of_a_message_that_its_caller_may_not_read() 
     assert b"2025-" not in _decoded(page["next"])
 
 
-def test_unreadable_rights_are_a_503_and_never_a_page() -> None:
+def test_unavailable_rights_are_a_503() -> None:
     class Away(Rights):
         def read_scope(self, caller: Caller, room_id: str) -> Any:
             raise StoreUnavailable("rooms are unavailable")
@@ -231,7 +231,7 @@ def test_unreadable_rights_are_a_503_and_never_a_page() -> None:
         body(pages.user(ALICE, "bob", PageRequest()))
 
 
-def test_read_scopes_of_several_rooms_are_those_of_each_in_two_reads() -> None:
+def test_read_scopes_of_several_rooms_cost_two_reads() -> None:
     rooms, memberships = MemoryRooms(), MemoryMemberships()
     access = RoomAccess(rooms, memberships)
     for name, kind in (("hall", "open"), ("club", "members"), ("secret", "members")):
@@ -252,7 +252,7 @@ def test_read_scopes_of_several_rooms_are_those_of_each_in_two_reads() -> None:
 
 
 @pytest.mark.parametrize("left_out", ["rooms", "memberships"])
-def test_p12_what_a_table_leaves_out_is_no_right(left_out: str) -> None:
+def test_p12_a_missing_membership_row_grants_no_right(left_out: str) -> None:
     rooms, memberships = MemoryRooms(), MemoryMemberships()
     rooms.create(Room("club", "members", "group", at(0), "bob"))
     part = rooms if left_out == "rooms" else memberships

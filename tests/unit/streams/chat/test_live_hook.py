@@ -1,4 +1,4 @@
-"""From stored rows to live copies: which rooms, which frames, and that failures affect nothing else."""
+"""Stored rows of rooms with subscribers become live copies, and failures affect no stored row."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from tests.worlds.write_path import WritePath
 
 
 class Live:
-    """The hook with everything that it reads, on a clock that the test moves."""
+    """The hook with everything that it reads, and a clock that tests move."""
 
     def __init__(self) -> None:
         self.clock = FixedClock(NOW)
@@ -132,7 +132,7 @@ def test_a_room_without_subscribers_costs_one_cache_read_and_few_queries() -> No
     assert live.connections.looks == 2
 
 
-def test_what_is_not_chat_is_not_pushed() -> None:
+def test_other_streams_are_not_pushed() -> None:
     live = Live()
 
     assert live.hook.stored(PROBE, [{}, {}]) == [None, None]
@@ -150,8 +150,8 @@ def test_a_new_subscriber_of_a_silent_room_gets_messages_at_once() -> None:
     assert live.pushed() == [("kitchen", ["after"])]
 
 
-def test_a_look_from_before_a_subscription_does_not_hide_it() -> None:
-    """The race: persist finds no subscriber, the row and its mark are written, and only then persist would mark."""
+def test_a_lookup_before_a_subscription_does_not_hide_it() -> None:
+    """The race: the lookup finds no subscriber, one is added and marked, and then the result would be cached."""
     live = Live()
 
     class Raced(CountedConnections):
@@ -169,7 +169,7 @@ def test_a_look_from_before_a_subscription_does_not_hide_it() -> None:
     assert live.pushed() == [("kitchen", ["first"]), ("kitchen", ["second"])]
 
 
-def test_a_look_that_took_long_marks_nothing() -> None:
+def test_a_slow_lookup_is_not_cached() -> None:
     live = Live()
     live.connections.takes = LOOK_SECONDS
 
@@ -178,7 +178,7 @@ def test_a_look_that_took_long_marks_nothing() -> None:
     assert live.mark("kitchen") is None
 
 
-def test_a_room_is_known_to_have_listeners_without_a_look_for_every_batch() -> None:
+def test_a_room_with_subscribers_is_not_looked_up_for_every_batch() -> None:
     live = Live()
     live.subscribe("kitchen")
     live.cache.clear()
@@ -191,7 +191,7 @@ def test_a_room_is_known_to_have_listeners_without_a_look_for_every_batch() -> N
 
 
 @pytest.mark.parametrize("state", ["down", "emptied"])
-def test_p10_without_the_cache_everything_that_is_listened_to_is_pushed(state: str) -> None:
+def test_p10_without_the_cache_all_subscribed_rooms_are_pushed(state: str) -> None:
     live = Live()
     live.subscribe("kitchen")
     live.store(row())
@@ -214,7 +214,7 @@ def test_subscribing_works_without_the_cache() -> None:
     assert live.connections.subscriptions("kitchen") == [Subscription("c-1", "alice")]
 
 
-def test_a_table_that_is_away_is_asked_once_and_everything_is_pushed() -> None:
+def test_an_unavailable_table_is_called_once_and_every_room_is_pushed() -> None:
     live = Live()
     live.connections.down = True
 
@@ -228,7 +228,7 @@ def test_a_table_that_is_away_is_asked_once_and_everything_is_pushed() -> None:
     assert live.connections.looks == 2
 
 
-def test_a_batch_of_many_rooms_looks_at_a_few_of_them_only() -> None:
+def test_a_batch_of_many_rooms_looks_up_only_a_few() -> None:
     live = Live()
 
     live.store(*(row(f"room-{number}") for number in range(50)))
@@ -237,7 +237,7 @@ def test_a_batch_of_many_rooms_looks_at_a_few_of_them_only() -> None:
     assert len(live.pushed()) == 50 - LOOKS
 
 
-def test_a_broker_that_takes_no_live_copies_is_nobodys_trouble() -> None:
+def test_a_broker_that_refuses_live_copies_fails_no_event() -> None:
     live = Live()
     live.subscribe("kitchen")
     live.publisher.down = True
@@ -245,7 +245,7 @@ def test_a_broker_that_takes_no_live_copies_is_nobodys_trouble() -> None:
     live.store(row())
 
 
-def test_even_an_error_of_ours_sends_no_event_back() -> None:
+def test_an_unexpected_error_returns_no_event_to_the_queue() -> None:
     live = Live()
     live.hook = LiveHook(live.audience, lambda: None)  # type: ignore[arg-type]
     live.subscribe("kitchen")
@@ -284,7 +284,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=2000)
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(min_size=1, max_size=128), st.lists(texts, max_size=60), st.booleans())
-def test_frames_hold_every_item_in_order_and_are_never_too_long(room: str, messages: list[str], missed: bool) -> None:
+def test_frames_contain_every_item_in_order_within_the_limit(room: str, messages: list[str], missed: bool) -> None:
     room = room.encode("utf-8", "replace").decode()
     items = [{"key": f"k{at}", "timestamp": NOW, "message": text} for at, text in enumerate(messages)]
 
@@ -299,7 +299,7 @@ def test_frames_hold_every_item_in_order_and_are_never_too_long(room: str, messa
     assert all(first + second > frames.FRAME_BYTES for first, second in itertools.pairwise(sizes))
 
 
-def test_an_item_that_no_frame_holds_is_said_to_be_missed() -> None:
+def test_an_item_over_the_size_of_a_frame_is_reported_as_missed() -> None:
     def item(text: str) -> dict[str, Any]:
         return {"key": "k", "timestamp": NOW, "message": text}
 
@@ -323,6 +323,6 @@ def test_an_item_that_no_frame_holds_is_said_to_be_missed() -> None:
         b"[" * 100_000,
     ],
 )
-def test_what_is_no_frame_is_said_to_be_none(body: bytes) -> None:
+def test_an_invalid_frame_is_not_parsed(body: bytes) -> None:
     with pytest.raises(ValueError):
         frames.parse(body)

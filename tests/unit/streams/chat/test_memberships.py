@@ -38,7 +38,7 @@ def membership_of(log: list[tuple[str, int, str]]) -> Membership:
 
 
 def presence(log: list[tuple[str, int, str]]) -> list[bool]:
-    """The brute-force model: moment by moment, who joins comes in, then who leaves goes out."""
+    """The brute-force model: at each time, joins apply first and leaves second."""
     inside, found = False, []
     for moment in range(SPAN):
         kinds = {kind for kind, when, _ in log if when == moment}
@@ -75,7 +75,7 @@ def test_events_that_come_late_repeated_or_reordered_give_the_same_membership(
     again = log * times
     shuffle.shuffle(again)
 
-    def kept(order: list[tuple[str, int, str]]) -> Membership:
+    def membership_of_order(order: list[tuple[str, int, str]]) -> Membership:
         memberships = MemoryMemberships()
         for kind, moment, event_id in order:
             memberships.add(
@@ -88,12 +88,12 @@ def test_events_that_come_late_repeated_or_reordered_give_the_same_membership(
             )
         return memberships.get("bob", "kitchen")
 
-    assert kept(again).intervals == kept(log).intervals == fold(*sets(log))
+    assert membership_of_order(again).intervals == membership_of_order(log).intervals == fold(*sets(log))
 
 
 @given(events)
-def test_what_would_change_nothing_changes_nothing(log: list[tuple[str, int, str]]) -> None:
-    """A second join without a leave adds nothing, nor does a leave without a join."""
+def test_a_repeated_join_or_leave_adds_no_event(log: list[tuple[str, int, str]]) -> None:
+    """Neither a second join without a leave nor a leave without a join adds an event."""
     membership = membership_of(log)
     later = iso(membership.next_time(START + SPAN))
     event = frozenset({membership_event(later, "z")})
@@ -124,7 +124,7 @@ def test_at_the_same_microsecond_the_leave_counts_last() -> None:
     assert fold({f"{at(0)}#j", f"{at(1)}#k"}, {f"{at(1)}#l"}) == (Interval(at(0), at(1)),)
 
 
-def test_the_id_of_a_join_is_the_same_whenever_it_is_told_again() -> None:
+def test_the_id_of_a_repeated_join_message_is_the_same() -> None:
     first = derived_id("join", "bob", "kitchen", at(1))
 
     assert first == derived_id("join", "bob", "kitchen", at(1))
@@ -134,6 +134,6 @@ def test_the_id_of_a_join_is_the_same_whenever_it_is_told_again() -> None:
 
 
 @pytest.mark.parametrize("text", ["", at(1), f"{at(1)}#", f"{at(1)}#a#b", "yesterday#a"])
-def test_what_is_no_join_or_leave_is_refused(text: str) -> None:
+def test_an_event_other_than_a_join_or_leave_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not a join or leave"):
         parse_membership_event(text)

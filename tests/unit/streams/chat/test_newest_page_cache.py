@@ -1,4 +1,4 @@
-"""P10: the newest page from the cache, which can be down, emptied, slow, stopped or full of invalid data."""
+"""P10: the newest page is correct with a cache that is down, emptied, slow, stopped or has invalid data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BOB = Caller("bob", "Bob", ALICE.scopes, ALICE.expires_at)
 
 
 class Room:
-    """A busy room with its cache: ``pages`` reads it, ``reads`` counts what the table was asked for."""
+    """A busy room with its cache: ``pages`` reads it, ``reads`` counts reads of the table."""
 
     def __init__(self, count: int, **reaches: Any) -> None:
         self.rows = [row(n, f"m{n:03d}") for n in range(count)]
@@ -65,7 +65,7 @@ class Room:
 
 @pytest.mark.parametrize("count", [0, 1, ROWS - 1, ROWS, ROWS + 1, ROWS + 2, 60])
 @pytest.mark.parametrize("limit", [1, 5, ROWS - 1, ROWS])
-def test_p10_a_page_from_the_cache_is_the_page_from_the_table_word_for_word(count: int, limit: int) -> None:
+def test_p10_a_cached_page_equals_the_page_from_the_table(count: int, limit: int) -> None:
     room = Room(count)
     expected = body(room.table_only.room(ALICE, "lobby", PageRequest(limit=limit)))
 
@@ -101,7 +101,7 @@ def test_a_room_that_was_not_read_for_a_minute_costs_no_cache_call() -> None:
     assert room.cache.calls > calls
 
 
-def test_one_environment_remembers_a_bounded_number_of_rooms(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_rooms_in_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headrace.streams.chat.newest_page_cache.REMEMBERED", 3)
     cache = MemoryCache(FixedClock(START))
     newest = NewestPageCache(cache, FixedClock(START))
@@ -112,7 +112,7 @@ def test_one_environment_remembers_a_bounded_number_of_rooms(monkeypatch: pytest
     assert cache.calls == 2
 
 
-def test_p12_cursors_of_a_cached_page_are_its_callers_own_and_lead_on() -> None:
+def test_p12_cursors_of_a_cached_page_belong_to_the_caller() -> None:
     room = Room(60)
     room.page(BOB)
     mine, bobs = room.page(), room.page(BOB)
@@ -168,7 +168,7 @@ def test_p10_age_counts_from_before_the_table_was_read() -> None:
     assert ids(room.page())[0] == "new"
 
 
-def test_p10_a_read_that_took_longer_than_that_is_not_kept() -> None:
+def test_p10_a_page_that_took_longer_to_read_is_not_cached() -> None:
     room = Room(60)
     room.while_reading = lambda: room.clock.advance(2.5)
 
@@ -177,7 +177,7 @@ def test_p10_a_read_that_took_longer_than_that_is_not_kept() -> None:
     assert room.cache.get_many([newest_page("lobby")]) == [None]
 
 
-def test_p10_what_a_stopped_cache_kept_for_too_long_is_not_believed() -> None:
+def test_p10_an_outdated_page_of_a_stopped_cache_is_not_used() -> None:
     room = Room(60)
     room.page()
     (kept,) = room.cache.get_many([newest_page("lobby")])
@@ -190,14 +190,14 @@ def test_p10_what_a_stopped_cache_kept_for_too_long_is_not_believed() -> None:
 
 
 @pytest.mark.parametrize("value", [b"", b"\xff\xfe", b"{}", b"2 0 1", b"1 x 1\n", b"1 1 1 1"])
-def test_p10_what_this_code_did_not_keep_is_not_believed(value: bytes) -> None:
+def test_p10_an_invalid_cached_page_is_not_used(value: bytes) -> None:
     room = Room(60)
     room.cache.set(newest_page("lobby"), value, 2)
 
     assert len(ids(room.page())) == 20
 
 
-def test_p10_with_the_cache_away_the_page_is_the_same_and_it_is_asked_once() -> None:
+def test_p10_without_the_cache_the_page_is_the_same() -> None:
     room = Room(60)
     expected = room.page()
     room.cache.clear()
@@ -284,7 +284,7 @@ def test_writers_invalidate_each_room_once_in_one_cache_call() -> None:
     assert cache.get_many([newest_page(f"room-{n}") for n in range(3)]) == [None] * 3
 
 
-def test_a_cache_that_is_away_keeps_no_message_from_being_stored() -> None:
+def test_messages_are_stored_without_the_cache() -> None:
     cache = MemoryCache()
     cache.down = True
 

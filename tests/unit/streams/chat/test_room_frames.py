@@ -1,4 +1,4 @@
-"""Frames about a room: who may subscribe, since when, and the answer."""
+"""Frames that subscribe, unsubscribe and read history: their answers, and who may send them."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Stage:
         found = Subscriptions(self.connections, audience, access, history, reader, TABLE.table)
         return FrameRouter(routes_of("read_frame"), lambda: found, self.world.clock, actions=ACTIONS)
 
-    def say(self, room: str, text: str, **more: Any) -> str:
+    def store_message(self, room: str, text: str, **more: Any) -> str:
         """Store a message; its key."""
         event = CHAT.accept(message(roomId=room, message=text, **more), sender()).event
         row = CHAT.item(event, CLOCK.now(), TABLE)
         self.world.write_path.store.put_many(Table(TABLE.table, ("roomId", "timestampSk")), [row])
         return str(row["timestampSk"])
 
-    def ask(
+    def request(
         self,
         act: str,
         subject: str = "alice",
@@ -81,23 +81,23 @@ def stage() -> Stage:
     return Stage()
 
 
-def test_subscribing_is_answered_with_the_newest_key_so_that_a_gap_shows(stage: Stage) -> None:
-    assert stage.ask("subscribe", roomId="kitchen") == {
+def test_subscribing_returns_the_newest_key(stage: Stage) -> None:
+    assert stage.request("subscribe", roomId="kitchen") == {
         "type": "subscribed",
         "requestId": "r-1",
         "roomId": "kitchen",
         "newest": None,
     }
-    stage.say("kitchen", "older", timestamp="2025-11-21T09:00:00Z", messageId="m-9")
-    newest = stage.say("kitchen", "newest")
+    stage.store_message("kitchen", "older", timestamp="2025-11-21T09:00:00Z", messageId="m-9")
+    newest = stage.store_message("kitchen", "newest")
 
-    assert stage.ask("subscribe", roomId="kitchen")["newest"] == newest
+    assert stage.request("subscribe", roomId="kitchen")["newest"] == newest
     assert stage.listening("kitchen") == [Subscription("c-1", "alice")]
     assert stage.cache.get_many([live_marker("kitchen")]) == [SOME]
 
 
 def test_a_subscription_ends_with_its_connection_and_with_its_token(stage: Stage) -> None:
-    stage.ask("subscribe", roomId="kitchen")
+    stage.request("subscribe", roomId="kitchen")
 
     row = stage.connections.rows["kitchen", "c-1"]
     assert row["expiresAt"] - (TICKS - 100) - CONNECTION_SECONDS in range(1, 3600)
@@ -108,34 +108,34 @@ def test_a_subscription_ends_with_its_connection_and_with_its_token(stage: Stage
 
 
 def test_unsubscribing_ends_it_and_is_harmless_twice(stage: Stage) -> None:
-    stage.ask("subscribe", roomId="kitchen")
-    stage.ask("subscribe", roomId="kitchen", connection="c-2")
+    stage.request("subscribe", roomId="kitchen")
+    stage.request("subscribe", roomId="kitchen", connection="c-2")
 
     for _ in range(2):
-        assert stage.ask("unsubscribe", roomId="kitchen")["type"] == "unsubscribed"
+        assert stage.request("unsubscribe", roomId="kitchen")["type"] == "unsubscribed"
 
     assert stage.listening("kitchen") == [Subscription("c-2", "alice")]
 
 
 def test_history_over_the_connection_is_the_page_that_http_gives(stage: Stage) -> None:
     for number in range(5):
-        stage.say("kitchen", f"n{number}", timestamp=f"2025-11-21T09:00:0{number}Z")
+        stage.store_message("kitchen", f"n{number}", timestamp=f"2025-11-21T09:00:0{number}Z")
 
-    first = stage.ask("history", roomId="kitchen", limit=2, action="history")
-    second = stage.ask("history", roomId="kitchen", limit=2, before=first["next"])
+    first = stage.request("history", roomId="kitchen", limit=2, action="history")
+    second = stage.request("history", roomId="kitchen", limit=2, before=first["next"])
 
     assert (first["type"], first["roomId"], first["hasMore"]) == ("history", "kitchen", True)
     assert [item["message"] for item in first["items"] + second["items"]] == ["n4", "n3", "n2", "n1"]
 
 
-def test_a_page_that_no_frame_holds_is_cut_short_and_says_so(stage: Stage) -> None:
+def test_a_page_over_the_size_of_a_frame_is_cut_with_has_more(stage: Stage) -> None:
     for number in range(60):
-        stage.say("kitchen", "\u0001" * 4000, timestamp=f"2025-11-21T09:00:{number:02d}Z")
+        stage.store_message("kitchen", "\u0001" * 4000, timestamp=f"2025-11-21T09:00:{number:02d}Z")
 
     body = {"roomId": "kitchen", "limit": 60}
     found, pages = 0, 0
     while True:
-        page = stage.ask("history", **body)
+        page = stage.request("history", **body)
         assert len(json.dumps(page, ensure_ascii=False).encode()) <= FRAME_BYTES
         found, pages = found + len(page["items"]), pages + 1
         if not page["hasMore"]:
@@ -147,10 +147,10 @@ def test_a_page_that_no_frame_holds_is_cut_short_and_says_so(stage: Stage) -> No
 
 
 @pytest.mark.parametrize("action", ["subscribe", "history"])
-def test_p12_who_was_never_in_a_members_room_hears_and_reads_nothing(stage: Stage, action: str) -> None:
+def test_p12_non_members_cannot_subscribe_to_or_read_a_members_room(stage: Stage, action: str) -> None:
     stage.world.ok("alice", "PUT", "den", GROUP)
 
-    answer = stage.ask(action, "mallory", roomId="den")
+    answer = stage.request(action, "mallory", roomId="den")
 
     assert (answer["type"], answer["error"]["code"]) == ("error", "forbidden")
     assert stage.listening("den") == []
@@ -161,30 +161,30 @@ def test_p12_a_removed_member_gets_no_more_messages(stage: Stage) -> None:
     stage.world.ok("alice", "PUT", "den", GROUP)
     stage.world.ok("alice", "PUT", "den/members/bob")
     for name, connection in (("alice", "c-a"), ("bob", "c-b1"), ("bob", "c-b2")):
-        assert stage.ask("subscribe", name, connection=connection, roomId="den")["type"] == "subscribed"
+        assert stage.request("subscribe", name, connection=connection, roomId="den")["type"] == "subscribed"
 
     stage.world.ok("alice", "DELETE", "den/members/bob")
 
     assert [each.user_id for each in stage.listening("den")] == ["alice"]
-    answer = stage.ask("subscribe", "bob", roomId="den")
+    answer = stage.request("subscribe", "bob", roomId="den")
     assert answer["error"]["code"] == "forbidden"
     assert answer["error"]["details"][0]["field"] == "roomId"
     assert [each.user_id for each in stage.listening("den")] == ["alice"]
 
 
-def test_a_member_hears_from_the_last_join_on(stage: Stage) -> None:
+def test_a_subscription_of_a_member_begins_at_the_last_join(stage: Stage) -> None:
     stage.world.ok("alice", "PUT", "den", GROUP)
     stage.world.clock.advance(60)
     joined = stage.world.ok("alice", "PUT", "den/members/bob")["joinedAt"]
 
-    stage.ask("subscribe", "bob", roomId="den")
+    stage.request("subscribe", "bob", roomId="den")
 
     assert stage.listening("den") == [Subscription("c-1", "bob", joined)]
     assert joined > NOW
 
 
-def test_p12_a_removal_while_somebody_subscribes_leaves_no_subscription(stage: Stage) -> None:
-    """The race: rights are checked, the membership ends and finds no row yet, and only then the row is written."""
+def test_p12_a_removal_during_a_subscribe_leaves_no_subscription(stage: Stage) -> None:
+    """The race: rights are checked, then the membership ends without a row to delete, then the row is written."""
     stage.world.ok("alice", "PUT", "den", GROUP)
     stage.world.ok("alice", "PUT", "den/members/bob")
 
@@ -198,11 +198,11 @@ def test_p12_a_removal_while_somebody_subscribes_leaves_no_subscription(stage: S
     left: list[Any] = []
     stage.frames = stage.environment(Raced())
 
-    assert stage.ask("subscribe", "bob", roomId="den")["error"]["code"] == "forbidden"
+    assert stage.request("subscribe", "bob", roomId="den")["error"]["code"] == "forbidden"
     assert stage.listening("den") == []
 
 
-def test_a_rejoin_while_somebody_subscribes_counts_from_the_new_join(stage: Stage) -> None:
+def test_a_rejoin_during_a_subscribe_counts_from_the_new_join(stage: Stage) -> None:
     stage.world.ok("alice", "PUT", "den", GROUP)
     stage.world.ok("alice", "PUT", "den/members/bob")
 
@@ -219,25 +219,25 @@ def test_a_rejoin_while_somebody_subscribes_counts_from_the_new_join(stage: Stag
     again: list[str] = []
     stage.frames = stage.environment(Raced())
 
-    stage.ask("subscribe", "bob", roomId="den")
+    stage.request("subscribe", "bob", roomId="den")
 
     assert stage.listening("den") == [Subscription("c-1", "bob", again[0])]
 
 
-def test_p12_who_listened_to_a_room_before_it_was_one_for_members_is_out(stage: Stage) -> None:
-    stage.ask("subscribe", "mallory", roomId="den")
+def test_p12_subscriptions_of_non_members_end_when_a_room_gets_members(stage: Stage) -> None:
+    stage.request("subscribe", "mallory", roomId="den")
 
     stage.world.ok("alice", "PUT", "den", GROUP)
-    stage.ask("subscribe", "alice", roomId="den")
+    stage.request("subscribe", "alice", roomId="den")
     stage.world.ok("alice", "PUT", "den", GROUP)
 
     assert [each.user_id for each in stage.listening("den")] == ["alice"]
 
 
-def test_leaving_an_open_room_ends_no_subscription_since_everybody_may_read_it(stage: Stage) -> None:
+def test_leaving_an_open_room_ends_no_subscription(stage: Stage) -> None:
     stage.world.ok("alice", "PUT", "hall", OPEN)
     stage.world.ok("alice", "PUT", "hall/members/alice")
-    stage.ask("subscribe", roomId="hall")
+    stage.request("subscribe", roomId="hall")
 
     stage.world.ok("alice", "DELETE", "hall/members/alice")
 
@@ -246,10 +246,10 @@ def test_leaving_an_open_room_ends_no_subscription_since_everybody_may_read_it(s
 
 @pytest.mark.parametrize("action", ["subscribe", "unsubscribe", "history"])
 @pytest.mark.parametrize("room", [None, "", "a#b", 7, ["kitchen"], "x" * 129, "a\u0000"])
-def test_a_room_that_is_none_is_refused_by_name(stage: Stage, action: str, room: object) -> None:
+def test_an_invalid_room_id_is_refused_with_its_field(stage: Stage, action: str, room: object) -> None:
     body = {} if room is None else {"roomId": room}
 
-    answer = stage.ask(action, **body)
+    answer = stage.request(action, **body)
 
     assert answer["error"]["code"] == "invalid_request"
     assert answer["error"]["details"][0]["field"] == "roomId"
@@ -270,23 +270,23 @@ def test_a_room_that_is_none_is_refused_by_name(stage: Stage, action: str, room:
         {"page": 2},
     ],
 )
-def test_a_page_that_cannot_be_is_refused_and_never_an_error_of_ours(stage: Stage, body: dict[str, Any]) -> None:
-    answer = stage.ask("history", roomId="kitchen", **body)
+def test_an_invalid_page_request_is_refused(stage: Stage, body: dict[str, Any]) -> None:
+    answer = stage.request("history", roomId="kitchen", **body)
 
     assert answer["error"]["code"] in ("invalid_request", "invalid_cursor")
 
 
 @pytest.mark.parametrize("action", ["subscribe", "unsubscribe", "history"])
-def test_a_token_that_may_not_read_may_not_listen(stage: Stage, action: str) -> None:
-    assert stage.ask(action, roomId="kitchen", scope="chat:write")["error"]["code"] == "forbidden"
+def test_subscribing_needs_the_scope_to_read(stage: Stage, action: str) -> None:
+    assert stage.request(action, roomId="kitchen", scope="chat:write")["error"]["code"] == "forbidden"
     assert stage.listening("kitchen") == []
 
 
-def test_an_action_that_there_is_not_is_refused(stage: Stage) -> None:
-    assert stage.ask("dance", action="dance")["error"]["details"][0]["field"] == "action"
+def test_an_unknown_action_is_refused(stage: Stage) -> None:
+    assert stage.request("dance", action="dance")["error"]["details"][0]["field"] == "action"
 
 
 def test_rooms_of_any_script_are_one_room_in_every_form(stage: Stage) -> None:
-    stage.ask("subscribe", roomId="cafe\u0301 ☕")
+    stage.request("subscribe", roomId="cafe\u0301 ☕")
 
     assert stage.listening("café ☕") == [Subscription("c-1", user("alice").subject)]

@@ -1,4 +1,4 @@
-"""Creating rooms, joining and leaving, as manage_rooms answers."""
+"""manage_rooms creates rooms, and adds and removes members."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ def test_creating_a_room_again_is_idempotent_and_refused_if_it_differs(world: Ro
 
     assert world.ok("alice", "PUT", "kitchen", GROUP) == first
     for user, body in (("alice", OPEN), ("alice", DIRECT), ("bob", GROUP)):
-        status, answer = world.ask(user, "PUT", "kitchen", body)
+        status, answer = world.request(user, "PUT", "kitchen", body)
         assert (status, answer["error"]["code"]) == (409, "conflict")
     assert world.row("alice").intervals == (Interval(NOW, None),)
     assert not world.row("bob").joins
     assert world.join_messages() == [("JOIN", "alice", NOW)]
 
 
-def test_an_open_room_is_everybodys_to_name(world: RoomWorld) -> None:
+def test_every_user_may_create_an_open_room_again(world: RoomWorld) -> None:
     first = world.ok("alice", "PUT", "kitchen", OPEN)
 
     assert world.ok("bob", "PUT", "kitchen", OPEN) == first
     assert world.join_messages() == []
 
 
-def test_a_creation_that_was_cut_in_the_middle_is_healed_by_repeating_it(world: RoomWorld) -> None:
+def test_repeating_an_interrupted_creation_completes_it(world: RoomWorld) -> None:
     world.memberships.down = True
-    assert world.ask("alice", "PUT", "kitchen", GROUP)[0] == 503
+    assert world.request("alice", "PUT", "kitchen", GROUP)[0] == 503
     world.memberships.down = False
     world.clock.advance(30)
 
@@ -70,7 +70,7 @@ def test_a_repeated_creation_does_not_bring_back_a_creator_who_has_left(world: R
     assert not world.row("alice").is_open
 
 
-def test_people_join_leave_and_join_again_and_the_history_tells_of_it(world: RoomWorld) -> None:
+def test_the_history_contains_joins_and_leaves(world: RoomWorld) -> None:
     world.ok("alice", "PUT", "kitchen", OPEN)
     times = []
     for method in ("PUT", "DELETE", "PUT"):
@@ -103,16 +103,16 @@ def test_joining_or_leaving_twice_changes_nothing_and_repeats_its_message(world:
         world.clock.advance(600)
         before = len(world.write_path.published())
         assert world.ok("bob", method, "kitchen/members/bob") == first
-        assert len(world.write_path.published()) == before, "an old one is not published again"
+        assert len(world.write_path.published()) == before, "an old message was published again"
     assert len(world.row("bob").joins) == len(world.row("bob").leaves) == 1
 
 
-def test_a_message_that_neither_lane_took_is_told_by_the_same_request_again(world: RoomWorld) -> None:
-    """P2: the answer is unavailable, the membership is in force, and repeating the request heals the history."""
+def test_repeating_a_request_publishes_a_join_message_that_was_refused(world: RoomWorld) -> None:
+    """P2: the answer is a 503, the membership is in force, and repeating the request publishes its message."""
     world.ok("alice", "PUT", "kitchen", OPEN)
     world.write_path.broker.fail_next(ConnectionLost("no"))
     world.write_path.retry.down = True
-    status, body = world.ask("bob", "PUT", "kitchen/members/bob")
+    status, body = world.request("bob", "PUT", "kitchen/members/bob")
     world.write_path.retry.down = False
 
     assert (status, body["error"]["code"]) == (503, "unavailable")
@@ -123,8 +123,8 @@ def test_a_message_that_neither_lane_took_is_told_by_the_same_request_again(worl
 
 
 @pytest.mark.parametrize("behind", [0, 0.25, 3600])
-def test_a_leave_applies_as_soon_as_it_is_answered_whatever_the_clock(world: RoomWorld, behind: float) -> None:
-    """P12: a join by a clock ahead must not outlive the leave that came after it."""
+def test_an_answered_leave_applies_despite_clock_skew(world: RoomWorld, behind: float) -> None:
+    """P12: a leave ends a join whose server's clock was ahead."""
     slow = FixedClock(world.clock.now())
     slow.advance(-behind)
     other = world.environment(slow)
@@ -158,7 +158,7 @@ def test_a_trusted_producer_imports_rooms_and_intervals_of_any_age_in_any_order(
     assert {each["messageId"] for each in world.write_path.published() if each["userId"] == "bob"} >= {"j-1"}
 
 
-def test_nothing_is_told_of_a_join_or_leave_that_adds_nothing(world: RoomWorld) -> None:
+def test_a_join_or_leave_without_effect_publishes_no_message(world: RoomWorld) -> None:
     world.ok("importer", "PUT", "channel", {"kind": "members", "createdAt": OLD}, scopes=TRUSTED)
     world.ok("importer", "PUT", "channel/members/bob", {"joinedAt": OLD}, scopes=TRUSTED)
     world.ok("importer", "PUT", "channel/members/bob", {"joinedAt": LATER}, scopes=TRUSTED)
@@ -188,13 +188,13 @@ def test_nothing_is_told_of_a_join_or_leave_that_adds_nothing(world: RoomWorld) 
         ("alice", "PUT", "kitchen/members/bob", "null", 400, "body"),
     ],
 )
-def test_bad_input_is_refused_with_the_field_it_is_in(
+def test_invalid_input_is_refused_with_its_field(
     world: RoomWorld, user: str, method: str, path: str, body: Any, status: int, field: str | None
 ) -> None:
     world.ok("alice", "PUT", "kitchen", GROUP)
     world.ok("alice", "PUT", "hall", OPEN)
 
-    found, answer = world.ask(user, method, path, body)
+    found, answer = world.request(user, method, path, body)
 
     assert found == status, answer
     assert [detail["field"] for detail in answer["error"]["details"]][:1] == ([field] if field else [])
@@ -212,15 +212,15 @@ def test_bad_input_is_refused_with_the_field_it_is_in(
         ({"joinedAt": OLD, "username": "a#b"}, "username"),
     ],
 )
-def test_what_a_trusted_producer_gives_is_checked_too(world: RoomWorld, body: dict[str, Any], field: str) -> None:
+def test_input_of_a_trusted_producer_is_also_checked(world: RoomWorld, body: dict[str, Any], field: str) -> None:
     world.ok("importer", "PUT", "channel", GROUP, scopes=TRUSTED)
 
-    status, answer = world.ask("importer", "PUT", "channel/members/bob", body, scopes=TRUSTED)
+    status, answer = world.request("importer", "PUT", "channel/members/bob", body, scopes=TRUSTED)
 
     assert (status, [detail["field"] for detail in answer["error"]["details"]]) == (400, [field])
 
 
-def test_members_come_in_pages_without_those_who_left(world: RoomWorld) -> None:
+def test_current_members_are_paged(world: RoomWorld) -> None:
     world.ok("alice", "PUT", "kitchen", GROUP)
     for number in range(9):
         world.ok("alice", "PUT", f"kitchen/members/user-{number}")
@@ -244,20 +244,20 @@ def test_members_come_in_pages_without_those_who_left(world: RoomWorld) -> None:
 @pytest.mark.parametrize(
     "query", [{"limit": "0"}, {"limit": "-1"}, {"limit": "10000"}, {"before": "x"}, {"after": "x"}]
 )
-def test_a_page_of_members_that_cannot_be_is_a_400(world: RoomWorld, query: dict[str, str]) -> None:
+def test_an_invalid_page_of_members_is_a_400(world: RoomWorld, query: dict[str, str]) -> None:
     world.ok("alice", "PUT", "kitchen", OPEN)
 
-    assert world.ask("alice", "GET", "kitchen/members", query=query)[0] == 400
+    assert world.request("alice", "GET", "kitchen/members", query=query)[0] == 400
 
 
-def test_ids_of_any_script_are_one_id_however_they_are_composed(world: RoomWorld) -> None:
+def test_composed_and_decomposed_ids_are_the_same(world: RoomWorld) -> None:
     world.ok("zoé", "PUT", "cafe\u0301 ☕ 厨房", GROUP)
 
     (member,) = world.ok("zoé", "GET", "caf\u00e9 ☕ 厨房/members")["items"]
     assert member["userId"] == "zoé"
 
 
-def test_while_the_tables_are_down_nothing_is_changed_and_the_answer_says_so(world: RoomWorld) -> None:
+def test_while_the_tables_are_down_every_request_is_a_503(world: RoomWorld) -> None:
     world.ok("alice", "PUT", "kitchen", GROUP)
     world.memberships.down = True
 
@@ -266,5 +266,5 @@ def test_while_the_tables_are_down_nothing_is_changed_and_the_answer_says_so(wor
         ("DELETE", "kitchen/members/alice"),
         ("GET", "kitchen/members"),
     ):
-        status, answer = world.ask("alice", method, path)
+        status, answer = world.request("alice", method, path)
         assert (status, answer["error"]["code"]) == (503, "unavailable")

@@ -1,3 +1,5 @@
+"""Messages: which events are accepted or refused, and their stored rows."""
+
 from __future__ import annotations
 
 import contextlib
@@ -47,7 +49,7 @@ def test_a_retry_with_the_same_id_and_time_is_the_same_event() -> None:
 
 
 def test_another_senders_event_with_the_same_id_and_time_is_another_event() -> None:
-    """Fault 19: someone else's message overwritten (P12)."""
+    """P12, fault 19: another sender's message is overwritten."""
     assert CHAT.accept(message(), sender("alice")).key != CHAT.accept(message(), sender("mallory")).key
 
 
@@ -74,7 +76,7 @@ def test_events_of_one_request_without_times_keep_their_order() -> None:
     assert sorted(stamped, key=lambda each: each.key) == stamped
 
 
-def test_an_id_that_comes_twice_in_a_request_without_a_time_is_one_event() -> None:
+def test_an_id_twice_in_a_request_without_a_time_is_one_event() -> None:
     one = sender()
     raw = message(timestamp=None)
 
@@ -112,7 +114,7 @@ def test_a_time_is_bounded_ahead_for_all_and_in_age_for_the_untrusted(
         assert NOW in (allowed or "")
 
 
-def test_a_trusted_producer_may_name_the_user_and_others_may_not() -> None:
+def test_only_a_trusted_producer_may_name_another_user() -> None:
     """P12: user id and username come from the token."""
     raw = message(userId="bob", username="Bob")
 
@@ -123,7 +125,7 @@ def test_a_trusted_producer_may_name_the_user_and_others_may_not() -> None:
     assert refused(message(username="Bob"))["username"][0] == "is not the token's"
 
 
-def test_naming_oneself_is_no_offence() -> None:
+def test_users_may_name_themselves() -> None:
     assert CHAT.accept(message(userId="alice", username="Alice"), sender()).event["userId"] == "alice"
 
 
@@ -157,7 +159,7 @@ def test_every_wrong_field_is_named_at_once() -> None:
 
 
 @pytest.mark.parametrize("raw", [None, 7, "text", [], [message()]])
-def test_what_is_no_object_is_refused(raw: object) -> None:
+def test_a_value_that_is_no_object_is_refused(raw: object) -> None:
     assert refused(raw)["event"][2] == "a JSON object"
 
 
@@ -168,7 +170,7 @@ def test_any_text_up_to_the_limit_arrives_as_it_was_sent(text: str) -> None:
     assert CHAT.item(stamped.event, CLOCK.now(), TABLE)["message"] == text
 
 
-def test_an_event_that_was_old_when_it_was_accepted_is_kept_from_then_on() -> None:
+def test_the_retention_of_an_old_event_counts_from_its_acceptance() -> None:
     old = CHAT.accept(message(timestamp="2004-11-15T03:00:00Z"), sender(trusted=True))
 
     assert CHAT.item(old.event, CLOCK.now(), TABLE)["expiresAt"] == CLOCK.now() // times.SECOND + 30 * 86400
@@ -176,7 +178,7 @@ def test_an_event_that_was_old_when_it_was_accepted_is_kept_from_then_on() -> No
 
 @pytest.mark.parametrize("age", [0, 3600, 86_399, 86_400])
 def test_a_client_that_sends_an_event_again_does_not_change_when_it_expires(age: int) -> None:
-    """P3: and never is it kept for less than the retention, nor for more than a day longer."""
+    """P3: and it expires between the end of the retention and a day later."""
     timestamp = times.iso(CLOCK.now() - age * times.SECOND)
     event = CHAT.accept(message(timestamp=timestamp), sender()).event
 
@@ -197,7 +199,7 @@ def test_a_row_has_the_keys_of_all_indexes() -> None:
     assert all({index.partition_key, index.sort_key} <= row.keys() for index in CHAT.indexes)
 
 
-def test_a_row_stays_for_ever_when_there_is_no_retention() -> None:
+def test_a_row_without_a_retention_never_expires() -> None:
     stamped = CHAT.accept(message(), sender())
 
     assert "expiresAt" not in CHAT.item(stamped.event, CLOCK.now(), replace(TABLE, retention_days=0))
@@ -214,7 +216,7 @@ def test_a_row_stays_for_ever_when_there_is_no_retention() -> None:
         ({"messageType": "SHOUT"}, "invalid_event"),
     ],
 )
-def test_a_stamped_event_that_cannot_be_a_row_says_why(fields: dict[str, Any], reason: str) -> None:
+def test_a_stamped_event_that_cannot_be_a_row_is_poison_with_a_reason(fields: dict[str, Any], reason: str) -> None:
     event = CHAT.accept(message(), sender()).event | fields
 
     with pytest.raises(PoisonRecord) as caught:
@@ -224,7 +226,7 @@ def test_a_stamped_event_that_cannot_be_a_row_says_why(fields: dict[str, Any], r
     assert caught.value.details
 
 
-def test_a_stamped_event_without_a_field_says_so() -> None:
+def test_a_stamped_event_without_a_field_is_poison_with_the_field() -> None:
     event = CHAT.accept(message(), sender()).event
     del event["roomId"]
 
@@ -243,7 +245,7 @@ FIELDS = ("roomId", "message", "messageId", "timestamp", "messageType", "userId"
 
 
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys(FIELDS, JSON)))
-def test_whatever_comes_is_a_storable_event_or_an_invalid_one(raw: dict[str, Any]) -> None:
+def test_any_input_is_a_storable_event_or_an_invalid_one(raw: dict[str, Any]) -> None:
     with contextlib.suppress(InvalidEvent):
         CHAT.item(CHAT.accept(raw, sender(trusted=True)).event, CLOCK.now(), TABLE)
 

@@ -19,7 +19,7 @@ RESORTS, SEASONS, DAYS, SKIERS, LIFTS = (7, 8), (2024, 2025), (1, 366), (1, 2, 3
 
 
 class Known(NamedTuple):
-    """A ride as a list keeps it: two that are equal are one."""
+    """A ride of the model's list; equal rides are one."""
 
     sender: str
     resortID: int  # noqa: N815
@@ -34,7 +34,7 @@ class Known(NamedTuple):
 RIDES = st.builds(
     Known,
     st.sampled_from(("gate", "other")),
-    # Mostly one resort's day: what goes wrong there goes wrong with its counts.
+    # Mostly one resort's day, so that rides often share their counts.
     st.sampled_from((7, 7, 7, 8)),
     st.sampled_from((2025, 2025, 2025, 2024)),
     st.sampled_from((1, 1, 1, 366)),
@@ -57,7 +57,7 @@ STEPS = st.lists(
         st.tuples(st.just("retry"), st.none()),
         st.tuples(st.just("lag"), st.sampled_from((0.0, 1.0, LAG / 1000))),
         st.tuples(st.just("wait"), st.sampled_from((0.3, 2.0, 6.0, 6.0, 4000.0))),
-        st.tuples(st.just("ask"), st.none()),
+        st.tuples(st.just("check_answers"), st.none()),
         st.tuples(st.just("watch"), st.none()),
     ),
     min_size=8,
@@ -66,7 +66,7 @@ STEPS = st.lists(
 
 
 class SkiModel:
-    """The rides that were sent, and since when each is stored and counted; the expected answers come from them."""
+    """The sent rides, with the times from which each is stored and counted: the source of expected answers."""
 
     def __init__(self) -> None:
         self.world = SkiWorld()
@@ -91,13 +91,13 @@ class SkiModel:
         self.deliver(-1)
 
     def outage(self, rides: list[Known]) -> None:
-        """The cache is unavailable while these are stored, and keeps its counts."""
+        """Store rides while the cache is unavailable; its counts remain."""
         was, self.world.counts.down = self.world.counts.down, True
         self.store(rides)
         self.world.counts.down = was
 
     def blackout(self, rides: list[Known]) -> None:
-        """As an outage; the table of resorts is unavailable too."""
+        """Store rides while the cache and the table of resorts are unavailable."""
         had, self.has_resorts = self.has_resorts, False
         self.outage(rides)
         self.has_resorts = had
@@ -107,7 +107,7 @@ class SkiModel:
             self._give(*self.waiting.pop(at % len(self.waiting)))
 
     def again(self, at: int) -> None:
-        """Redelivery, redrive, a replay: the same record once more, however late."""
+        """Deliver a record again, as a redelivery, a redrive or a replay does."""
         if self.delivered:
             self._give(*self.delivered[at % len(self.delivered)])
 
@@ -139,10 +139,10 @@ class SkiModel:
         self.world.clock.advance(seconds)
 
     def watch(self, _: None) -> None:
-        """Ask twice, with the longest lag of the index between."""
-        self.ask()
+        """Query twice, with the longest lag of the index in between."""
+        self.check_answers()
         self.wait(LAG / 1000)
-        self.ask()
+        self.check_answers()
 
     def retry(self, _: None = None) -> None:
         if self.world.retry_all():
@@ -152,28 +152,28 @@ class SkiModel:
         for each in rides:
             self.settled.setdefault(each, self.world.clock.now())
 
-    def ask(self, _: None = None) -> None:
-        """An answer lacks at most the rides stored last, and never counts a ride that was not sent."""
+    def check_answers(self, _: None = None) -> None:
+        """An answer may lack only the rides stored last, and counts no ride that was not sent."""
         for day in sorted({(each.resortID, each.seasonID, each.dayID) for each in self.started}):
-            self._ask(day)
+            self._check_day(day)
 
-    def _ask(self, day: tuple[int, int, int]) -> None:
+    def _check_day(self, day: tuple[int, int, int]) -> None:
         oldest = self.world.clock.now() - STALENESS * 1000
         sure = [each for each, at in self.settled.items() if at < oldest]
         low, high = self._counts(sure, day), self._counts(self.started, day)
-        found = self.asked(day)
+        found = self.counts_in_answers(day)
         for name, value in found.items():
             assert low[name] <= value <= high[name], (name, low, value, high)
 
-    def asked(self, day: tuple[int, int, int]) -> dict[str, int]:
+    def counts_in_answers(self, day: tuple[int, int, int]) -> dict[str, int]:
         resort, season, number = day
         place = {"resortID": resort, "seasonID": season, "dayID": number}
-        ask = self.world.ask
-        hours = good(ask(routes.hours, **place))["hours"]
+        get = self.world.request
+        hours = good(get(routes.hours, **place))["hours"]
         assert [each["hour"] for each in hours] == list(range(24))
         return {
-            "skiers": good(ask(routes.unique_skiers, **place))["numSkiers"],
-            **{f"lift {lift}": good(ask(routes.lift_rides, **place, liftID=lift))["rides"] for lift in LIFTS},
+            "skiers": good(get(routes.unique_skiers, **place))["numSkiers"],
+            **{f"lift {lift}": good(get(routes.lift_rides, **place, liftID=lift))["rides"] for lift in LIFTS},
             **{f"hour {hour}": hours[hour]["rides"] for hour in range(24)},
         }
 
@@ -189,7 +189,7 @@ class SkiModel:
         }
 
     def finish(self) -> None:
-        """Bring everything to the table; the cache answers again."""
+        """End all outages and store every ride."""
         self.world.counts.down = False
         self.has_resorts = True
         while self.waiting:
@@ -199,35 +199,35 @@ class SkiModel:
 
     def check_days(self) -> None:
         for day in [(resort, season, number) for resort in RESORTS for season in SEASONS for number in DAYS]:
-            assert self.asked(day) == self._counts(self.started, day)
+            assert self.counts_in_answers(day) == self._counts(self.started, day)
 
     def check_skiers(self) -> None:
         for skier in SKIERS:
             mine = sorted((each for each in self.started if each.skierID == skier), key=lambda each: each.time)
             for season in SEASONS:
                 self._check_season(skier, season, [each for each in mine if each.seasonID == season])
-            found = good(self.world.ask(routes.totals, {"resort": "7,8"}, skierID=skier))["resorts"]
+            found = good(self.world.request(routes.totals, {"resort": "7,8"}, skierID=skier))["resorts"]
             assert {(each["resortID"], each["seasonID"]): each["totalVert"] for each in found} == totals(mine)
 
     def _check_season(self, skier: int, season: int, mine: list[Known]) -> None:
-        ask = self.world.ask
-        found = good(ask(routes.totals, {"resort": "8", "season": str(season)}, skierID=skier))["resorts"]
+        get = self.world.request
+        found = good(get(routes.totals, {"resort": "8", "season": str(season)}, skierID=skier))["resorts"]
         assert {(each["resortID"], each["seasonID"]): each["totalVert"] for each in found} == totals(
             each for each in mine if each.resortID == 8
         )
-        days = good(ask(routes.days, seasonID=season, skierID=skier))
+        days = good(get(routes.days, seasonID=season, skierID=skier))
         assert days["daysSkied"] == len({each.dayID for each in mine})
         for number in DAYS:
             there = [each for each in mine if each.dayID == number]
             of_day = next((each for each in days["days"] if each["dayID"] == number), {"vertical": 0, "lifts": []})
             assert of_day["vertical"] == 10 * sum(each.liftID for each in there)
-            one = good(ask(routes.lifts, seasonID=season, dayID=number, skierID=skier))
+            one = good(get(routes.lifts, seasonID=season, dayID=number, skierID=skier))
             assert one["lifts"] == of_day["lifts"]
             assert Counter(one["lifts"]) == Counter(each.liftID for each in there)
             assert [each["time"] for each in one["rides"]] == [each.time for each in there]
             for resort in RESORTS:
                 path = {"resortID": resort, "seasonID": season, "dayID": number, "skierID": skier}
-                assert good(ask(routes.day_vertical, **path)) == 10 * sum(
+                assert good(get(routes.day_vertical, **path)) == 10 * sum(
                     each.liftID for each in there if each.resortID == resort
                 )
 
@@ -252,7 +252,7 @@ def good(answer: tuple[int, Any]) -> Any:
 
 @settings(max_examples=60, deadline=None)
 @given(STEPS)
-def test_p9_every_answer_is_that_of_a_list_whatever_happened(steps: list[tuple[str, Any]]) -> None:
+def test_p9_every_answer_equals_that_of_a_list_of_rides(steps: list[tuple[str, Any]]) -> None:
     """P9, P10: with duplicates, reorderings, redrives, an index that lags and a cache that is lost or unavailable."""
     model = SkiModel()
     model.world.reader.lag = 1.0

@@ -1,4 +1,4 @@
-"""How a resort's day is counted: when the table is read, and what a missing cache does."""
+"""The counts of a resort's day: when the table is read, and the answers without a cache."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHARDS = RESORT_DAY_SHARDS.read
 
 
 def skiers(world: SkiWorld) -> int:
-    status, body = world.ask(routes.unique_skiers, **PLACE)
+    status, body = world.request(routes.unique_skiers, **PLACE)
     assert status == 200, body
     return int(body["numSkiers"])
 
@@ -38,7 +38,7 @@ def confirmed() -> SkiWorld:
     return world
 
 
-def test_a_day_is_read_twice_however_often_it_is_asked_for_while_rides_come_in() -> None:
+def test_a_day_is_read_twice_for_any_number_of_queries() -> None:
     world = SkiWorld()
     stored(world, 1, 2)
     for number in range(100, 140):
@@ -49,7 +49,7 @@ def test_a_day_is_read_twice_however_often_it_is_asked_for_while_rides_come_in()
     assert world.reader.index_reads == 2 * SHARDS
 
 
-def test_a_ride_that_the_index_did_not_show_yet_is_counted_when_it_does() -> None:
+def test_a_ride_is_counted_once_the_lagging_index_shows_it() -> None:
     world = SkiWorld()
     world.reader.lag = 3
     stored(world, 1)
@@ -60,7 +60,7 @@ def test_a_ride_that_the_index_did_not_show_yet_is_counted_when_it_does() -> Non
     assert skiers(world) == 1
 
 
-def test_a_ride_counts_once_however_often_it_is_told() -> None:
+def test_a_ride_that_is_delivered_twice_counts_once() -> None:
     """Fault 14: counters that are incremented on redelivery."""
     world = confirmed()
     world.post(ride(skierID=3), ride(skierID=4))
@@ -70,7 +70,7 @@ def test_a_ride_counts_once_however_often_it_is_told() -> None:
         world.deliver(*bodies)
 
     assert skiers(world) == 4
-    assert world.ask(routes.lift_rides, **PLACE, liftID=21)[1] == {"liftID": 21, "rides": 4}
+    assert world.request(routes.lift_rides, **PLACE, liftID=21)[1] == {"liftID": 21, "rides": 4}
 
 
 def test_without_a_cache_every_answer_comes_from_the_table() -> None:
@@ -83,7 +83,7 @@ def test_without_a_cache_every_answer_comes_from_the_table() -> None:
     assert not world.retry.records
 
 
-def test_rides_that_the_cache_was_not_told_of_are_in_the_answer_once_it_is_back() -> None:
+def test_rides_stored_during_a_cache_outage_are_counted_after_it() -> None:
     world = confirmed()
     world.counts.down = True
     stored(world, 4)
@@ -122,7 +122,7 @@ def test_a_ride_is_retried_only_if_its_counts_cannot_be_invalidated() -> None:
     assert skiers(world) == 4
 
 
-def test_counts_are_gone_when_the_first_of_their_rides_expires() -> None:
+def test_counts_expire_with_the_first_of_their_rides() -> None:
     world = confirmed()
     row = world.store.rows(RIDES.table)[0]
     world.clock.advance(row["expiresAt"] - world.clock.now() / 1_000_000 - LIFETIME / 2000)
@@ -134,13 +134,13 @@ def test_counts_are_gone_when_the_first_of_their_rides_expires() -> None:
     assert skiers(world) == 0
 
 
-def test_a_fill_that_is_abandoned_is_taken_up_by_the_next_question() -> None:
+def test_an_abandoned_fill_is_repeated_by_the_next_query() -> None:
     world = SkiWorld()
     stored(world, 1)
     world.reader.failure = StoreUnavailable("down")
-    assert world.ask(routes.unique_skiers, **PLACE)[0] == 503
+    assert world.request(routes.unique_skiers, **PLACE)[0] == 503
     world.reader.failure = None
-    assert skiers(world) == 1  # counted from the table: the other one may still be at it
+    assert skiers(world) == 1  # counted from the table: the other fill may be in progress
     world.clock.advance(PATIENCE / 1000)
     assert skiers(world) == 1
     reads = world.reader.index_reads
@@ -150,7 +150,7 @@ def test_a_fill_that_is_abandoned_is_taken_up_by_the_next_question() -> None:
 
 
 @pytest.mark.parametrize("moment", ["before", "while", "after"])
-def test_a_cache_emptied_around_a_fill_takes_nothing_from_the_answer(moment: str) -> None:
+def test_an_answer_is_complete_when_the_cache_is_emptied_during_a_fill(moment: str) -> None:
     world = SkiWorld()
     stored(world, 1, 2)
     read = world.reader.read_many
@@ -188,7 +188,7 @@ def test_a_ride_stored_between_the_reading_and_the_filling_is_counted() -> None:
     assert skiers(world) == 2
 
 
-def test_a_question_waits_for_another_one_that_fills_the_counts() -> None:
+def test_a_query_waits_for_another_one_that_fills_the_counts() -> None:
     world = SkiWorld()
     stored(world, 1, 2)
     now = world.clock.now() // 1000

@@ -34,20 +34,20 @@ def world() -> SkiWorld:
 
 
 def test_the_vertical_of_a_day_is_a_bare_number(world: SkiWorld) -> None:
-    assert world.ask(routes.day_vertical, **DAY, skierID=1001) == (200, 120)
-    assert world.ask(routes.day_vertical, **DAY, skierID=5) == (200, 0)
+    assert world.request(routes.day_vertical, **DAY, skierID=1001) == (200, 120)
+    assert world.request(routes.day_vertical, **DAY, skierID=5) == (200, 0)
 
 
 def test_totals_are_by_resort_and_season(world: SkiWorld) -> None:
-    both = world.ask(routes.totals, {"resort": "7,8"}, skierID=1001)
-    one = world.ask(routes.totals, {"resort": "8", "season": "2025"}, skierID=1001)
+    both = world.request(routes.totals, {"resort": "7,8"}, skierID=1001)
+    one = world.request(routes.totals, {"resort": "8", "season": "2025"}, skierID=1001)
 
     assert both[1]["resorts"][0] == {"resortID": 7, "seasonID": "2025", "totalVert": 120}
     assert one == (200, {"resorts": [{"resortID": 8, "seasonID": "2025", "totalVert": 1000}]})
 
 
 def test_days_skied_come_with_the_vertical_and_the_lifts_of_each(world: SkiWorld) -> None:
-    assert world.ask(routes.days, seasonID=2025, skierID=1001) == (
+    assert world.request(routes.days, seasonID=2025, skierID=1001) == (
         200,
         {
             "skierID": 1001,
@@ -63,7 +63,7 @@ def test_days_skied_come_with_the_vertical_and_the_lifts_of_each(world: SkiWorld
 
 def test_lifts_of_a_day_are_in_order_with_repeats(world: SkiWorld) -> None:
     """Fault 14: a set drops repeats that count."""
-    status, body = world.ask(routes.lifts, seasonID=2025, dayID=45, skierID=1001)
+    status, body = world.request(routes.lifts, seasonID=2025, dayID=45, skierID=1001)
 
     assert (status, body["lifts"], body["vertical"]) == (200, [5, 2, 5], 120)
     assert [(each["time"], each["resortID"], each["liftID"]) for each in body["rides"]] == [
@@ -74,22 +74,22 @@ def test_lifts_of_a_day_are_in_order_with_repeats(world: SkiWorld) -> None:
 
 
 def test_a_resorts_day_is_counted(world: SkiWorld) -> None:
-    status, body = world.ask(routes.unique_skiers, **DAY)
-    hours = world.ask(routes.hours, **DAY)[1]["hours"]
+    status, body = world.request(routes.unique_skiers, **DAY)
+    hours = world.request(routes.hours, **DAY)[1]["hours"]
 
     assert (status, body) == (200, {"time": "2025-11-21T10:00:00.000000Z", "numSkiers": 1})
-    assert world.ask(routes.lift_rides, **DAY, liftID=5) == (200, {"liftID": 5, "rides": 2})
+    assert world.request(routes.lift_rides, **DAY, liftID=5) == (200, {"liftID": 5, "rides": 2})
     assert hours[:3] == [{"hour": 0, "rides": 1}, {"hour": 1, "rides": 2}, {"hour": 2, "rides": 0}]
 
 
-def test_resorts_and_seasons_are_those_that_were_added_and_twice_is_once(world: SkiWorld) -> None:
+def test_added_resorts_and_seasons_are_listed_once(world: SkiWorld) -> None:
     for _ in range(2):
         body = {"year": "2027", "resortName": "Mission Ridge"}
         answer = world.call(routes.add_season, event(body, {"resortID": "12"}, WRITER))
         assert answer["statusCode"] == 201
 
-    assert world.ask(routes.seasons, resortID=12) == (200, {"seasons": ["2027"]})
-    assert world.ask(routes.resorts)[1]["resorts"] == [
+    assert world.request(routes.seasons, resortID=12) == (200, {"seasons": ["2027"]})
+    assert world.request(routes.resorts)[1]["resorts"] == [
         {"resortID": 7, "resortName": "Resort 7"},
         {"resortID": 8, "resortName": "Resort 8"},
         {"resortID": 12, "resortName": "Mission Ridge"},
@@ -100,7 +100,7 @@ def test_resorts_and_seasons_are_those_that_were_added_and_twice_is_once(world: 
 def test_a_path_with_a_wrong_number_is_a_400_that_names_it(
     world: SkiWorld, route: Any, path: dict[str, str], field: str
 ) -> None:
-    status, body = world.ask(route, **path)
+    status, body = world.request(route, **path)
 
     assert (status, body["error"]["code"]) == (400, "invalid_request")
     (detail,) = body["error"]["details"]
@@ -109,7 +109,7 @@ def test_a_path_with_a_wrong_number_is_a_400_that_names_it(
 
 
 def test_every_wrong_number_of_a_path_is_named(world: SkiWorld) -> None:
-    body = world.ask(routes.hours, resortID="x", seasonID="y", dayID="z")[1]
+    body = world.request(routes.hours, resortID="x", seasonID="y", dayID="z")[1]
 
     assert [detail["field"] for detail in body["error"]["details"]] == ["resortID", "seasonID", "dayID"]
 
@@ -128,15 +128,15 @@ def test_every_wrong_number_of_a_path_is_named(world: SkiWorld) -> None:
 def test_an_unknown_season_is_a_404_that_names_it(
     world: SkiWorld, route: Any, path: dict[str, str], query: dict[str, str] | None
 ) -> None:
-    status, body = world.ask(route, query, **path)
+    status, body = world.request(route, query, **path)
 
     assert (status, body["error"]["code"]) == (404, "not_found")
     assert body["error"]["details"][0]["field"] == "seasonID"
     assert "adds one" in body["error"]["details"][0]["allowed"]
 
 
-def test_a_resort_that_nobody_added_is_a_404(world: SkiWorld) -> None:
-    status, body = world.ask(routes.seasons, resortID=99)
+def test_an_unknown_resort_is_a_404(world: SkiWorld) -> None:
+    status, body = world.request(routes.seasons, resortID=99)
 
     assert (status, body["error"]["details"][0]["field"]) == (404, "resortID")
 
@@ -152,16 +152,16 @@ def test_a_resort_that_nobody_added_is_a_404(world: SkiWorld) -> None:
         ({"resort": "7", "season": "x", "Season": "2025"}, ["Season", "season"]),
     ],
 )
-def test_a_query_that_cannot_be_asked_names_its_parameters(
+def test_an_invalid_query_names_its_parameters(
     world: SkiWorld, query: dict[str, str] | None, fields: list[str]
 ) -> None:
-    status, body = world.ask(routes.totals, query, skierID=1)
+    status, body = world.request(routes.totals, query, skierID=1)
 
     assert (status, [detail["field"] for detail in body["error"]["details"]]) == (400, fields)
 
 
 @pytest.mark.parametrize("body", [{}, {"year": "soon"}, {"year": 12}, {"year": 2025, "resortName": ""}])
-def test_a_season_that_is_no_year_is_a_400(world: SkiWorld, body: dict[str, Any]) -> None:
+def test_an_invalid_season_is_a_400(world: SkiWorld, body: dict[str, Any]) -> None:
     answer = world.call(routes.add_season, event(body, {"resortID": "7"}, WRITER))
 
     assert answer["statusCode"] == 400
@@ -186,8 +186,8 @@ def test_a_request_without_a_token_is_refused(world: SkiWorld) -> None:
     assert world.call(routes.hours, {"requestContext": {}})["statusCode"] == 401
 
 
-def test_a_table_that_is_away_is_a_503(world: SkiWorld) -> None:
+def test_an_unavailable_table_is_a_503(world: SkiWorld) -> None:
     world.reader.failure = StoreUnavailable("down")
 
-    assert world.ask(routes.hours, **DAY)[0] == 503
-    assert world.ask(routes.days, seasonID=2025, skierID=1)[0] == 503
+    assert world.request(routes.hours, **DAY)[0] == 503
+    assert world.request(routes.days, seasonID=2025, skierID=1)[0] == 503

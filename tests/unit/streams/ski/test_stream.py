@@ -72,14 +72,14 @@ def test_every_missing_field_is_named() -> None:
     assert named == {"resortID", "seasonID", "dayID", "skierID", "time", "liftID"}
 
 
-def test_texts_of_digits_are_numbers_as_they_are_in_a_path() -> None:
+def test_texts_of_digits_are_accepted_as_numbers() -> None:
     texts = {name: str(value) for name, value in ride().items()}
 
     assert SKI.accept(texts, GATE).event == SKI.accept(ride(), GATE).event
 
 
 @given(NUMBERS)
-def test_a_key_says_all_that_a_ride_is(known: Ride) -> None:
+def test_a_key_contains_every_field_of_a_ride(known: Ride) -> None:
     assert keys.parse_ride_sk(keys.ride_sk(known)) == known
 
 
@@ -100,7 +100,7 @@ def test_a_ride_lies_within_the_bounds_of_its_season_and_day_only(known: Ride) -
 
 
 @pytest.mark.parametrize("key", ["", "2025#045#0217", "2025#045#0217#000000007#0021##abcdefghijkl", "a#b#c#d#e#f#g"])
-def test_what_is_no_key_is_not_read_as_one(key: str) -> None:
+def test_an_invalid_key_is_not_parsed(key: str) -> None:
     with pytest.raises(ValueError, match=r"key|invalid literal"):
         keys.parse_ride_sk(key)
 
@@ -131,7 +131,7 @@ def test_the_same_id_for_another_ride_overwrites_nothing() -> None:
     assert len(world.store.rows(RIDES.table)) == 2
 
 
-def test_a_replay_lands_on_the_same_shard_and_a_day_is_spread_over_all_of_them() -> None:
+def test_a_replayed_ride_has_the_same_shard_and_a_day_uses_all_shards() -> None:
     rows = [SKI.item(SKI.accept(ride(skierID=number), GATE).event, NOW, RIDES) for number in range(1, 400)]
 
     again = [SKI.item(SKI.accept(ride(skierID=number), GATE).event, NOW + DAY, RIDES) for number in range(1, 400)]
@@ -141,7 +141,7 @@ def test_a_replay_lands_on_the_same_shard_and_a_day_is_spread_over_all_of_them()
     assert {keys.parse_resort_day(shard) for shard in shards} == {ResortDay(7, 2025, 45)}
 
 
-def test_whoever_sends_a_ride_again_on_the_same_day_changes_nothing_of_its_row() -> None:
+def test_a_ride_sent_again_on_the_same_day_has_the_same_row() -> None:
     event = SKI.accept(ride(), GATE).event
     midnight = NOW // DAY * DAY
 
@@ -151,7 +151,7 @@ def test_whoever_sends_a_ride_again_on_the_same_day_changes_nothing_of_its_row()
     assert first["expiresAt"] * 1_000_000 == midnight + (1 + RIDES.retention_days) * DAY
 
 
-def test_rides_are_kept_for_ever_when_nothing_else_is_said() -> None:
+def test_rides_without_a_retention_never_expire() -> None:
     event = SKI.accept(ride(), GATE).event
 
     assert "expiresAt" not in SKI.item(event, NOW, replace(RIDES, retention_days=0))
@@ -179,7 +179,7 @@ def test_one_ride_is_answered_with_201_and_its_id() -> None:
     assert (status, body) == (201, {"results": [{"rideID": "r-1", "lane": "main"}]})
 
 
-def test_one_bad_ride_among_five_hundred_is_named_and_the_others_are_accepted() -> None:
+def test_an_invalid_ride_among_five_hundred_is_the_only_refused_one() -> None:
     world = SkiWorld()
     rides = [ride(skierID=number) for number in range(1, 501)]
     rides[217] |= {"dayID": 367, "rideID": "bad"}
@@ -200,7 +200,7 @@ def test_one_bad_ride_among_five_hundred_is_named_and_the_others_are_accepted() 
     assert len(world.store.rows(RIDES.table)) == 499
 
 
-def test_a_ride_of_an_unknown_season_is_a_404_that_names_the_seasons_there_are() -> None:
+def test_a_ride_of_an_unknown_season_is_a_404_with_the_known_seasons() -> None:
     world = SkiWorld()
 
     status, body = world.post(ride(seasonID=2026))
@@ -222,7 +222,7 @@ def test_in_a_batch_only_the_rides_of_unknown_seasons_are_refused() -> None:
     assert "none yet" in body["results"][2]["error"]["details"][0]["allowed"]
 
 
-def test_a_season_that_was_added_is_known_at_once_and_asked_for_once() -> None:
+def test_an_added_season_is_known_at_once_and_read_once() -> None:
     world = SkiWorld()
     assert world.post(ride(seasonID=2026))[0] == 404
     world.resorts.add_season(7, 2026)
@@ -234,14 +234,14 @@ def test_a_season_that_was_added_is_known_at_once_and_asked_for_once() -> None:
     assert world.resorts.calls == before
 
 
-def test_rides_are_let_in_while_seasons_cannot_be_asked_for() -> None:
+def test_rides_are_accepted_while_seasons_cannot_be_read() -> None:
     world = SkiWorld()
     world.resorts.failure = StoreUnavailable("down")
 
     assert world.post(ride(seasonID=2026))[0] == 201
     before = world.resorts.calls
     assert world.post(ride(seasonID=2026, time=5))[0] == 201
-    assert world.resorts.calls == before, "for 5 s the table is not asked again"
+    assert world.resorts.calls == before, "the table was called again within 5 s"
 
     world.resorts.failure = None
     world.monotonic += 5

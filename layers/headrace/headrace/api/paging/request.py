@@ -30,8 +30,6 @@ Place = Annotated[str, BeforeValidator(_text)]
 class ListRequest(Params):
     """A page of a list that is read in one direction: ``limit`` entries after the cursor ``place``."""
 
-    refusal = "the query cannot be answered as it stands"
-
     limit: int
     place: str | None = None
 
@@ -43,8 +41,6 @@ class PageRequest(Params):
     ``around`` is set, to a cursor or a message key. The items of a page have at most ``max_bytes`` of UTF-8, unless a
     single item is longer. A page that is cut by this limit says that there is more.
     """
-
-    refusal = "the query cannot be answered as it stands"
 
     limit: Annotated[int, BeforeValidator(whole_number(1, LIMIT))] = Field(
         default=DEFAULT_LIMIT, description=f"a whole number from 1 to {LIMIT}"
@@ -63,7 +59,7 @@ class PageRequest(Params):
         first = next((name for name in PLACES if info.data.get(name) is not None), None)
         if value is not None and first is not None:
             allowed = "one of before, after and around"
-            raise PydanticCustomError("place", f"cannot stand beside {first}", {"allowed": allowed, "got": None})
+            raise PydanticCustomError("place", f"cannot be combined with {first}", {"allowed": allowed, "got": None})
         return value
 
     @field_validator("end")

@@ -48,7 +48,6 @@ class MemberPath(RoomPath, UserPath):
 class _Body(Params):
     """Base of the bodies; unknown fields are ignored."""
 
-    refusal = "the body cannot be used as it stands"
     unknown = ""
 
 
@@ -156,7 +155,7 @@ def check(request: Request[Any, Any, Any]) -> None:
     elif body.id is not None and body.at is None:
         wrong.append(FieldError("id", "needs a time beside it", body.id, "joinedAt or leftAt in the same body"))
     if wrong:
-        raise InvalidRequest(_Body.refusal, details=wrong)
+        raise InvalidRequest(f"{wrong[0].field} {wrong[0].message}", details=wrong)
 
 
 def _refuse_trusted(model: type[Params], content: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Answers every kind of event with what it got, so that a test can see what a stage handed over.
+"""Returns every event that it gets, so that a test can see what a stage passed to it.
 
 Some words in the data make it fail on purpose: ``fail`` raises, ``exit`` ends the process, ``sleep`` sleeps.
 """
@@ -13,7 +13,7 @@ from greeting import greet
 
 
 def handler(event, context):
-    """Answer by the kind of event; each answer says that kind."""
+    """Answer by the kind of event; each answer names it."""
     kind = kind_of(event)
     print(json.dumps({"kind": kind, "requestId": context.aws_request_id, "event": event}))
     return ANSWERS[kind](event)
@@ -38,9 +38,9 @@ def kind_of(event):
 
 
 def answer_http(event):
-    """200 with the event, or what the query asks for: ``status=…``, ``fail=1``, ``sleep=seconds``, ``exit=1``."""
+    """200 with the event, or what the query selects: ``status=…``, ``fail=1``, ``sleep=seconds``, ``exit=1``."""
     query = event.get("queryStringParameters") or {}
-    obey(query)
+    misbehave(query)
     body = {"kind": "http", "greeting": greet(os.environ["GREETING"], "echo"), "event": event}
     return {
         "statusCode": int(query.get("status", 200)),
@@ -51,7 +51,7 @@ def answer_http(event):
 
 
 def answer_websocket(event):
-    """Accept every connection with its first subprotocol; send a message's body back as it came."""
+    """Accept every connection with its first subprotocol; return a message's body unchanged."""
     request = event["requestContext"]
     if request["eventType"] == "CONNECT":
         offered = {name.lower(): value for name, value in event["headers"].items()}.get("sec-websocket-protocol")
@@ -59,12 +59,12 @@ def answer_websocket(event):
         return {"statusCode": 200, "headers": headers}
     if request["eventType"] == "DISCONNECT":
         return {"statusCode": 200}
-    obey(json_object(event["body"]))
+    misbehave(json_object(event["body"]))
     return {"statusCode": 200, "body": event["body"]}
 
 
 def answer_authorize(event):
-    """Allow everybody but the user ``denied``."""
+    """Allow every user except ``denied``."""
     user = event["queryStringParameters"]["user"]
     effect = "Deny" if user == "denied" else "Allow"
     statement = {"Action": "execute-api:Invoke", "Effect": effect, "Resource": event["methodArn"]}
@@ -76,25 +76,25 @@ def answer_authorize(event):
 
 
 def answer_rabbitmq(event):
-    """Return the texts of the batch; raise, and so give the whole batch back, if one of them asks for it."""
+    """Return the texts of the batch. If one of them asks for a failure, raise, so that the batch is redelivered."""
     texts = [
         base64.b64decode(message["data"]).decode()
         for messages in event["rmqMessagesByQueue"].values()
         for message in messages
     ]
     for text in texts:
-        obey(json_object(text))
+        misbehave(json_object(text))
     return {"kind": "rabbitmq", "texts": texts}
 
 
 def answer_sqs(event):
-    """Report each record that asks to fail, and keep the others."""
+    """Report each record that asks to fail; the others succeed."""
     failed = [record["messageId"] for record in event["Records"] if json_object(record["body"]).get("fail")]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 
 
 def answer_custom_resource(event):
-    """Tell CloudFormation's response address that it is made, or that it is not if the property Fail says so."""
+    """Send SUCCESS to CloudFormation's response URL, or FAILED if the property ``Fail`` is set."""
     reason = event["ResourceProperties"].get("Fail", "")
     answer = {
         "Status": "FAILED" if reason else "SUCCESS",
@@ -111,12 +111,12 @@ def answer_custom_resource(event):
 
 
 def answer_other(event):
-    """Return the event, as a scheduled one."""
+    """Return any other event, such as a scheduled one."""
     return {"kind": "other", "event": event}
 
 
-def obey(words):
-    """Misbehave as the data asks."""
+def misbehave(words):
+    """Fail, exit or sleep if the data asks for it."""
     if words.get("sleep"):
         time.sleep(float(words["sleep"]))
     if words.get("exit"):

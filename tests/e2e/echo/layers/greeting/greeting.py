@@ -2,5 +2,5 @@
 
 
 def greet(word: str, name: str) -> str:
-    """The word said to the name."""
+    """A greeting of ``word`` and ``name``."""
     return f"{word}, {name}"
