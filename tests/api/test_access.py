@@ -113,7 +113,7 @@ def test_a_frame_after_the_end_of_its_token_is_refused(stage: RunningStage, chec
     socket.open()
     time.sleep(2.5)
     for action in ACTIONS:
-        checks.check(action, of_frame(socket, action), "token_expired")
+        checks.check(action, of_frame(socket, action, token), "token_expired")
     socket.close()
 
     assert not checks.wrong
@@ -166,13 +166,14 @@ def of_action(stage: RunningStage, action: str, token: str) -> str:
     socket = WebSocket(stage.where["websocket_url"], lambda: token, timeout=60.0)
     socket.open()
     try:
-        return of_frame(socket, action)
+        return of_frame(socket, action, token)
     finally:
         socket.close()
 
 
-def of_frame(socket: WebSocket, action: str) -> str:
-    found = socket.request(without_times(example_of(action).request["body"]))
+def of_frame(socket: WebSocket, action: str, token: str) -> str:
+    body = without_times(example_of(action).request["body"])
+    found = socket.request({**body, "token": token} if "token" in body else body)
     refused = [each for each in codes_of(found) if each in (FORBIDDEN, "token_expired", "internal", "unavailable")]
     return refused[0] if refused else YES
 

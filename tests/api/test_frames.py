@@ -40,13 +40,23 @@ def _validator(names: list[str]) -> Draft202012Validator:
     return Draft202012Validator({"anyOf": payloads, "components": WEBSOCKET["components"]})
 
 
+def _names(messages: list[dict[str, str]]) -> list[str]:
+    return [each["$ref"].rpartition("/")[2] for each in messages]
+
+
 def _replies(action: str) -> list[str]:
-    return [each["$ref"].rpartition("/")[2] for each in WEBSOCKET["operations"][action]["reply"]["messages"]]
+    return _names(WEBSOCKET["operations"][action]["reply"]["messages"])
 
 
 ANSWERS = {action: _validator(_replies(action)) for action in ACTIONS}
 ANY_ANSWER = _validator([reply for action in ACTIONS for reply in _replies(action)])
-PUSHED = _validator(["messages"])
+PUSHED = {
+    MESSAGES[name]["payload"]["properties"]["type"]["const"]: _validator([name])
+    for each in WEBSOCKET["operations"].values()
+    if "reply" not in each
+    for name in _names(each["messages"])
+}
+"""The frames that are no answers, by their type."""
 
 
 class Speaker:
@@ -68,8 +78,8 @@ class Speaker:
             socket.open()
         socket.send(text)
         self.sent += 1
-        while (answer := socket.receive()).get("type") == "messages":
-            assert not [each.message for each in PUSHED.iter_errors(answer)], answer
+        while (pushed := PUSHED.get((answer := socket.receive()).get("type", ""))) is not None:
+            assert not [each.message for each in pushed.iter_errors(answer)], answer
         frame = _parsed(text)
         action, request_id = frame.get("action"), frame.get("requestId")
         validator = ANSWERS.get(action, ANY_ANSWER) if isinstance(action, str) else ANY_ANSWER
