@@ -4,17 +4,19 @@
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
-LOG ?=
-MESSAGES ?=
-STREAM ?=
-RIDES ?=
-SECONDS ?=
 OPS := PYTHONPATH=layers/headrace $(PY) -m ops
-REPLAY_ARGS = $(if $(LOG),--log "$$LOG") $(if $(MESSAGES),--messages $(MESSAGES)) $(if $(STREAM),--stream $(STREAM)) $(if $(RIDES),--rides $(RIDES)) $(if $(SECONDS),--seconds $(SECONDS))
+REPLAY_ARGS = $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $(MESSAGES),--messages "$$MESSAGES") $(if $(STREAM),--stream "$$STREAM") $(if $(RIDES),--rides "$$RIDES") $(if $(SECONDS),--seconds '$(SECONDS)')
+
+# Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
+# on some systems, uses SECONDS itself.)
+VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED SIZES DAY EXAMPLES
+$(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 help: ## list the targets
 	@echo "Headrace: make TARGET [VARIABLE=value]"; echo
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { \
+	  n = index($$2, "   ["); text = n ? substr($$2, 1, n - 1) : $$2; printf "  %-18s %s\n", $$1, text; \
+	  if (n) printf "  %-18s   %s\n", "", substr($$2, n + 3) }' $(MAKEFILE_LIST)
 
 setup: ## make .venv from the lock files (every other target does this first)
 	@localstage/setup.sh
@@ -25,11 +27,11 @@ run: setup ## start the stage, replay a conversation, and keep running until Ctr
 demo: setup ## start a stage, send events, read them back, and exit with the result of the check   [MESSAGES=n] [LOG='path/*.log' [NICKS=all]] [STREAM=ski [RIDES=n]] [STREAM=ads [SECONDS=60]]
 	@$(PY) -m loadtest.demo $(REPLAY_ARGS)
 
-up: setup ## start the stage without events, and print its log
-	@$(STAGE) up
+up: setup ## start the stage without events, and print its log   [ARGS='--http-port 9000']
+	@$(STAGE) up $(ARGS)
 
-token: setup ## print an access token   [USER_ID=alice] [SCOPES='chat:write chat:read']
-	@$(STAGE) token --user "$${USER_ID:-alice}" $(foreach scope,$(or $(SCOPES),chat:write chat:read),--scope $(scope))
+token: setup ## print an access token   [USER_ID=alice] [SCOPES='chat:write ops'] [ARGS='--ttl 60']
+	@$(STAGE) token --user "$${USER_ID:-alice}" $(if $(SCOPES),--scope "$$SCOPES") $(ARGS)
 
 status: setup ## print the state and the addresses of the stage
 	@$(STAGE) status
@@ -47,13 +49,13 @@ discard: setup ## delete dead letters, after you typed their number   [ARGS='--r
 	@$(OPS) discard $(ARGS)
 
 parked: setup ## print the size of the parking queue, or return its messages to a lane   [RETURN=main|retry]
-	@$(OPS) parked $(if $(RETURN),--return $(RETURN))
+	@$(OPS) parked $(if $(RETURN),--return "$$RETURN")
 
 retry-budget: setup ## print the longest outage that leaves the dead lane empty   [STAGE_ENV=prod] [FIRST_PAUSE=30]
-	@$(OPS) budget $(if $(FIRST_PAUSE),--first-pause $(FIRST_PAUSE)) $(if $(STAGE_ENV),--config-env $(STAGE_ENV))
+	@$(OPS) budget $(if $(FIRST_PAUSE),--first-pause "$$FIRST_PAUSE") $(if $(STAGE_ENV),--config-env "$$STAGE_ENV")
 
 kill: setup ## kill a service of the stage, and start it again later   [SERVICE=RabbitMQ] [SECONDS=20]
-	@$(STAGE) kill "$${SERVICE:-RabbitMQ}" --seconds $(or $(SECONDS),20)
+	@$(STAGE) kill "$${SERVICE:-RabbitMQ}" --seconds '$(or $(SECONDS),20)'
 
 reset: setup ## delete the stage's data (tables, queues, broker), after a question   [YES=1]
 	@$(STAGE) reset $(if $(YES),--yes)
@@ -85,7 +87,7 @@ docs: .local/docs/bin/zensical ## build the documentation site in .local/site/ht
 
 model: setup ## run the model tests: random orders of events and failures   [EXAMPLES=n]
 	@$(if $(EXAMPLES),,echo "model: the runs are the same every time; for more and other runs: make model EXAMPLES=5000")
-	@MODEL_EXAMPLES='$(EXAMPLES)' $(PY) -m pytest -q tests/model
+	@MODEL_EXAMPLES="$$EXAMPLES" $(PY) -m pytest -q tests/model
 
 contract: setup ## run one suite per seam, against the fake and against the real service
 	@$(PY) -m pytest -q tests/contract
@@ -108,16 +110,16 @@ validate: .local/sam/bin/sam ## check the templates with sam validate --lint
 
 invoke: .local/sam/bin/sam ## run one function in a container with the SAM CLI   [FUNCTION=ReceiveFrame] [EVENT=events/receive_frame.ping.json]
 	@export AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0; $< build --config-env local >/dev/null && \
-	$< local invoke $(or $(FUNCTION),ReceiveFrame) -e $(or $(EVENT),events/receive_frame.ping.json) --config-env local $(SAM_FLAGS)
+	$< local invoke "$${FUNCTION:-ReceiveFrame}" -e "$${EVENT:-events/receive_frame.ping.json}" --config-env local $(SAM_FLAGS)
 
 load: setup ## send 50,000 messages with Locust, in frames of 25 and one by one, and check both   [MESSAGES=n]
-	@$(PY) -m loadtest.load $(if $(MESSAGES),--messages $(MESSAGES))
+	@$(PY) -m loadtest.load $(if $(MESSAGES),--messages "$$MESSAGES")
 
 faults: setup ## run the fault scenarios on a separate stage, and print a table   [SCENARIO=broker-killed]
-	@$(PY) -m faults $(SCENARIO)
+	@$(PY) -m faults $(if $(SCENARIO),"$$SCENARIO")
 
 soak: setup ## inject random faults under load; the seed is printed   [SECONDS=600] [SEED=n]
-	@$(PY) -m faults.soak --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
+	@$(PY) -m faults.soak --seconds '$(or $(SECONDS),600)' $(if $(SEED),--seed "$$SEED")
 
 bench-localstage: setup ## compare an echo function on the local stage and under `sam local start-api`
 	@$(PY) -m bench.echo
@@ -138,10 +140,10 @@ bench-history: setup ## compare pages of a small and a large room with a bare Dy
 	@$(PY) -m bench.history
 
 bench-live: setup ## measure push latency and CPU per post: 100 subscribers, 50 messages/s   [SECONDS=60]
-	@$(PY) -m bench.live $(if $(SECONDS),--seconds $(SECONDS))
+	@$(PY) -m bench.live $(if $(SECONDS),--seconds '$(SECONDS)')
 
 bench-analytics: setup ## compare analytics, cold, warm and a minute later, with a plain scatter-gather   [SIZES=200000,1000000] [DAY=1000000]
-	@$(PY) -m bench.analytics $(if $(SIZES),--sizes $(SIZES)) $(if $(DAY),--day $(DAY))
+	@$(PY) -m bench.analytics $(if $(SIZES),--sizes "$$SIZES") $(if $(DAY),--day "$$DAY")
 
 bench-powertools: setup ## measure import time and cost per call of Powertools' utilities and of our code
 	@$(PY) -m bench.powertools

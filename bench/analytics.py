@@ -276,12 +276,21 @@ def main(sizes: list[int], day: int, calls: int) -> None:
                     measure_hour(world, case, calls)
 
 
+def _sizes(text: str) -> list[int]:
+    try:
+        return [int(size) for size in text.split(",") if size]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list such as 200000,1000000") from None
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", default="200000,1000000", help="messages over 60 minutes, separated by commas")
+    parser.add_argument(
+        "--sizes", type=_sizes, default="200000,1000000", help="messages over 60 minutes, separated by commas"
+    )
     parser.add_argument(
         "--day", type=int, default=1_000_000, help="messages over 24 hours; 0 leaves this measurement out"
     )
     parser.add_argument("--calls", type=int, default=40)
     options = parser.parse_args()
-    main([int(size) for size in options.sizes.split(",") if size], options.day, options.calls)
+    main(options.sizes, options.day, options.calls)

@@ -21,7 +21,8 @@ CHAT_TABLE: dict[str, Any] = {
         {"AttributeName": "timestampSk", "KeyType": "RANGE"},
     ],
     "AttributeDefinitions": [
-        {"AttributeName": name, "AttributeType": "S"} for name in ("roomId", "timestampSk", "userId", "bucketId")
+        {"AttributeName": name, "AttributeType": "S"}
+        for name in ("roomId", "timestampSk", "userId", "bucketId", "storedAt")
     ],
     "GlobalSecondaryIndexes": [
         {
@@ -39,6 +40,14 @@ CHAT_TABLE: dict[str, Any] = {
                 {"AttributeName": "timestampSk", "KeyType": "RANGE"},
             ],
             "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["userId"]},
+        },
+        {
+            "IndexName": "LateIndex",
+            "KeySchema": [
+                {"AttributeName": "roomId", "KeyType": "HASH"},
+                {"AttributeName": "storedAt", "KeyType": "RANGE"},
+            ],
+            "Projection": {"ProjectionType": "ALL"},
         },
     ],
 }

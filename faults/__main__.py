@@ -26,6 +26,7 @@ from localstage.core.errors import StageError
 START_SECONDS = 30
 MIN_WIDTH = 130
 """Columns of the terminal that the table needs, notes included."""
+WIDEST = max(map(len, SCENARIOS))
 Report = Callable[[Row], object]
 COLUMNS = ("accepted", "stored", "retried", "dead", "lost", "unexpected", "duplicated", "refused")
 COUNTS = {**{name: name for name in COLUMNS}, "refused": "503s"}
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = [name for name in chosen if name not in SCENARIOS]
     if unknown:
         print(f"headrace: no such scenario: {', '.join(unknown)}. There are:", file=sys.stderr)
-        print("\n".join(f"  {name:24} {summary(name)}" for name in SCENARIOS), file=sys.stderr)
+        print("\n".join(f"  {name:{WIDEST}}  {summary(name)}" for name in SCENARIOS), file=sys.stderr)
         return 2
     logging.getLogger("pika").setLevel(logging.CRITICAL)
     console = Console(highlight=False, width=max(Console().width, MIN_WIDTH))
@@ -139,7 +140,7 @@ def total(rows: Sequence[Row], wanted: int, seconds: float) -> str:
 def line(row: Row) -> str:
     """One scenario in one line, its problems below."""
     counts = " ".join(f"{COUNTS[name]}={getattr(row, name)}" for name in COLUMNS)
-    head = f"{'ok  ' if row.good else 'FAIL'} {row.scenario:24} {row.seconds:5.0f} s  {counts}  {row.note}"
+    head = f"{'ok  ' if row.good else 'FAIL'} {row.scenario:{WIDEST}} {row.seconds:5.0f} s  {counts}  {row.note}"
     return "\n".join([head, *(f"       {problem}" for problem in row.problems)])
 
 

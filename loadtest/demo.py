@@ -1,6 +1,6 @@
 """The whole platform in one command: start a stage if none runs, send events to it, and show the result.
 
-``python -m loadtest.demo [--stay] [--messages N] [--log GLOB]``
+``python -m loadtest.demo [--stay] [--messages N] [--log GLOB [--nicks all]]``
 ``python -m loadtest.demo [--stay] --stream ski [--rides N]``
 ``python -m loadtest.demo [--stay] --stream ads [--seconds N]``
 
@@ -32,7 +32,7 @@ The stage stays up until Ctrl-C.
   WebSocket API  {websocket_url}
 
 Read and write in a room, from another terminal in this folder:
-  TOKEN=$(.venv/bin/python -m localstage token --user alice)
+  TOKEN=$(make -s token USER_ID=alice)
   curl -s -H "Authorization: Bearer $TOKEN" -d '{{"message":"hello"}}' {http_url}/rooms/lobby/messages
   curl -s -H "Authorization: Bearer $TOKEN" '{http_url}/rooms/lobby/messages?limit=5'
 The same over a WebSocket (then type frames such as {{"action":"ping"}}):
@@ -71,7 +71,7 @@ def _chat(arguments: argparse.Namespace) -> Demo:
     plan = replay.make_plan(arguments)
 
     def demo(console: Console, target: Target, staying: bool) -> tuple[int, str]:
-        outcome = replay.replay(plan, target, console)
+        outcome = replay.replay(plan, target, console, arguments.nicks or "")
         if staying:
             _show_activity(console, plan, target)
         return outcome.exit_code, outcome.lines()
@@ -81,7 +81,7 @@ def _chat(arguments: argparse.Namespace) -> Demo:
 
 def _ski(arguments: argparse.Namespace) -> Demo:
     def demo(console: Console, target: Target, _staying: bool) -> tuple[int, str]:
-        outcome = ski.run(target, console, arguments.rides)
+        outcome = ski.run(target, console, arguments.rides or ski.RIDES)
         return outcome.exit_code, outcome.line()
 
     return demo
@@ -89,7 +89,7 @@ def _ski(arguments: argparse.Namespace) -> Demo:
 
 def _ads(arguments: argparse.Namespace) -> Demo:
     def demo(console: Console, target: Target, _staying: bool) -> tuple[int, str]:
-        outcome = ads.run(target, console, arguments.seconds)
+        outcome = ads.run(target, console, arguments.seconds or ads.SECONDS)
         return outcome.exit_code, outcome.line()
 
     return demo
@@ -97,6 +97,8 @@ def _ads(arguments: argparse.Namespace) -> Demo:
 
 DEMOS: dict[str, Callable[[argparse.Namespace], Demo]] = {"chat": _chat, "ski": _ski, "ads": _ads}
 """The demo of each stream."""
+OPTIONS = {"chat": ("messages", "log", "nicks", "run"), "ski": ("rides",), "ads": ("seconds",)}
+"""The options that only one stream has."""
 
 
 def _show_activity(console: Console, plan: Plan, target: Target) -> None:
@@ -108,6 +110,7 @@ def _show_activity(console: Console, plan: Plan, target: Target) -> None:
 
 def _stay(target: Target, process: StageProcess) -> None:
     """Keep the stage up and print its lines, until Ctrl-C."""
+    process.check()  # its lines from before come before the help
     print(HOW_TO_USE.format(http_url=target.http_url, websocket_url=target.websocket_url), flush=True)
     try:
         while True:
@@ -136,14 +139,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m loadtest.demo", description=__doc__.splitlines()[0])
     replay.add_arguments(parser)
     parser.add_argument("--stream", choices=sorted(DEMOS), default="chat", help="stream of the events (default chat)")
-    parser.add_argument(
-        "--rides", type=_rides, default=ski.RIDES, help=f"number of rides of --stream ski (default {ski.RIDES:,})"
-    )
-    parser.add_argument(
-        "--seconds", type=_seconds, default=ads.SECONDS, help=f"duration of --stream ads (default {ads.SECONDS})"
-    )
+    parser.add_argument("--rides", type=_rides, help=f"number of rides of --stream ski (default {ski.RIDES:,})")
+    parser.add_argument("--seconds", type=_seconds, help=f"duration of --stream ads (default {ads.SECONDS})")
     parser.add_argument("--stay", action="store_true", help="keep the stage up until Ctrl-C")
     parsed = parser.parse_args(arguments)
+    for stream, options in OPTIONS.items():
+        if stream != parsed.stream and (given := [name for name in options if getattr(parsed, name)]):
+            parser.error(f"--{given[0]} is of --stream {stream}, and the stream is {parsed.stream}")
     return exit_code_of(lambda: run(parsed))
 
 

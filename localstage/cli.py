@@ -94,7 +94,7 @@ def up(
 
 @cli.command()
 @click.option("--user", required=True, help="The user id: the token's subject.")
-@click.option("--scope", "scopes", multiple=True, default=DEFAULT_SCOPES, show_default=True)
+@click.option("--scope", "scopes", multiple=True, help="May be given again. Default: chat:write chat:read.")
 @click.option("--username", help="The name shown to others; the user id when not given.")
 @click.option("--ttl", type=click.IntRange(1, 86400), default=3600, show_default=True, help="Seconds.")
 @click.pass_obj
@@ -105,7 +105,10 @@ def token(state_dir: Path, user: str, scopes: tuple[str, ...], username: str | N
     with _errors_as_messages(), _ignore_closed_pipe():
         running = StateFile(state_dir).read()
         issuer = Issuer(state_dir, url=running.issuer)
-        click.echo(issuer.issue(user, scopes, username=username, ttl=ttl))
+        wanted = " ".join(scopes).replace(",", " ").split() or DEFAULT_SCOPES
+        if unknown := sorted(set(wanted) - set(running.scopes)):
+            raise StageError(f"no such scope: {', '.join(unknown)}; there are: {', '.join(running.scopes)}")
+        click.echo(issuer.issue(user, wanted, username=username, ttl=ttl))
 
 
 @cli.command()
@@ -114,16 +117,18 @@ def token(state_dir: Path, user: str, scopes: tuple[str, ...], username: str | N
 @click.option("--lines", "-n", type=click.IntRange(0), default=40, show_default=True)
 @click.pass_obj
 def logs(state_dir: Path, function: str, follow: bool, lines: int) -> None:
-    """Show the log of FUNCTION (its logical id, such as ReceiveFrame)."""
+    """Show the log of FUNCTION, such as ReceiveFrame or receive_frame; without a running stage, what is left of it."""
     with _errors_as_messages(), _ignore_closed_pipe():
-        folder = state_dir / "logs"
-        known = sorted(path.stem for path in folder.glob("*.log"))
-        if function not in known:
-            raise NotRunning(
-                f"no log of {function!r} yet; there are: {', '.join(known) or 'none, start the stage first'}"
-            )
-        for line in _tail(folder / f"{function}.log", lines, follow):
+        logs = {path.stem: path for path in sorted((state_dir / "logs").glob("*.log"))}
+        wanted = function.replace("_", "").lower()
+        path = next((path for name, path in logs.items() if name.lower() == wanted), None)
+        if path is None:
+            raise NotRunning(f"no log of {function!r} yet; there are: {', '.join(logs) or 'none, run make up first'}")
+        runs = StateFile(state_dir).is_held()
+        for line in _tail(path, lines, follow and runs):
             click.echo(line, nl=False)
+        if not runs:
+            click.echo(f"headrace: no stage runs here; this is the old {path}", err=True)
 
 
 @cli.command()

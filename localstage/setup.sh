@@ -7,7 +7,8 @@ stop() { say "$*"; exit 1; }
 
 locks="requirements/uv.txt requirements/dev.txt"
 wanted=$(cat $locks | cksum)
-[ "$(cat .venv/.headrace 2>/dev/null || true)" = "$wanted" ] && exit 0
+is_ready() { [ "$(cat .venv/.headrace 2>/dev/null || true)" = "$wanted" ]; }
+is_ready && exit 0
 
 python=${PYTHON:-python3}
 command -v "$python" >/dev/null 2>&1 || stop "Python 3.11 or newer is missing. Run: apt-get install python3 python3-venv"
@@ -23,6 +24,11 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
     stop "Python's venv module is missing. Run: sudo apt-get install $package"
   fi
 fi
+
+# One at a time: a second command waits here until the first has made .venv. The lock ends with this shell.
+exec 9>.setup.lock
+"$python" -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)'
+is_ready && exit 0
 
 say "setting up .venv (once; about half a minute)"
 # .venv/.headrace is written last, so that an interrupted setup is repeated.

@@ -7,20 +7,20 @@ import json
 import logging
 import os
 import signal
+import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from localstage.core.errors import StageError, TemplateError
+from localstage.core.errors import PortTaken, StageError, TemplateError
 from localstage.core.model import StageModel
 from localstage.functions import Built, FunctionPool, build
 from localstage.gateway import Gateway
 from localstage.gateway.issuer import Issuer
-from localstage.gateway.serving import pick_port
+from localstage.gateway.serving import listen
 from localstage.reference.pages import ReferencePages
 from localstage.services import Endpoints, Services
-from localstage.services.ports import is_free
 from localstage.statefile import Running, StateFile
 from localstage.status import StatusServer
 from localstage.template import Attributes, Live, load
@@ -33,6 +33,7 @@ log = logging.getLogger("localstage.stage")
 
 HTTP_PORT = 8787
 WEBSOCKET_PORT = 8788
+PORT_OPTIONS = ("--http-port", "--websocket-port")
 HOST = "127.0.0.1"
 EMULATOR_KEYS = {"AWS_ACCESS_KEY_ID": ACCOUNT, "AWS_SECRET_ACCESS_KEY": "local"}
 """An emulator regards a key id of twelve digits as the account, so its ARNs are those that the template gives."""
@@ -68,8 +69,7 @@ class Stage:
         self._state_dir = options.state_dir.resolve()
         self._state_file = StateFile(self._state_dir)
         self._down: list[tuple[str, Callable[[], Awaitable[object]]]] = []
-        self._http_port = _port(options.http_port, HTTP_PORT)
-        self._websocket_port = _port(options.websocket_port, WEBSOCKET_PORT)
+        self._sockets: list[socket.socket] = []
         self.services: Services | None = None
 
     async def start(self) -> Running:
@@ -81,6 +81,7 @@ class Stage:
         began = time.monotonic()
         self._state_file.acquire()
         self._down.append(("state file", self._release))
+        self.take_ports()
         issuer = Issuer(self._state_dir)
         await self._begin("issuer", issuer.start, issuer.stop)
         # The first load needs no running service, and finds mistakes before one is started.
@@ -114,8 +115,8 @@ class Stage:
             pool,
             state_dir=self._state_dir,
             issuer=issuer,
-            http_port=self._http_port,
-            websocket_port=self._websocket_port,
+            http_port=self._sockets[0],
+            websocket_port=self._sockets[1],
         )
         await self._begin("gateway", gateway.start, gateway.stop)
         reference = ReferencePages(self._options.template, self._state_dir, gateway.http_url, gateway.websocket_url)
@@ -129,6 +130,7 @@ class Stage:
             token_url=issuer.token_url,
             status_url=status.url,
             started_at=time.time(),
+            scopes=model.scopes,
         )
         self._state_file.write(running)
         log.info("ready in %.1f s", time.monotonic() - began)
@@ -155,8 +157,8 @@ class Stage:
     def _addresses(self, draft: StageModel) -> _Addresses:
         """The addresses of the APIs: functions get them as variables before the APIs are started."""
         stage = next((api.stage for api in draft.websocket_apis.values()), "")
-        websocket = f"{HOST}:{self._websocket_port}"
-        return _Addresses(f"http://{HOST}:{self._http_port}", f"ws://{websocket}", f"http://{websocket}/{stage}")
+        http, websocket = (f"{HOST}:{each.getsockname()[1]}" for each in self._sockets)
+        return _Addresses(f"http://{http}", f"ws://{websocket}", f"http://{websocket}/{stage}")
 
     async def _begin(
         self, name: str, start: Callable[[], Awaitable[object]], stop: Callable[[], Awaitable[object]]
@@ -190,7 +192,29 @@ class Stage:
             state_dir=self._state_dir,
         )
 
+    def take_ports(self) -> None:
+        """Take the ports now: functions get the addresses as variables, long before the gateway serves them.
+
+        Raises:
+            PortTaken: a port that was asked for by number is in use.
+        """
+        asked = (self._options.http_port, self._options.websocket_port)
+        for port, usual, option in zip(asked, (HTTP_PORT, WEBSOCKET_PORT), PORT_OPTIONS, strict=True):
+            try:
+                self._sockets.append(listen(HOST, usual if port is None else port))
+            except PortTaken:
+                if port is not None:
+                    self.free_ports()
+                    raise PortTaken(f"port {port} is in use; choose another one with {option}") from None
+                self._sockets.append(listen(HOST, 0))
+
+    def free_ports(self) -> None:
+        """Close the ports; those that the gateway serves are closed already."""
+        for each in self._sockets:
+            each.close()
+
     async def _release(self) -> None:
+        self.free_ports()
         self._state_file.release()
 
 
@@ -218,13 +242,6 @@ def _triggers(model: StageModel, pool: FunctionPool, endpoints: Endpoints, envir
         region=environment["AWS_REGION"],
         sqs_credentials=(key, secret) if key and secret else None,
     )
-
-
-def _port(asked: int | None, usual: int) -> int:
-    """The given port, else the usual one, else (when that is in use) a free one."""
-    if asked:
-        return asked
-    return usual if asked is None and is_free(usual) else pick_port()
 
 
 def _with_broker_credentials(model: StageModel, endpoints: Endpoints) -> StageModel:

@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
@@ -19,7 +20,10 @@ from localstage.core.errors import AlreadyRunning, NotRunning
 
 @dataclass(frozen=True)
 class Running:
-    """What a client needs to reach the stage. URLs are complete; ``started_at`` is epoch seconds."""
+    """What a client needs to reach the stage. URLs are complete; ``started_at`` is epoch seconds.
+
+    ``scopes`` are those that the template declares.
+    """
 
     pid: int
     http_url: str
@@ -28,6 +32,7 @@ class Running:
     token_url: str
     status_url: str
     started_at: float
+    scopes: Sequence[str] = ()
 
 
 class StateFile:
@@ -54,15 +59,21 @@ class StateFile:
         self._lock = lock
         self._path.unlink(missing_ok=True)
 
-    def refuse_second_stage(self) -> None:
-        """Raise AlreadyRunning if a stage holds the folder; change nothing."""
+    def is_held(self) -> bool:
+        """Whether a stage holds the folder: it starts, runs or stops."""
         if not (self._state_dir / "stage.lock").exists():
-            return
+            return False
         with (self._state_dir / "stage.lock").open("a+", encoding="utf-8") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise AlreadyRunning(self._who()) from None
+                return True
+        return False
+
+    def refuse_second_stage(self) -> None:
+        """Raise AlreadyRunning if a stage holds the folder; change nothing."""
+        if self.is_held():
+            raise AlreadyRunning(self._who())
 
     def wait_for_services(self, lock: Path, seconds: float = 10.0) -> None:
         """Return once the services of a killed stage have ended: until then they write to their folder.
@@ -103,9 +114,7 @@ class StateFile:
         Raises:
             NotRunning: no stage runs in this folder, or it is not ready yet.
         """
-        try:
-            self.refuse_second_stage()
-        except AlreadyRunning:
+        if self.is_held():
             try:
                 return Running(**json.loads(self._path.read_text(encoding="utf-8")))
             except FileNotFoundError:

@@ -8,17 +8,21 @@ import json
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+import click
 from aiohttp import web
+from rich.console import Console
+from rich.table import Table
 
 from localstage.core.errors import NotRunning, ServiceError
 from localstage.gateway.serving import TcpListener, json_response, message_response
 from localstage.reference.pages import ReferencePages
 from localstage.statefile import Running
 
-WIDTH = 150
-"""Columns that the widest table needs."""
+HEADINGS = {"frozen": "idle", "cold_starts": "cold\nstarts", "failures": "failed"}
+"""Headings that differ from the field's name. An environment is frozen while it has no event."""
 
 
 class _Statuses(Protocol):
@@ -89,28 +93,44 @@ def print_status(running: Running) -> None:
     Raises:
         NotRunning: it does not answer.
     """
-    from rich.console import Console
-    from rich.table import Table
-
     try:
         with urllib.request.urlopen(running.status_url, timeout=5) as answer:  # noqa: S310  (our own loopback URL)
             status = json.load(answer)
     except (urllib.error.URLError, OSError, ValueError) as error:
         raise NotRunning(f"the stage (pid {running.pid}) does not answer: {error}") from None
     console = Console()
-    console.width = max(console.width, WIDTH)  # a wrapped line is easier to read than a cut name
-    console.print(f"up for {_age(time.time() - running.started_at)}, pid {running.pid}")
-    console.print(f"HTTP API       {running.http_url}")
-    console.print(f"WebSocket API  {running.websocket_url}")
-    console.print(f"API reference  {running.status_url}docs")
-    for title, rows in status.items():
-        table = Table(title=f"\n{title}", title_justify="left", title_style="bold", box=None, pad_edge=False)
-        listed = [{"name": name, **row} for name, row in rows.items()] if isinstance(rows, dict) else rows
-        for column in listed[0] if listed else ():
-            table.add_column(column.replace("_", " "), no_wrap=True)
-        for row in listed:
-            table.add_row(*(_cell(value) for value in row.values()))
-        console.print(table)
+    with console.capture() as printed:
+        console.print(f"up for {_age(time.time() - running.started_at)}, pid {running.pid}")
+        console.print(f"HTTP API       {running.http_url}")
+        console.print(f"WebSocket API  {running.websocket_url}")
+        console.print(f"API reference  {running.status_url}docs")
+        for title, rows in status.items():
+            listed = [{"name": name, **row} for name, row in rows.items()] if isinstance(rows, dict) else rows
+            shown = table(title, listed)
+            # A terminal wraps what is wider: easier to read than a cut name.
+            console.print(shown, width=max(console.width, width(shown)))
+    # Not by the console, which exits with 1 when the reader of a pipe has ended.
+    click.echo(printed.get(), nl=False)
+
+
+def width(shown: Table) -> int:
+    """The columns of a terminal that ``shown`` needs."""
+    return Console(width=1000).measure(shown).maximum
+
+
+def table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """``rows`` as a table, without the columns that are empty in all of them."""
+    made = Table(
+        title=f"\n{title}", title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 1, 0, 0)
+    )
+    shown = [name for name in (rows[0] if rows else ()) if any(row[name] is not None for row in rows)]
+    shown = [name for name in shown if name != "function_id"]  # a trigger's id begins with it
+    for name in shown:
+        numbers = all(isinstance(row[name], int | float) and not isinstance(row[name], bool) for row in rows)
+        made.add_column(HEADINGS.get(name, name), justify="right" if numbers else "left", no_wrap=True)
+    for row in rows:
+        made.add_row(*(_cell(row[name]) for name in shown))
+    return made
 
 
 def kill(running: Running, service: str, seconds: float) -> str:

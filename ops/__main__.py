@@ -15,6 +15,7 @@ from rich.table import Table
 
 from localstage.client.errors import ClientError, HttpError
 from localstage.client.http_api import HttpApi
+from localstage.core.errors import StageError
 from ops.target import find
 
 TRIES = 5
@@ -27,8 +28,8 @@ Command = Callable[..., Any]
 def _errors_as_messages() -> Iterator[None]:
     try:
         yield
-    except ClientError as error:
-        raise click.ClickException(str(error)) from None
+    except (ClientError, StageError) as error:
+        sys.exit(f"headrace: {error}")
 
 
 def _with_filters(command: Command) -> Command:
@@ -177,7 +178,7 @@ def parked(http_url: str | None, /, lane: str | None, rate: int) -> None:
             return
         failure = _return_parked(api, lane, rate, count)
     if failure:
-        raise click.ClickException(failure)
+        sys.exit(f"headrace: {failure}")
 
 
 def _return_parked(api: HttpApi, lane: str, rate: int, count: int) -> str:
@@ -206,14 +207,10 @@ def _return_parked(api: HttpApi, lane: str, rate: int, count: int) -> str:
 @click.option("--config-env", default="default", show_default=True, help="A section of samconfig.toml.")
 def budget(first_pause: int | None, config_env: str) -> None:
     """Print the retry budget: the outage that leaves the dead lane empty."""
-    from localstage.core.errors import TemplateError
     from ops.budget import Budget
 
-    try:
-        lines = Budget.of_stage(config_env, first_pause).lines()
-    except TemplateError as error:
-        raise click.ClickException(str(error)) from None
-    click.echo("\n".join(lines))
+    with _errors_as_messages():
+        click.echo("\n".join(Budget.of_stage(config_env, first_pause).lines()))
 
 
 if __name__ == "__main__":

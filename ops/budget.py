@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headrace.persist import retry_schedule
+from localstage.core.errors import TemplateError
 from localstage.template import parameters
 from localstage.template.document import parse
 
@@ -25,8 +26,11 @@ class Budget:
         """Read the template's values and a section of ``samconfig.toml``; ``first_pause`` overrides both.
 
         Raises:
-            localstage.core.errors.TemplateError: one of the files cannot be read.
+            localstage.core.errors.TemplateError: one of the files cannot be read, or it has no such section.
         """
+        sections = parameters.sections(ROOT / "samconfig.toml")
+        if config_env not in sections:
+            raise TemplateError(f"samconfig.toml has no stage {config_env}; it has {', '.join(sections)}")
         template = ROOT / "template.yaml"
         document = parse(template.read_text(encoding="utf-8"), template)
         overrides = parameters.from_samconfig(ROOT / "samconfig.toml", config_env)

@@ -73,7 +73,7 @@ def show(console: Console, plan: Plan, reader: HttpApi, pause: Callable[[float],
         found = _counted(reader, window, pause)
         series = reader.get("/analytics/series", plotted.query(step=str(step)))
     console.print()
-    console.print(Rule(Text("who was active", style="bold"), align="left"))
+    console.print(Rule(Text("who was active on this stage", style="bold"), align="left"))
     console.print(_numbers(window, found))
     console.print(_plot(series["points"], step))
 
@@ -103,8 +103,10 @@ def _numbers(window: Window, found: Mapping[str, Any]) -> Table:
 def _messages(window: Window, found: Mapping[str, Any]) -> str:
     active = found["messagesPerSecond"]["active"]
     rate = f" ({active:,.2f} a second while there were any)" if active else ""
-    missing = window.sent - found["totalMessages"]
-    return f"{found['totalMessages']:,}{rate}" + (f"; {missing:,} are not counted yet" if missing > 0 else "")
+    others = found["totalMessages"] - window.sent
+    if others < 0:
+        return f"{found['totalMessages']:,}{rate}; {-others:,} are not counted yet"
+    return f"{found['totalMessages']:,}{rate}" + (f"; {others:,} are not of this replay" if others else "")
 
 
 def _tops(entries: Sequence[Mapping[str, Any]], field: str) -> str:

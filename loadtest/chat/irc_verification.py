@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import random
 import threading
 import time
@@ -16,7 +15,6 @@ from loadtest.chat.irc_membership import OPEN, Channel, Interval, Kind
 from loadtest.client.chat_events import ChatEvent
 from loadtest.client.target import Target
 from loadtest.sending.threads import in_threads
-from localstage.client.errors import ClientError
 from localstage.client.http_api import HttpApi
 
 THREADS = 8
@@ -60,18 +58,11 @@ class Choice:
         return f"a sample of {len(self.nicks):,} of {self.of:,} nicks"
 
 
-def choose(channels: Sequence[Channel], wanted: str | None = None) -> Choice:
+def choose(channels: Sequence[Channel], wanted: str = "") -> Choice:
     """``wanted`` nicks (a number, or ``all``), in a fixed order.
 
-    Without ``wanted`` as many as can be read with ``REQUESTS`` requests. The default of ``wanted`` is the variable
-    ``NICKS``.
-
-    Raises:
-        ClientError: ``wanted`` is neither a number nor ``all``.
+    Without ``wanted`` as many as can be read with ``REQUESTS`` requests.
     """
-    wanted = (wanted if wanted is not None else os.environ.get("NICKS", "")).strip()
-    if wanted not in ("", "all") and not (wanted.isdecimal() and int(wanted) > 0):
-        raise ClientError(f"NICKS is {wanted!r}; it is all or a number from 1")
     everyone = [(channel, nick) for channel in channels for nick in channel.intervals]
     random.Random(0).shuffle(everyone)
     limit = int(wanted) if wanted.isdecimal() else len(everyone)

@@ -65,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that choose what is replayed; shared with ``loadtest.demo``."""
     parser.add_argument("--messages", type=_positive, help="how many messages (default 2,000; of logs: all)")
     parser.add_argument("--log", metavar="GLOB", help="IRC logs to replay instead of the generated conversation")
+    parser.add_argument("--nicks", type=_nicks, help="read back as so many nicks of the logs, or all")
     parser.add_argument(
         "--run", metavar="NAME", help="repeat the generated conversation with this name, such as 20251121-100000"
     )
@@ -74,9 +75,11 @@ def make_plan(arguments: argparse.Namespace, *, one_token: bool = False) -> Plan
     """The plan for ``arguments``. With ``one_token`` all users have the token of a trusted producer.
 
     Raises:
-        loadtest.chat.irc_log.IrcLogError: there is no such log, or it is not an IRC log.
+        loadtest.chat.irc_log.IrcLogError: there is no such log, or none with a message.
     """
     if not arguments.log:
+        if arguments.nicks:
+            raise ClientError("--nicks (NICKS=) is for IRC logs; give --log (LOG=) too")
         run = arguments.run or chat_generator.run_name(datetime.now(UTC))
         try:
             talk = chat_generator.generate(run, arguments.messages or chat_generator.MESSAGES)
@@ -86,11 +89,16 @@ def make_plan(arguments: argparse.Namespace, *, one_token: bool = False) -> Plan
     paths = [Path(name) for name in glob.glob(arguments.log)]  # noqa: PTH207 - Path.glob takes no absolute pattern
     if not paths:
         raise IrcLogError(f"no log matches {arguments.log}")
-    return plan_logs(read_logs(paths), arguments.messages)
+    logs = read_logs(paths)
+    if not any(log.messages for log in logs):
+        raise IrcLogError(f"no message in {arguments.log}; a message is a line such as: [12:18] <nick> text")
+    return plan_logs(logs, arguments.messages)
 
 
-def replay(plan: Plan, stage: Target, console: Console) -> ReplayResult:
+def replay(plan: Plan, stage: Target, console: Console, nicks: str = "") -> ReplayResult:
     """Import, send, read back, and print everything except the last lines, which the caller prints.
+
+    ``nicks``: how many nicks of IRC logs read back; see :func:`choose`.
 
     Raises:
         ClientError: no token, or the history cannot be read.
@@ -99,7 +107,7 @@ def replay(plan: Plan, stage: Target, console: Console) -> ReplayResult:
     reader = stage.reader()
     probe = DurabilityProbe(reader)
     console.print(f"replaying {plan.title}: {plan.messages:,} messages of {plan.users:,} users")
-    choice = choose(plan.channels)
+    choice = choose(plan.channels, nicks)
     if plan.channels:
         with progress_bar(console, "joins, leaves", sum(len(each.changes) for each in plan.channels)) as advance:
             import_channels(plan.channels, stage, advance)
@@ -182,6 +190,12 @@ def _positive(text: str) -> int:
     return value
 
 
+def _nicks(text: str) -> str:
+    if text != "all" and not (text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither all nor a number from 1")
+    return text
+
+
 def whole_number(text: str) -> int:
     """Parse an argument as a whole number."""
     try:
@@ -201,7 +215,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def run() -> int:
         stage = Target.find(parsed.http_url, parsed.websocket_url, parsed.token_url)
-        result = replay(make_plan(parsed, one_token=bool(stage.token)), stage, Console(highlight=False))
+        result = replay(
+            make_plan(parsed, one_token=bool(stage.token)), stage, Console(highlight=False), parsed.nicks or ""
+        )
         print(f"\n{result.lines()}")
         return result.exit_code
 

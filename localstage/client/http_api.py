@@ -142,10 +142,11 @@ def _object(content: Any) -> dict[str, Any]:
 def _http_error(answer: urllib3.BaseHTTPResponse, content: Any) -> HttpError:
     known = content.get("error") if isinstance(content, dict) else None
     error = known if isinstance(known, dict) else {}
+    allowed = [f"{each['field']}: {each['allowed']}" for each in error.get("details", ()) if "allowed" in each]
     retry_after = answer.headers.get("Retry-After", "")
     return HttpError(
         answer.status,
         str(error.get("code", answer.status)),
-        str(error.get("message", "no reason given")),
+        str(error.get("message", "no reason given")) + (f" (allowed: {'; '.join(allowed)})" if allowed else ""),
         float(retry_after) if retry_after.isdigit() else None,
     )

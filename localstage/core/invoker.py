@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,6 +19,15 @@ class Invocation:
     error: str | None = None
     cold: bool = False
     seconds: float = 0.0
+
+
+def is_refusal(payload: bytes) -> bool:
+    """Whether a failed function raised ``Exception("Unauthorized")``, which is how an authorizer asks for a 401."""
+    try:
+        error = json.loads(payload)
+    except ValueError:
+        return False
+    return isinstance(error, dict) and error.get("errorMessage") == "Unauthorized"
 
 
 class Functions(Protocol):

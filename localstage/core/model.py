@@ -238,5 +238,6 @@ class StageModel:
     brokers: Mapping[str, Broker] = field(default_factory=dict)
     caches: Mapping[str, Cache] = field(default_factory=dict)
     user_pools: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
     custom_resources: Mapping[str, CustomResource] = field(default_factory=dict)
     outputs: Mapping[str, str] = field(default_factory=dict)

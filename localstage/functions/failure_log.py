@@ -40,4 +40,4 @@ class FailureLog:
                 del self._last[function_id, kind]
 
     def _log(self, function_id: str, kind: str, more: str = "") -> None:
-        _log.warning("%s failed: %s%s (python -m localstage logs %s)", function_id, kind, more, function_id)
+        _log.warning("%s failed: %s%s (make logs FUNCTION=%s)", function_id, kind, more, function_id)

@@ -8,7 +8,7 @@ import time
 from collections import deque
 
 from localstage.core.errors import StageError
-from localstage.core.invoker import Invocation
+from localstage.core.invoker import Invocation, is_refusal
 from localstage.core.model import Function
 from localstage.functions import payloads
 from localstage.functions.environment import Environment, State
@@ -136,7 +136,7 @@ class Group:
     def answered(self, environment: Environment, event: Event, payload: bytes, error: str | None) -> None:
         self.cold_starts += event.cold
         event.resolve(payload, error)
-        if error is not None:
+        if error is not None and not is_refusal(payload):
             self._failed(payloads.error_type(payload))
         if environment.stale or environment.state is State.DEAD:
             self._end(environment)
@@ -144,7 +144,7 @@ class Group:
 
     def init_failed(self, environment: Environment, payload: bytes) -> None:
         self.environments.discard(environment)
-        self._failed(payloads.error_type(payload))
+        self._failed(payloads.init_error(payload))
         if self.waiting:
             self.waiting.popleft().resolve(payload, "Unhandled")
         self.grow()

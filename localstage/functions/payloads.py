@@ -52,8 +52,22 @@ def request_too_large() -> bytes:
 
 def error_type(payload: bytes) -> str:
     """``errorType`` of an error answer, shortened for a log line; never the message, which may be private."""
+    return _field(payload, "errorType", 80) or "an error"
+
+
+def init_error(payload: bytes) -> str:
+    """Type and message of an error at the import of the code: the message names a file and a line, and no event.
+
+    The end of a process has only its type: its message is another for each process.
+    """
+    kind = error_type(payload)
+    message = "" if kind == "Runtime.ExitError" else _field(payload, "errorMessage", 200)
+    return f"{kind}: {message}" if message else kind
+
+
+def _field(payload: bytes, name: str, longest: int) -> str:
     try:
-        kind = json.loads(payload).get("errorType")
+        value = json.loads(payload).get(name)
     except (ValueError, AttributeError):
-        kind = None
-    return kind[:80] if isinstance(kind, str) and kind.isprintable() else "an error"
+        return ""
+    return value[:longest] if isinstance(value, str) and value.isprintable() else ""

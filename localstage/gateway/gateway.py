@@ -13,6 +13,7 @@ from localstage.gateway.http_api import HttpApiServer
 from localstage.gateway.integration import Integrations
 from localstage.gateway.issuer import Issuer
 from localstage.gateway.jwks import KeySet
+from localstage.gateway.serving import Port
 from localstage.gateway.websocket_api import WebSocketApiServer
 from localstage.gateway.websocket_connection import Limits
 
@@ -25,8 +26,8 @@ class Gateway:
         functions: runs the functions.
         state_dir: the stage's folder, for the issuer's key.
         host: address to listen on.
-        http_port: port of the first HTTP API; ``None`` or 0 for any.
-        websocket_port: port of the first WebSocket API; ``None`` or 0 for any.
+        http_port: port of the first HTTP API, or a socket that listens; ``None`` or 0 for any.
+        websocket_port: the same of the first WebSocket API.
         issuer: an issuer that was started before, because the template's authorizers need its URL; without one
             the gateway starts its own.
         limits: how long WebSocket connections live; tests shorten it.
@@ -39,8 +40,8 @@ class Gateway:
         *,
         state_dir: Path,
         host: str = "127.0.0.1",
-        http_port: int | None = None,
-        websocket_port: int | None = None,
+        http_port: Port | None = None,
+        websocket_port: Port | None = None,
         issuer: Issuer | None = None,
         limits: Limits | None = None,
     ) -> None:
@@ -142,7 +143,7 @@ class Gateway:
             if name in self._http:
                 self._http[name].replace(api)
             else:
-                port = self._http_port if not self._http else 0
+                port: Port = self._http_port if not self._http else 0
                 server = HttpApiServer(api, self._integrations, self._key_set, self._host, port)
                 await server.start()
                 self._http[name] = server

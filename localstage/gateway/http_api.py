@@ -19,7 +19,7 @@ from localstage.gateway.integration import MAX_PAYLOAD, IntegrationFailed, Integ
 from localstage.gateway.jwks import KeySet
 from localstage.gateway.jwt import JwtVerifier, Unauthorized, VerifiedToken
 from localstage.gateway.routes import DEFAULT, RouteTable
-from localstage.gateway.serving import TcpListener, answer_expect, message_response
+from localstage.gateway.serving import Port, TcpListener, answer_expect, message_response
 from localstage.gateway.throttle import TokenBucket, bucket
 
 log = logging.getLogger("localstage.gateway.http")
@@ -113,11 +113,11 @@ class HttpApiServer:
         integrations: runs the functions.
         keys: gives the key set of an issuer.
         host: address to listen on.
-        port: port to listen on; 0 for any.
+        port: port to listen on, 0 for any, or a socket that listens.
     """
 
     def __init__(
-        self, api: HttpApi, integrations: Integrations, keys: Callable[[str], KeySet], host: str, port: int
+        self, api: HttpApi, integrations: Integrations, keys: Callable[[str], KeySet], host: str, port: Port
     ) -> None:
         self._api = api
         self._integrations = integrations

@@ -7,7 +7,7 @@ import logging
 import time
 
 from localstage.core.errors import StageError
-from localstage.core.invoker import Functions, Invocation
+from localstage.core.invoker import Functions, Invocation, is_refusal
 
 log = logging.getLogger("localstage.gateway")
 
@@ -68,7 +68,8 @@ class Integrations:
             self._report(function_id, f"could not run: {error}")
             raise IntegrationFailed(str(error)) from None
         if invocation.error is not None:
-            self._report(function_id, f"failed ({invocation.error}); see its log")
+            if not is_refusal(invocation.payload):
+                self._report(function_id, f"failed ({invocation.error}); see its log")
             raise IntegrationFailed(invocation.error, invocation.payload)
         if len(invocation.payload) > MAX_PAYLOAD:
             self._report(function_id, f"answered {len(invocation.payload)} bytes, more than Lambda's {MAX_PAYLOAD}")

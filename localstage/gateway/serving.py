@@ -85,17 +85,21 @@ class _Server(web.Server):
         )
 
 
-class TcpListener:
-    """Serves one handler on one port."""
+Port = int | socket.socket
+BACKLOG = 1024
 
-    def __init__(self, handler: Handler, host: str, port: int = 0, *, max_body: int = 1024 * 1024) -> None:
+
+class TcpListener:
+    """Serves one handler on one port: a number, 0 for any, or a socket that listens."""
+
+    def __init__(self, handler: Handler, host: str, port: Port = 0, *, max_body: int = 1024 * 1024) -> None:
         self._handler = handler
         self._host = host
         self._wanted = port
         self._max_body = max_body
         self._server: _Server | None = None
         self._listening: asyncio.Server | None = None
-        self.port = port
+        self.port = port if isinstance(port, int) else int(port.getsockname()[1])
 
     @property
     def address(self) -> str:
@@ -110,13 +114,8 @@ class TcpListener:
             PortTaken: the port that was asked for by number is in use.
         """
         self._server = _Server(self._handler, self._max_body)
-        loop = asyncio.get_running_loop()
-        try:
-            self._listening = await loop.create_server(self._server, self._host, self._wanted, backlog=1024)
-        except OSError as error:
-            if error.errno in (errno.EADDRINUSE, errno.EACCES):
-                raise PortTaken(f"Port {self._wanted} on {self._host} is in use; choose another one.") from None
-            raise
+        listening = listen(self._host, self._wanted) if isinstance(self._wanted, int) else self._wanted
+        self._listening = await asyncio.get_running_loop().create_server(self._server, sock=listening, backlog=BACKLOG)
         self.port = int(self._listening.sockets[0].getsockname()[1])
 
     async def close(self) -> None:
@@ -133,11 +132,19 @@ class TcpListener:
         self._listening = self._server = None
 
 
-def pick_port(host: str = "127.0.0.1") -> int:
-    """Return a port that is free now, for a server whose port must be known before it listens."""
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        return int(probe.getsockname()[1])
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; clients wait in its backlog until a server accepts them.
+
+    Raises:
+        PortTaken: the port that was asked for by number is in use.
+    """
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        if error.errno in (errno.EADDRINUSE, errno.EACCES):
+            raise PortTaken(f"Port {port} on {host} is in use; choose another one.") from None
+        raise
 
 
 def json_response(status: int, value: Any, headers: dict[str, str] | None = None) -> web.Response:

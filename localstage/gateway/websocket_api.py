@@ -14,7 +14,7 @@ from localstage.gateway.aws_ids import Clock, api_id, new_id
 from localstage.gateway.http_answer import MalformedAnswer
 from localstage.gateway.integration import IntegrationError, Integrations, IntegrationTimeout
 from localstage.gateway.management import Management
-from localstage.gateway.serving import TcpListener, json_response, message_response
+from localstage.gateway.serving import Port, TcpListener, json_response, message_response
 from localstage.gateway.throttle import bucket
 from localstage.gateway.websocket_authorizer import HandshakeRefused, authorize
 from localstage.gateway.websocket_connection import REASONS, Connection, Limits, without_subprotocols
@@ -34,12 +34,12 @@ class WebSocketApiServer:
         api: the API as the template declares it.
         integrations: runs the functions.
         host: address to listen on.
-        port: port to listen on; 0 for any.
+        port: port to listen on, 0 for any, or a socket that listens.
         limits: how long connections live; tests shorten it.
     """
 
     def __init__(
-        self, api: WebSocketApi, integrations: Integrations, host: str, port: int, limits: Limits | None = None
+        self, api: WebSocketApi, integrations: Integrations, host: str, port: Port, limits: Limits | None = None
     ) -> None:
         self._api = api
         self._integrations = integrations

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from localstage.core.invoker import is_refusal
 from localstage.core.model import WebSocketAuthorizer
 from localstage.gateway.integration import IntegrationError, IntegrationFailed, Integrations
 from localstage.gateway.websocket_events import ConnectionEvents, Handshake
@@ -42,7 +43,7 @@ async def authorize(
     try:
         payload = await integrations.call(authorizer.function_id, events.authorize(request_id), TIMEOUT)
     except IntegrationFailed as error:
-        if _says_unauthorized(error.payload):
+        if is_refusal(error.payload):
             raise HandshakeRefused(401, "Unauthorized", "UnauthorizedException") from None
         raise _broken() from None
     except IntegrationError:
@@ -69,15 +70,6 @@ def _has(handshake: Handshake, source: str) -> bool:
     if kind == "querystring":
         return bool(handshake.query.get(name))
     return True
-
-
-def _says_unauthorized(payload: bytes) -> bool:
-    """Whether the function raised ``Exception("Unauthorized")``, which is how an authorizer asks for a 401."""
-    try:
-        error = json.loads(payload)
-    except ValueError:
-        return False
-    return isinstance(error, dict) and error.get("errorMessage") == "Unauthorized"
 
 
 def _parse(payload: bytes) -> tuple[Sequence[dict[str, Any]], dict[str, Any]] | None:

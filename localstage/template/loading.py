@@ -40,6 +40,7 @@ _RUN = {
     "AWS::ElastiCache::ServerlessCache",
     "AWS::Cognito::UserPool",
     "AWS::Cognito::UserPoolClient",
+    "AWS::Cognito::UserPoolResourceServer",
     "AWS::CloudFormation::CustomResource",
 }
 # A template with one of these types behaves differently from AWS, so each start warns of them.
@@ -118,6 +119,11 @@ def _read(stack: Stack, translated: Translated, root: Path, state_dir: Path) -> 
         brokers=data.read_brokers(stack),
         caches=data.read_caches(stack),
         user_pools=tuple(one.id for one in stack.all("AWS::Cognito::UserPool")),
+        scopes=tuple(
+            server.inner("Scopes", scope).text("ScopeName")
+            for server in stack.all("AWS::Cognito::UserPoolResourceServer")
+            for scope in server.items("Scopes")
+        ),
         custom_resources=data.read_custom_resources(stack),
         outputs=_outputs(translated.document, stack.resolver),
     )

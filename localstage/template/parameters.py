@@ -15,18 +15,22 @@ _VALUE = r"(\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?:\\.|[^\s\"\\])+)?"
 _PAIR = re.compile(rf"(?:ParameterKey=([A-Za-z0-9]+),ParameterValue={_VALUE}|([A-Za-z0-9]+)={_VALUE})(?:\s+|$)")
 
 
+def sections(path: Path) -> list[str]:
+    """The names of the stages in a samconfig.toml.
+
+    Raises:
+        TemplateError: not TOML.
+    """
+    return [name for name, value in _config(path).items() if isinstance(value, dict)]
+
+
 def from_samconfig(path: Path, config_env: str) -> dict[str, str]:
     """The parameter overrides of ``config_env`` in a samconfig.toml; none if there is no such file or table.
 
     Raises:
         TemplateError: not TOML, or overrides in a form that SAM CLI does not read.
     """
-    try:
-        config = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TemplateError(f"{path}: {error}") from None
+    config = _config(path)
     overrides: dict[str, str] = {}
     for command in ("global", "deploy"):
         table = config.get(config_env, {})
@@ -36,6 +40,15 @@ def from_samconfig(path: Path, config_env: str) -> dict[str, str]:
             # A command's own list replaces the global one: SAM CLI does not merge them.
             overrides = _pairs(table["parameter_overrides"], f"{path} [{config_env}.{command}.parameters]")
     return overrides
+
+
+def _config(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TemplateError(f"{path}: {error}") from None
 
 
 def _pairs(value: Any, where: str) -> dict[str, str]:

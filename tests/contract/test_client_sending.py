@@ -169,7 +169,7 @@ async def test_a_retry_after_header_is_honoured_where_the_body_has_none(server: 
 @pytest.mark.parametrize(
     ("answer", "code"),
     [
-        (web.json_response({"message": "Unauthorized"}, status=401), "401"),
+        (web.json_response({"message": "Unauthorized"}, status=401), "unauthorized"),
         (web.json_response({"error": {"code": "too_large", "message": "m", "details": []}}, status=413), "too_large"),
         (web.json_response({"error": "a proxy's own words"}, status=400), "400"),
     ],
@@ -181,6 +181,13 @@ async def test_a_request_that_cannot_succeed_is_not_sent_again(server: Server, a
 
     assert [(each.error or {})["code"] for each in sent] == [code] * 2
     assert len(server.asked) == 1
+
+
+async def test_an_invalid_websocket_url_is_refused_at_once() -> None:
+    async with over_websocket("no url", lambda: "t", FAST_SENDING) as sender:
+        (sent,) = await sender.send(messages(1))
+
+    assert sent.error == {"code": "invalid_url", "message": "invalid_url: no url is not the URL of a WebSocket"}
 
 
 async def test_a_503_without_results_and_an_invalid_answer_are_retried(server: Server) -> None:

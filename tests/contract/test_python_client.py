@@ -16,13 +16,13 @@ from aiohttp.test_utils import TestServer
 from headrace_client import ConnectionSettings, Message, Refused, Rooms
 
 START = datetime(2025, 11, 21, 10, tzinfo=UTC)
-FAST = ConnectionSettings(
-    overlap=5.0, check_interval=0.05, push_delay=0.02, answer_timeout=5.0, first_pause=0.001, longest_pause=0.01
-)
+FAST = ConnectionSettings(check_interval=0.05, answer_timeout=5.0, first_pause=0.001, longest_pause=0.01)
+OVERLAP = 3
+"""Messages from before a position that its pages repeat."""
 
 
 class Room:
-    """Messages of one room by key, and its subscribers."""
+    """Messages of one room by key, in the order of storing, and its subscribers. A position counts them."""
 
     def __init__(self) -> None:
         self.messages: dict[str, Message] = {}
@@ -36,12 +36,22 @@ class Room:
         self.messages[key] = message
         return message
 
+    @property
+    def position(self) -> str:
+        return str(len(self.messages))
+
     def page(self, query: dict[str, Any]) -> dict[str, Any]:
-        keys = [key for key in sorted(self.messages, reverse=True) if key >= query.get("from", "")]
-        keys = [key for key in keys if "before" not in query or key < query["before"]]
+        position, _, before = query.get("before", f"{self.position} ").partition(" ")
+        since = max(0, int(query["since"]) - OVERLAP)
+        keys = [key for key in sorted([*self.messages][since:], reverse=True) if not before or key < before]
         shown = keys[: min(query["limit"], 7)]
         more = len(keys) > len(shown)
-        return {"items": [self.messages[key] for key in shown], "next": shown[-1] if more else None, "hasMore": more}
+        return {
+            "items": [self.messages[key] for key in shown],
+            "next": f"{position} {shown[-1]}" if more else None,
+            "hasMore": more,
+            "position": position,
+        }
 
 
 class Stage:
@@ -83,7 +93,7 @@ class Stage:
         room = self.rooms[frame["roomId"]]
         if action == "subscribe":
             room.subscribers.add(socket)
-            return {**number, "type": "subscribed", "newest": max(room.messages, default=None)}
+            return {**number, "type": "subscribed", "position": room.position}
         if action == "history":
             return {**number, "type": "history", **room.page(frame)}
         room.subscribers.discard(socket)
@@ -166,7 +176,8 @@ async def test_a_cut_connection_reopens_with_a_new_token_and_fills_the_gap_in_or
     assert len(set(stage.tokens)) == len(stage.tokens) >= 2
 
 
-async def test_the_overlap_finds_messages_stored_late_in_a_gap(stage: Stage) -> None:
+async def test_messages_of_any_time_that_are_stored_in_a_gap_are_fetched(stage: Stage) -> None:
+    """P13."""
     room = stage.rooms["kitchen"]
     async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen")
@@ -174,14 +185,16 @@ async def test_the_overlap_finds_messages_stored_late_in_a_gap(stage: Stage) -> 
         assert await take(rooms, 1) == ["n10"]
 
         await stage.cut()
-        room.store(11, late=4.0)
+        room.store(11, late=4000.0)
+        room.store(12, late=-280.0)
+        room.store(13)
 
-        assert await take(rooms, 1) == ["n11"]
+        assert await take(rooms, 3) == ["n11", "n13", "n12"]
 
 
 async def test_messages_reported_as_missed_are_fetched(stage: Stage) -> None:
     room = stage.rooms["kitchen"]
-    settings = ConnectionSettings(overlap=5.0, check_interval=3600.0, first_pause=0.001)
+    settings = ConnectionSettings(check_interval=3600.0, first_pause=0.001)
     async with Rooms(stage.url, lambda: "t", settings=settings) as rooms:
         await rooms.follow("kitchen")
         await stage.push(room.store(1))
@@ -199,13 +212,15 @@ async def test_a_new_message_is_found_without_a_push(stage: Stage) -> None:
         assert await take(rooms, 1) == ["n1"]
 
 
-async def test_following_continues_from_a_saved_key(stage: Stage) -> None:
+async def test_following_continues_from_a_saved_position(stage: Stage) -> None:
     room = stage.rooms["kitchen"]
-    kept = [room.store(number) for number in range(0, 100, 10)]
+    for number in range(10):
+        room.store(number)
     async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
-        await rooms.follow("kitchen", after=str(kept[6]["key"]))
+        await rooms.follow("kitchen", since="9")
 
-        assert await take(rooms, 4) == ["n60", "n70", "n80", "n90"]
+        assert await take(rooms, 4) == ["n6", "n7", "n8", "n9"]
+        assert rooms.rooms["kitchen"].position == "10"
 
 
 async def test_a_forbidden_room_is_an_error_at_once_and_later(stage: Stage) -> None:
@@ -228,7 +243,7 @@ async def test_a_forbidden_room_is_an_error_at_once_and_later(stage: Stage) -> N
 async def test_temporary_errors_are_retried(stage: Stage) -> None:
     stage.fail = {"subscribe": ["unavailable", "internal"], "history": ["rate_limited"]}
     async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
-        await rooms.follow("kitchen", after="")
+        await rooms.follow("kitchen", since="0")
         await stage.push(stage.rooms["kitchen"].store(1))
 
         assert await take(rooms, 1) == ["n1"]
@@ -239,7 +254,7 @@ async def test_an_outdated_cursor_fetches_the_gap_from_the_newest_page(stage: St
     for number in range(20):
         stage.rooms["kitchen"].store(number)
     async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
-        await rooms.follow("kitchen", after="")
+        await rooms.follow("kitchen", since="0")
 
         assert await take(rooms, 20) == [f"n{number}" for number in range(20)]
         assert stage.fail["history"] == []

@@ -10,7 +10,7 @@ from boto3.dynamodb.conditions import Key
 
 from headrace_client import ConnectionSettings, Rooms
 from localstage.template.attributes import ACCOUNT
-from tests.e2e.clients import PATIENCE, Client, message, unique, until
+from tests.e2e.clients import PATIENCE, Client, message, now, unique, until
 from tests.e2e.conftest import RunningStage
 from tests.e2e.test_lifecycle import status
 
@@ -177,3 +177,36 @@ async def test_a_reconnected_client_receives_every_message_exactly_once(platform
 
     assert sorted(received) == sorted(["one", "two", "three", "four", "five"])
     assert rooms.connection.opens > 1
+
+
+def test_a_gap_is_closed_with_messages_whose_times_are_ahead_or_old(platform: RunningStage) -> None:
+    """P13, in an open room. Each of the two also lies outside of a page by time."""
+    bob, room = Subscriber(platform), unique("room")
+    importer = Client(platform, None, "events:write", "chat:read")
+    position = bob.request("subscribe", room)["position"]
+    ahead = [message(room, "ahead", timestamp=now(minutes=4))]
+    assert bob.client.http("POST", "/messages/batch", {"events": ahead})[0] == 202
+    bob.wait_for("ahead")
+    bob.socket.close()
+
+    old = [message(room, "old", timestamp=now(days=-400)), message(room, "now", timestamp=now())]
+    assert importer.http("POST", "/messages/batch", {"events": old})[0] == 202
+    importer.wait_for(room, 3)
+
+    def stored_since() -> list[str]:
+        page = importer.http("GET", f"/rooms/{room}/messages", since=position)[1]
+        assert not page["hasMore"]
+        return [item["message"] for item in page["items"]]
+
+    assert until(stored_since, lambda found: len(found) == 3) == ["ahead", "now", "old"]
+
+
+def test_other_content_under_the_same_id_and_time_is_another_message(platform: RunningStage) -> None:
+    """Neither of two accepted messages is replaced."""
+    alice, room = Client(platform), unique("room")
+    first = message(room, "first")
+
+    for text in ("first", "second", "first"):
+        assert alice.http("POST", f"/rooms/{room}/messages", {**first, "message": text})[0] == 202
+
+    assert sorted(item["message"] for item in alice.wait_for(room, 2)) == ["first", "second"]

@@ -68,6 +68,7 @@ class MemoryReader:
                 row
                 for row in self._rows(query.table)
                 if row.get(query.partition_attribute) == query.partition
+                and query.sort_attribute in row
                 and (query.lower is None or row[query.sort_attribute] >= query.lower)
                 and (query.upper is None or row[query.sort_attribute] < query.upper)
             ),

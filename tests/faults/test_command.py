@@ -32,6 +32,14 @@ def test_every_scenario_has_a_sentence_and_one_name() -> None:
         assert f'"{name_of_row(name)}"' in inspect.getsource(scenario)
 
 
+def test_an_unknown_scenario_gets_a_list_in_two_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["nope"]) == 2
+
+    _, *listed = capsys.readouterr().err.splitlines()
+    starts = {line.index(summary(name)) for name, line in zip(SCENARIOS, listed, strict=True)}
+    assert len(starts) == 1
+
+
 def test_parallel_scenarios_are_announced_with_the_longer_duration() -> None:
     frozen = expected_seconds(["function-frozen"])
     others = expected_seconds(["crash-record", "parking-queue"])

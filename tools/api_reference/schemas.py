@@ -68,6 +68,8 @@ ACCEPTED: dict[str, Schema] = {
     "operations.dead_letter_routes.read_continuation": {"type": "string", "maxLength": CONTINUATION_CHARACTERS},
     "operations.dead_letter_routes.RedriveBody._is_alone": UNCHANGED,
     "operations.parked_routes._is_lane": UNCHANGED,
+    "streams.chat.room_requests._since": {"type": "string", "pattern": "^p[0-9]{16}$"},
+    "streams.chat.room_requests.RoomPageRequest._is_without_other_bounds": UNCHANGED,
 }
 
 

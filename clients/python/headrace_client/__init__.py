@@ -12,10 +12,9 @@ Following a room yields its live messages, and fetches missed messages from the 
 
 ``token`` returns an access token. It is called for each connection or HTTP request, because tokens expire.
 
-Live messages may be lost; the history is complete. The client remembers the newest key of each room. It may have missed
-messages after it connects again, after a frame with ``missed``, and when the room has a newer message than the client.
-It then fetches the history from some seconds before the remembered key and drops messages that it had already. Fetched
-messages are delivered in the order of their keys.
+Live messages may be lost; the history is complete. The client keeps a position of each room. After it connects again,
+after a frame with ``missed``, and about once a minute, it fetches the messages that were stored since that position,
+and drops those that it had already. Fetched messages are delivered in the order of their keys.
 """
 
 from .connection import ConnectionSettings, Refused, Unavailable

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import random
 from collections.abc import Awaitable, Callable
@@ -15,6 +14,9 @@ import aiohttp
 SUBPROTOCOL = "headrace.v1"
 TEMPORARY = frozenset({"unavailable", "rate_limited", "internal", "token_expired"})
 """Codes of errors after which the same request may succeed later."""
+
+GATEWAY_CODES = {401: "unauthorized", 403: "forbidden"}
+"""The codes of refusals by API Gateway, whose answers have none."""
 
 Frame = dict[str, Any]
 
@@ -42,16 +44,13 @@ class Unavailable(Exception):
 class ConnectionSettings:
     """Times of a WebSocket connection, in seconds.
 
-    ``overlap``: a gap is fetched from this long before the newest key, since messages may be stored late.
-    ``check_interval``: the longest time between two subscriptions to a room. They find missed messages and keep an idle
-    connection open. ``push_delay``: how long a new message may take to be pushed before it counts as missed.
-    ``answer_timeout``: how long a request waits for its answer. ``first_pause`` and ``longest_pause``: upper bounds of
-    the random pause before connecting again; the bound doubles with each failed attempt.
+    ``check_interval``: the longest time between two subscriptions to a room. Each also fetches the messages that were
+    not pushed, and keeps an idle connection open. ``answer_timeout``: how long a request waits for its answer.
+    ``first_pause`` and ``longest_pause``: upper bounds of the random pause before connecting again; the bound doubles
+    with each failed attempt.
     """
 
-    overlap: float = 30.0
     check_interval: float = 60.0
-    push_delay: float = 3.0
     answer_timeout: float = 15.0
     first_pause: float = 0.2
     longest_pause: float = 20.0
@@ -61,7 +60,7 @@ class Connection:
     """Keeps one connection to ``url``; ``token`` returns the access token for each.
 
     ``opened`` runs while a connection is open and is cancelled when it ends. ``received`` is called with every frame
-    that answers no request, ``ended`` after the end of each connection.
+    that answers no request.
     """
 
     def __init__(
@@ -72,20 +71,20 @@ class Connection:
         *,
         opened: Callable[[], Awaitable[None]],
         received: Callable[[Frame], None],
-        ended: Callable[[], None],
     ) -> None:
         self._url = url
         self._token = token
         self._settings = settings
         self._opened = opened
         self._received = received
-        self._ended = ended
         self._answers: dict[str, asyncio.Future[Frame]] = {}
         self._number = 0
         self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._changed = asyncio.Event()
         self.opens = 0
         """The number of connections opened so far."""
+        self.failure = "not connected"
+        """The reason why no connection is open."""
         self.refusal: Refused | None = None
         """The error that refused the token. Set when no further connection is made."""
 
@@ -110,7 +109,7 @@ class Connection:
             raise self.refusal
         socket = self._socket
         if socket is None:
-            raise Unavailable("not connected")
+            raise Unavailable(self.failure)
         self._number += 1
         number = str(self._number)
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
@@ -144,8 +143,11 @@ class Connection:
             async with aiohttp.ClientSession() as session:
                 while True:
                     opens = self.opens
-                    with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError):
+                    try:
                         await self._serve(session)
+                        self.failure = "not connected"
+                    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                        self.failure = f"not connected: {error or type(error).__name__}"
                     tries = 1 if self.opens > opens else tries + 1
                     # Full jitter: clients that lost their connections together must not reconnect together.
                     longest = min(self._settings.longest_pause, self._settings.first_pause * 2 ** min(tries, 16))
@@ -162,9 +164,11 @@ class Connection:
                 self._url, protocols=(SUBPROTOCOL, self._token()), max_msg_size=256 * 1024
             )
         except aiohttp.WSServerHandshakeError as error:
-            if error.status in (401, 403):
-                raise Refused(str(error.status), "the token is not accepted") from None
+            if error.status in GATEWAY_CODES:
+                raise Refused(GATEWAY_CODES[error.status], "the token is not accepted") from None
             raise
+        except aiohttp.InvalidURL:
+            raise Refused("invalid_url", f"{self._url} is not the URL of a WebSocket") from None
         self._socket = socket
         self.opens += 1
         opened = asyncio.ensure_future(self._opened())
@@ -178,7 +182,6 @@ class Connection:
             self._changed.clear()
             opened.cancel()
             self._fail_all("the connection ended")
-            self._ended()
             await socket.close()
 
     def _receive(self, frame: Frame) -> None:

@@ -1,13 +1,11 @@
-"""The state of one followed room: which messages were delivered, and whether some may be missing."""
+"""The state of one followed room: which messages were delivered, and up to which position the room is complete."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from .connection import Connection, ConnectionSettings, Refused, Unavailable
+from .connection import Connection, Refused, Unavailable
 
 PAGE = 200
 REMEMBERED = 20_000
@@ -17,29 +15,20 @@ Message = dict[str, Any]
 
 
 class Room:
-    """Calls ``deliver`` with each message once, from the key ``after`` on; ``None``: from now on."""
+    """Calls ``deliver`` with each message once, from the position ``since`` on; ``None``: from now on."""
 
     def __init__(
-        self,
-        room_id: str,
-        after: str | None,
-        connection: Connection,
-        settings: ConnectionSettings,
-        deliver: Callable[[Message], None],
+        self, room_id: str, since: str | None, connection: Connection, deliver: Callable[[Message], None]
     ) -> None:
         self.room_id = room_id
         self._connection = connection
-        self._settings = settings
         self._deliver = deliver
-        self._last = after
-        """The newest known key; "" for an empty room, ``None`` before the first subscription."""
+        self.position = since
+        """All messages that were stored before this position are delivered; ``None`` before the first subscription."""
         self._seen: dict[str, None] = {}
         self._buffered: list[Message] | None = None
-        """Messages pushed during a gap. They are delivered after the fetched ones."""
-        self._fetching = False
-        self._gap_after: str | None = None
-        """The newest key before the first open gap; ``None`` without a gap."""
-        self._marks = 0
+        """Messages that are pushed during a fetch. They are delivered after the fetched ones."""
+        self._fetching = self._is_behind = False
         self.frames = 0
         self.pushed = 0
         self.fetched = 0
@@ -48,80 +37,65 @@ class Room:
     @property
     def is_followed(self) -> bool:
         """Whether the first subscription succeeded, so that it must be renewed."""
-        return self._last is not None
+        return self.position is not None
 
-    def mark_gap(self) -> None:
-        """Record that messages after the newest known key may be missing."""
-        if self._last is not None:
-            self._gap_after = self._last if self._gap_after is None else self._gap_after
-            self._marks += 1
-
-    async def subscribe(self, *, is_new: bool) -> None:
-        """Subscribe and fetch missed messages. ``is_new``: this connection subscribes to the room for the first time.
+    async def subscribe(self) -> None:
+        """Subscribe, or renew the subscription, and fetch what was stored since the last fetch.
 
         Raises:
             Refused, Unavailable: see :meth:`Connection.request`.
         """
-        if self._last is None:
-            await self._begin()
-            return
-        newest = str((await self._connection.request("subscribe", roomId=self.room_id))["newest"] or "")
-        if not is_new and newest and newest not in self._seen:
-            await asyncio.sleep(self._settings.push_delay)  # its push may still arrive
-        if is_new or (newest and newest not in self._seen):
-            self.mark_gap()
-            await self.close_gap()
-
-    async def _begin(self) -> None:
-        self._buffered, self._fetching = [], True
+        self._buffered = self._buffered or []
         try:
-            newest = str((await self._connection.request("subscribe", roomId=self.room_id))["newest"] or "")
-            # Earlier messages are not delivered, but must be known when a gap is fetched with an overlap.
-            before = await self._fetch(newest) if newest else []
+            answer = await self._connection.request("subscribe", roomId=self.room_id)
+            if self.position is None:
+                # Earlier messages are not delivered, but must be known: later fetches repeat some of them.
+                before, position = await self._fetch(str(answer["position"]))
+                pushed = {str(message["key"]) for message in self._buffered}
+                self._seen = {key: None for message in before if (key := str(message["key"])) not in pushed}
+                self.position = position
         except BaseException:
-            self._buffered, self._fetching = None, False
+            if not self._fetching:
+                self._buffered = None  # the next fetch has these messages
             raise
-        self._last = newest
-        self._seen = {str(message["key"]): None for message in before if str(message["key"]) <= newest}
-        self._deliver_buffered([message for message in before if str(message["key"]) > newest])
+        if self._fetching:
+            self._is_behind = True
+        else:
+            await self.close_gap()
 
     def receive(self, frame: dict[str, Any]) -> bool:
         """Take a frame of pushed messages; returns ``True`` if the frame reports missed ones."""
         self.frames += 1
         self.pushed += len(frame["items"])
         is_missing = bool(frame.get("missed"))
-        if is_missing and self._last is not None:
-            self.mark_gap()
+        if is_missing and self.position is not None:
             self._buffered = self._buffered or []
         if self._buffered is not None:
             self._buffered.extend(frame["items"])
-        elif self._last is not None:
+        elif self.position is not None:
             self._deliver_new(frame["items"])
         return is_missing
 
     async def close_gap(self) -> None:
-        """Fetch missed messages, and again while further gaps are marked meanwhile.
+        """Fetch what was stored since the position, and again if a gap is reported meanwhile.
 
         Raises:
-            Refused, Unavailable: see :meth:`Connection.request`; the gap stays marked.
+            Refused, Unavailable: see :meth:`Connection.request`; the position stays.
         """
-        if self._fetching:
-            return  # the running call fetches this gap too
-        self._buffered, self._fetching = self._buffered or [], True
+        if self._fetching or self.position is None:
+            self._is_behind = True
+            return
+        self._buffered, self._fetching, self._is_behind = self._buffered or [], True, True
         found: list[Message] = []
         try:
-            while self._gap_after is not None:
-                marks = self._marks
-                found += await self._fetch(self._gap_after)
-                if self._marks == marks:
-                    self._gap_after = None
+            while self._is_behind:
+                self._is_behind = False
+                more, self.position = await self._fetch(self.position)
+                found += more
         finally:
             self.fetched += len(found)
-            self._deliver_buffered(found)
-
-    def _deliver_buffered(self, found: list[Message]) -> None:
-        buffered, self._buffered, self._fetching = self._buffered or [], None, False
-        self._deliver_new(sorted([*found, *buffered], key=lambda message: str(message["key"])))
+            buffered, self._buffered, self._fetching = self._buffered or [], None, False
+            self._deliver_new(sorted([*found, *buffered], key=lambda message: str(message["key"])))
 
     def _deliver_new(self, messages: Iterable[Message]) -> None:
         for message in messages:
@@ -130,17 +104,13 @@ class Room:
                 self.repeated += 1
                 continue
             self._seen[key] = None
-            self._last = max(self._last or "", key)
             self._deliver(message)
         while len(self._seen) > REMEMBERED:
             del self._seen[next(iter(self._seen))]
 
-    async def _fetch(self, last: str) -> list[Message]:
-        """The history from ``overlap`` before the key ``last``, newest first; the whole history if ``last`` is ""."""
-        query: dict[str, Any] = {"roomId": self.room_id, "limit": PAGE}
-        if last:
-            at = datetime.fromisoformat(last.partition("#")[0]) - timedelta(seconds=self._settings.overlap)
-            query["from"] = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    async def _fetch(self, since: str) -> tuple[list[Message], str]:
+        """The messages that were stored since a position, and the position of their first page."""
+        query: dict[str, Any] = {"roomId": self.room_id, "limit": PAGE, "since": since}
         found: list[Message] = []
         while True:
             try:
@@ -148,8 +118,8 @@ class Room:
             except Refused as error:
                 if error.code != "invalid_cursor":
                     raise
-                raise Unavailable("the cursor is outdated; the next attempt starts from the newest page") from None
+                raise Unavailable("the cursor is outdated; the next attempt starts from the first page") from None
             found += page["items"]
             if not page["hasMore"]:
-                return found
+                return found, str(page["position"])
             query["before"] = page["next"]

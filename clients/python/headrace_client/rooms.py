@@ -34,7 +34,7 @@ class Rooms:
         self._tasks: set[asyncio.Task[None]] = set()
         self.rooms: dict[str, Room] = {}
         self.connection = Connection(
-            url, token, self._settings, opened=self._renew_subscriptions, received=self._receive, ended=self._mark_gaps
+            url, token, self._settings, opened=self._renew_subscriptions, received=self._receive
         )
 
     async def __aenter__(self) -> Rooms:
@@ -53,18 +53,20 @@ class Rooms:
         while (message := await self._messages.get()) is not None:
             yield message
 
-    async def follow(self, room_id: str, after: str | None = None) -> None:
-        """Follow a room from now on, or from the key ``after``. Messages from shortly before ``after`` may come again.
+    async def follow(self, room_id: str, since: str | None = None) -> None:
+        """Follow a room from now on, or from a position: ``rooms[room_id].position`` of an earlier client.
+
+        Messages from shortly before the position may come again.
 
         Raises:
             Refused: the room may not be read.
         """
-        room = Room(room_id, after, self.connection, self._settings, self._messages.put_nowait)
+        room = Room(room_id, since, self.connection, self._messages.put_nowait)
         self.rooms[room_id] = room
         while True:
             try:
                 await self.connection.wait()
-                await room.subscribe(is_new=True)
+                await room.subscribe()
             except Unavailable:
                 await asyncio.sleep(self._settings.first_pause)
             except Refused:
@@ -95,17 +97,15 @@ class Rooms:
 
     async def _renew_subscriptions(self) -> None:
         """Subscribe to all followed rooms at once, and then again about every ``check_interval`` seconds."""
-        is_new = True
         while True:
             for room in [each for each in self.rooms.values() if each.is_followed]:
                 try:
-                    await room.subscribe(is_new=is_new)
+                    await room.subscribe()
                 except Unavailable:
                     await self.connection.reconnect()
                     return
                 except Refused as error:
                     self._stop_following(room, error)
-            is_new = False
             # Jitter: clients that connected together must not subscribe together.
             await asyncio.sleep(random.uniform(0.5, 1.0) * self._settings.check_interval)  # noqa: S311
 
@@ -126,10 +126,6 @@ class Rooms:
             await self.connection.reconnect()  # the next connection fetches the gap
         except Refused as error:
             self._stop_following(room, error)
-
-    def _mark_gaps(self) -> None:
-        for room in self.rooms.values():
-            room.mark_gap()
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

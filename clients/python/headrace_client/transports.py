@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import aiohttp
 
-from .connection import Connection, ConnectionSettings, Refused, Unavailable
+from .connection import GATEWAY_CODES, Connection, ConnectionSettings, Refused, Unavailable
 
 HTTP_EVENTS = 500
 HTTP_BYTES = 4 * 1024 * 1024
@@ -72,7 +72,7 @@ def _results(count: int, status: int, retry_after: str | None, body: bytes) -> l
         return results
     error = found.get("error")
     if not isinstance(error, dict):  # an error of API Gateway or a proxy
-        error = {"code": str(status), "message": error or found.get("message", "")}
+        error = {"code": GATEWAY_CODES.get(status, str(status)), "message": error or found.get("message", "")}
     if status == 429 or status >= 500:
         with contextlib.suppress(TypeError, ValueError):  # a date, or missing
             raise Unavailable(f"{status} {error['message']}", float(retry_after or "none"))
@@ -90,9 +90,7 @@ class SocketTransport:
 
     def __init__(self, url: str, token: Callable[[], str], settings: ConnectionSettings) -> None:
         self._settings = settings
-        self._connection = Connection(
-            url, token, settings, opened=_do_nothing, received=lambda _frame: None, ended=lambda: None
-        )
+        self._connection = Connection(url, token, settings, opened=_do_nothing, received=lambda _frame: None)
         self._running: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -115,7 +113,7 @@ class SocketTransport:
         try:
             await asyncio.wait_for(self._connection.wait(), self._settings.answer_timeout)
         except TimeoutError:
-            raise Unavailable("not connected") from None
+            raise Unavailable(self._connection.failure) from None
         if len(events) == 1:
             return [await self._connection.request("sendMessage", **events[0])]
         results = (await self._connection.request("sendBatch", events=list(events))).get("results")

@@ -135,12 +135,8 @@ def test_a_nick_that_reads_beyond_their_intervals_exits_1(
     assert any(f", {nick}: reads " in line for line in lines)
 
 
-def test_the_last_line_reports_a_sample_of_nicks_as_such(
-    stage: FakeStage, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NICKS", "4")
-
-    assert replay.main(["--log", GLOB, *urls(stage)]) == 0
+def test_the_last_line_reports_a_sample_of_nicks_as_such(stage: FakeStage, capsys: Capture) -> None:
+    assert replay.main(["--log", GLOB, "--nicks", "4", *urls(stage)]) == 0
     assert "memberships: a sample of 4 of 16 nicks in 2 rooms read exactly" in capsys.readouterr().out
 
 

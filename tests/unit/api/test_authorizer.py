@@ -57,9 +57,13 @@ def test_a_token_without_any_scope_of_the_socket_is_denied() -> None:
 
 
 @pytest.mark.parametrize("error", [Unauthorized("forged"), TokenExpired("expired")])
-def test_an_untrusted_token_is_a_401_in_the_form_of_api_gateway(error: Exception) -> None:
+def test_an_untrusted_token_is_a_401_in_the_form_of_api_gateway(
+    error: Exception, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(Exception, match=r"^Unauthorized$"):
         decide(event(), Verifier(error))
+
+    assert '"ConnectRefused":[1.0]' in capsys.readouterr().out.replace(" ", "")
 
 
 def test_an_unavailable_issuer_is_not_a_401() -> None:

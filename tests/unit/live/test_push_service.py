@@ -34,6 +34,7 @@ class PushWorld:
         self.clock = FixedClock(NOW)
         self.connections = MemoryConnections(self.clock)
         self.api = MemoryPusher()
+        self.position = "p1"
         self.pusher = PushService(self.connections, self.api, lambda: self.clock.now() / SECOND)
 
     def listen(self, *connections: str, room: str = "kitchen", since: str | None = None) -> None:
@@ -42,7 +43,7 @@ class PushWorld:
 
     def push(self, *items: dict[str, Any]) -> None:
         """One copy for each of ``items``, in one batch."""
-        bodies = [live_frames.frames(each["roomId"], [each])[0] for each in items]
+        bodies = [live_frames.frames(each["roomId"], [each], self.position)[0] for each in items]
         self.push_bodies(*bodies)
 
     def push_bodies(self, *bodies: bytes) -> None:
@@ -69,7 +70,25 @@ def test_each_subscriber_of_the_room_gets_one_frame_with_the_whole_batch() -> No
     assert push.got("c-1") == push.got("c-2") == [["one", "two"]]
     assert push.got("c-3") == []
     (frame, _) = (json.loads(push.api.sent[each][0]) for each in ("c-1", "c-2"))
-    assert frame == {"type": "messages", "roomId": "kitchen", "items": [item("one"), item("two")]}
+    assert frame == {"type": "messages", "roomId": "kitchen", "position": "p1", "items": [item("one"), item("two")]}
+
+
+def test_a_frame_has_the_latest_position_of_its_copies() -> None:
+    push = PushWorld()
+    push.listen("c-1")
+
+    push.push_bodies(*(live_frames.frames("kitchen", [item(at)], at)[0] for at in ("p2", "p3", "p1")))
+
+    assert [json.loads(frame)["position"] for frame in push.api.sent["c-1"]] == ["p3"]
+
+
+def test_what_the_publisher_missed_is_missed_by_every_subscriber() -> None:
+    push = PushWorld()
+    push.listen("c-1", "c-2")
+
+    push.push_bodies(*live_frames.frames("kitchen", [item("one")], "p1", missed=True))
+
+    assert push.got("c-1") == push.got("c-2") == [["missed", "one"]]
 
 
 def test_a_batch_over_the_size_of_a_frame_is_sent_in_several_in_order() -> None:

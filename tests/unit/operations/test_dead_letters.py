@@ -310,6 +310,8 @@ def test_a_discard_with_another_count_is_refused_and_names_it(dead: Dead, confir
 
     assert status == 400
     assert answer["error"]["message"] == "6 letters would be discarded; confirm must be 6"
+    (detail,) = answer["error"]["details"]
+    assert (detail["field"], detail["message"], detail.get("got")) == ("confirm", "must be 6", confirm)
     assert len(dead.retry.dead.visible()) == len(POISON)
 
 

@@ -25,6 +25,16 @@ def test_parked_messages_are_counted_and_raise_an_alarm(template_stack: Template
     assert (alarm["MetricName"], alarm["Threshold"], alarm["Period"]) == ("ParkedMessages", 0, 300)
 
 
+def test_a_refused_token_is_subtracted_from_the_errors_of_its_alarm(template_stack: TemplateStack) -> None:
+    """The authorizer raises to refuse, so Lambda counts each refusal as an error."""
+    (name,) = [name for name, alarm in template_stack.alarms.items() if "'AuthorizeConnection'" in str(alarm)]
+    metrics = {one["Id"]: one for one in template_stack.alarms[name]["Metrics"]}
+
+    assert metrics["refused"]["MetricStat"]["Metric"]["MetricName"] == "ConnectRefused"
+    assert metrics["refusals"]["Expression"] == "-1 * refused"
+    assert "refusals]" in metrics["errors"]["Expression"]
+
+
 def test_no_alarm_has_more_metrics_than_cloudwatch_takes(template_stack: TemplateStack) -> None:
     for alarm in template_stack.alarms.values():
         assert sum("MetricStat" in one for one in alarm.get("Metrics", [])) <= 10

@@ -18,7 +18,7 @@ from jwt import PyJWK, PyJWKClient, PyJWTError
 from headrace.api.auth import SUBPROTOCOL, caller_from_claims
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE, Caller
 from headrace.core.errors import TokenExpired, Unauthorized, Unavailable
-from headrace.runtime.observability import report
+from headrace.runtime.observability import Meter, report
 
 CONNECT_SCOPES = frozenset({CHAT_READ, CHAT_WRITE, EVENTS_WRITE})
 ALGORITHMS = ("RS256", "RS384", "RS512")
@@ -36,7 +36,8 @@ def decide(event: Mapping[str, Any], verifier: TokenVerifier) -> dict[str, Any]:
     token, so that both protocols read them alike.
 
     Raises:
-        Exception: with the text ``Unauthorized``, which API Gateway answers with 401.
+        Exception: with the text ``Unauthorized``, which API Gateway answers with 401. Lambda counts it as an error; the
+            metric ``ConnectRefused`` lets the alarm leave it out.
         headrace.core.errors.Unavailable: the issuer's keys cannot be fetched; API Gateway answers with 500.
     """
     headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
@@ -44,6 +45,9 @@ def decide(event: Mapping[str, Any], verifier: TokenVerifier) -> dict[str, Any]:
         caller = verifier.verify(token_from_subprotocols(headers.get("sec-websocket-protocol")))
     except (Unauthorized, TokenExpired) as error:
         report(f"connect {type(error).__name__}", error.message, level="info")
+        meter = Meter()
+        meter.count("ConnectRefused")
+        meter.flush()
         raise Exception("Unauthorized") from None
     effect = "Deny" if CONNECT_SCOPES.isdisjoint(caller.scopes) else "Allow"
     statement = {"Action": "execute-api:Invoke", "Effect": effect, "Resource": str(event["methodArn"])}

@@ -60,9 +60,9 @@ def pong(request_id: str | None, time: str) -> dict[str, Any]:
     return frame("pong", request_id, {"time": time})
 
 
-def subscribed(request_id: str | None, room_id: str, newest: str | None) -> dict[str, Any]:
+def subscribed(request_id: str | None, room_id: str, newest: str | None, position: str) -> dict[str, Any]:
     """A frame that confirms a subscription; ``newest`` is the key of the newest message that the caller may read."""
-    return frame("subscribed", request_id, {"roomId": room_id, "newest": newest})
+    return frame("subscribed", request_id, {"roomId": room_id, "newest": newest, "position": position})
 
 
 def unsubscribed(request_id: str | None, room_id: str) -> dict[str, Any]:

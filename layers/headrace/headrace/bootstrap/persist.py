@@ -28,7 +28,9 @@ from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.streams.chat.gate import CheckedStore
 from headrace.streams.chat.hook import UPDATES_AT_ONCE, ActivityHook, LiveHook, NewestPageHook
 from headrace.streams.chat.memberships import DynamoMemberships
+from headrace.streams.chat.positions import LateStore
 from headrace.streams.chat.rooms import CachedRooms, DynamoRoomActivity, DynamoRooms
+from headrace.streams.chat.stream import CHAT
 from headrace.streams.registry import STREAMS, StreamHooks
 from headrace.streams.ski.day_counts_redis import RedisDayCounts
 from headrace.streams.ski.hook import RideHook
@@ -46,13 +48,15 @@ def persister() -> Persister:
     memberships = DynamoMemberships(dynamodb(), room_settings.memberships_table)
     store = DynamoStore(settings.persist_parallel_writes, settings.persist_retry_seconds)
     guarded = GuardedStore(store, settings, BreakerStatus(EnvironmentSettings.read()).seen)
+    tables = {name: table_settings(each) for name, each in STREAMS.items()}
+    late = LateStore(guarded, tables[CHAT.name].table, clock())
     activity = DynamoRoomActivity(
         client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE), room_settings.rooms_table
     )
     return Persister(
-        CheckedStore(guarded, rooms, memberships),
+        CheckedStore(late, rooms, memberships),
         SqsRetryLane(settings.retry_queue_url),
-        {name: table_settings(each) for name, each in STREAMS.items()},
+        tables,
         clock(),
         settings.retry_first_pause_seconds,
         # The activity hook is the last: its failures are retried, and live copies must not wait for that.
@@ -70,7 +74,7 @@ def live_hook() -> LiveHook:
     """Publishes live copies of stored messages."""
     impatient = client("dynamodb", timeout=LOOK_SECONDS, attempts=1)
     hints = SubscriberHints(cache(), DynamoConnections(impatient, ConnectionSettings.read().connections_table))
-    return LiveHook(hints, live_publisher)
+    return LiveHook(hints, live_publisher, clock())
 
 
 @functools.cache

@@ -63,7 +63,20 @@ def normalize_id(value: str) -> str:
 @functools.lru_cache(maxsize=1024)
 def sender_tag(subject: str) -> str:
     """12 characters of base32 for a sender: part of the key, so that no sender can overwrite another's event."""
-    return base64.b32encode(sha256(subject.encode()).digest()).decode()[:SENDER_TAG_LENGTH].lower()
+    return _tag(subject.encode())
+
+
+def content_tag(subject: str, *content: str) -> str:
+    """A tag for a sender and the content of an event, in the form of a :func:`sender_tag`.
+
+    As part of the key, it makes the same event the same row, and other content another row (ADR 31).
+    """
+    # Lengths keep the parts apart, whatever they contain.
+    return _tag("".join(f"{len(part)}:{part}" for part in (subject, *content)).encode())
+
+
+def _tag(value: bytes) -> str:
+    return base64.b32encode(sha256(value).digest()).decode()[:SENDER_TAG_LENGTH].lower()
 
 
 def rate_key(subject: str, *, trusted: bool) -> str:

@@ -52,7 +52,7 @@ class Index:
     """A secondary index; a ``sharded`` one has a time shard as its partition key.
 
     Without ``shards``, TIME_WRITE_SHARDS and TIME_READ_SHARDS apply. An index ``of`` an attribute spreads the rows of
-    each of its values over its ``shards`` (``keys.shard_of``).
+    each of its values over its ``shards`` (``keys.shard_of``). A ``sparse`` one has only rows with its ``sort_key``.
     """
 
     name: str
@@ -61,6 +61,7 @@ class Index:
     sharded: bool = False
     shards: Shards | None = None
     of: str | None = None
+    sparse: bool = False
 
     def partitions(self, value: str) -> list[str]:
         """The partitions of the rows of one value: of the partition key, or of the attribute that is spread."""

@@ -1,9 +1,13 @@
-"""Builds and parses frames with new messages: ``{"type": "messages", "roomId", "items"}``, also used as live copies."""
+"""Builds and parses frames with new messages, ``{"type": "messages", "roomId", "position", "items"}``.
+
+Live copies on the broker are such frames too. Positions are those of :mod:`headrace.streams.chat.positions`.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from headrace.core.json import encode
@@ -15,13 +19,27 @@ _END = b"]}"
 _MISSED = b'"missed":true,'
 
 
-def frames(room_id: str, items: Iterable[Mapping[str, Any]], *, missed: bool = False) -> list[bytes]:
+@dataclass(frozen=True, slots=True)
+class LiveCopy:
+    """The content of a frame. ``position`` is "" in a frame of older code."""
+
+    room_id: str
+    items: list[dict[str, Any]]
+    position: str = ""
+    missed: bool = False
+
+
+def frames(
+    room_id: str, items: Iterable[Mapping[str, Any]], position: str = "", *, missed: bool = False
+) -> list[bytes]:
     """``items``, as in histories, in as few frames as possible of at most 32 KB, in order.
 
     ``missed`` marks the first frame: the subscriber did not get all earlier messages. An item that is too long for a
     frame is left out, and the next frame is marked, because only history has the item.
     """
     head = b'{"type":"messages","roomId":' + encode(room_id).encode() + b","
+    if position:
+        head += b'"position":' + encode(position).encode() + b","
     made: list[bytes] = []
     parts: list[bytes] = []
     size = 0
@@ -42,8 +60,8 @@ def _frame(head: bytes, parts: Sequence[bytes], missed: bool) -> bytes:
     return head + (_MISSED if missed else b"") + b'"items":[' + b",".join(parts) + _END
 
 
-def parse(body: bytes) -> tuple[str, list[dict[str, Any]]]:
-    """The room and the items of a frame.
+def parse(body: bytes) -> LiveCopy:
+    """The content of a frame.
 
     Raises:
         ValueError: not a frame of messages.
@@ -51,11 +69,13 @@ def parse(body: bytes) -> tuple[str, list[dict[str, Any]]]:
     try:
         content = json.loads(body)
         room_id, items = content["roomId"], content["items"]
-        if not isinstance(room_id, str) or not isinstance(items, list) or not all(map(_is_item, items)):
+        position, missed = content.get("position", ""), content.get("missed", False)
+        texts = isinstance(room_id, str) and isinstance(position, str)
+        if not texts or not isinstance(items, list) or not all(map(_is_item, items)):
             raise ValueError("not a frame of messages")
-    except (KeyError, TypeError, RecursionError) as error:
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError("not a frame of messages") from error
-    return room_id, items
+    return LiveCopy(room_id, items, position, missed is True)
 
 
 def _is_item(item: object) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.core.errors import PoisonRecord, StoreUnavailable
@@ -30,10 +30,22 @@ REMEMBERED = 10_000
 """Late connections, and subscribers with missed messages, that an environment remembers."""
 READS_AT_ONCE = 8
 
-Items = Mapping[str, Mapping[str, Any]]
-"""Items of a room by key."""
 Subscriber = tuple[str, str]
 """A room and a connection."""
+
+
+@dataclass(slots=True)
+class _News:
+    """What is new in a room: its items by key, the latest position, and whether earlier messages are missing."""
+
+    items: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    position: str = ""
+    missed: bool = False
+
+    def add(self, copy: frames.LiveCopy) -> None:
+        self.items.update((item["key"], item) for item in copy.items)
+        self.position = max(self.position, copy.position)
+        self.missed = self.missed or copy.missed
 
 
 @dataclass(slots=True)
@@ -55,6 +67,8 @@ class PushService:
         self._monotonic = monotonic
         self._late: BoundedDict[str, _Late] = BoundedDict(REMEMBERED)
         self._missed: BoundedDict[Subscriber, None] = BoundedDict(REMEMBERED)
+        self._unread: BoundedDict[str, None] = BoundedDict(REMEMBERED)
+        """Rooms whose subscriptions could not be read for their last copies."""
         self._parallel = Parallel(READS_AT_ONCE, "rooms")
 
     def push(self, event: Mapping[str, Any]) -> None:
@@ -67,11 +81,16 @@ class PushService:
         finally:
             meter.flush()
 
-    def _push(self, rooms: Mapping[str, Items], meter: Meter) -> None:
+    def _push(self, rooms: Mapping[str, _News], meter: Meter) -> None:
         sends: list[Push] = []
         subscribers: list[Subscriber] = []
-        for (room_id, items), subscriptions in zip(rooms.items(), self._subscriptions(list(rooms), meter), strict=True):
-            for subscription, texts in self._addressed(room_id, items, subscriptions):
+        for (room_id, news), subscriptions in zip(rooms.items(), self._subscriptions(list(rooms), meter), strict=True):
+            if subscriptions is None:
+                self._unread[room_id] = None
+                continue
+            news.missed = news.missed or room_id in self._unread
+            self._unread.pop(room_id, None)
+            for subscription, texts in self._addressed(room_id, news, subscriptions):
                 sends.append(Push(subscription.connection_id, texts))
                 subscribers.append((room_id, subscription.connection_id))
         results = self._pusher.deliver(sends, BATCH_SECONDS)
@@ -80,23 +99,24 @@ class PushService:
             subscriber for subscriber, result in zip(subscribers, results, strict=True) if result == "gone"
         )
 
-    def _subscriptions(self, room_ids: Sequence[str], meter: Meter) -> list[list[Subscription]]:
-        def read(room_id: str) -> list[Subscription]:
+    def _subscriptions(self, room_ids: Sequence[str], meter: Meter) -> list[list[Subscription] | None]:
+        def read(room_id: str) -> list[Subscription] | None:
             try:
                 return self._connections.subscriptions(room_id)
             except StoreUnavailable as error:
                 report("live push", f"messages are not pushed: {error.message}")
                 meter.count("LiveUnread")
-                return []
+                return None
 
         return self._parallel.map(read, room_ids)
 
     def _addressed(
-        self, room_id: str, items: Items, subscriptions: Iterable[Subscription]
+        self, room_id: str, news: _News, subscriptions: Iterable[Subscription]
     ) -> Iterable[tuple[Subscription, list[bytes]]]:
         """Each subscription with its frames, which have only messages that it may read. Most share the same bytes."""
         now = self._monotonic()
-        earliest = min(item["timestamp"] for item in items.values())
+        items = news.items.values()
+        earliest = min((item["timestamp"] for item in items), default="")
         made: dict[tuple[str | None, bool], list[bytes]] = {}
         for subscription in subscriptions:
             subscriber = (room_id, subscription.connection_id)
@@ -105,10 +125,10 @@ class PushService:
                 self._missed[subscriber] = None
                 continue
             since = subscription.since if subscription.since is not None and subscription.since > earliest else None
-            key = (since, subscriber in self._missed)
+            key = (since, news.missed or subscriber in self._missed)
             if key not in made:
-                readable = [item for item in items.values() if since is None or item["timestamp"] >= since]
-                made[key] = frames.frames(room_id, readable, missed=key[1])
+                readable = [item for item in items if since is None or item["timestamp"] >= since]
+                made[key] = frames.frames(room_id, readable, news.position, missed=key[1])
             if made[key]:
                 yield subscription, made[key]
 
@@ -143,17 +163,16 @@ class PushService:
                 report("live push", f"closed connections are not deleted before they expire: {error.message}")
 
 
-def _rooms(event: Mapping[str, Any], meter: Meter) -> dict[str, dict[str, dict[str, Any]]]:
-    """The items of all live copies by room and key, in the order of the event."""
-    rooms: dict[str, dict[str, dict[str, Any]]] = {}
+def _rooms(event: Mapping[str, Any], meter: Meter) -> dict[str, _News]:
+    """What is new by room, in the order of the event."""
+    rooms: dict[str, _News] = {}
     for queue in event["rmqMessagesByQueue"].values():
         for record in queue:
             try:
-                room_id, items = frames.parse(rabbit_body(record))
+                copy = frames.parse(rabbit_body(record))
             except (PoisonRecord, ValueError):
                 meter.count("LiveUnreadable")
                 report("live push", "a live copy cannot be read")
                 continue
-            for item in items:
-                rooms.setdefault(room_id, {})[item["key"]] = item
+            rooms.setdefault(copy.room_id, _News()).add(copy)
     return rooms

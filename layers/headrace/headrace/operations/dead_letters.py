@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from headrace.core import times
-from headrace.core.errors import DeadLaneUnavailable, InvalidRequest
+from headrace.core.errors import DeadLaneUnavailable, FieldError, InvalidRequest
 from headrace.core.stream import TableSettings
 from headrace.core.times import Clock
 from headrace.operations.dead_letter import REDRIVEN, DeadLetter, Filter, examine
@@ -125,7 +125,8 @@ class DeadLetters:
         count = len(found.letters)
         if confirm != count:
             self.lane.release(scan.held)
-            raise InvalidRequest(f"{count} letters would be discarded; confirm must be {count}")
+            wrong = FieldError("confirm", f"must be {count}", confirm, "the number of letters that match")
+            raise InvalidRequest(f"{count} letters would be discarded; confirm must be {count}", details=[wrong])
         began = self.monotonic()
         gone: set[str] = set()
         for start in range(0, count, RECEIVE_LIMIT):

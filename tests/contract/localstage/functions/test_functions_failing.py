@@ -55,8 +55,18 @@ async def test_an_exception_is_answered_with_its_type_message_and_trace(
     said = json.loads(answer.payload)
     assert (said["errorType"], said["errorMessage"]) == ("ValueError", "a confidential text")
     assert 'app.py", line 2, in handler' in said["stackTrace"][0]
-    assert caplog.messages == ["Fn failed: ValueError (python -m localstage logs Fn)"]
+    assert caplog.messages == ["Fn failed: ValueError (make logs FUNCTION=Fn)"]
     assert "[ERROR] ValueError: a confidential text\nTraceback" in stage.log()
+
+
+async def test_the_refusal_of_an_authorizer_is_no_failure(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "localstage.functions")
+    pool = await stage.run(stage.function("def handler(event, context):\n    raise Exception('Unauthorized')\n"))
+
+    answer = await pool.invoke("Fn", b"{}")
+
+    assert answer.error == "Unhandled"
+    assert (pool.status()["Fn"].errors, caplog.messages) == (0, [])
 
 
 async def test_the_environment_lives_on_after_an_exception(stage: Stage) -> None:
@@ -146,6 +156,17 @@ async def test_a_function_that_cannot_be_loaded_logs_the_reason_and_is_retried(
 
     assert {(answer.error, error_of(answer)) for answer in answers} == {("Unhandled", kind)}
     assert await answer_of(pool, 5) == 5
+
+
+async def test_a_syntax_error_is_logged_with_its_file_and_line(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "localstage.functions")
+    pool = await stage.run(stage.function("\ndef handler(:\n"))
+
+    await pool.invoke("Fn", b"1")
+
+    (line,) = caplog.messages
+    assert line.startswith("Fn failed: Runtime.UserCodeSyntaxError: ")
+    assert "(app.py, line 2)" in line
 
 
 async def test_a_slow_start_is_tried_once_more_within_the_functions_own_time(stage: Stage) -> None:

@@ -11,7 +11,6 @@ from headrace.streams.chat.memberships import fold
 from loadtest.chat.irc_log import read_log
 from loadtest.chat.irc_membership import OPEN, Channel, channel_of
 from loadtest.chat.irc_verification import choose
-from localstage.client.errors import ClientError
 
 SAMPLES = Path(__file__).with_name("irc")
 REAL = Path(__file__).resolve().parents[4].parent / "shared" / "data" / "irc"
@@ -160,9 +159,3 @@ def test_a_sample_of_nicks_is_always_the_same(tmp_path: Path) -> None:
     assert choose([log]).nicks == choose([log], "all").nicks
     assert choose([log], "7").nicks == choose([log]).nicks[:7]
     assert choose([log], "7").describe() == "a sample of 7 of 50 nicks"
-
-
-@pytest.mark.parametrize("wanted", ["0", "-1", "some"])
-def test_an_invalid_number_of_nicks_is_refused_by_its_name(tmp_path: Path, wanted: str) -> None:
-    with pytest.raises(ClientError, match="NICKS is"):
-        choose([channel(tmp_path, line(0, "a", "1"))], wanted)

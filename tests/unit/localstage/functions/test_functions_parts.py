@@ -141,7 +141,7 @@ def test_a_repeated_failure_is_logged_at_once_and_then_counted(
     made.flush()
 
     assert caplog.messages == [
-        "Fn failed: ValueError (python -m localstage logs Fn)",
-        "Fn failed: KeyError (python -m localstage logs Fn)",
-        "Fn failed: ValueError, 3 more times (python -m localstage logs Fn)",
+        "Fn failed: ValueError (make logs FUNCTION=Fn)",
+        "Fn failed: KeyError (make logs FUNCTION=Fn)",
+        "Fn failed: ValueError, 3 more times (make logs FUNCTION=Fn)",
     ]

@@ -9,6 +9,7 @@ import pytest
 from headrace.api.params import read
 from headrace.core.errors import Forbidden, InvalidCursor, InvalidRequest, StoreUnavailable
 from headrace.streams.chat import conversations
+from headrace.streams.chat.positions import position
 from headrace.streams.chat.routes import ConversationsQuery, ReadMarkBody
 from tests.worlds.conversation_world import ConversationWorld
 from tests.worlds.history_world import START, at
@@ -223,10 +224,26 @@ def test_other_fields_beside_a_mark_are_ignored() -> None:
 def test_a_mark_too_far_ahead_is_refused(world: ConversationWorld) -> None:
     world.join("alice", "kitchen")
 
-    assert world.read("kitchen", at(1000 + 300)) == at(1300)
+    assert world.read("kitchen", at(1000 + 300)) == at(1000)
     for up_to in (at(1000 + 301), f"{at(1301)}#m1"):
         with pytest.raises(InvalidRequest, match="too far ahead"):
             world.read("kitchen", up_to)
+
+
+def test_a_mark_on_a_message_that_is_ahead_hides_no_later_message(world: ConversationWorld) -> None:
+    world.join("alice", "kitchen")
+    world.store_messages("kitchen", 1200)
+
+    world.read("kitchen", f"{at(1200)}#m1")
+    world.store_messages("kitchen", 1001)
+
+    assert world.page()["items"][0]["unread"] == 2
+
+
+def test_a_position_is_a_read_mark_too(world: ConversationWorld) -> None:
+    world.join("alice", "kitchen")
+
+    assert world.read("kitchen", position(world.clock.now())) == at(1000)
 
 
 def test_a_walk_visits_each_room_without_new_activity_once() -> None:

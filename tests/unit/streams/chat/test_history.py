@@ -11,6 +11,7 @@ from headrace.api.params import read
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import InvalidCursor, InvalidRequest
+from headrace.streams.chat.positions import position
 from headrace.streams.chat.room_requests import RoomPath
 from tests.worlds.history_world import ALICE, START, TAG, body, history, ids, row, walk
 
@@ -44,7 +45,7 @@ def test_an_item_has_the_message_and_its_key() -> None:
 def test_a_room_without_messages_is_an_empty_page_and_no_error() -> None:
     page = body(history([]).room(ALICE, "nowhere", PageRequest()))
 
-    assert page == {"items": [], "next": None, "previous": None, "hasMore": False}
+    assert page == {"items": [], "next": None, "previous": None, "hasMore": False, "position": position(START)}
 
 
 @settings(max_examples=60)

@@ -30,6 +30,7 @@ from headrace.queues.names import live_queue, live_queues
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.hook import LiveHook
+from headrace.streams.chat.positions import position
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
 from tests.fakes.clock import FixedClock
@@ -49,7 +50,7 @@ class Live:
         self.connections = CountedConnections(self.clock)
         self.audience = SubscriberHints(self.cache, self.connections, lambda: self.clock.now() / SECOND)
         self.publisher = MemoryLivePublisher()
-        self.hook = LiveHook(self.audience, lambda: self.publisher)
+        self.hook = LiveHook(self.audience, lambda: self.publisher, self.clock)
 
     def subscribe(self, room: str, connection: str = "c-1", since: str | None = None) -> None:
         self.connections.subscribe(room, connection, caller(), self.clock.now() // SECOND, since)
@@ -65,9 +66,9 @@ class Live:
         """Rooms and texts, in the order in which they were published."""
         found = []
         for each in self.publisher.sent:
-            room, items = frames.parse(each.body)
-            assert each.routing_key == live_queue(room)
-            found.append((room, [item["message"] for item in items]))
+            copy = frames.parse(each.body)
+            assert each.routing_key == live_queue(copy.room_id)
+            found.append((copy.room_id, [item["message"] for item in copy.items]))
         return found
 
 
@@ -103,9 +104,9 @@ def test_messages_of_a_subscribed_room_are_sent_together_as_in_history() -> None
 
     assert live.pushed() == [("kitchen", ["one", "two"])]
     (frame,) = [json.loads(each.body) for each in live.publisher.sent]
-    assert frame["type"] == "messages"
+    assert (frame["type"], frame["position"]) == ("messages", position(live.clock.now()))
     assert frame["items"][0] == {
-        "key": row()["timestampSk"],
+        "key": row(text="one")["timestampSk"],
         "roomId": "kitchen",
         "messageId": "m-1",
         "timestamp": NOW,
@@ -245,9 +246,31 @@ def test_a_broker_that_refuses_live_copies_fails_no_event() -> None:
     live.store(row())
 
 
+def test_the_copies_after_a_failed_publish_say_that_some_were_missed() -> None:
+    live = Live()
+    live.subscribe("kitchen")
+    live.publisher.down = True
+    live.store(row())
+    live.publisher.down = False
+
+    live.store(row())
+    live.store(row())
+
+    assert [frames.parse(each.body).missed for each in live.publisher.sent] == [True, False]
+
+
+def test_a_copy_has_the_position_of_its_time_of_storing() -> None:
+    live = Live()
+    live.subscribe("kitchen")
+
+    live.store(row())
+
+    assert [frames.parse(each.body).position for each in live.publisher.sent] == [position(live.clock.now())]
+
+
 def test_an_unexpected_error_returns_no_event_to_the_queue() -> None:
     live = Live()
-    live.hook = LiveHook(live.audience, lambda: None)  # type: ignore[arg-type]
+    live.hook = LiveHook(live.audience, lambda: None, live.clock)  # type: ignore[arg-type]
     live.subscribe("kitchen")
 
     live.store(row())
@@ -288,13 +311,13 @@ def test_frames_contain_every_item_in_order_within_the_limit(room: str, messages
     room = room.encode("utf-8", "replace").decode()
     items = [{"key": f"k{at}", "timestamp": NOW, "message": text} for at, text in enumerate(messages)]
 
-    made = frames.frames(room, items, missed=missed)
+    made = frames.frames(room, items, "p1", missed=missed)
 
     assert all(len(frame) <= frames.FRAME_BYTES for frame in made)
     parsed = [frames.parse(frame) for frame in made]
-    assert [item for _, found in parsed for item in found] == items
-    assert {found for found, _ in parsed} <= {room}
-    assert [json.loads(frame).get("missed", False) for frame in made] == [missed and not at for at in range(len(made))]
+    assert [item for copy in parsed for item in copy.items] == items
+    assert {(copy.room_id, copy.position) for copy in parsed} <= {(room, "p1")}
+    assert [copy.missed for copy in parsed] == [missed and not at for at in range(len(made))]
     sizes = [len(frame) for frame in made]
     assert all(first + second > frames.FRAME_BYTES for first, second in itertools.pairwise(sizes))
 
@@ -303,7 +326,7 @@ def test_an_item_over_the_size_of_a_frame_is_reported_as_missed() -> None:
     def item(text: str) -> dict[str, Any]:
         return {"key": "k", "timestamp": NOW, "message": text}
 
-    made = [json.loads(each) for each in frames.frames("r", [item("x" * 40_000), item("small")])]
+    made = [json.loads(each) for each in frames.frames("r", [item("x" * 40_000), item("small")], "p1")]
 
     assert [(len(each["items"]), each.get("missed")) for each in made] == [(1, True)]
 
@@ -320,6 +343,7 @@ def test_an_item_over_the_size_of_a_frame_is_reported_as_missed() -> None:
         b'{"roomId":"r","items":{}}',
         b'{"roomId":"r","items":[1]}',
         b'{"roomId":"r","items":[{"key":"k"}]}',
+        b'{"roomId":"r","items":[],"position":1}',
         b"[" * 100_000,
     ],
 )

@@ -20,6 +20,7 @@ from headrace.storage.ports import Table
 from headrace.streams.chat.access import ReadScope, RoomAccess
 from headrace.streams.chat.frames import Subscriptions
 from headrace.streams.chat.history import History
+from headrace.streams.chat.positions import position
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.functions import routes_of
@@ -87,6 +88,7 @@ def test_subscribing_returns_the_newest_key(stage: Stage) -> None:
         "requestId": "r-1",
         "roomId": "kitchen",
         "newest": None,
+        "position": position(CLOCK.now()),
     }
     stage.store_message("kitchen", "older", timestamp="2025-11-21T09:00:00Z", messageId="m-9")
     newest = stage.store_message("kitchen", "newest")

@@ -33,7 +33,7 @@ def test_a_message_keeps_the_senders_id_and_time() -> None:
         "username": "Alice",
         "message": "hello",
         "messageType": "TEXT",
-        "sender": keys.sender_tag("alice"),
+        "sender": keys.content_tag("alice", "alice", "", "TEXT", "hello"),
     }
 
 
@@ -46,6 +46,20 @@ def test_a_retry_with_the_same_id_and_time_is_the_same_event() -> None:
 
     assert first.key == again.key
     assert first.event == again.event
+
+
+@pytest.mark.parametrize("fields", [{"message": "bye"}, {"userId": "bob"}, {"messageType": "JOIN"}, {"username": "Al"}])
+def test_other_content_with_the_same_id_and_time_is_another_event(fields: dict[str, Any]) -> None:
+    """Nothing is replaced: both are stored."""
+    trusted = sender(trusted=True)
+
+    assert CHAT.accept(message(**fields), trusted).key != CHAT.accept(message(), trusted).key
+
+
+def test_a_new_username_in_the_token_makes_no_other_event() -> None:
+    renamed = replace(sender(), username="Alice Liddell")
+
+    assert CHAT.accept(message(), renamed).key == CHAT.accept(message(), sender()).key
 
 
 def test_another_senders_event_with_the_same_id_and_time_is_another_event() -> None:
@@ -193,10 +207,10 @@ def test_a_row_has_the_keys_of_all_indexes() -> None:
 
     row = CHAT.item(old.event, CLOCK.now(), TABLE)
 
-    assert row["timestampSk"] == f"2004-11-15T03:00:00.000000Z#m-1#{keys.sender_tag('alice')}"
+    assert row["timestampSk"] == f"2004-11-15T03:00:00.000000Z#m-1#{old.event['sender']}"
     assert row["bucketId"] == keys.bucket_id("m-1", 8)
     assert {CHAT.partition_key, CHAT.sort_key} <= row.keys()
-    assert all({index.partition_key, index.sort_key} <= row.keys() for index in CHAT.indexes)
+    assert all({index.partition_key, index.sort_key} <= row.keys() for index in CHAT.indexes if not index.sparse)
 
 
 def test_a_row_without_a_retention_never_expires() -> None:

@@ -18,6 +18,7 @@ from headrace.live.frames import frames
 from tests.unit.template_stack import ROOT, TemplateStack
 from tests.worlds.reference import HTTP, WEBSOCKET, answer_violations, is_error, operation_of, violations
 from tests.worlds.requests import Context
+from tools.api_reference import openapi
 from tools.api_reference.__main__ import generated
 from tools.api_reference.examples import Example, examples
 from tools.api_reference.routes import Declared, actions, declared, error_kinds, http_routes, mapping
@@ -27,6 +28,13 @@ from tools.api_reference.scopes import SCOPES
 ASYNCAPI_SCHEMA = json.loads((Path(__file__).parent / "asyncapi-3.0.0.json").read_text())
 NOT_ANSWERED = {"poison"}
 """Codes of dead letters, which no client gets."""
+
+
+def test_a_route_of_an_unknown_area_says_what_to_add(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(openapi.TITLES, "ads")
+
+    with pytest.raises(SystemExit, match="is of ads: give that a title in TITLES"):
+        openapi.openapi()
 
 
 def named(routes: list[Declared]) -> Any:

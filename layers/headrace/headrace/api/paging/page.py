@@ -10,17 +10,23 @@ from headrace.core.json import encode
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """``items`` are JSON texts, newest first; ``next`` leads to older items, ``previous`` to newer ones."""
+    """``items`` are JSON texts, newest first; ``next`` leads to older items, ``previous`` to newer ones.
+
+    Pages of a room have a ``position`` (:mod:`headrace.streams.chat.positions`).
+    """
 
     items: Sequence[str]
     next: str | None
     previous: str | None
     has_more: bool
+    position: str | None = None
 
     def text(self) -> str:
         """The page as one JSON object."""
         items, more = ",".join(self.items), "true" if self.has_more else "false"
-        return f'{{"items":[{items}],"next":{encode(self.next)},"previous":{encode(self.previous)},"hasMore":{more}}}'
+        position = "" if self.position is None else f',"position":{encode(self.position)}'
+        cursors = f'"next":{encode(self.next)},"previous":{encode(self.previous)}'
+        return f'{{"items":[{items}],{cursors},"hasMore":{more}{position}}}'
 
 
 def cut(items: Sequence[str], room: int) -> int:

@@ -30,6 +30,10 @@ class ReadScope:
         """Whether new messages may be read."""
         return self.intervals is None or (bool(self.intervals) and self.intervals[-1].left_at is None)
 
+    def covers(self, timestamp: str) -> bool:
+        """Whether a message of this time may be read."""
+        return self.intervals is None or any(interval.covers(timestamp) for interval in self.intervals)
+
 
 class RoomAccess:
     """Decides what callers may read. Memberships are read every time, so a leave or removal counts at once.

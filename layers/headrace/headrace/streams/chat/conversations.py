@@ -18,12 +18,13 @@ from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
 from headrace.core.intervals import Interval
-from headrace.core.keys import MESSAGE_KEY_FORM, parse_read_mark, shown_read_mark, time_of
+from headrace.core.keys import MESSAGE_KEY_FORM, after_time, parse_read_mark, shown_read_mark, time_of
 from headrace.core.sender import AHEAD_LIMIT
 from headrace.runtime.parallel import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.chat.access import not_in_room
 from headrace.streams.chat.memberships import Membership, Memberships
+from headrace.streams.chat.positions import POSITION_FORM, parse_position
 from headrace.streams.chat.rooms import OPEN, ActiveRoom, RoomActivity
 from headrace.streams.chat.stream import TEXT, item_of
 
@@ -37,7 +38,7 @@ LAST_BUDGET = ReadBudget(reads=8, rows=1000)
 UNREAD_BUDGET = ReadBudget(reads=4, rows=1000)
 """Reads that the count of a room may spend on messages that do not count. Beyond, ``unreadCapped`` is true."""
 _COUNTED = ("timestampSk", "userId", "messageType", "expiresAt")
-MARK_FORM = f"{MESSAGE_KEY_FORM}; or a time: {times.ACCEPTED_FORM}"
+MARK_FORM = f"{MESSAGE_KEY_FORM}; {POSITION_FORM}; or a time: {times.ACCEPTED_FORM}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +113,15 @@ class Conversations:
     def mark_read(self, caller: Caller, room_id: str, up_to: object) -> dict[str, Any]:
         """Move the caller's read mark in a room forward to ``up_to``. A mark that is already further stays.
 
+        A mark is never ahead of the server's clock, since messages that are sent later would count as read. So a
+        message whose time is ahead counts as unread until then.
+
         Raises:
             Forbidden: the caller was never in the room.
-            InvalidRequest: ``up_to`` is neither a message key nor a time, or is more than 5 minutes ahead.
+            InvalidRequest: ``up_to`` is neither a message key, a time nor a position, or is more than 5 minutes ahead.
         """
         now = self._clock.now()
-        position = _position(up_to, now)
+        position = min(_read_mark(up_to, now), after_time(times.iso(now)))
         membership = self._memberships.get(caller.subject, room_id)
         if not membership.intervals:
             raise not_in_room(room_id)
@@ -184,14 +188,17 @@ def _counts(row: Mapping[str, Any], user_id: str) -> bool:
     return bool(row["userId"] != user_id and row["messageType"] == TEXT)
 
 
-def _position(up_to: object, now: int) -> str:
+def _read_mark(up_to: object, now: int) -> str:
     try:
-        position = parse_read_mark(up_to)
+        if isinstance(up_to, str) and up_to.startswith("p"):
+            mark = after_time(times.iso(parse_position(up_to)))
+        else:
+            mark = parse_read_mark(up_to)
     except ValueError:
-        detail = FieldError("upTo", "is neither a message key nor a time", echo(up_to), MARK_FORM)
-        raise InvalidRequest("upTo is neither a message key nor a time", details=[detail]) from None
-    if time_of(position) > times.iso(now + AHEAD_LIMIT):
+        detail = FieldError("upTo", "is neither a message key, a time nor a position", echo(up_to), MARK_FORM)
+        raise InvalidRequest("upTo is neither a message key, a time nor a position", details=[detail]) from None
+    if time_of(mark) > times.iso(now + AHEAD_LIMIT):
         allowed = f"at most 5 minutes ahead; the server's time is {times.iso(now)}"
         detail = FieldError("upTo", "is too far ahead", echo(up_to), allowed)
         raise InvalidRequest("upTo is too far ahead", details=[detail])
-    return position
+    return mark

@@ -9,7 +9,6 @@ from typing_extensions import TypedDict
 
 from headrace.api import responses
 from headrace.api.bodies import event_list
-from headrace.api.paging.request import PageRequest
 from headrace.api.params import Params
 from headrace.api.router import Request
 from headrace.core import times
@@ -22,7 +21,9 @@ from headrace.live.connections import Connections
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.chat.access import RoomAccess
-from headrace.streams.chat.stream import CHAT, MessageItem, MessagePage
+from headrace.streams.chat.positions import position
+from headrace.streams.chat.room_requests import RoomPageRequest
+from headrace.streams.chat.stream import CHAT, MessageItem, RoomMessagePage
 
 if TYPE_CHECKING:
     # Of the functions that use this module only read_frame reads history, and loads cryptography for its cursors.
@@ -106,7 +107,7 @@ class RoomFrame(Params):
     room_id: Id = Field(description=ID_FORM)
 
 
-class FramePage(PageRequest):
+class FramePage(RoomPageRequest):
     """A page of a history that fits into a frame."""
 
     max_bytes: int = Field(default=PAGE_BYTES, exclude=True)
@@ -143,11 +144,16 @@ class Pong(Answer):
 
 
 class Subscribed(Answer):
-    """The start of a subscription. ``newest`` is the key of the newest message before it that the caller may read."""
+    """The start of a subscription.
+
+    ``newest`` is the key of the newest message before it that the caller may read. The history ``since`` the
+    ``position`` has every message that was stored afterwards.
+    """
 
     type: Literal["subscribed"]
     roomId: str
     newest: str | None
+    position: str
 
 
 class Unsubscribed(Answer):
@@ -157,7 +163,7 @@ class Unsubscribed(Answer):
     roomId: str
 
 
-class HistoryPage(Answer, MessagePage):
+class HistoryPage(Answer, RoomMessagePage):
     """A page of the room, with at most 120 KB of items."""
 
     type: Literal["history"]
@@ -165,10 +171,14 @@ class HistoryPage(Answer, MessagePage):
 
 
 class Messages(TypedDict):
-    """New messages of a room, pushed after ``subscribe``. With ``missed``, earlier ones were not: read the history."""
+    """New messages of a room, pushed after ``subscribe``. Their ``position`` is good for a read mark.
+
+    With ``missed``, earlier messages were not pushed: read the history since your own position.
+    """
 
     type: Literal["messages"]
     roomId: str
+    position: NotRequired[str]
     missed: NotRequired[Literal[True]]
     items: list[MessageItem]
 
@@ -201,7 +211,7 @@ def subscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFra
     context, room_id = request.event["requestContext"], request.body.room_id
     connected_at = int(context["connectedAt"]) // 1000
     newest = subscriptions.subscribe(request.caller, room_id, context["connectionId"], connected_at)
-    return responses.subscribed(request.request_id, room_id, newest)
+    return responses.subscribed(request.request_id, room_id, newest, position(request.now))
 
 
 def unsubscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
@@ -214,5 +224,5 @@ def unsubscribe(subscriptions: Subscriptions, request: Request[None, None, RoomF
 def history(subscriptions: Subscriptions, request: Request[None, FramePage, RoomFrame]) -> dict[str, Any]:
     """Read a page of a room's messages, as with ``GET /rooms/{roomId}/messages``, of at most 120 KB."""
     room_id = request.body.room_id
-    page = subscriptions.history.room(request.caller, room_id, request.query)
+    page = subscriptions.history.room(request.caller, room_id, request.query, request.query.since)
     return responses.history(request.request_id, room_id, page.text())

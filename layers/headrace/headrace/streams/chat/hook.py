@@ -25,6 +25,7 @@ from headrace.runtime.observability import report, report_unexpected
 from headrace.runtime.parallel import Parallel
 from headrace.storage.cache import Cache
 from headrace.storage.ports import Failure
+from headrace.streams.chat.positions import position
 from headrace.streams.chat.rooms import GROUP, OPEN, Room, RoomActivity, Rooms
 from headrace.streams.chat.stream import CHAT, item_of
 
@@ -43,9 +44,12 @@ class LiveHook:
     ``publisher`` is called for the first copies, so that its library is imported only then.
     """
 
-    def __init__(self, hints: SubscriberHints, publisher: Callable[[], LivePublisher]) -> None:
+    def __init__(self, hints: SubscriberHints, publisher: Callable[[], LivePublisher], clock: Clock) -> None:
         self._hints = hints
         self._publisher = publisher
+        self._clock = clock
+        self._missed: BoundedDict[str, None] = BoundedDict(REMEMBERED)
+        """Rooms whose last live copies were not published. Their next ones say so."""
 
     def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
         """Publish the messages of rooms with subscribers. Every outcome is ``None``."""
@@ -60,14 +64,21 @@ class LiveHook:
         rooms: dict[str, dict[str, Item]] = {}
         for item in items:
             rooms.setdefault(item["roomId"], {})[item["timestampSk"]] = item
+        followed = self._hints.rooms_with_subscribers(list(rooms))
+        at = position(self._clock.now())
         messages = [
             Outgoing(live_queue(room_id), body, "")
-            for room_id in self._hints.rooms_with_subscribers(list(rooms))
-            for body in frames(room_id, [item_of(item) for item in rooms[room_id].values()])
+            for room_id in followed
+            for body in frames(room_id, map(item_of, rooms[room_id].values()), at, missed=room_id in self._missed)
         ]
         failure = self._publisher().publish(messages) if messages else None
         if failure is not None:
             report("live copies", f"stored messages are not pushed: {failure.message}")
+        for room_id in followed:
+            if failure is not None:
+                self._missed[room_id] = None
+            else:
+                self._missed.pop(room_id, None)
 
 
 class NewestPageHook:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-from headrace.api.paging.request import ListRequest
+from headrace.api.paging.request import ListRequest, PageRequest
 from headrace.api.params import Params, UserPath, names_of, whole_number
 from headrace.api.router import Request
 from headrace.core import keys, times
@@ -17,6 +17,7 @@ from headrace.core.caller import EVENTS_WRITE
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
 from headrace.core.fields import Id, Time
 from headrace.core.sender import AHEAD_LIMIT
+from headrace.streams.chat import positions
 from headrace.streams.chat.memberships import EVENT_ID_LIMIT, Role
 from headrace.streams.chat.rooms import DIRECT, GROUP, OPEN, Form, RoomKind
 
@@ -168,3 +169,26 @@ def _refuse_trusted(model: type[Params], content: Mapping[str, Any]) -> None:
     ]
     if details:
         raise Forbidden(f"{details[0].field} needs the scope {EVENTS_WRITE}", details=details)
+
+
+def _since(value: object) -> int:
+    try:
+        return positions.parse_position(str(value))
+    except ValueError:
+        raise PydanticCustomError("position", "is not a position", {"allowed": positions.POSITION_FORM}) from None
+
+
+class RoomPageRequest(PageRequest):
+    """A page of a room. With ``since``, it has the messages that were stored after that position, in microseconds."""
+
+    since: Annotated[int, BeforeValidator(_since)] | None = Field(default=None, description=positions.POSITION_FORM)
+
+    @field_validator("since")
+    @classmethod
+    def _is_without_other_bounds(cls, value: int | None, info: ValidationInfo) -> int | None:
+        other = next((name for name in ("after", "around", "start", "end") if info.data.get(name) is not None), None)
+        if value is not None and other is not None:
+            wanted = {"start": "from", "end": "to"}.get(other, other)
+            allowed = "since alone, or with limit and before"
+            raise PydanticCustomError("place", f"cannot be combined with {wanted}", {"allowed": allowed, "got": None})
+        return value

@@ -12,7 +12,7 @@ from headrace.api.params import AnyBody, UserPath, whole_number
 from headrace.api.router import Request
 from headrace.streams.chat.conversations import DEFAULT_LIMIT, LIMIT, MARK_FORM, Conversations
 from headrace.streams.chat.history import History
-from headrace.streams.chat.room_requests import RoomPath
+from headrace.streams.chat.room_requests import RoomPageRequest, RoomPath
 from headrace.streams.chat.rooms import Form, RoomKind
 from headrace.streams.chat.stream import MessageItem
 
@@ -81,9 +81,9 @@ class ReadMark(TypedDict):
     readTo: str
 
 
-def read_room(history: History, request: Request[RoomPath, PageRequest, None]) -> str:
+def read_room(history: History, request: Request[RoomPath, RoomPageRequest, None]) -> str:
     """Read a page of a room's messages."""
-    return history.room(request.caller, request.path.room_id, request.query).text()
+    return history.room(request.caller, request.path.room_id, request.query, request.query.since).text()
 
 
 def read_user(history: History, request: Request[UserPath, PageRequest, None]) -> str:

@@ -74,7 +74,8 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     timestamp = choose_time(sender, ID_FIELD, message.message_id, message.timestamp)
     message_id = message.message_id or times.new_message_id(sender.now)
     user_id, username = choose_user(sender, message.user_id, message.username)
-    tag = keys.sender_tag(sender.subject)
+    # The username of a token may change between two attempts, and is not compared.
+    tag = keys.content_tag(sender.subject, user_id, message.username or "", message.message_type, message.message)
     receipt = {"roomId": message.room_id, "messageId": message_id, "timestamp": timestamp}
     event = {
         **receipt,
@@ -133,6 +134,12 @@ class MessagePage(TypedDict):
     hasMore: bool
 
 
+class RoomMessagePage(MessagePage):
+    """A page of a room. Sent as ``since``, its ``position`` selects the messages that were stored afterwards."""
+
+    position: str
+
+
 ITEM_FIELDS = ("roomId", "messageId", "timestamp", "userId", "username", "message", "messageType")
 
 
@@ -157,6 +164,7 @@ CHAT = Stream(
     indexes=(
         Index(name="UserIndex", partition_key="userId", sort_key="timestampSk"),
         Index(name="TimeIndex", partition_key="bucketId", sort_key="timestampSk", sharded=True),
+        Index(name="LateIndex", partition_key="roomId", sort_key="storedAt", sparse=True),
     ),
     analytics_dimensions=AnalyticsDimensions(user="userId", groups=("roomId",)),
 )

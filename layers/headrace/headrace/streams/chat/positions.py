@@ -1,0 +1,73 @@
+"""Positions in the order in which messages of a room are stored, and the mark of messages that are stored late.
+
+    {"items": […], "position": "p1763719258722861"}   →   GET /rooms/{roomId}/messages?since=p1763719258722861
+
+A position is the server's time of an answer. The messages that were stored since then are found in two places:
+
+- Most are stored at most ``LATE`` after the time that they have. The table, which is ordered by that time, has them
+  from the position less ``OVERLAP``.
+- A message that is stored later (by the retry lane, a redrive, an import) also has the attribute ``storedAt``, the key
+  of the sparse index ``LateIndex``.
+
+So ordinary messages cost nothing more, and pages repeat some messages from shortly before the position.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from headrace.core.items import Item
+from headrace.core.times import SECOND, Clock, iso
+from headrace.storage.ports import Failure, Store, Table
+
+LATE_INDEX = "LateIndex"
+STORED_AT = "storedAt"
+LATE = 10 * SECOND
+"""A message that is written more than this after its own time is marked."""
+OVERLAP = 40 * SECOND
+"""How far before a position its reader starts: ``LATE``, 10 s for the write itself, 10 s for the push of a live copy,
+2 s for the age of a cached page, and 8 s for clocks that differ and for the lag of the index."""
+POSITION_FORM = "a position from an earlier answer or frame"
+
+_FORM = re.compile(r"p([0-9]{16})", re.ASCII)
+
+
+def position(now: int) -> str:
+    """The position of an answer that was begun at ``now`` (microseconds)."""
+    return f"p{now:016d}"
+
+
+def parse_position(text: str) -> int:
+    """The time of a position in microseconds.
+
+    Raises:
+        ValueError: not a position.
+    """
+    match = _FORM.fullmatch(text)
+    if match is None:
+        raise ValueError(f"must be {POSITION_FORM}")
+    return int(match[1])
+
+
+def first_time(since: int) -> str:
+    """The canonical time at which a reader of the position ``since`` (microseconds) starts."""
+    return iso(max(0, since - OVERLAP))
+
+
+class LateStore:
+    """A :class:`~headrace.storage.ports.Store` that marks the rows of ``table`` that are stored late."""
+
+    def __init__(self, store: Store, table: str, clock: Clock) -> None:
+        self._store = store
+        self._table = table
+        self._clock = clock
+
+    def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
+        if table.name == self._table:
+            now = self._clock.now()
+            bound, stored_at = iso(max(0, now - LATE)), iso(now)
+            for item in items:
+                if item["timestamp"] < bound:
+                    item[STORED_AT] = stored_at
+        return self._store.put_many(table, items)

@@ -1,0 +1,49 @@
+"""The ports of a stage: taken at its start, long before the gateway serves them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from localstage import stage as stages
+from localstage.core.errors import PortTaken
+from localstage.gateway.serving import listen
+from localstage.stage import HOST, Options, Stage
+
+
+@pytest.fixture
+def usual(monkeypatch: pytest.MonkeyPatch) -> int:
+    """A port that is free now, as the usual one."""
+    with listen(HOST, 0) as probe:
+        port = int(probe.getsockname()[1])
+    monkeypatch.setattr(stages, "HTTP_PORT", port)
+    monkeypatch.setattr(stages, "WEBSOCKET_PORT", 0)
+    return port
+
+
+def options(folder: Path, http_port: int | None = None) -> Options:
+    return Options(folder / "missing.yaml", "local", folder, http_port=http_port)
+
+
+def test_no_other_program_gets_a_port_of_a_stage_that_starts(tmp_path: Path, usual: int) -> None:
+    stage = Stage(options(tmp_path))
+    stage.take_ports()
+
+    with pytest.raises(PortTaken):
+        listen(HOST, usual)
+
+    stage.free_ports()
+    listen(HOST, usual).close()
+
+
+def test_a_usual_port_that_is_in_use_is_replaced_by_a_free_one(tmp_path: Path, usual: int) -> None:
+    with listen(HOST, usual):
+        stage = Stage(options(tmp_path))
+        stage.take_ports()
+        stage.free_ports()
+
+
+def test_a_port_asked_for_that_is_in_use_is_refused_by_its_option(tmp_path: Path, usual: int) -> None:
+    with listen(HOST, usual), pytest.raises(PortTaken, match="choose another one with --http-port"):
+        Stage(options(tmp_path, usual)).take_ports()

@@ -1,0 +1,82 @@
+"""The commands `make token`, `make logs` and `make status`."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from localstage import status
+from localstage.cli import cli
+from localstage.statefile import Running, StateFile
+
+URL = "http://127.0.0.1:1"
+
+
+def call(folder: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["--state-dir", str(folder), *arguments])
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Path]:
+    """The folder of a stage that runs."""
+    state = StateFile(tmp_path)
+    state.acquire()
+    scopes = ("chat:write", "chat:read", "ops")
+    state.write(Running(os.getpid(), URL, URL, URL, URL, f"{URL}/", 0.0, scopes))
+    yield tmp_path
+    state.release()
+
+
+@pytest.mark.parametrize("scopes", ["chat:write ops", "chat:write,ops"])
+def test_scopes_may_be_given_together(stage: Path, scopes: str) -> None:
+    token = call(stage, "token", "--user", "alice", "--scope", scopes).output
+
+    claims = token.split(".")[1]
+    assert json.loads(base64.urlsafe_b64decode(claims + "=="))["scope"] == "chat:write ops"
+
+
+def test_a_scope_that_the_template_does_not_have_is_refused(stage: Path) -> None:
+    result = call(stage, "token", "--user", "alice", "--scope", "chat:wriet")
+
+    assert result.exit_code == 1
+    assert "no such scope: chat:wriet; there are: chat:write, chat:read, ops" in result.output
+
+
+@pytest.mark.parametrize("name", ["ReceiveFrame", "receive_frame"])
+def test_a_log_without_a_stage_is_printed_and_called_old(tmp_path: Path, name: str) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "ReceiveFrame.log").write_text("a line\n")
+
+    result = call(tmp_path, "logs", name)
+
+    assert result.stdout == "a line\n"
+    assert "no stage runs here" in result.stderr
+
+
+def test_the_table_of_functions_fits_80_columns() -> None:
+    counts = {"environments": 4, "busy": 0, "frozen": 4, "waiting": 0, "invocations": 123456, "errors": 0}
+    rows = [{"name": "AuthorizeConnection", **counts, "cold_starts": 4}]
+
+    assert status.width(status.table("functions", rows)) <= 80
+
+
+def test_the_table_of_triggers_fits_80_columns_while_all_run() -> None:
+    row = {"id": "PersistEventsPersist0", "kind": "rabbitmq", "source": "cron(* * * * ? *)", "function_id": "Fn"}
+    counts = {"state": "running", "trouble": None, "records": 12345, "batches": 1234, "failures": 0}
+
+    assert status.width(status.table("triggers", [{**row, **counts}])) <= 80
+
+
+def test_a_trigger_that_waits_says_why() -> None:
+    quiet: list[dict[str, Any]] = [{"id": "A", "trouble": None}]
+    waiting = [*quiet, {"id": "B", "trouble": "queue b does not exist"}]
+
+    assert len(status.table("triggers", quiet).columns) == 1
+    assert status.width(status.table("triggers", waiting)) > len("queue b does not exist")
