@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-powertools bench-emulators invoke diagrams lock clean
+.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-powertools bench-emulators invoke diagrams lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -94,7 +94,11 @@ contract: setup ## run one suite per seam, against the fake and against the real
 
 e2e: setup ## run the tests of the whole local stage, and some fault scenarios
 	@$(PY) -m pytest -q tests/e2e
+	@$(PY) -m pytest -q tests/api
 	@$(PY) -m pytest -q tests/faults
+
+test-api: setup ## send generated requests and frames, and every kind of token, to a whole stage   [CASES=5000]
+	@API_CASES=$(or $(CASES),5000) $(PY) -m pytest -q tests/api
 
 validate: .local/sam/bin/sam ## check the templates with sam validate --lint
 	@export AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0; \

@@ -1,9 +1,10 @@
-"""API Gateway's limits on WebSocket frames and messages, enforced before aiohttp's parser.
+"""What aiohttp's parser does not check in WebSocket frames: API Gateway's limits, and masks.
 
 aiohttp joins the fragments of a message and does not expose frames, but API Gateway's limits are 32 KB for a frame and
-128 KB for a message. The guard reads the frame headers in the byte stream (about a microsecond per
-frame) and passes the bytes on untouched. After a frame that breaks a limit it passes on control frames only, so that
-the closing handshake still works and the client is not cut off while it sends.
+128 KB for a message. It also reads frames without a mask, which a server must refuse (RFC 6455, 5.1). The guard reads
+the frame headers in the byte stream (about a microsecond per frame) and passes the bytes on untouched. After a refused
+frame it passes on control frames only, so that the closing handshake still works and the client is not cut off while
+it sends.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from typing import NamedTuple, Protocol
 
 MAX_FRAME = 32 * 1024
 MAX_MESSAGE = 128 * 1024
+
+PROTOCOL_ERROR, TOO_BIG = 1002, 1009
+"""Close codes."""
 
 _PING = b"\x89\x00"
 
@@ -33,10 +37,11 @@ class _Header(NamedTuple):
     payload: int
     control: bool
     final: bool
+    masked: bool
 
 
 class FrameGuard:
-    """Passes frames to ``parser`` until one is too big; then ``too_big`` is set and data frames are dropped.
+    """Passes frames to ``parser`` until one is refused; then ``close_code`` is set and data frames are dropped.
 
     A ping replaces the offending frame and wakes the reader of messages.
     """
@@ -49,7 +54,7 @@ class FrameGuard:
         self._remaining = 0
         self._message = 0
         self._dropping = False
-        self.too_big = False
+        self.close_code = 0
 
     def feed_data(self, data: bytes) -> tuple[bool, bytes]:
         """Pass on the frames that are allowed."""
@@ -68,10 +73,11 @@ class FrameGuard:
             header = _read_header(data, position)
             if header is None:
                 break
-            self._dropping = not header.control and self._refuses(header)
+            code = self._code_of(header)
+            self._dropping = code != 0
             if self._dropping:
                 result = self._pass_on(data[start:position])
-                self._alarm()
+                self._refuse(code)
                 start = position + header.size
             position += header.size
             self._remaining = header.payload
@@ -84,16 +90,21 @@ class FrameGuard:
         """Pass the end of the stream on."""
         self._parser.feed_eof()
 
-    def _refuses(self, header: _Header) -> bool:
+    def _code_of(self, header: _Header) -> int:
+        """The close code of a frame that is dropped; 0 for one that passes."""
+        if not header.masked:
+            return PROTOCOL_ERROR
+        if header.control:
+            return 0
         self._message += header.payload
-        refused = self.too_big or header.payload > self._max_frame or self._message > self._max_message
+        too_big = header.payload > self._max_frame or self._message > self._max_message
         if header.final:
             self._message = 0
-        return refused
+        return TOO_BIG if too_big else self.close_code
 
-    def _alarm(self) -> None:
-        if not self.too_big:
-            self.too_big = True
+    def _refuse(self, code: int) -> None:
+        if not self.close_code:
+            self.close_code = code
             self._parser.feed_data(_PING)
 
     def _pass_on(self, data: bytes) -> tuple[bool, bytes]:
@@ -113,4 +124,4 @@ def _read_header(data: bytes, at: int) -> _Header | None:
         return None
     if extra:
         length = int.from_bytes(data[at + 2 : at + 2 + extra], "big")
-    return _Header(size, length, bool(first & 0x08), bool(first & 0x80))
+    return _Header(size, length, bool(first & 0x08), bool(first & 0x80), bool(second & 0x80))

@@ -30,6 +30,7 @@ SEND_BUFFER = 1024 * 1024
 REASONS = {
     1000: "Connection Closed Normally",
     1001: "Going away",
+    1002: "Protocol error",
     1003: "Unsupported data",
     1005: "Client-side close frame status not set",
     1006: "Connection closed abnormally",
@@ -188,8 +189,8 @@ class Connection:
             return True
         self._slots.release()
         if kind is WSMsgType.PING:
-            if self._protocol is not None and self._protocol.frame_guard.too_big:
-                self._closing = (1009, REASONS[1009])
+            if self._protocol is not None and (code := self._protocol.frame_guard.close_code):
+                self._closing = (code, REASONS[code])
                 return False
             await self._socket.pong(message.data)
             return True

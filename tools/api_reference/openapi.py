@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from http import HTTPStatus
 from typing import Any
 
 from headrace.api.params import names_of
@@ -28,7 +29,7 @@ MEANINGS = {HeadraceError: "A fault of the platform, which is logged.", UserErro
 COMMON = ("Refused", "GatewayRefusal")
 OWN_BODY = {"GET /health": 503}
 """Routes with a status other than 200 whose body is their answer, not an error."""
-GATEWAYS = (401, 403, 429, 500, 503)
+GATEWAYS = (401, 403, 404, 429, 500, 503)
 """Statuses with which API Gateway refuses a request itself."""
 REFUSING = (400, 403, 404, 429, 503)
 """Statuses of a write without any accepted event."""
@@ -193,6 +194,9 @@ def _responses(route: Declared, models: Models, examples: list[Example]) -> dict
     # API Gateway's own refusals, on every route.
     by_status.setdefault(429, [])
     by_status.setdefault(503, [])
+    if route.path_names:
+        # A parameter with a slash is another path.
+        by_status.setdefault(404, [])
     for status, kinds in sorted(by_status.items()):
         if str(status) not in responses:
             given = [each for each in examples if each.status == status]
@@ -234,7 +238,7 @@ def _refusal(route: Declared, status: int, kinds: list[type[HeadraceError]], exa
     if not examples:
         shown: dict[str, Any] = {mapping(kind).code: {"value": {"error": sample(kind)}} for kind in kinds}
         response["content"]["application/json"]["examples"] = shown or {
-            "gateway": {"value": {"message": "Too Many Requests" if status == 429 else "Service Unavailable"}}
+            "gateway": {"value": {"message": HTTPStatus(status).phrase}}
         }
     return response
 

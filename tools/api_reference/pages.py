@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from tools.api_reference.access import accepted, matrix
 from tools.api_reference.scopes import SCOPES
 from tools.api_reference.texts import first_line, text
 
@@ -60,20 +61,10 @@ def websocket_page(document: Document) -> str:
 
 
 def scopes_page(http: Document, websocket: Document) -> str:
-    """The page of scopes: what each allows, and which routes and actions accept it."""
-    accepted = {
-        f"{method.upper()} {path}": _scopes(operation)
-        for path, methods in http["paths"].items()
-        for method, operation in methods.items()
-    }
-    accepted |= {name: each["x-scopes"] for name, each in websocket["operations"].items() if "reply" in each}
+    """The page of scopes: what each allows, which routes and actions accept it, and what each token gets."""
     parts = [MARK, "# Scopes", first_line("scopes"), *text("scopes").split("\n\n")[1:]]
-    for scope, allowed in SCOPES.items():
-        routes = [f"- `{key}`" for key, scopes in accepted.items() if scope in scopes]
-        parts += [f"## `{scope}`", allowed, "\n".join(routes)]
-    anyone = [f"- `{key}`" for key, scopes in accepted.items() if not scopes]
-    parts += ["## Without a scope", "`GET /health` needs no token, `ping` any valid one.", "\n".join(anyone)]
-    return _page(parts)
+    parts += ["\n".join(f"- `{scope}`: {allowed}" for scope, allowed in SCOPES.items())]
+    return _page([*parts, *matrix(accepted(http, websocket))])
 
 
 def _route(document: Document, key: str, operation: Document) -> Iterator[str]:
@@ -165,7 +156,11 @@ def _item(document: Document, name: str, field: Document, place: str) -> str:
     described = schema["items"] if schema.get("type") == "array" else schema
     said = field.get("description") or _resolve(document, described).get("description", "")
     default = schema.get("default")
-    notes = [_type(document, schema), place] + ([f"default {default}"] if default not in (None, "") else [])
+    # An optional field may be null, which counts as not given.
+    kind = _type(document, schema)
+    notes = [kind.removesuffix(" or null") if place == "optional" else kind, place] + (
+        [f"default {default}"] if default not in (None, "") else []
+    )
     if place == "query" and not field.get("required"):
         notes.insert(2, "optional")
     whole = f"- `{name}` ({', '.join(note for note in notes if note)})" + (f": {said}" if said else "")
@@ -177,7 +172,7 @@ def _type(document: Document, schema: Document) -> str:
     if "const" in schema:
         return f"`{json.dumps(schema['const'])}`"
     if "enum" in schema and len(schema["enum"]) < 8:
-        return " or ".join(f"`{each}`" for each in schema["enum"])
+        return " or ".join("null" if each is None else f"`{each}`" for each in schema["enum"])
     if "anyOf" in schema:
         return " or ".join(_type(document, each) for each in schema["anyOf"])
     kind = schema.get("type", "any JSON")
@@ -251,7 +246,7 @@ def _page(parts: Iterable[str]) -> str:
 
 def _wrapped(part: str) -> str:
     """A part of a page with lines of at most ``WIDTH`` characters; code and lists stay as they are."""
-    if part.startswith(("```", "- ", "#", "<!--")):
+    if part.startswith(("```", "- ", "#", "<!--", "| ")):
         return part if not part.startswith("- ") else "\n".join(_item_lines(part))
     return "\n\n".join(_block_wrapped(each) for each in part.split("\n\n"))
 

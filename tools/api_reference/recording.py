@@ -82,7 +82,7 @@ class Recorder:
             url = self._stage.http_url + target + (f"?{urlencode(query)}" if query else "")
             answer = self._pool.request(method, url, headers=headers, json=body)
             content = json.loads(answer.data)
-            if until(content):
+            if answer.status != 503 and until(content):
                 break
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{key} answers {content}")

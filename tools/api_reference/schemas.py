@@ -27,11 +27,16 @@ from tools.api_reference.routes import Declared, plain
 
 Schema = dict[str, Any]
 REF = "#/components/schemas/"
+LAST_MILLISECOND = 253_402_300_799_999
 
 STORED_ID = {"type": "string", "minLength": 1, "maxLength": ID_LIMIT, "pattern": r"^[^#\u0000-\u001f\u007f-\u009f]+$"}
 ID = STORED_ID | {"pattern": r"^(?!\.{1,2}$)[^#/?\u0000-\u001f\u007f-\u009f]+$"}
-TIME = {"type": ["string", "integer"]}
-QUERY_TIME = {"type": "string"}
+ISO = (
+    r"[0-9]{4}-[01][0-9]-[0-3][0-9][Tt ][0-2][0-9]:[0-5][0-9](:[0-5][0-9]([.,][0-9]{1,12})?)?"
+    r"([Zz]|[+-][0-2][0-9]:?[0-5][0-9])"
+)
+TIME = {"type": ["string", "integer"], "pattern": f"^{ISO}$", "minimum": 0, "maximum": LAST_MILLISECOND}
+QUERY_TIME = {"type": "string", "pattern": f"^([0-9]{{1,15}}|{ISO})$"}
 DIGITS = r"^[0-9]{1,12}$"
 BOUNDS = {"min_length": "minLength", "max_length": "maxLength"}
 """Pydantic's own bounds of a field whose type has a validator."""
@@ -132,6 +137,10 @@ class Models:
         found, document = TypeAdapter.json_schemas(inputs, ref_template=f"{REF}{{model}}", schema_generator=Generator)
         self._found = {key: schema for (key, _mode), schema in found.items()}
         self._all: dict[str, Schema] = {name: _tidy(each) for name, each in document.get("$defs", {}).items()}
+        for each in routes:
+            for kind, model in (("query", each.route.query), ("body", each.route.body)):
+                if model is not None and not model.keeps_null:
+                    _allow_null(self.resolved(each.key, kind))
 
     def schema(self, key: str, kind: str) -> Schema:
         """The schema of a route's model: a reference, except for plain types."""
@@ -173,13 +182,20 @@ def references(node: object) -> Iterable[str]:
 def parameter(schema: Schema) -> Schema:
     """The schema of a field as a parameter of a path or a query, where every value is text."""
     kept = {name: value for name, value in schema.items() if name != "description"}
-    if kept.get("type") == ["integer", "string"]:
+    if isinstance(kinds := kept.get("type"), list):
+        kinds = [each for each in kinds if each != "null"]
+        kept["type"] = kinds[0] if len(kinds) == 1 else kinds
+    if "enum" in kept:
+        kept["enum"] = [each for each in kept["enum"] if each is not None]
+    if kinds == ["integer", "string"]:
         return {name: value for name, value in kept.items() if name != "pattern"} | {"type": "integer"}
-    return kept | QUERY_TIME if kept.get("type") == TIME["type"] else kept
+    if kinds == TIME["type"]:
+        return {name: value for name, value in kept.items() if name not in TIME} | QUERY_TIME
+    return kept
 
 
 def _tidy(node: Any) -> Any:
-    """``node`` without the titles that repeat a field's name, and without ``null`` where it only means "not given"."""
+    """``node`` without the titles that repeat a field's name; a field that may be null has ``null`` in its type."""
     if isinstance(node, list):
         return [_tidy(each) for each in node]
     if not isinstance(node, dict):
@@ -192,8 +208,23 @@ def _tidy(node: Any) -> Any:
         given = [each for each in kept.get("anyOf", []) if each != {"type": "null"}]
         if len(given) == 1:
             del kept["anyOf"]
-            kept = {**given[0], **kept}
+            kept = {**_or_null(given[0]), **kept}
     return kept
+
+
+def _allow_null(model: Schema) -> None:
+    properties = model.get("properties", {})
+    for name in properties.keys() - set(model.get("required", [])):
+        properties[name] = _or_null(properties[name])
+
+
+def _or_null(schema: Schema) -> Schema:
+    """A schema that allows ``null`` too: as the value of an optional field, it counts as not given."""
+    kinds = schema["type"] if isinstance(schema.get("type"), list) else [schema.get("type")]
+    if None in kinds or "null" in kinds:
+        return schema
+    more = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    return {**schema, **more, "type": [*kinds, "null"]}
 
 
 def schema_of(answer: type[Any]) -> tuple[dict[str, Schema], Schema]:

@@ -54,7 +54,7 @@ class Scope:
             )
 
     def _source(self, read_shards: int) -> tuple[str | None, str, list[str]]:
-        for index in self.stream.indexes:
+        for index in (each for each in self.stream.indexes if not each.sparse):
             for name, value in self.narrowed:
                 if name in (index.of, index.partition_key):
                     return index.name, index.partition_key, index.partitions(value)

@@ -53,16 +53,15 @@ def fed(stream: bytes, cuts: list[int] | None = None) -> tuple[bytes, FrameGuard
 
 @given(
     sizes=st.lists(st.integers(0, MAX_FRAME), max_size=5),
-    masked=st.booleans(),
     cuts=st.lists(st.integers(0, 5000), max_size=12),
 )
-def test_frames_within_the_limits_pass_untouched(sizes: list[int], masked: bool, cuts: list[int]) -> None:
-    stream = b"".join(frame(TEXT, size, masked=masked) for size in sizes)
+def test_frames_within_the_limits_pass_untouched(sizes: list[int], cuts: list[int]) -> None:
+    stream = b"".join(frame(TEXT, size) for size in sizes)
 
     passed, guard = fed(stream, cuts)
 
     assert passed == stream
-    assert not guard.too_big
+    assert not guard.close_code
 
 
 @given(
@@ -76,7 +75,7 @@ def test_after_a_frame_over_the_limit_only_control_frames_pass(size: int, after:
 
     passed, guard = fed(stream, cuts)
 
-    assert guard.too_big
+    assert guard.close_code == 1009
     assert passed == before + WAKE_UP + close
 
 
@@ -85,12 +84,22 @@ def test_fragments_count_together_and_control_frames_between_them_do_not() -> No
     fits += [frame(CONTINUATION, 300, final=False)]
 
     passed, guard = fed(b"".join([*fits, frame(CONTINUATION, 100)]) * 2)
-    assert not guard.too_big
+    assert not guard.close_code
     assert len(passed) == 2 * len(b"".join([*fits, frame(CONTINUATION, 100)]))
 
     passed, guard = fed(b"".join([*fits, frame(CONTINUATION, 101)]))
-    assert guard.too_big
+    assert guard.close_code == 1009
     assert passed == b"".join(fits) + WAKE_UP
+
+
+@given(opcode=st.sampled_from([TEXT, CONTINUATION, PING]), cuts=st.lists(st.integers(0, 200), max_size=12))
+def test_a_frame_without_a_mask_is_refused(opcode: int, cuts: list[int]) -> None:
+    before, close = frame(TEXT, 10), frame(CLOSE, 2)
+
+    passed, guard = fed(before + frame(opcode, 5, masked=False) + frame(TEXT, 5) + close, cuts)
+
+    assert guard.close_code == 1002
+    assert passed == before + WAKE_UP + close
 
 
 def test_the_end_of_the_stream_passes() -> None:

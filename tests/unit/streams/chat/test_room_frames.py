@@ -307,6 +307,6 @@ def test_an_unknown_field_of_a_frame_about_a_room_is_refused_by_name(stage: Stag
 
 def test_a_room_with_an_id_of_an_earlier_version_stays_readable(stage: Stage) -> None:
     """Such ids cannot be in a path, so only frames reach these rows."""
-    stage.world.rooms.create(Room("a/b?", OPEN, GROUP, NOW, "alice"))
+    stage.world.rooms.create(Room("a/b?", "open", "group", NOW, "alice"))
 
     assert stage.request("history", roomId="a/b?")["items"] == []

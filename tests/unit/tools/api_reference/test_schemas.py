@@ -1,4 +1,4 @@
-"""The schemas of ids accept what the validators of the layer accept."""
+"""The schemas of ids and times accept what the validators of the layer accept."""
 
 from __future__ import annotations
 
@@ -8,11 +8,32 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter, ValidationError
 
-from headrace.core.fields import Id
+from headrace.api.params import QueryTime
+from headrace.core.fields import Id, Time
 from headrace.streams.ads.stream import AdId, AdType
 from headrace.streams.chat.room_requests import EventId
-from tools.api_reference.schemas import Generator
+from tools.api_reference.schemas import Generator, parameter
 
+TIMES = [
+    "2026-11-22T09:51:34.874433Z",
+    "2026-11-22T09:51:34Z",
+    "2026-11-22t09:51z",
+    "2026-11-22 09:51:34,5+01:00",
+    "2026-11-22T09:51:34.123456789012-0530",
+    "2026-11-22T09:51:34",
+    "2026-11-22",
+    "2026-11-22T09Z",
+    "2026-11-22T09:51.5Z",
+    "1763805094874",
+    "9" * 16,
+    "now",
+    "",
+    0,
+    1763805094874,
+    253_402_300_799_999,
+    253_402_300_800_000,
+    -1,
+]
 TEXTS = [
     "a",
     "kitchen",
@@ -55,3 +76,18 @@ def test_a_validator_without_a_schema_stops_the_generator() -> None:
 
     with pytest.raises(LookupError, match="unknown"):
         TypeAdapter(Annotated[str, AfterValidator(unknown)]).json_schema(schema_generator=Generator)
+
+
+@pytest.mark.parametrize("form", [Time, QueryTime], ids=["of a body", "of a query"])
+@pytest.mark.parametrize("value", TIMES, ids=ascii)
+def test_the_schema_of_a_time_accepts_the_times_that_the_validator_accepts(form: Any, value: object) -> None:
+    validator: TypeAdapter[Any] = TypeAdapter(form)
+    schema = validator.json_schema(schema_generator=Generator)
+    schema = parameter(schema) if form is QueryTime and isinstance(value, str) else schema
+    try:
+        validator.validate_python(value)
+        is_accepted = True
+    except ValidationError:
+        is_accepted = False
+
+    assert Draft202012Validator(schema).is_valid(value) == is_accepted

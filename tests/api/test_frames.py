@@ -1,0 +1,194 @@
+"""Frames that are made from the AsyncAPI document, sent to a whole stage."""
+
+from __future__ import annotations
+
+import json
+import string
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from schemathesis import GenerationMode
+
+from loadtest.client.websocket import WebSocket
+from tests.api.conftest import CASES, Report
+from tests.e2e.conftest import RunningStage
+from tests.worlds.reference import WEBSOCKET
+from tools.api_reference.recording import USERS
+
+MESSAGES = WEBSOCKET["components"]["messages"]
+ACTIONS = [name for name, each in WEBSOCKET["operations"].items() if "reply" in each]
+SENDERS = ("alice", "producer")
+SHORT = 8
+"""Frames for an action in the short form."""
+LONGEST = 3600
+FRAME_BYTES = 32 * 1024
+FAULTS = {"internal", "unavailable"}
+"""Codes of a 5xx."""
+MOST_EVENTS = 3
+"""Of a generated batch: the generator is slow with many."""
+
+pytestmark = pytest.mark.timeout(LONGEST)
+
+
+def _validator(names: list[str]) -> Draft202012Validator:
+    payloads = [MESSAGES[name]["payload"] for name in names]
+    return Draft202012Validator({"anyOf": payloads, "components": WEBSOCKET["components"]})
+
+
+def _names(messages: list[dict[str, str]]) -> list[str]:
+    return [each["$ref"].rpartition("/")[2] for each in messages]
+
+
+def _replies(action: str) -> list[str]:
+    return _names(WEBSOCKET["operations"][action]["reply"]["messages"])
+
+
+ANSWERS = {action: _validator(_replies(action)) for action in ACTIONS}
+ANY_ANSWER = _validator([reply for action in ACTIONS for reply in _replies(action)])
+PUSHED = {
+    MESSAGES[name]["payload"]["properties"]["type"]["const"]: _validator([name])
+    for each in WEBSOCKET["operations"].values()
+    if "reply" not in each
+    for name in _names(each["messages"])
+}
+"""The frames that are no answers, by their type."""
+
+
+class Speaker:
+    """The connections of all senders; each frame waits for its answer."""
+
+    def __init__(self, stage: RunningStage) -> None:
+        self._sockets = {
+            user: WebSocket(
+                stage.where["websocket_url"], lambda user=user: stage.token(user, *USERS[user]), timeout=60.0
+            )
+            for user in SENDERS
+        }
+        self.sent = 0
+
+    def check(self, sender: str, text: str) -> None:
+        """Send a text, and compare its answer with the document."""
+        socket = self._sockets[sender]
+        if not socket.connected:
+            socket.open()
+        socket.send(text)
+        self.sent += 1
+        while (pushed := PUSHED.get((answer := socket.receive()).get("type", ""))) is not None:
+            assert not [each.message for each in pushed.iter_errors(answer)], answer
+        frame = _parsed(text)
+        action, request_id = frame.get("action"), frame.get("requestId")
+        validator = ANSWERS.get(action, ANY_ANSWER) if isinstance(action, str) else ANY_ANSWER
+        assert not [each.message for each in validator.iter_errors(answer)], answer
+        assert answer.get("error", {}).get("code") not in FAULTS, answer
+        if isinstance(request_id, str) and 0 < len(request_id) <= 128:
+            assert answer.get("requestId") == request_id.encode("utf-8", "replace").decode(), answer
+
+    def close(self) -> None:
+        """Close the connections."""
+        for socket in self._sockets.values():
+            socket.close()
+
+
+@pytest.fixture
+def speaker(stage: RunningStage) -> Iterator[Speaker]:
+    found = Speaker(stage)
+    yield found
+    found.close()
+
+
+def test_every_answer_to_a_valid_frame_is_documented(speaker: Speaker, report: Report) -> None:
+    for action in ACTIONS:
+        play(speaker, frames(action, GenerationMode.POSITIVE), len(ACTIONS))
+
+    finish(speaker, report, "valid")
+
+
+def test_every_answer_to_an_invalid_frame_is_documented(speaker: Speaker, report: Report) -> None:
+    for action in ACTIONS:
+        play(speaker, frames(action, GenerationMode.NEGATIVE), len(ACTIONS))
+
+    finish(speaker, report, "invalid")
+
+
+def test_every_answer_to_any_text_is_documented(speaker: Speaker, report: Report) -> None:
+    keys = st.sampled_from(["action", "requestId", "roomId", "events"]) | st.text(max_size=4)
+    anything: st.SearchStrategy[Any] = st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=20),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4),
+        max_leaves=12,
+    )
+    texts = st.text(string.printable, max_size=40) | st.text(max_size=40).filter(lambda each: each.isprintable())
+
+    play(speaker, anything.map(json.dumps) | texts, 1)
+
+    finish(speaker, report, "arbitrary")
+
+
+def frames(action: str, mode: GenerationMode) -> st.SearchStrategy[str]:
+    """Texts that the schema of an action allows, or does not allow; some are about a room that exists."""
+    payload = {"content": {"application/json": {"schema": _shortened(MESSAGES[action]["payload"])}}}
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "frames", "version": "1"},
+        "paths": {"/frame": {"post": {"requestBody": {"required": True, **payload}, "responses": {"200": {}}}}},
+        "components": {"schemas": _shortened(WEBSOCKET["components"]["schemas"])},
+    }
+    operation = schemathesis.openapi.from_dict(document)["/frame"]["POST"]
+    bodies = operation.as_strategy(generation_mode=mode).map(lambda case: case.body)
+    return st.builds(_text, bodies, st.sampled_from([None, "kitchen"])).filter(
+        lambda text: len(text.encode()) <= FRAME_BYTES
+    )
+
+
+def play(speaker: Speaker, texts: st.SearchStrategy[str], share: int) -> None:
+    """Send as many of ``texts`` as one of ``share`` strategies has to."""
+    count = CASES // 3 // share + 1 if CASES else SHORT
+
+    @settings(
+        max_examples=count,
+        deadline=None,
+        database=None,
+        derandomize=not CASES,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(sender=st.sampled_from(SENDERS), text=texts)
+    def run(sender: str, text: str) -> None:
+        speaker.check(sender, text)
+
+    run()
+
+
+def finish(speaker: Speaker, report: Report, kind: str) -> None:
+    report(f"WebSocket: {speaker.sent} {kind} frames, 0 wrong")
+    assert speaker.sent >= CASES // 3
+
+
+def _text(body: Any, room: str | None) -> str:
+    if isinstance(body, bytes):
+        return body.decode("latin-1")
+    if room is not None and isinstance(body, dict) and "roomId" in body:
+        body = {**body, "roomId": room}
+    return json.dumps(body)
+
+
+def _shortened(schema: Any) -> Any:
+    """A schema without long arrays."""
+    if isinstance(schema, list):
+        return [_shortened(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    most = {"maxItems": min(schema["maxItems"], MOST_EVENTS)} if isinstance(schema.get("maxItems"), int) else {}
+    return {name: _shortened(each) for name, each in schema.items()} | most
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        frame = json.loads(text)
+    except ValueError:
+        return {}
+    return frame if isinstance(frame, dict) else {}

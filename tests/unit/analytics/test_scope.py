@@ -1,0 +1,21 @@
+"""Where the rows of a scope are read."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace.analytics.scope import Scope
+from headrace.analytics.time_slots import Span
+from headrace.streams.chat.stream import CHAT
+
+
+@pytest.mark.parametrize(
+    ("narrowed", "index"),
+    [((), "TimeIndex"), ((("userId", "alice"),), "UserIndex"), ((("roomId", "kitchen"),), None)],
+    ids=["all", "user", "room"],
+)
+def test_a_scope_is_read_where_all_of_its_rows_are(narrowed: tuple[tuple[str, str], ...], index: str | None) -> None:
+    """A sparse index lacks most rows of a room."""
+    queries = list(Scope(CHAT, narrowed).queries("messages", 1, Span(0, 1_000_000)))
+
+    assert {each.index for each in queries} == {index}

@@ -1,0 +1,98 @@
+"""Which token each route and each action accepts: the matrix on the page of scopes.
+
+``tests/api/test_access.py`` sends every token of the matrix to every route and action of a stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from headrace.api.authorizer import CONNECT_SCOPES
+from tools.api_reference.scopes import SCOPES
+
+Accepted = Mapping[str, "list[str] | None"]
+
+INVALID = {
+    "none": "none",
+    "text": "a text that is not a JWT",
+    "expired": "expired",
+    "early": "not valid yet (`nbf`)",
+    "issuer": "of another issuer",
+    "audience": "for another application",
+    "unsigned": "unsigned (`alg: none`)",
+    "symmetric": "signed with the public key as an HS256 secret",
+    "key": "signed with an unknown key",
+    "claims": "with changed claims and the old signature",
+}
+"""Tokens that no route accepts."""
+CONNECT = "$connect"
+YES = "yes"
+OTHER_USERS = {
+    "PUT /rooms/{roomId}": "409",
+    "GET /users/{userId}/messages": "yes: what they may read",
+    "POST /ads/{adId}/clicks": "–",
+    "POST /clicks/batch": "–",
+    "unsubscribe": "yes: their own",
+}
+"""What another user gets where it is not a refusal as ``forbidden``; an ad has no owner."""
+
+
+def accepted(http: Mapping[str, Any], websocket: Mapping[str, Any]) -> dict[str, list[str] | None]:
+    """The scopes of each route and action, any of which is enough; ``None`` needs no token, ``[]`` any valid one."""
+    found: dict[str, list[str] | None] = {
+        f"{method.upper()} {path}": [scope for each in operation["security"] for scope in each["token"]]
+        if operation["security"]
+        else None
+        for path, methods in http["paths"].items()
+        for method, operation in methods.items()
+    }
+    return found | {name: each["x-scopes"] for name, each in websocket["operations"].items() if "reply" in each}
+
+
+def answer(key: str, scopes: list[str] | None, granted: Iterable[str]) -> str:
+    """What a valid token with the scopes ``granted`` gets: ``YES``, or the status or code of its refusal."""
+    if " " not in key and not CONNECT_SCOPES.intersection(granted):
+        return "403"
+    if not scopes or set(scopes).intersection(granted):
+        return YES
+    return "403" if " " in key else "forbidden"
+
+
+def answer_to_another_user(key: str, scopes: list[str] | None) -> str:
+    """What a user gets for a room that they are not in, or for what belongs to another user; "–" without an owner."""
+    if key in OTHER_USERS:
+        return OTHER_USERS[key]
+    if not any(scope.startswith("chat:") for scope in scopes or ()):
+        return "–"
+    return "403" if " " in key else "forbidden"
+
+
+def matrix(of: Accepted) -> Iterator[str]:
+    """The tables of the page."""
+    yield "## Invalid tokens"
+    yield _table(
+        ["token", "route", "`GET /health`", "connection"],
+        [[said, "401", "200", "401"] for said in INVALID.values()],
+    )
+    yield "A token that expires while its connection is open gets `token_expired` for each frame."
+    yield "## Valid tokens"
+    yield (
+        "A token with one scope gets the answer in its column; *yes* means that the scope is enough. With several "
+        "scopes, one *yes* is enough, and without any the answer is a 403. *Another user* has the scopes `chat:write` "
+        "and `chat:read`, and asks for a `members` room that they are not in, or for what belongs to somebody else."
+    )
+    columns = [*(f"`{scope}`" for scope in SCOPES), "another user"]
+    routes = {key: scopes for key, scopes in of.items() if " " in key}
+    yield _table(["route", *columns], [_row(f"`{key}`", key, scopes) for key, scopes in routes.items()])
+    actions = {key: scopes for key, scopes in of.items() if " " not in key}
+    rows = [_row(f"`{key}`", key, scopes) for key, scopes in actions.items()]
+    yield _table(["frame", *columns], [_row("opening a connection", CONNECT, []), *rows])
+
+
+def _row(name: str, key: str, scopes: list[str] | None) -> list[str]:
+    return [name, *(answer(key, scopes, [scope]) for scope in SCOPES), answer_to_another_user(key, scopes)]
+
+
+def _table(columns: list[str], rows: list[list[str]]) -> str:
+    return "\n".join(f"| {' | '.join(each)} |" for each in [columns, ["---"] * len(columns), *rows])
