@@ -23,7 +23,7 @@ from headrace.storage.ports import Failure, RangeQuery, Rows, Table
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.history import History
 from headrace.streams.chat.positions import LateStore, parse_position, position
-from headrace.streams.chat.rooms import CachedRooms
+from headrace.streams.chat.rooms import CachedRooms, Room
 from headrace.streams.chat.stream import item_of
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
@@ -114,7 +114,9 @@ class Gaps(RuleBasedStateMachine):
         self.clock = FixedClock(START)
         self.table = SlowTable(self.clock)
         self.store = LateStore(self.table, TABLE.name, self.clock)
-        access = RoomAccess(CachedRooms(MemoryRooms()), MemoryMemberships())
+        rooms = MemoryRooms()
+        rooms.create(Room("kitchen", "open", "group", times.iso(START), "alice"))
+        access = RoomAccess(CachedRooms(rooms), MemoryMemberships())
         self.history = History(self.table, CursorSigner(b"k" * 32), TABLE.name, self.clock, access)
         self.numbers = itertools.count()
         self.frames: list[tuple[int, bytes]] = []
