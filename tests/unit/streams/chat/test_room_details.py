@@ -79,6 +79,13 @@ def test_a_change_sets_removes_and_leaves_texts(world: RoomWorld) -> None:
     assert world.ok("alice", "GET", "kitchen", routes=world.environment(world.clock))["topic"] == "dishes"
 
 
+def test_a_room_that_an_operator_deleted_is_not_changed(world: RoomWorld) -> None:
+    world.ok("alice", "PUT", "kitchen", GROUP)
+    del world.rooms.rows["kitchen"]
+
+    assert refused(world.request("alice", "PATCH", "kitchen", WEEKEND)) == (404, "not_found")
+
+
 def test_owners_change_a_members_room_and_the_creator_an_open_one(world: RoomWorld) -> None:
     world.ok("alice", "PUT", "kitchen", GROUP)
     world.ok("alice", "PUT", "kitchen/members/bob", {"role": "owner"})
