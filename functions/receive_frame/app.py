@@ -5,12 +5,12 @@ from headrace.api.router import Route
 from headrace.bootstrap.api import frame_api
 from headrace.bootstrap.ingest import frame_acceptor
 from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
-from headrace.core.errors import InvalidEvent, RateLimited, RetryLaneUnavailable, TooLarge
+from headrace.core.errors import InvalidEvent, NotFound, RateLimited, RetryLaneUnavailable, TooLarge
 from headrace.streams.chat.frames import BATCH_LIMIT, Ack, Acks, Pong, ping, send_batch, send_message
 from headrace.streams.chat.stream import CHAT
 
 WRITE = (CHAT_WRITE, EVENTS_WRITE)
-ERRORS = (InvalidEvent, RateLimited, RetryLaneUnavailable)
+ERRORS = (InvalidEvent, NotFound, RateLimited, RetryLaneUnavailable)
 
 ROUTES = {
     "sendMessage": Route(send_message, scopes=WRITE, answer=Ack, errors=ERRORS, stream=CHAT),

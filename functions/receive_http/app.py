@@ -9,8 +9,8 @@ from headrace.streams.chat.stream import CHAT
 from headrace.streams.ski.stream import SKI
 
 ROUTES = {
-    "POST /rooms/{roomId}/messages": single(CHAT, "roomId"),
-    "POST /messages/batch": batch(CHAT),
+    "POST /rooms/{roomId}/messages": single(CHAT, "roomId", errors=(NotFound,)),
+    "POST /messages/batch": batch(CHAT, errors=(NotFound,)),
     "POST /skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}": single(
         SKI, "resortID", "seasonID", "dayID", "skierID", status=201, errors=(NotFound,)
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace.core.caller import ANALYTICS_READ, CHAT_READ, CHAT_WRITE, EVENTS_WRITE, OPS
 
 SCOPES = {
-    CHAT_WRITE: "Send messages and ad clicks as oneself, at most 24 hours old; create, join and leave rooms.",
+    CHAT_WRITE: "Send messages and ad clicks as oneself, at most 24 hours old; create, change, join and leave rooms.",
     CHAT_READ: "Read rooms, histories and one's own ad clicks; subscribe to rooms; keep read marks.",
     EVENTS_WRITE: "Act as a trusted producer: name `userId` and `username`, send events of any age, write to any room, "
     "write lift rides, and manage the rooms and memberships of others.",

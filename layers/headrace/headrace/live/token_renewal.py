@@ -32,7 +32,7 @@ REMEMBERED = 10_000
 class Authenticated(TypedDict):
     """A renewed connection: its token is good until ``tokenExpiresAt``."""
 
-    requestId: NotRequired[str]
+    requestId: NotRequired[str | int | float]
     type: Literal["authenticated"]
     tokenExpiresAt: str
 

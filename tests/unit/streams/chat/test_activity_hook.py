@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
+from headrace.core.keys import direct_room
 from headrace.streams.chat.hook import COOLDOWN_SECONDS, ActivityHook
 from headrace.streams.chat.rooms import Room
 from headrace.streams.chat.stream import CHAT
@@ -75,6 +76,15 @@ def test_a_message_that_is_stored_before_its_room_is_there_makes_it_an_open_one(
     room = parts.rooms.rows["kitchen"]
     assert (room.kind, room.form, room.created_by) == ("open", "group", "bob")
     assert parts.activity.last_keys["kitchen"] == message_row(1)["timestampSk"]
+
+
+def test_a_message_in_a_direct_room_that_is_missing_makes_no_open_room() -> None:
+    parts, room_id = Parts(), direct_room("alice", "bob")
+
+    parts.environment().stored(CHAT, [message_row(1, room_id, user="alice")])
+
+    room = parts.rooms.rows[room_id]
+    assert (room.kind, room.form, room.created_by) == ("members", "direct", "alice")
 
 
 def test_a_failed_write_is_redelivered_only_for_the_newest_of_a_room() -> None:

@@ -100,10 +100,12 @@ def test_without_rooms_by_first_message_only_producers_create_rooms_by_one(world
     assert fate(*send(world, "bob", message(roomId="new"))) == "main"
 
 
-def test_no_message_of_a_user_creates_a_direct_room(world: RoomWorld) -> None:
+def test_no_message_creates_a_direct_room(world: RoomWorld) -> None:
+    """P12: a room by a first message is open, and everyone could read what two users say in it."""
     room = direct_room("alice", "bob")
 
     assert fate(*send(world, "mallory", message(roomId=room))) is NotFound
+    assert fate(*send(world, "bot", message(roomId=room, userId="alice"), scopes=("events:write",))) is NotFound
     world.ok("alice", "PUT", "alice/direct/bob")
     assert fate(*send(world, "mallory", message(roomId=room))) is Forbidden
     assert fate(*send(world, "bob", message(roomId=room))) == "main"

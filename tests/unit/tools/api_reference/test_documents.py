@@ -105,6 +105,14 @@ def test_both_documents_have_every_error_code() -> None:
     assert answered == codes == {mapping(kind).code for kind in error_kinds()}
 
 
+def test_every_answer_has_the_request_id_of_its_frame_as_text_or_number() -> None:
+    answers = [each["properties"] for each in WEBSOCKET["components"]["schemas"].values() if "properties" in each]
+    ids = [each["requestId"] for each in answers if "requestId" in each and "const" in each["type"]]
+
+    assert len(ids) >= 6
+    assert {kind["type"] for each in ids for kind in each["anyOf"]} == {"string", "integer", "number"}
+
+
 def test_every_scope_is_described_and_used() -> None:
     scopes = {value for name, value in vars(caller).items() if name.isupper() and isinstance(value, str)}
     used = {scope for each in declared() for scope in each.route.scopes or ()}

@@ -40,7 +40,7 @@ MISSING: Intervals = (Interval("", ""),)
 class RoomGate:
     """Lets every user write to open rooms, and members to ``members`` rooms. The first message creates an open room.
 
-    Without ``by_first_message``, only messages of trusted senders do. Ids of direct rooms are reserved for the server.
+    Without ``by_first_message``, only messages of trusted senders do. No message creates a room with a reserved id.
     An open room in the cache costs a dict lookup. Any other room costs one consistent read per request.
     """
 
@@ -85,7 +85,7 @@ class RoomGate:
         return None if is_late else self._rooms.create(Room(room_id, OPEN, GROUP, at, caller.subject))
 
     def _creates(self, room_id: str, trusted: bool) -> bool:
-        return trusted or may_create(room_id, self._by_first_message)
+        return may_create(room_id, trusted or self._by_first_message)
 
     def _needs_check(self, room_id: str, trusted: bool) -> bool:
         room = self._rooms.cached(room_id)
@@ -120,7 +120,7 @@ class RoomGate:
 
 
 def may_create(room_id: str, by_first_message: bool) -> bool:
-    """Whether a user's message to a room that does not exist creates it."""
+    """Whether a message to a room that does not exist creates it. It would be open, and direct rooms never are."""
     return by_first_message and not keys.is_reserved_room(room_id)
 
 

@@ -26,7 +26,7 @@ from headrace.runtime.parallel import Parallel
 from headrace.storage.cache import Cache
 from headrace.storage.ports import Failure
 from headrace.streams.chat.positions import position
-from headrace.streams.chat.rooms import GROUP, OPEN, Room, RoomActivity, Rooms
+from headrace.streams.chat.rooms import RoomActivity, Rooms, first_room
 from headrace.streams.chat.stream import CHAT, item_of
 
 UPDATES_AT_ONCE = 8
@@ -146,8 +146,7 @@ class ActivityHook:
         """The outcome of an item. A missing room is created: a trusted sender's message may be stored before it is."""
         try:
             if raised is False and self._rooms.get(item["roomId"]) is None:
-                now = iso(self._clock.now())
-                self._rooms.create(Room(item["roomId"], OPEN, GROUP, now, item["userId"]))
+                self._rooms.create(first_room(item["roomId"], iso(self._clock.now()), item["userId"]))
                 raised = self._raise(item)
         except StoreUnavailable as error:
             raised = error

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from headrace.core.items import Item
 from headrace.core.times import SECOND, Clock, iso
 from headrace.storage.ports import Failure, Store, Table
+from headrace.streams.chat.stream import ID_FIELD
 
 LATE_INDEX = "LateIndex"
 STORED_AT = "storedAt"
@@ -56,7 +57,10 @@ def first_time(since: int) -> str:
 
 
 class LateStore:
-    """A :class:`~headrace.storage.ports.Store` that marks the rows of ``table`` that are stored late."""
+    """A :class:`~headrace.storage.ports.Store` that marks the messages in ``table`` that are stored late.
+
+    The table also has probes, which are in no index.
+    """
 
     def __init__(self, store: Store, table: str, clock: Clock) -> None:
         self._store = store
@@ -68,6 +72,6 @@ class LateStore:
             now = self._clock.now()
             bound, stored_at = iso(max(0, now - LATE)), iso(now)
             for item in items:
-                if item["timestamp"] < bound:
+                if ID_FIELD in item and item["timestamp"] < bound:
                     item[STORED_AT] = stored_at
         return self._store.put_many(table, items)

@@ -42,13 +42,12 @@ def change_room(service: RoomService, request: Request[RoomPath, None, RoomChang
         Forbidden: the caller does not own the room.
     """
     caller, body = request.caller, request.body
-    room = service.room(request.path.room_id)
+    room = _read(service, request.path.room_id)
     if not caller.has(EVENTS_WRITE) and not service.owns(caller, room):
         detail = FieldError("roomId", "is a room that you do not own", echo(room.room_id), "a room that you own")
         raise Forbidden("only an owner changes a room", details=[detail])
     texts: dict[str, str | None] = body.model_dump(include=body.model_fields_set)
-    changed = service.rooms.change(room.room_id, texts) if texts else _read(service, room.room_id)
-    return changed.to_body()
+    return (service.rooms.change(room.room_id, texts) if texts else room).to_body()
 
 
 def open_direct_room(service: RoomService, request: Request[DirectPath, None, None]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
+from headrace.core.keys import is_reserved_room
 from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.parallel import Parallel
 from headrace.storage.dynamodb.client import GET_LIMIT, ConditionFailed, DynamoTable
@@ -130,6 +131,12 @@ class DynamoRooms:
         condition = "attribute_not_exists(seats) OR size(seats) < :seats OR contains(seats, :one)"
         values = {":user": {user_id}, ":one": user_id, ":seats": DIRECT_SEATS}
         return self._table.update_if(condition, {"roomId": room_id}, "ADD seats :user", values)
+
+
+def first_room(room_id: str, created_at: str, user_id: str) -> Room:
+    """The room of a message that was stored before its room: an open one, but a direct one if its id is reserved."""
+    kind, form = (MEMBERS, DIRECT) if is_reserved_room(room_id) else (OPEN, GROUP)
+    return Room(room_id, kind, form, created_at, user_id)
 
 
 def room_of(row: Item) -> Room:
