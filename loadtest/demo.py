@@ -110,9 +110,9 @@ def _show_activity(console: Console, plan: Plan, target: Target) -> None:
 
 def _stay(target: Target, process: StageProcess) -> None:
     """Keep the stage up and print its lines, until Ctrl-C."""
-    process.check()  # its lines from before come before the help
-    print(HOW_TO_USE.format(http_url=target.http_url, websocket_url=target.websocket_url), flush=True)
     try:
+        process.check()  # its lines from before come before the help
+        print(HOW_TO_USE.format(http_url=target.http_url, websocket_url=target.websocket_url), flush=True)
         while True:
             process.check()
             time.sleep(0.2)
