@@ -67,7 +67,17 @@ class Client:
 
     def wait_for(self, room: str, count: int) -> list[dict[str, Any]]:
         """The room's newest page, once it holds ``count`` messages."""
-        return until(lambda: self.room(room, limit="200"), lambda items: len(items) >= count)
+        return self.wait_for_items(f"/rooms/{room}/messages", count)
+
+    def wait_for_items(self, path: str, count: int) -> list[dict[str, Any]]:
+        """The newest page at ``path``, once it holds ``count`` items. Before the first is stored, it may be a 404."""
+
+        def items() -> list[dict[str, Any]]:
+            status, page, _ = self.http("GET", path, limit="200")
+            assert status in (200, 404), page
+            return page["items"] if status == 200 else []
+
+        return until(items, lambda found: len(found) >= count)
 
 
 def until(call: Callable[[], Any], good: Callable[[Any], bool], patience: float = PATIENCE) -> Any:

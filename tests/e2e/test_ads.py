@@ -49,10 +49,10 @@ def test_clicks_sent_again_at_another_time_count_once_in_every_answer(producer: 
     ]
 
     write(producer, clicks)
-    until(lambda: get(producer, f"/ads/{ad}/clicks", limit="200")["items"], lambda items: len(items) == 100)
+    assert len(producer.wait_for_items(f"/ads/{ad}/clicks", 100)) == 100
     # The last click is new; the others are sent again with another time.
     write(producer, [{**each, "clickedAt": each["clickedAt"] + 5000} for each in clicks[:99]] + [later(clicks[0])])
-    until(lambda: get(producer, f"/ads/{ad}-later/clicks")["items"], lambda items: len(items) == 1)
+    producer.wait_for_items(f"/ads/{ad}-later/clicks", 1)
 
     window = {"from": times.iso(start), "to": times.iso(start + times.HOUR)}
     stats = get(producer, f"/ads/{ad}/stats", **window, step="3600")
