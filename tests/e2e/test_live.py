@@ -57,15 +57,15 @@ class Subscriber:
 def test_a_subscriber_gets_each_message_as_history_shows_it(platform: RunningStage) -> None:
     alice, bob, room = Subscriber(platform), Subscriber(platform), unique("room")
     alice.client.http("POST", f"/rooms/{room}/messages", {"message": "before"})
-    (before,) = alice.client.wait_for(room, 1)
+    alice.client.wait_for(room, 1)
 
     answer = bob.request("subscribe", room)
     assert alice.request("sendMessage", room, message="grüße, 世界")["type"] == "ack"
     alice.client.http("POST", "/messages/batch", {"events": [message(room, "two"), message(unique("room"), "other")]})
     received = bob.wait_for("grüße, 世界", "two")
 
-    assert (answer["type"], answer["newest"]) == ("subscribed", before["key"])
-    assert "other" not in received
+    assert answer["type"] == "subscribed"
+    assert not received.keys() & {"before", "other"}
     shown = {item["message"]: item for item in alice.client.wait_for(room, 3)}
     assert all(shown[text] == item for text, item in received.items())
 

@@ -154,9 +154,7 @@ class Connection:
                 before = self._expires_at
                 with contextlib.suppress(Unavailable):
                     await self.request("authenticate", token=self._token())
-                    if self._expires_at <= before:
-                        return  # ``token`` has no newer one
-                    self.renewals += 1
+                    self.renewals += self._expires_at > before
 
     async def reconnect(self) -> None:
         """Close the connection, if one is open. :meth:`run` then opens another."""

@@ -232,6 +232,27 @@ def test_an_unavailable_table_raises_no_exception() -> None:
     assert push.got("c-1") == [["h"]]
 
 
+def test_after_an_unread_room_the_next_frame_says_missed() -> None:
+    class Flaky(MemoryConnections):
+        failures = 1
+
+        def subscriptions(self, room_id: str) -> list[Subscription]:
+            self.failures -= 1
+            if self.failures >= 0:
+                raise StoreUnavailable("down")
+            return super().subscriptions(room_id)
+
+    push = PushWorld()
+    push.connections = Flaky(push.clock)
+    push.pusher = PushService(push.connections, push.api)
+    push.listen("c-1")
+
+    for text in ("lost", "next", "last"):
+        push.push(item(text))
+
+    assert push.got("c-1") == [["missed", "next"], ["last"]]
+
+
 def test_an_unexpected_error_returns_no_message_to_the_queue() -> None:
     class Broken(MemoryPusher):
         def deliver(self, sends: Any, seconds: float) -> list[PushResult]:

@@ -11,8 +11,8 @@ from headrace.api.router import FrameRouter
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreUnavailable, TokenExpired, Unauthorized
 from headrace.core.times import SECOND, iso
-from headrace.live.connections import Subscription
-from headrace.live.token_renewal import RenewalServices, RenewedExpiry
+from headrace.live.connections import Subscription, TokenExpiries
+from headrace.live.token_renewal import RenewalServices
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.worlds.functions import routes_of
@@ -54,8 +54,10 @@ class World:
 
     def environment(self) -> FrameRouter:
         """An environment of receive_frame."""
-        expiry = RenewedExpiry(self.connections, self.clock)
-        return FrameRouter(routes_of("receive_frame"), lambda: None, self.clock, renewed=expiry)
+        expiries = TokenExpiries(self.connections, self.clock)
+        return FrameRouter(
+            routes_of("receive_frame"), lambda: None, self.clock, renewed=lambda each: expiries.get_many([each])[each]
+        )
 
     def token(self, text: str = "new", *, subject: str = "alice", scopes: str = SCOPES, seconds: int = TTL) -> str:
         """A token that expires that many seconds from now."""

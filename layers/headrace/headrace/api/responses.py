@@ -72,11 +72,9 @@ def authenticated(request_id: RequestId | None, token_expires_at: int) -> dict[s
     return frame("authenticated", request_id, {"tokenExpiresAt": _expiry(token_expires_at)})
 
 
-def subscribed(
-    request_id: RequestId | None, room_id: str, newest: str | None, position: str, token_expires_at: int
-) -> dict[str, Any]:
-    """A frame that confirms a subscription; ``newest`` is the key of the newest message that the caller may read."""
-    body = {"roomId": room_id, "newest": newest, "position": position, "tokenExpiresAt": _expiry(token_expires_at)}
+def subscribed(request_id: RequestId | None, room_id: str, position: str, token_expires_at: int) -> dict[str, Any]:
+    """A frame that confirms a subscription."""
+    body = {"roomId": room_id, "position": position, "tokenExpiresAt": _expiry(token_expires_at)}
     return frame("subscribed", request_id, body)
 
 

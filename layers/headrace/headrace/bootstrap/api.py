@@ -37,9 +37,9 @@ def frame_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> Frame
 
 def _renewed(connection_id: str) -> int:
     # Imported here: only frames on a connection whose first token has expired need it.
-    from headrace.bootstrap.live import renewed_expiry
+    from headrace.bootstrap.live import token_expiries
 
-    return renewed_expiry()(connection_id)
+    return token_expiries().get_many([connection_id])[connection_id]
 
 
 def _build(services: Callable[[], Any]) -> None:

@@ -74,8 +74,7 @@ def conversations() -> Conversations:
 @functools.cache
 def subscriptions() -> Subscriptions:
     """Subscriptions of connections to rooms."""
-    table = table_settings(CHAT).table
-    return Subscriptions(connections(), subscriber_hints(), access(), room_history(), range_reader(), table)
+    return Subscriptions(connections(), subscriber_hints(), access(), room_history())
 
 
 @functools.cache

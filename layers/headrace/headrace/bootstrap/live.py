@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 
 from headrace.bootstrap.shared import clock, dynamodb, separate_cache
+from headrace.live.connections import TokenExpiries
 from headrace.live.connections_dynamodb import DynamoConnections
 from headrace.live.subscriber_hints import SubscriberHints
-from headrace.live.token_renewal import RenewalServices, RenewedExpiry
+from headrace.live.token_renewal import RenewalServices
 from headrace.runtime.settings import ConnectionSettings
 
 
@@ -18,9 +19,9 @@ def connections() -> DynamoConnections:
 
 
 @functools.cache
-def renewed_expiry() -> RenewedExpiry:
+def token_expiries() -> TokenExpiries:
     """When the tokens of renewed connections expire."""
-    return RenewedExpiry(connections(), clock())
+    return TokenExpiries(connections(), clock())
 
 
 @functools.cache

@@ -12,12 +12,17 @@ from typing import Any, Protocol
 from headrace.core.caller import Caller
 from headrace.core.errors import NotFound
 from headrace.core.keys import connection_room
-from headrace.core.times import SECOND
+from headrace.core.times import SECOND, Clock
+from headrace.runtime.bounded import BoundedDict
 
 CONNECTION_SECONDS = 2 * 3600
 GRACE_SECONDS = 600
 CHECKED_ROWS = 25
 """Rows that are searched for one that has not expired; a room with more rows counts as one with subscribers."""
+
+
+REMEMBERED = 10_000
+"""Connections whose renewed expiry an environment remembers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +125,30 @@ def unexpired(rows: Iterable[Mapping[str, Any]], renewed: Mapping[str, int], now
         for row in rows
         if is_open(row, now) and (not needs_renewal(row, now) or renewed.get(row["connectionId"], 0) > now // SECOND)
     ]
+
+
+class TokenExpiries:
+    """When the tokens of ``connections`` expire, remembered until then.
+
+    One that has expired is read again, since it may have been renewed: at once, or after ``recheck_seconds``.
+    """
+
+    def __init__(self, connections: Connections, clock: Clock, recheck_seconds: int = 0) -> None:
+        self._connections = connections
+        self._clock = clock
+        self._recheck_seconds = recheck_seconds
+        self._known: BoundedDict[str, tuple[int, int]] = BoundedDict(REMEMBERED)
+        """By connection: when its token expires, and until when that is not read again, in epoch seconds."""
+
+    def get_many(self, connection_ids: Sequence[str]) -> dict[str, int]:
+        """The expiries in epoch seconds; 0 for a closed connection. Raises StoreUnavailable."""
+        now = self._clock.now() // SECOND
+        unknown = [each for each in connection_ids if self._known.get(each, (0, 0))[1] <= now]
+        found = self._connections.expiries(unknown) if unknown else {}
+        for each in unknown:
+            expires_at = found.get(each, 0)
+            self._known[each] = expires_at, max(expires_at, now + self._recheck_seconds)
+        return {each: self._known[each][0] for each in connection_ids if each in self._known}
 
 
 def closed() -> NotFound:

@@ -9,10 +9,11 @@ from headrace.core.caller import Caller
 from headrace.core.errors import StoreThrottled
 from headrace.core.items import Item
 from headrace.core.keys import connection_room
-from headrace.core.times import SECOND, Clock, SystemClock
+from headrace.core.times import Clock, SystemClock
 from headrace.live.connections import (
     CHECKED_ROWS,
     Subscription,
+    TokenExpiries,
     closed,
     connection_row,
     is_open,
@@ -20,11 +21,9 @@ from headrace.live.connections import (
     subscription_row,
     unexpired,
 )
-from headrace.runtime.bounded import BoundedDict
 from headrace.storage.dynamodb.client import DynamoTable
 
 INDEX = "ByConnection"
-REMEMBERED = 10_000
 CHECK_SECONDS = 5
 """How late messages may be pushed again to a connection that is renewed after its token has expired."""
 
@@ -35,8 +34,7 @@ class DynamoConnections:
     def __init__(self, client: Any, table: str, clock: Clock | None = None) -> None:
         self._table = DynamoTable(client, table, "connections")
         self._clock = clock or SystemClock()
-        self._checked: BoundedDict[str, tuple[int, int]] = BoundedDict(REMEMBERED)
-        """By connection: when its token expires, and until when that is not read again."""
+        self._renewed = TokenExpiries(self, self._clock, CHECK_SECONDS)
 
     def open(self, connection_id: str, caller: Caller) -> None:
         self._table.put(connection_row(connection_id, caller, self._clock.now()))
@@ -80,19 +78,8 @@ class DynamoConnections:
 
     def subscriptions(self, room_id: str) -> list[Subscription]:
         now, rows = self._clock.now(), list(self._rows(room_id))
-        return unexpired(
-            rows, self._renewed([row["connectionId"] for row in rows if needs_renewal(row, now)], now), now
-        )
-
-    def _renewed(self, connection_ids: Sequence[str], now: int) -> dict[str, int]:
-        """The expiries of connections whose subscriptions have expired: one read per connection and few seconds."""
-        unknown = [each for each in connection_ids if self._checked.get(each, (0, 0))[1] <= now]
-        if unknown:
-            found = self.expiries(unknown)
-            for each in unknown:
-                expires_at = found.get(each, 0)
-                self._checked[each] = expires_at, max(expires_at * SECOND, now + CHECK_SECONDS * SECOND)
-        return {each: self._checked[each][0] for each in connection_ids if each in self._checked}
+        renewed = self._renewed.get_many([row["connectionId"] for row in rows if needs_renewal(row, now)])
+        return unexpired(rows, renewed, now)
 
     def has_subscriptions(self, room_id: str) -> bool:
         rows, _ = self._table.query("roomId", room_id, ConsistentRead=True, Limit=CHECKED_ROWS)

@@ -1,7 +1,8 @@
-"""Renews the token of a WebSocket connection: the frame `authenticate`, and where its expiry is read.
+"""Renews the token of a WebSocket connection: the frame `authenticate`.
 
 API Gateway passes the claims of the handshake's token with every frame, for as long as the connection lasts. A renewed
-expiry is therefore stored in the connection's row. It is read only after the handshake's token has expired.
+expiry is therefore stored in the connection's row. It is read only after the handshake's token has expired
+(:class:`headrace.live.connections.TokenExpiries`).
 """
 
 from __future__ import annotations
@@ -17,16 +18,11 @@ from headrace.api.auth import caller_from_frame
 from headrace.api.params import Params
 from headrace.api.router import Request
 from headrace.core.errors import FieldError, Forbidden
-from headrace.core.times import SECOND, Clock
 from headrace.live.connections import Connections
-from headrace.runtime.bounded import BoundedDict
 
 if TYPE_CHECKING:
     # Only renew_connection verifies tokens, and loads cryptography.
     from headrace.api.authorizer import TokenVerifier
-
-REMEMBERED = 10_000
-"""Renewed connections whose expiry an environment remembers."""
 
 
 class Authenticated(TypedDict):
@@ -73,25 +69,3 @@ def authenticate(services: RenewalServices, request: Request[None, None, Authent
         raise Forbidden("the token lacks a scope of the connection", details=[detail])
     expires_at = services.connections.renew(request.event["requestContext"]["connectionId"], renewed.expires_at)
     return responses.authenticated(request.request_id, expires_at)
-
-
-class RenewedExpiry:
-    """When the tokens of connections expire, for those whose first token has expired."""
-
-    def __init__(self, connections: Connections, clock: Clock) -> None:
-        self._connections = connections
-        self._clock = clock
-        self._known: BoundedDict[str, int] = BoundedDict(REMEMBERED)
-
-    def __call__(self, connection_id: str) -> int:
-        """The expiry in epoch seconds; 0 if the connection is unknown. Only an expired one is read again.
-
-        Raises:
-            StoreUnavailable: the table did not answer.
-        """
-        known = self._known.get(connection_id, 0)
-        if known * SECOND > self._clock.now():
-            return known
-        found = self._connections.expiries([connection_id]).get(connection_id, 0)
-        self._known[connection_id] = found
-        return found

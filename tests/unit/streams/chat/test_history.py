@@ -153,7 +153,7 @@ def test_another_user_without_a_message_or_a_membership_is_not_found() -> None:
     for user in ("alice", "bob", "carol"):
         pages.user(ALICE, user, PageRequest())
     with pytest.raises(NotFound):
-        pages.user(ALICE, "nobody", PageRequest())
+        pages.user(ALICE, "dave", PageRequest())
 
 
 def test_a_user_whose_messages_are_all_hidden_from_the_caller_exists() -> None:

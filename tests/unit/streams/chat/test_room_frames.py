@@ -46,7 +46,7 @@ class Stage:
         reader = MemoryReader(self.world.write_path.store.rows)
         history = History(reader, CursorSigner(b"k" * 32), TABLE.table, self.world.clock, access)
         audience = SubscriberHints(self.cache, self.connections)
-        found = Subscriptions(self.connections, audience, access, history, reader, TABLE.table)
+        found = Subscriptions(self.connections, audience, access, history)
         return FrameRouter(routes_of("read_frame"), lambda: found, self.world.clock, actions=ACTIONS)
 
     def store_message(self, room: str, text: str, **more: Any) -> str:
@@ -83,19 +83,20 @@ def stage() -> Stage:
     return Stage()
 
 
-def test_subscribing_returns_the_newest_key(stage: Stage) -> None:
-    assert stage.request("subscribe", roomId="kitchen") == {
+def test_subscribing_returns_a_position_that_finds_later_messages(stage: Stage) -> None:
+    answer = stage.request("subscribe", roomId="kitchen")
+    assert answer == {
         "type": "subscribed",
         "requestId": "r-1",
         "roomId": "kitchen",
-        "newest": None,
         "position": position(CLOCK.now()),
         "tokenExpiresAt": "2100-01-01T00:00:00.000000Z",
     }
     stage.store_message("kitchen", "older", timestamp="2025-11-21T09:00:00Z", messageId="m-9")
-    newest = stage.store_message("kitchen", "newest")
+    key = stage.store_message("kitchen", "later")
 
-    assert stage.request("subscribe", roomId="kitchen")["newest"] == newest
+    found = stage.request("history", roomId="kitchen", since=answer["position"])["items"]
+    assert [item["key"] for item in found] == [key]
     assert stage.listening("kitchen") == [Subscription("c-1", "alice")]
     assert stage.cache.get_many([live_marker("kitchen")]) == [SOME]
 

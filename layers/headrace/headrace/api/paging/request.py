@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
@@ -21,6 +21,7 @@ PAGE_BYTES = 3 * 1024 * 1024
 """Of a page's items in UTF-8. Lambda's limit is 6 MB for an answer, which is encoded as JSON once more."""
 
 PLACES = ("before", "after", "around")
+_ONE_PLACE = "one parameter for the place, and cursor without from and to"
 CURSOR_FORM = "next or previous of an earlier page; it has the times and the direction of its query"
 
 
@@ -30,10 +31,12 @@ def _text(value: object) -> str:
     return str(value) if isinstance(value, str) or abs(value) < 10**18 else "-"
 
 
-def _refuse_beside(value: str | None, others: Sequence[str]) -> None:
-    if value is not None and others:
-        allowed = "one parameter for the place, and cursor without from and to"
-        raise PydanticCustomError("place", f"cannot be combined with {others[0]}", {"allowed": allowed, "got": None})
+def refuse_beside(model: type[Params], value: object, info: ValidationInfo, names: Iterable[str], allowed: str) -> None:
+    """Refuse a parameter that is given beside one of the fields ``names``, in a validator of ``model``."""
+    other = next((name for name in names if info.data.get(name) is not None), None)
+    if value is not None and other is not None:
+        message = f"cannot be combined with {model.model_fields[other].alias}"
+        raise PydanticCustomError("place", message, {"allowed": allowed, "got": None})
 
 
 Place = Annotated[str, BeforeValidator(_text)]
@@ -49,7 +52,7 @@ class ListRequest(Params):
     @field_validator("cursor")
     @classmethod
     def _is_alone(cls, value: str | None, info: ValidationInfo) -> str | None:
-        _refuse_beside(value, [str(cls.model_fields["place"].alias)] if info.data.get("place") is not None else [])
+        refuse_beside(cls, value, info, ["place"], _ONE_PLACE)
         return value
 
     @property
@@ -83,10 +86,7 @@ class PageRequest(Params):
     @field_validator("after", "around")
     @classmethod
     def _is_alone(cls, value: str | None, info: ValidationInfo) -> str | None:
-        first = next((name for name in PLACES if info.data.get(name) is not None), None)
-        if value is not None and first is not None:
-            allowed = "one of before, after and around"
-            raise PydanticCustomError("place", f"cannot be combined with {first}", {"allowed": allowed, "got": None})
+        refuse_beside(cls, value, info, PLACES, "one of before, after and around")
         return value
 
     @field_validator("end")
@@ -100,8 +100,7 @@ class PageRequest(Params):
     @field_validator("cursor")
     @classmethod
     def _has_its_query(cls, value: str | None, info: ValidationInfo) -> str | None:
-        names = {"start": "from", "end": "to", **{name: name for name in PLACES}}
-        _refuse_beside(value, [shown for name, shown in names.items() if info.data.get(name) is not None])
+        refuse_beside(cls, value, info, ("start", "end", *PLACES), _ONE_PLACE)
         return value
 
     def resolved(self, cursors: CursorSigner, query: Query) -> PageRequest:

@@ -19,7 +19,6 @@ from headrace.core.keys import STORED_ID_FORM
 from headrace.ingest.acceptor import Acceptor
 from headrace.live.connections import Connections
 from headrace.live.subscriber_hints import SubscriberHints
-from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.positions import position
 from headrace.streams.chat.room_requests import RoomPageRequest
@@ -37,28 +36,17 @@ FrameRequest = Request[None, None, Any]
 
 
 class Subscriptions:
-    """Subscribes connections to rooms that their users may read. ``table`` is the messages' table."""
+    """Subscribes connections to rooms that their users may read."""
 
-    def __init__(
-        self,
-        connections: Connections,
-        hints: SubscriberHints,
-        access: RoomAccess,
-        history: History,
-        reader: RangeReader,
-        table: str,
-    ) -> None:
+    def __init__(self, connections: Connections, hints: SubscriberHints, access: RoomAccess, history: History) -> None:
         self._connections = connections
         self._hints = hints
         self._access = access
-        self._reader = reader
-        self._table = table
         self.history = history
 
-    def subscribe(self, caller: Caller, room_id: str, connection_id: str, connected_at: int) -> str | None:
+    def subscribe(self, caller: Caller, room_id: str, connection_id: str, connected_at: int) -> None:
         """Subscribe a connection that was opened at ``connected_at`` (epoch seconds).
 
-        Returns the key of the newest message before the subscription that the caller may read.
         Access is checked again after the row is written. If the membership ends in between, either its removal deletes
         the row, or the second check sees it.
 
@@ -75,7 +63,6 @@ class Subscriptions:
                 raise
             since, written = now, now == since
         self._hints.mark_subscribed(room_id)
-        return self._newest(room_id, since)
 
     def unsubscribe(self, room_id: str, connection_id: str) -> None:
         """End the subscription of a connection, if there is one."""
@@ -89,14 +76,6 @@ class Subscriptions:
             detail = FieldError("roomId", "is a room that you have left", echo(room_id), allowed)
             raise Forbidden("you are not in this room any more", details=[detail])
         return scope.intervals[-1].joined_at if scope.intervals else None
-
-    def _newest(self, room_id: str, since: str | None) -> str | None:
-        # From the table: a page of history may be 2 s old, and messages of these 2 s would be missing without notice.
-        query = RangeQuery(
-            self._table, "roomId", room_id, "timestampSk", lower=since, newest_first=True, limit=1, consistent=True
-        )
-        rows = self._reader.read(query).items
-        return str(rows[0]["timestampSk"]) if rows else None
 
 
 class RoomFrame(Params):
@@ -145,15 +124,13 @@ class Pong(Answer):
 
 
 class Subscribed(Answer):
-    """The start of a subscription.
+    """The start of a subscription. The history ``since`` its ``position`` has every message that is stored afterwards.
 
-    ``newest`` is the key of the newest message before it that the caller may read. The history ``since`` the
-    ``position`` has every message that was stored afterwards. ``tokenExpiresAt`` is that of `pong`.
+    ``tokenExpiresAt`` is that of `pong`.
     """
 
     type: Literal["subscribed"]
     roomId: str
-    newest: str | None
     position: str
     tokenExpiresAt: str
 
@@ -209,14 +186,11 @@ def ping(_acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
 
 
 def subscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
-    """Follow a room: new messages are pushed to the connection.
-
-    ``newest`` in the answer is the key of the newest message before them.
-    """
+    """Follow a room: new messages are pushed to the connection."""
     context, room_id = request.event["requestContext"], request.body.room_id
     connected_at = int(context["connectedAt"]) // 1000
-    newest = subscriptions.subscribe(request.caller, room_id, context["connectionId"], connected_at)
-    return responses.subscribed(request.request_id, room_id, newest, position(request.now), request.caller.expires_at)
+    subscriptions.subscribe(request.caller, room_id, context["connectionId"], connected_at)
+    return responses.subscribed(request.request_id, room_id, position(request.now), request.caller.expires_at)
 
 
 def unsubscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:

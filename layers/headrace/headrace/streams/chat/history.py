@@ -73,10 +73,11 @@ class History:
         """
         now = self._clock.now()
         scope = self._access.read_scope(caller, room_id)
+        first = None if since is None else positions.first_time(since)
         if request.cursor is not None:
-            request, since = self._continued(caller, room_id, request)
-        if since is not None:
-            page = self._stored_since(caller, room_id, request, since, scope, now)
+            request, first = self._continued(caller, room_id, request)
+        if first is not None:
+            page = self._stored_since(caller, room_id, request, first, scope, now)
         else:
             page = replace(self._room(caller, room_id, request, scope, now), position=positions.position(now))
         if not page.items and not scope.exists:
@@ -101,22 +102,22 @@ class History:
             self._newest.keep(room_id, newest, now)
         return page
 
-    def _continued(self, caller: Caller, room_id: str, request: PageRequest) -> tuple[PageRequest, int | None]:
-        """The request with the query of its ``cursor``, and its position if the cursor is of a walk with ``since``."""
+    def _continued(self, caller: Caller, room_id: str, request: PageRequest) -> tuple[PageRequest, str | None]:
+        """The request with the query of its ``cursor``, and the first time of a walk with ``since``."""
         try:
             return request.resolved(self._cursors, Query("room", room_id, caller.subject)), None
         except InvalidCursor:
             found = request.resolved(self._cursors, Query("since", room_id, caller.subject))
-        return found, times.micros_of(str(found.start)) + positions.OVERLAP
+        return found, found.start
 
     def _stored_since(
-        self, caller: Caller, room_id: str, request: PageRequest, since: int, scope: ReadScope, now: int
+        self, caller: Caller, room_id: str, request: PageRequest, first: str, scope: ReadScope, now: int
     ) -> Page:
-        """Messages of times after the position less the overlap, newest first, then earlier ones that were stored late.
+        """Messages of the time ``first`` and later, newest first; then earlier ones that were stored late since then.
 
         All pages of a walk have the position of the first one, since later pages miss what is stored meanwhile.
         """
-        first, seconds = positions.first_time(since), now // times.SECOND
+        seconds = now // times.SECOND
         query = Query("since", room_id, caller.subject, first)
         begun, key, stored_at = positions.position(now), "", ""
         if request.before is not None:

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-from headrace.api.paging.request import ListRequest, PageRequest
+from headrace.api.paging.request import ListRequest, PageRequest, refuse_beside
 from headrace.api.params import Params, UserPath, names_of, whole_number
 from headrace.api.router import Request
 from headrace.core import keys, times
@@ -237,11 +237,6 @@ class RoomPageRequest(PageRequest):
     @field_validator("since")
     @classmethod
     def _is_without_other_bounds(cls, value: int | None, info: ValidationInfo) -> int | None:
-        other = next(
-            (name for name in ("after", "around", "start", "end", "cursor") if info.data.get(name) is not None), None
-        )
-        if value is not None and other is not None:
-            wanted = {"start": "from", "end": "to"}.get(other, other)
-            allowed = "since alone, or with limit and before"
-            raise PydanticCustomError("place", f"cannot be combined with {wanted}", {"allowed": allowed, "got": None})
+        others = ("after", "around", "start", "end", "cursor")
+        refuse_beside(cls, value, info, others, "since alone, or with limit and before")
         return value

@@ -1,0 +1,123 @@
+"""A server that speaks the WebSocket protocol of Headrace, for tests of the Python client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from aiohttp import web
+
+from headrace_client import Message
+
+START = datetime(2025, 11, 21, 10, tzinfo=UTC)
+OVERLAP = 3
+"""Messages from before a position that its pages repeat."""
+
+
+class Room:
+    """Messages of one room by key, in the order of storing, and its subscribers. A position counts them."""
+
+    def __init__(self) -> None:
+        self.messages: dict[str, Message] = {}
+        self.subscribers: set[web.WebSocketResponse] = set()
+
+    def store(self, number: int, late: float = 0.0) -> Message:
+        """The message ``number``, whose time is ``number`` seconds after the start, or ``late`` seconds before that."""
+        at = (START + timedelta(seconds=number - late)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        key = f"{at}#m{number}#fpmansl7byak"
+        message = {"key": key, "timestamp": at, "message": f"n{number}"}
+        self.messages[key] = message
+        return message
+
+    @property
+    def position(self) -> str:
+        return str(len(self.messages))
+
+    def page(self, query: dict[str, Any]) -> dict[str, Any]:
+        position, _, before = query.get("before", f"{self.position} ").partition(" ")
+        since = max(0, int(query["since"]) - OVERLAP)
+        keys = [key for key in sorted([*self.messages][since:], reverse=True) if not before or key < before]
+        shown = keys[: min(query["limit"], 7)]
+        more = len(keys) > len(shown)
+        return {
+            "items": [self.messages[key] for key in shown],
+            "next": f"{position} {shown[-1]}" if more else None,
+            "hasMore": more,
+            "position": position,
+        }
+
+
+class Stage:
+    """A WebSocket API with rooms. ``fail`` has error codes for the next frames of an action; "" is none."""
+
+    def __init__(self) -> None:
+        self.rooms: dict[str, Room] = {"kitchen": Room()}
+        self.tokens: list[str] = []
+        self.sockets: set[web.WebSocketResponse] = set()
+        self.fail: dict[str, list[str]] = {}
+        self.refuses = False
+        self.token_seconds = 3600.0
+        self.expiries: dict[str, datetime] = {}
+        self.renewals: asyncio.Queue[str] = asyncio.Queue()
+        self.url = ""
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        protocol, token = (part.strip() for part in request.headers["Sec-WebSocket-Protocol"].split(","))
+        self.tokens.append(token)
+        if self.refuses:
+            return web.Response(status=401)
+        socket = web.WebSocketResponse(protocols=(protocol,))
+        await socket.prepare(request)
+        self.sockets.add(socket)
+        try:
+            async for frame in socket:
+                await socket.send_str(json.dumps(self.answer(socket, json.loads(frame.data))))
+        except ConnectionError:
+            pass
+        finally:
+            self.sockets.discard(socket)
+            for room in self.rooms.values():
+                room.subscribers.discard(socket)
+        return socket
+
+    def answer(self, socket: web.WebSocketResponse, frame: dict[str, Any]) -> dict[str, Any]:
+        number, action = {"requestId": frame["requestId"]}, frame["action"]
+        if action == "authenticate":
+            self.renewals.put_nowait(frame["token"])
+        codes = self.fail.get(action, [])
+        code = codes.pop(0) if codes else ""
+        if code:
+            return {**number, "type": "error", "error": {"code": code, "message": "no"}}
+        if action == "authenticate":
+            return {**number, "type": "authenticated", "tokenExpiresAt": self.expiry(frame["token"])}
+        room = self.rooms[frame["roomId"]]
+        if action == "subscribe":
+            room.subscribers.add(socket)
+            expiry = self.expiry(self.tokens[-1])
+            return {**number, "type": "subscribed", "position": room.position, "tokenExpiresAt": expiry}
+        if action == "history":
+            return {**number, "type": "history", **room.page(frame)}
+        room.subscribers.discard(socket)
+        return {**number, "type": "unsubscribed"}
+
+    def expiry(self, token: str) -> str:
+        """When a token expires: ``token_seconds`` after its first use."""
+        expires_at = datetime.now(UTC) + timedelta(seconds=self.token_seconds)
+        return self.expiries.setdefault(token, expires_at).isoformat()
+
+    async def push(self, *messages: Message, room: str = "kitchen", missed: bool = False) -> None:
+        frame = {"type": "messages", "roomId": room, "items": messages, **({"missed": True} if missed else {})}
+        for socket in list(self.rooms[room].subscribers):
+            try:
+                await socket.send_str(json.dumps(frame))
+            except ConnectionError:
+                self.rooms[room].subscribers.discard(socket)
+
+    async def cut(self) -> None:
+        """Cut all connections, as a network failure does."""
+        for socket in list(self.sockets):
+            transport = socket._req.transport if socket._req else None
+            if transport is not None:
+                transport.abort()
