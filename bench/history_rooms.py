@@ -68,8 +68,8 @@ class RoomAccesses:
         from headrace.core import keys
         from headrace.runtime.aws import client as lean
         from headrace.streams.chat.access import RoomAccess
-        from headrace.streams.chat.memberships import Change, DynamoMemberships, EventKind
-        from headrace.streams.chat.rooms import CachedRooms, DynamoRooms, Room
+        from headrace.streams.chat.tables.memberships import Change, DynamoMemberships, EventKind
+        from headrace.streams.chat.tables.rooms import CachedRooms, DynamoRooms, Room
 
         dynamodb = lean("dynamodb")
         memberships = DynamoMemberships(dynamodb, MEMBERSHIPS)

@@ -7,8 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.core.errors import StoreUnavailable
-from headrace.streams.chat.memberships import JOINS_LIMIT, LEAVES_LIMIT, MEMBER, Change, Membership, Pair, Role, full
-from headrace.streams.chat.rooms import DIRECT_SEATS, ActiveRoom, Room
+from headrace.streams.chat.tables.memberships import (
+    JOINS_LIMIT,
+    LEAVES_LIMIT,
+    MEMBER,
+    Change,
+    Membership,
+    Pair,
+    Role,
+    full,
+)
+from headrace.streams.chat.tables.rooms import DIRECT_SEATS, ActiveRoom, Room
 
 
 class MemoryRooms:

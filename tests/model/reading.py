@@ -13,9 +13,9 @@ from headrace.core.caller import Caller
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.history import History
 from headrace.streams.chat.hook import NewestPageHook
-from headrace.streams.chat.memberships import Change
-from headrace.streams.chat.rooms import CachedRooms, Room
 from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.tables.memberships import Change
+from headrace.streams.chat.tables.rooms import CachedRooms, Room
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryReader

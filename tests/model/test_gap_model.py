@@ -23,8 +23,8 @@ from headrace.storage.ports import Failure, RangeQuery, Rows, Table
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.history import History
 from headrace.streams.chat.positions import LateStore, parse_position, position
-from headrace.streams.chat.rooms import CachedRooms, Room
 from headrace.streams.chat.stream import item_of
+from headrace.streams.chat.tables.rooms import CachedRooms, Room
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryReader

@@ -11,9 +11,9 @@ from headrace.core.caller import Caller
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.conversations import DEFAULT_LIMIT, Conversations
 from headrace.streams.chat.hook import ActivityHook
-from headrace.streams.chat.memberships import Change, EventKind
-from headrace.streams.chat.rooms import Room, RoomKind
 from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.tables.memberships import Change, EventKind
+from headrace.streams.chat.tables.rooms import Room, RoomKind
 from tests.fakes.chat import MemoryMemberships, MemoryRoomActivity, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryReader

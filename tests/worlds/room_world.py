@@ -12,9 +12,9 @@ from headrace.ingest.acceptor import Acceptor
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.gate import CheckedStore, RoomGate
 from headrace.streams.chat.join_messages import JoinMessages
-from headrace.streams.chat.memberships import Membership
 from headrace.streams.chat.room_service import RoomService
-from headrace.streams.chat.rooms import CachedRooms
+from headrace.streams.chat.tables.memberships import Membership
+from headrace.streams.chat.tables.rooms import CachedRooms
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections

@@ -18,8 +18,8 @@ from headrace.analytics.requests import SERIES_STEPS
 from headrace.core.keys import ID_LIMIT
 from headrace.operations.dead_letter import REASONS, UNKNOWN_STREAM
 from headrace.operations.dead_letter_routes import CONTINUATION_CHARACTERS, ID_CHARACTERS
-from headrace.streams.chat.memberships import EVENT_ID_LIMIT
 from headrace.streams.chat.stream import TEXT_BYTES
+from headrace.streams.chat.tables.memberships import EVENT_ID_LIMIT
 from headrace.streams.registry import STREAMS
 from headrace.streams.ski.fields import RESORT, SEASON, Bounds
 from headrace.streams.ski.routes import RESORTS_LIMIT

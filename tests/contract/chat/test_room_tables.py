@@ -13,7 +13,7 @@ from headrace.core.intervals import Interval
 from headrace.core.keys import membership_event
 from headrace.core.times import iso
 from headrace.runtime.aws import client
-from headrace.streams.chat.memberships import (
+from headrace.streams.chat.tables.memberships import (
     EVENT_ID_LIMIT,
     JOINS_LIMIT,
     LEAVES_LIMIT,
@@ -23,7 +23,7 @@ from headrace.streams.chat.memberships import (
     Membership,
     Memberships,
 )
-from headrace.streams.chat.rooms import (
+from headrace.streams.chat.tables.rooms import (
     ActiveRoom,
     CachedRooms,
     DynamoRoomActivity,

@@ -15,9 +15,9 @@ from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.conversations import AT_ONCE, Conversations
 from headrace.streams.chat.frames import Subscriptions
 from headrace.streams.chat.history import History
-from headrace.streams.chat.memberships import DynamoMemberships
-from headrace.streams.chat.rooms import CachedRooms, DynamoRoomActivity, DynamoRooms
 from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.tables.memberships import DynamoMemberships
+from headrace.streams.chat.tables.rooms import CachedRooms, DynamoRoomActivity, DynamoRooms
 
 if TYPE_CHECKING:
     from headrace.streams.chat.room_service import RoomService

@@ -23,8 +23,8 @@ from headrace.runtime.settings import (
     RoomGateSettings,
 )
 from headrace.streams.chat.gate import RoomGate
-from headrace.streams.chat.memberships import DynamoMemberships
-from headrace.streams.chat.rooms import CachedRooms, DynamoRooms
+from headrace.streams.chat.tables.memberships import DynamoMemberships
+from headrace.streams.chat.tables.rooms import CachedRooms, DynamoRooms
 from headrace.streams.ski.gate import SeasonGate
 from headrace.streams.ski.resorts import DynamoResorts
 

@@ -27,10 +27,10 @@ from headrace.storage.breaker import GuardedStore
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.streams.chat.gate import CheckedStore
 from headrace.streams.chat.hook import UPDATES_AT_ONCE, ActivityHook, LiveHook, NewestPageHook
-from headrace.streams.chat.memberships import DynamoMemberships
 from headrace.streams.chat.positions import LateStore
-from headrace.streams.chat.rooms import CachedRooms, DynamoRoomActivity, DynamoRooms
 from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.tables.memberships import DynamoMemberships
+from headrace.streams.chat.tables.rooms import CachedRooms, DynamoRoomActivity, DynamoRooms
 from headrace.streams.registry import STREAMS, StreamHooks
 from headrace.streams.ski.day_counts_redis import RedisDayCounts
 from headrace.streams.ski.hook import RideHook

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.keys import direct_room
 from headrace.streams.chat.hook import COOLDOWN_SECONDS, ActivityHook
-from headrace.streams.chat.rooms import Room
 from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.tables.rooms import Room
 from headrace.streams.probe import PROBE
 from tests.fakes.chat import MemoryRoomActivity, MemoryRooms
 from tests.fakes.clock import FixedClock

@@ -13,9 +13,9 @@ from headrace.ingest.acceptor import Acceptor, Result
 from headrace.runtime.observability import Meter
 from headrace.storage.ports import Table
 from headrace.streams.chat.gate import CheckedStore
-from headrace.streams.chat.memberships import Change
-from headrace.streams.chat.rooms import CachedRooms, Room
 from headrace.streams.chat.stream import CHAT, UNCHECKED, item
+from headrace.streams.chat.tables.memberships import Change
+from headrace.streams.chat.tables.rooms import CachedRooms, Room
 from tests.fakes.chat import MemoryRooms
 from tests.worlds.room_world import GROUP, OPEN, RoomWorld, caller
 from tests.worlds.senders import NOW, TABLE, message

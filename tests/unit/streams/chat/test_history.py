@@ -14,10 +14,10 @@ from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import InvalidCursor, InvalidRequest, NotFound
 from headrace.streams.chat.access import RoomAccess
-from headrace.streams.chat.memberships import Change
 from headrace.streams.chat.positions import OVERLAP, position
 from headrace.streams.chat.room_requests import RoomPath
-from headrace.streams.chat.rooms import Room
+from headrace.streams.chat.tables.memberships import Change
+from headrace.streams.chat.tables.rooms import Room
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.worlds.history_world import ALICE, START, TAG, at, body, history, ids, row, walk
 

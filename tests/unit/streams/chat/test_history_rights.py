@@ -15,8 +15,8 @@ from headrace.core.times import SECOND
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.history import ROOMS_PER_PAGE, History
-from headrace.streams.chat.memberships import Change
-from headrace.streams.chat.rooms import Room
+from headrace.streams.chat.tables.memberships import Change
+from headrace.streams.chat.tables.rooms import Room
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryReader

@@ -21,8 +21,8 @@ from headrace.streams.chat.access import ReadScope, RoomAccess
 from headrace.streams.chat.frames import Subscriptions
 from headrace.streams.chat.history import History
 from headrace.streams.chat.positions import position
-from headrace.streams.chat.rooms import Room
 from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.tables.rooms import Room
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.functions import routes_of
 from tests.worlds.room_world import GROUP, OPEN, RoomWorld

@@ -9,8 +9,8 @@ from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, NotFound, StoreUnavailable, echo
 from headrace.core.intervals import Interval
 from headrace.core.times import MINUTE, micros_of
-from headrace.streams.chat.memberships import Memberships
-from headrace.streams.chat.rooms import OPEN, Rooms
+from headrace.streams.chat.tables.memberships import Memberships
+from headrace.streams.chat.tables.rooms import OPEN, Rooms
 
 CLOCK_TOLERANCE = 5 * MINUTE
 """Microseconds that a client's clock may differ, in both directions."""

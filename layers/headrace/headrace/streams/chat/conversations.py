@@ -23,10 +23,10 @@ from headrace.core.sender import AHEAD_LIMIT
 from headrace.runtime.parallel import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.chat.access import not_in_room
-from headrace.streams.chat.memberships import Membership, Memberships, state_of
 from headrace.streams.chat.positions import POSITION_FORM, parse_position
-from headrace.streams.chat.rooms import OPEN, ActiveRoom, RoomActivity
 from headrace.streams.chat.stream import TEXT, item_of
+from headrace.streams.chat.tables.memberships import Membership, Memberships, state_of
+from headrace.streams.chat.tables.rooms import OPEN, ActiveRoom, RoomActivity
 
 ROOMS_LIMIT = 2000
 """Rooms of a user that a list covers: 20 reads of 100 rooms. If there are more, ``complete`` is false."""

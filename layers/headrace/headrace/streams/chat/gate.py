@@ -17,9 +17,9 @@ from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.ports import Failure, Store, Table
 from headrace.streams.chat.access import is_outside, no_room, not_in_room
-from headrace.streams.chat.memberships import Memberships, Pair
-from headrace.streams.chat.rooms import GROUP, MEMBERS, OPEN, CachedRooms, Room, Rooms
 from headrace.streams.chat.stream import UNCHECKED
+from headrace.streams.chat.tables.memberships import Memberships, Pair
+from headrace.streams.chat.tables.rooms import GROUP, MEMBERS, OPEN, CachedRooms, Room, Rooms
 
 COOLDOWN_SECONDS = 5.0
 """Seconds without reads after a table was unavailable."""

@@ -26,8 +26,8 @@ from headrace.runtime.parallel import Parallel
 from headrace.storage.cache import Cache
 from headrace.storage.ports import Failure
 from headrace.streams.chat.positions import position
-from headrace.streams.chat.rooms import RoomActivity, Rooms, first_room
 from headrace.streams.chat.stream import CHAT, item_of
+from headrace.streams.chat.tables.rooms import RoomActivity, Rooms, first_room
 
 UPDATES_AT_ONCE = 8
 REMEMBERED = 10_000

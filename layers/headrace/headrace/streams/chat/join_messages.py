@@ -9,8 +9,8 @@ from headrace.core.keys import normalize_id
 from headrace.core.times import Clock
 from headrace.ingest.acceptor import Acceptor
 from headrace.runtime.observability import Meter, report
-from headrace.streams.chat.memberships import EventKind, Membership
 from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.tables.memberships import EventKind, Membership
 
 REPEAT = 5 * times.MINUTE
 """Microseconds in which a repeated request publishes its message again. The first one may have ended before that."""

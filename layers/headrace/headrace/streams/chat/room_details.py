@@ -9,10 +9,10 @@ from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
 from headrace.streams.chat.access import no_room, not_in_room
-from headrace.streams.chat.memberships import OWNER, Membership, state_of
 from headrace.streams.chat.room_requests import DirectPath, RoomChange, RoomPath
 from headrace.streams.chat.room_service import RoomService, effective_role
-from headrace.streams.chat.rooms import DIRECT, MEMBERS, Room
+from headrace.streams.chat.tables.memberships import OWNER, Membership, state_of
+from headrace.streams.chat.tables.rooms import DIRECT, MEMBERS, Room
 
 
 def show_room(service: RoomService, request: Request[RoomPath, None, None]) -> dict[str, Any]:

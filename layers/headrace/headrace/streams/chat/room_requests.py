@@ -19,8 +19,8 @@ from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
 from headrace.core.fields import Id, Name, Time, checked_id
 from headrace.core.sender import AHEAD_LIMIT
 from headrace.streams.chat import positions
-from headrace.streams.chat.memberships import EVENT_ID_LIMIT, Role
-from headrace.streams.chat.rooms import DIRECT, GROUP, OPEN, Form, RoomKind
+from headrace.streams.chat.tables.memberships import EVENT_ID_LIMIT, Role
+from headrace.streams.chat.tables.rooms import DIRECT, GROUP, OPEN, Form, RoomKind
 
 NAME_LIMIT = 128
 TOPIC_LIMIT = 256

@@ -1,6 +1,6 @@
 """The routes of manage_rooms: create a room, join, leave, list members. A change is in force when it is answered.
 
-Each write adds an element to a set (``memberships.py``) and never writes back a value that was read, so there is no
+Each write adds an element to a set (``tables/memberships.py``) and never writes back a value that was read, so there is no
 read-modify-write race. Reads only choose the time of a change, or save a write that would change nothing.
 """
 
@@ -17,7 +17,6 @@ from headrace.core.times import Clock
 from headrace.live.connections import Connections
 from headrace.streams.chat.access import RoomAccess, no_room, not_in_room
 from headrace.streams.chat.join_messages import JoinMessages, shown_name
-from headrace.streams.chat.memberships import MEMBER, OWNER, Change, EventKind, Membership, Memberships, Role
 from headrace.streams.chat.room_requests import (
     JoinRequest,
     LeaveRequest,
@@ -28,7 +27,8 @@ from headrace.streams.chat.room_requests import (
     RoomRequest,
     check,
 )
-from headrace.streams.chat.rooms import DIRECT, MEMBERS, OPEN, CachedRooms, Room
+from headrace.streams.chat.tables.memberships import MEMBER, OWNER, Change, EventKind, Membership, Memberships, Role
+from headrace.streams.chat.tables.rooms import DIRECT, MEMBERS, OPEN, CachedRooms, Room
 
 READS_PER_PAGE = 4
 """Index reads that one page may cost: more than one only for users who have left."""

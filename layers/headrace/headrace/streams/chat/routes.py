@@ -13,8 +13,8 @@ from headrace.api.router import Request
 from headrace.streams.chat.conversations import DEFAULT_LIMIT, LIMIT, MARK_FORM, Conversations
 from headrace.streams.chat.history import History
 from headrace.streams.chat.room_requests import RoomPageRequest, RoomPath
-from headrace.streams.chat.rooms import Form, RoomKind
 from headrace.streams.chat.stream import MessageItem
+from headrace.streams.chat.tables.rooms import Form, RoomKind
 
 
 class ConversationsQuery(ListRequest):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from headrace.core.intervals import Interval
 from headrace.core.keys import derived_id, membership_event, parse_membership_event
 from headrace.core.times import iso, micros_of
-from headrace.streams.chat.memberships import Change, Membership, fold
+from headrace.streams.chat.tables.memberships import Change, Membership, fold
 from tests.fakes.chat import MemoryMemberships
 
 START = 1_763_719_258_000_000

@@ -1,0 +1,1 @@
+"""The rows of rooms, memberships and invitations."""
