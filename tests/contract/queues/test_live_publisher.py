@@ -144,7 +144,8 @@ def test_a_broker_that_stops_reading_does_not_delay_the_batch(broker: Rabbit, li
     assert any(isinstance(failure, ConnectionLost) for failure in failures)
     live.clock.advance(COOLDOWN_SECONDS)
     assert live.publish("after") is None
-    assert "after" in taken(broker, 10_000)[-1:]
+    # The broker may read the rest of the lost connection after it.
+    assert "after" in taken(broker, 10_000)
 
 
 def test_a_blocked_broker_gets_no_copies_until_it_is_unblocked(broker: Rabbit, live: Live) -> None:
