@@ -6,12 +6,12 @@ from headrace.bootstrap.chat import room_service
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import Conflict, InvalidCursor, NotFound
 from headrace.streams.chat import room_details, room_requests
-from headrace.streams.chat.room_requests import MemberBody, MemberPath, RoomBody, RoomDetails, RoomPath
+from headrace.streams.chat.room_requests import ListQuery, MemberBody, MemberPath, RoomBody, RoomDetails, RoomPath
 from headrace.streams.chat.room_service import RoomService
 
 WRITE = (CHAT_WRITE, EVENTS_WRITE)
 READ = (CHAT_READ,)
-REFUSALS = (NotFound, Conflict)
+REFUSALS, LIST = (NotFound, Conflict), (InvalidCursor, NotFound)
 
 ROUTES = {
     "PUT /rooms/{roomId}": Route(
@@ -22,7 +22,7 @@ ROUTES = {
         room_details.change_room, WRITE, RoomPath, body=room_requests.RoomChange, answer=RoomBody, errors=(NotFound,)
     ),
     "PUT /users/{userId}/direct/{otherId}": Route(
-        room_details.open_direct_room, WRITE, room_requests.DirectPath, answer=RoomDetails, errors=(Conflict,)
+        room_details.open_direct_room, WRITE, room_requests.OtherPath, answer=RoomDetails, errors=(Conflict,)
     ),
     "PUT /rooms/{roomId}/members/{userId}": Route(
         RoomService.join, WRITE, MemberPath, body=room_requests.JoinRequest, answer=MemberBody, errors=REFUSALS
@@ -31,12 +31,12 @@ ROUTES = {
         RoomService.leave, WRITE, MemberPath, body=room_requests.LeaveRequest, answer=MemberBody, errors=REFUSALS
     ),
     "GET /rooms/{roomId}/members": Route(
-        RoomService.members,
+        room_details.list_members,
         READ,
         RoomPath,
-        query=room_requests.MembersQuery,
+        query=ListQuery,
         answer=room_requests.MemberPage,
-        errors=(InvalidCursor, NotFound),
+        errors=LIST,
     ),
 }
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.core.errors import StoreUnavailable
+from headrace.streams.chat.tables.fold import forgettable
+from headrace.streams.chat.tables.invitations import OPEN_LIMIT, Invitation, blocked_by, too_many
 from headrace.streams.chat.tables.memberships import (
     JOINS_LIMIT,
     LEAVES_LIMIT,
@@ -15,7 +17,7 @@ from headrace.streams.chat.tables.memberships import (
     Membership,
     Pair,
     Role,
-    full,
+    newest,
 )
 from headrace.streams.chat.tables.rooms import DIRECT_SEATS, ActiveRoom, Room
 
@@ -81,10 +83,13 @@ class MemoryMemberships:
         joined = change.kind == "join"
         known, limit = (row.joins, JOINS_LIMIT) if joined else (row.leaves, LEAVES_LIMIT)
         if change.event not in known and len(known) >= limit:
-            raise full(change)
+            gone = forgettable(row.joins, row.leaves)
+            self._put(replace(row, joins=row.joins - gone, leaves=row.leaves - gone))
+            return self.add(change)
         row = replace(row, username=change.username or row.username)
         if joined:
-            return self._put(replace(row, joins=known | {change.event}, role=change.role or row.role))
+            role = change.role or row.role
+            return self._put(replace(row, joins=known | {change.event}, role=role, left_for_good=False))
         return self._put(replace(row, leaves=known | {change.event}, role=MEMBER))
 
     def set_role(self, user_id: str, room_id: str, role: Role) -> Membership:
@@ -96,8 +101,14 @@ class MemoryMemberships:
 
     def rooms_of(self, user_id: str, limit: int) -> tuple[list[Membership], bool]:
         self.reads += 1
-        found = [self._row(*pair) for pair in sorted(self.rows) if pair[0] == user_id]
-        return found[:limit], len(found) > limit
+        return newest((self._row(*pair) for pair in sorted(self.rows) if pair[0] == user_id), limit)
+
+    def is_known(self, user_id: str) -> bool:
+        return any(pair[0] == user_id for pair in self.rows)
+
+    def leave_for_good(self, user_id: str, room_id: str) -> None:
+        if (row := self._row(user_id, room_id)).joins:
+            self._put(replace(row, left_for_good=True))
 
     def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
         row = self._row(user_id, room_id)
@@ -114,6 +125,51 @@ class MemoryMemberships:
     def _put(self, row: Membership) -> Membership:
         self.rows[row.user_id, row.room_id] = row
         return row
+
+
+class MemoryInvitations:
+    """Invitations in memory, for tests: ``rows`` by (userId, roomId), and who blocks whom since when."""
+
+    def __init__(self) -> None:
+        self.rows: dict[Pair, Invitation] = {}
+        self.blocks: dict[Pair, str] = {}
+
+    def get(self, user_id: str, room_id: str) -> Invitation | None:
+        return self.rows.get((user_id, room_id))
+
+    def add(self, invitation: Invitation) -> None:
+        user_id, inviter = invitation.user_id, invitation.invited_by
+        if self.is_blocked(user_id, inviter):
+            raise blocked_by(user_id)
+        rooms = {
+            room_id for (user, room_id), each in self.rows.items() if (user, each.invited_by) == (user_id, inviter)
+        }
+        if len(rooms | {invitation.room_id}) > OPEN_LIMIT:
+            raise too_many(user_id)
+        self.rows[user_id, invitation.room_id] = invitation
+
+    def remove(self, invitation: Invitation) -> None:
+        self.rows.pop((invitation.user_id, invitation.room_id), None)
+
+    def page(self, user_id: str, after: str | None, limit: int) -> tuple[list[Invitation], bool]:
+        rooms = sorted(room for user, room in self.rows if user == user_id and (after is None or room > after))
+        return [self.rows[user_id, room_id] for room_id in rooms[:limit]], len(rooms) > limit
+
+    def is_blocked(self, user_id: str, other_id: str) -> bool:
+        return (user_id, other_id) in self.blocks
+
+    def block(self, user_id: str, other_id: str, at: str) -> str:
+        for pair in [pair for pair, each in self.rows.items() if (pair[0], each.invited_by) == (user_id, other_id)]:
+            del self.rows[pair]
+        return self.blocks.setdefault((user_id, other_id), at)
+
+    def unblock(self, user_id: str, other_id: str) -> None:
+        self.blocks.pop((user_id, other_id), None)
+
+    def blocked(self, user_id: str, after: str | None, limit: int) -> tuple[list[tuple[str, str]], str | None]:
+        others = sorted(other for user, other in self.blocks if user == user_id and (after is None or other > after))
+        found = others[:limit]
+        return [(each, self.blocks[user_id, each]) for each in found], found[-1] if len(others) > limit else None
 
 
 class MemoryRoomActivity:

@@ -10,12 +10,14 @@ from headrace.api.router import HttpRouter
 from headrace.core.caller import Caller
 from headrace.ingest.acceptor import Acceptor
 from headrace.streams.chat.access import RoomAccess
+from headrace.streams.chat.consent import Consent
 from headrace.streams.chat.gate import CheckedStore, RoomGate
+from headrace.streams.chat.invitations import InvitationService
 from headrace.streams.chat.join_messages import JoinMessages
 from headrace.streams.chat.room_service import RoomService
 from headrace.streams.chat.tables.memberships import Membership
 from headrace.streams.chat.tables.rooms import CachedRooms
-from tests.fakes.chat import MemoryMemberships, MemoryRooms
+from tests.fakes.chat import MemoryInvitations, MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.worlds.functions import routes_of
@@ -37,6 +39,7 @@ class RoomWorld:
         self.clock = FixedClock(NOW)
         self.rooms = MemoryRooms()
         self.memberships = MemoryMemberships()
+        self.invitations = MemoryInvitations()
         self.connections = MemoryConnections(self.clock)
         self.write_path = WritePath()
         self.gate_time = 0.0
@@ -56,8 +59,16 @@ class RoomWorld:
         rooms = CachedRooms(self.rooms)
         join_messages = JoinMessages(self.acceptor, clock)
         cursors = CursorSigner(b"k" * 32)
-        service = RoomService(rooms, self.memberships, self.access, self.connections, join_messages, cursors, clock)
+        consent = Consent(self.invitations, self.memberships, rooms, clock)
+        service = RoomService(
+            rooms, self.memberships, self.access, self.connections, consent, join_messages, cursors, clock
+        )
         return HttpRouter(routes_of("manage_rooms"), lambda: service, clock)
+
+    def invitation_routes(self) -> HttpRouter:
+        """manage_invitations."""
+        service = InvitationService(self.invitations, self.memberships, self.rooms, CursorSigner(b"k" * 32))
+        return HttpRouter(routes_of("manage_invitations"), lambda: service, self.clock)
 
     def request(
         self,
@@ -72,20 +83,16 @@ class RoomWorld:
     ) -> tuple[int, Any]:
         """Status and body of an answer.
 
-        ``path`` is ``room``, ``room/members``, ``room/members/user`` or ``user/direct/user``.
+        ``path`` is ``room``, ``room/members``, ``room/members/user``, ``user/direct/user``,
+        ``user/invitations``, ``user/blocked`` or ``user/blocked/user``.
         """
         parts = path.split("/")
-        names = ("userId", "", "otherId") if "direct" in parts else ("roomId", "", "userId")
-        route = {
-            ("GET", 1): "GET /rooms/{roomId}",
-            ("PATCH", 1): "PATCH /rooms/{roomId}",
-            ("PUT", 1): "PUT /rooms/{roomId}",
-            ("PUT", 3): "PUT /rooms/{roomId}/members/{userId}",
-            ("DELETE", 3): "DELETE /rooms/{roomId}/members/{userId}",
-            ("GET", 2): "GET /rooms/{roomId}/members",
-        }[method, len(parts)]
-        if "direct" in parts:
-            route = "PUT /users/{userId}/direct/{otherId}"
+        of_user = parts[1:2] in (["direct"], ["blocked"], ["invitations"])
+        names = ("userId", "", "otherId") if of_user else ("roomId", "", "userId")
+        route = f"{method} /rooms/{{roomId}}" + ["", "/members", "/members/{userId}"][len(parts) - 1]
+        if of_user:
+            route = f"{method} /users/{{userId}}/{parts[1]}" + ("/{otherId}" if len(parts) > 2 else "")
+            routes = routes or (None if parts[1] == "direct" else self.invitation_routes())
         claims = {"sub": user, "username": user.title(), "scope": scopes, "exp": "4102444800"}
         event = {
             "routeKey": route,
@@ -102,6 +109,11 @@ class RoomWorld:
         status, body = self.request(*arguments, **more)
         assert status == 200, body
         return body
+
+    def bring(self, owner: str, room: str, user: str, body: Any = None) -> Any:
+        """The user's membership after ``owner`` added or invited the user, who accepted."""
+        self.ok(owner, "PUT", f"{room}/members/{user}", body)
+        return self.ok(user, "PUT", f"{room}/members/{user}")
 
     def row(self, user: str, room: str = "kitchen") -> Membership:
         return self.memberships.get(user, room)

@@ -132,7 +132,13 @@ def _rooms(to: Recorder) -> None:
     to.ask("carol", "GET /rooms/{roomId}", {"roomId": "attic"}, name="not_found")
     to.ask("alice", "PATCH /rooms/{roomId}", kitchen, body={"name": "Kitchen", "topic": "who cooks?"})
     to.ask("alice", "PUT /users/{userId}/direct/{otherId}", {"userId": "alice", "otherId": "bob"})
-    to.ask("alice", "PUT /rooms/{roomId}/members/{userId}", bob, body={"role": "member"})
+    to.ask("alice", "PUT /rooms/{roomId}/members/{userId}", bob, body={"role": "member"}, name="invited")
+    to.ask("bob", "GET /users/{userId}/invitations", {"userId": "bob"})
+    to.ask("bob", "PUT /rooms/{roomId}/members/{userId}", bob)
+    blocked = {"userId": "bob", "otherId": "mallory"}
+    to.ask("bob", "PUT /users/{userId}/blocked/{otherId}", blocked)
+    to.ask("bob", "GET /users/{userId}/blocked", {"userId": "bob"})
+    to.ask("bob", "DELETE /users/{userId}/blocked/{otherId}", blocked)
     to.ask("alice", "GET /rooms/{roomId}/members", kitchen, {"limit": "50"})
     post = "POST /rooms/{roomId}/messages"
     message = {"message": "hello", "messageId": "m-1", "timestamp": at()}

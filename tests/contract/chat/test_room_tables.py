@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from headrace.core.errors import Conflict, StoreUnavailable
+from headrace.core.errors import StoreUnavailable
 from headrace.core.intervals import Interval
 from headrace.core.keys import membership_event
 from headrace.core.times import iso
@@ -32,44 +31,14 @@ from headrace.streams.chat.tables.rooms import (
     RoomActivity,
     Rooms,
 )
+from tests.contract.chat.conftest import MEMBERSHIPS, ROOMS
 from tests.fakes.chat import MemoryMemberships, MemoryRoomActivity, MemoryRooms
 from tests.worlds.ports import free_port
 
-ROOMS = "Rooms"
-MEMBERSHIPS = "Memberships"
 T = [iso(1_763_719_258_000_000 + number) for number in range(100)]
 KITCHEN = Room("kitchen", "members", "group", T[0], "alice")
 
 Parts = tuple[Rooms, Memberships]
-
-
-@pytest.fixture
-def tables(dynalite: str) -> Iterator[Any]:
-    dynamodb = client("dynamodb", timeout=30, attempts=1)
-    text = {"AttributeType": "S"}
-    by_room = [{"AttributeName": "roomId", "KeyType": "HASH"}, {"AttributeName": "userId", "KeyType": "RANGE"}]
-    dynamodb.create_table(
-        TableName=ROOMS,
-        KeySchema=by_room[:1],
-        AttributeDefinitions=[{"AttributeName": "roomId", **text}],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    dynamodb.create_table(
-        TableName=MEMBERSHIPS,
-        KeySchema=[{"AttributeName": "userId", "KeyType": "HASH"}, {"AttributeName": "roomId", "KeyType": "RANGE"}],
-        AttributeDefinitions=[{"AttributeName": name, **text} for name in ("userId", "roomId")],
-        GlobalSecondaryIndexes=[
-            {"IndexName": "RoomMembers", "KeySchema": by_room, "Projection": {"ProjectionType": "KEYS_ONLY"}}
-        ],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    for name in (ROOMS, MEMBERSHIPS):
-        dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1})
-    yield dynamodb
-    for name in (ROOMS, MEMBERSHIPS):
-        dynamodb.delete_table(TableName=name)
-        dynamodb.get_waiter("table_not_exists").wait(TableName=name, WaiterConfig={"Delay": 1})
-    dynamodb.close()
 
 
 @pytest.fixture(params=["memory", "dynamodb"])
@@ -172,42 +141,76 @@ def test_the_users_of_a_room_are_paged_in_order(parts: Parts) -> None:
     assert rest == ["dora", "Ærø"]
 
 
-def test_a_full_membership_refuses_new_events_and_accepts_known_ones(parts: Parts) -> None:
+def test_a_full_membership_forgets_its_oldest_closed_interval(parts: Parts) -> None:
     _, memberships = parts
     widest = "x" * (EVENT_ID_LIMIT - 4)
-    kinds: list[tuple[EventKind, int]] = [("join", JOINS_LIMIT), ("leave", LEAVES_LIMIT)]
+    kinds: list[tuple[EventKind, int]] = [("join", 0), ("leave", 1)]
+    times = [iso(1_763_719_258_000_000 + number) for number in range(2 * JOINS_LIMIT + 1)]
+    events = {
+        kind: [f"{times[2 * number + at]}#{widest}{number:04d}" for number in range(JOINS_LIMIT)] for kind, at in kinds
+    }
     if isinstance(memberships, DynamoMemberships):
         # One by one would take half a minute.
-        row = {
-            "userId": {"S": "bob"},
-            "roomId": {"S": "kitchen"},
-            **{f"{kind}s": {"SS": [f"{T[3]}#{widest}{n:04d}" for n in range(limit)]} for kind, limit in kinds},
-        }
+        row = {"userId": {"S": "bob"}, "roomId": {"S": "kitchen"}}
+        row |= {f"{kind}s": {"SS": found} for kind, found in events.items()}  # type: ignore[dict-item]
         memberships._table.call("put_item", TableName=MEMBERSHIPS, Item=row)
     else:
-        for kind, limit in kinds:
-            for number in range(limit):
-                memberships.add(change(kind, T[3], f"{widest}{number:04d}"))
+        memberships.rows["bob", "kitchen"] = Membership(  # type: ignore[attr-defined]
+            "bob", "kitchen", frozenset(events["join"]), frozenset(events["leave"])
+        )
 
-    for kind, _ in kinds:
-        with pytest.raises(Conflict, match="too often"):
-            memberships.add(change(kind, T[3], "one more"))
-        full = memberships.add(change(kind, T[3], f"{widest}0000"))
-    assert (len(full.joins), len(full.leaves)) == (JOINS_LIMIT, LEAVES_LIMIT)
+    found = memberships.add(change("join", times[-1], "one-more"))
+
+    assert len(found.joins) == JOINS_LIMIT
+    assert found.intervals[0] == Interval(times[2], times[3])
+    assert found.intervals[-1] == Interval(times[-1], None)
 
 
-def test_a_users_rooms_are_listed_in_order_up_to_a_limit(parts: Parts) -> None:
+def test_a_full_set_of_leaves_that_change_nothing_takes_another_one(parts: Parts) -> None:
     _, memberships = parts
-    for room in ("küche", "attic", "kitchen", "cellar"):
-        memberships.add(change("join", T[2], room_id=room))
+    leaves = [f"{T[0]}#{number:04d}" for number in range(LEAVES_LIMIT)]
+    if isinstance(memberships, DynamoMemberships):
+        row = {"userId": {"S": "bob"}, "roomId": {"S": "kitchen"}, "leaves": {"SS": leaves}}
+        memberships._table.call("put_item", TableName=MEMBERSHIPS, Item=row)
+    else:
+        memberships.rows["bob", "kitchen"] = Membership(  # type: ignore[attr-defined]
+            "bob", "kitchen", leaves=frozenset(leaves)
+        )
+    memberships.add(change("join", T[1]))
+
+    assert memberships.add(change("leave", T[2])).intervals == (Interval(T[1], T[2]),)
+
+
+def test_a_users_newest_rooms_are_listed_up_to_a_limit_those_they_are_in_first(parts: Parts) -> None:
+    _, memberships = parts
+    for number, room in enumerate(("kitchen", "attic", "cellar", "hall")):
+        memberships.add(change("join", T[number], room_id=room))
+    memberships.add(change("leave", T[9], room_id="hall"))
     memberships.add(change("join", T[2], user_id="bobby"))
 
     found, more = memberships.rooms_of("bob", 3)
 
-    assert ([each.room_id for each in found], more) == (["attic", "cellar", "kitchen"], True)
+    assert ([each.room_id for each in found], more) == (["cellar", "attic", "kitchen"], True)
     assert found[2] == memberships.get("bob", "kitchen")
-    assert memberships.rooms_of("bob", 4)[1] is False
+    found, more = memberships.rooms_of("bob", 4)
+    assert (found[3].room_id, more) == ("hall", False)
     assert memberships.rooms_of("nobody", 4) == ([], False)
+    assert (memberships.is_known("bob"), memberships.is_known("nobody")) == (True, False)
+
+
+def test_a_room_left_for_good_is_in_no_list_until_the_user_joins_again(parts: Parts) -> None:
+    _, memberships = parts
+    memberships.add(change("join", T[1]))
+    memberships.add(change("leave", T[2]))
+
+    memberships.leave_for_good("bob", "kitchen")
+    memberships.leave_for_good("bob", "attic")
+
+    assert memberships.rooms_of("bob", 9) == ([], False)
+    assert memberships.get("bob", "kitchen").left_for_good
+    assert memberships.get("bob", "kitchen").intervals == (Interval(T[1], T[2]),)
+    assert not memberships.add(change("join", T[3])).left_for_good
+    assert len(memberships.rooms_of("bob", 9)[0]) == 1
 
 
 def test_memberships_beyond_one_page_of_the_table_are_found(parts: Parts) -> None:

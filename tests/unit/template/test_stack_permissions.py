@@ -92,9 +92,25 @@ def test_only_manage_rooms_may_change_memberships(template_stack: TemplateStack)
     """P12: sending functions can create an open room, and change no existing room or membership."""
     for action in ("dynamodb:UpdateItem", "dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"):
         may = template_stack.may(action, "MembershipsTable") - {"ManageRoomsRole", "DynamoDbEndpoint"}
-        assert may <= {"ReadConversationsRole"}
+        assert may <= {"ReadConversationsRole", "ManageInvitationsRole"}
     may = template_stack.may("dynamodb:UpdateItem", "RoomsTable") - {"ManageRoomsRole", "DynamoDbEndpoint"}
     assert may == {"PersistEventsRole"}
+
+
+def test_functions_put_and_delete_invitations_and_no_memberships(template_stack: TemplateStack) -> None:
+    """P12."""
+    found = [
+        (name, one["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"])
+        for name, one in template_stack.statements()
+        if name in ("ManageRoomsRole", "ManageInvitationsRole")
+        and "dynamodb:BatchWriteItem" in as_list(one["Action"])
+        and "MembershipsTable" in str(one["Resource"])
+    ]
+
+    assert found == [
+        ("ManageRoomsRole", ["#invited#*"]),
+        ("ManageInvitationsRole", ["#invited#*", "#inviters#*"]),
+    ]
 
 
 def test_functions_that_read_probes_can_read_no_other_messages(template_stack: TemplateStack) -> None:

@@ -15,7 +15,9 @@ from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.conversations import AT_ONCE, Conversations
 from headrace.streams.chat.frames import Subscriptions
 from headrace.streams.chat.history import History
+from headrace.streams.chat.invitations import InvitationService
 from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.tables.invitations import DynamoInvitations
 from headrace.streams.chat.tables.memberships import DynamoMemberships
 from headrace.streams.chat.tables.rooms import CachedRooms, DynamoRoomActivity, DynamoRooms
 
@@ -33,6 +35,19 @@ def rooms() -> CachedRooms:
 def memberships() -> DynamoMemberships:
     """The memberships."""
     return DynamoMemberships(dynamodb(), RoomSettings.read().memberships_table)
+
+
+@functools.cache
+def invitations() -> DynamoInvitations:
+    """The invitations and blocks."""
+    return DynamoInvitations(dynamodb(), RoomSettings.read().memberships_table)
+
+
+@functools.cache
+def invitation_service() -> InvitationService:
+    """Users' lists of invitations, and their blocks."""
+    table = DynamoRooms(dynamodb(), RoomSettings.read().rooms_table)
+    return InvitationService(invitations(), memberships(), table, cursors())
 
 
 @functools.cache
@@ -82,9 +97,11 @@ def room_service() -> RoomService:
     """Rooms and their members, with the JOIN and LEAVE messages that follow from changes."""
     # Imported here: only manage_rooms publishes, and pika would slow down the cold starts of the other functions.
     from headrace.bootstrap.ingest import acceptor
+    from headrace.streams.chat.consent import Consent
     from headrace.streams.chat.join_messages import JoinMessages
     from headrace.streams.chat.room_service import RoomService
 
     # These messages follow from a change that was allowed: they need no gate and no rate limit.
     join_messages = JoinMessages(acceptor({}), clock())
-    return RoomService(rooms(), memberships(), access(), connections(), join_messages, cursors(), clock())
+    consent = Consent(invitations(), memberships(), rooms(), clock())
+    return RoomService(rooms(), memberships(), access(), connections(), consent, join_messages, cursors(), clock())

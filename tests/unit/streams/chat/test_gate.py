@@ -29,7 +29,7 @@ MESSAGES = Table(TABLE.table, ("roomId", "timestampSk"))
 def world() -> RoomWorld:
     found = RoomWorld()
     found.ok("alice", "PUT", "kitchen", GROUP)
-    found.ok("alice", "PUT", "kitchen/members/bob")
+    found.bring("alice", "kitchen", "bob")
     found.ok("alice", "PUT", "hall", OPEN)
     return found
 
@@ -203,7 +203,7 @@ def test_membership_at_the_time_of_acceptance_decides(world: RoomWorld) -> None:
     send(world, "bob", message(messageId="too late"))
     set_tables(world, down=False)
     world.clock.advance(10)
-    world.ok("alice", "PUT", "kitchen/members/bob")
+    world.bring("alice", "kitchen", "bob")
 
     assert persisted(world, "in time", "too late") == [None, "not_allowed"]
 

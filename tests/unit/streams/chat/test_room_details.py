@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.core.keys import direct_room
+from headrace.streams.chat.tables.rooms import Room
 from tests.worlds.room_world import DIRECT, GROUP, OPEN, TRUSTED, RoomWorld
 from tests.worlds.senders import NOW
 
@@ -34,12 +35,13 @@ def test_a_room_shows_what_it_is_and_the_callers_membership(world: RoomWorld) ->
         "createdAt": NOW,
         "createdBy": "alice",
         "membership": {"state": "in", "since": NOW, "role": "owner"},
+        "invitation": None,
     }
 
 
 def test_p12_a_members_room_is_shown_to_users_who_were_ever_in_it(world: RoomWorld) -> None:
     world.ok("alice", "PUT", "kitchen", GROUP)
-    world.ok("alice", "PUT", "kitchen/members/bob")
+    world.bring("alice", "kitchen", "bob")
     world.clock.advance(60)
     left_at = world.ok("bob", "DELETE", "kitchen/members/bob")["leftAt"]
 
@@ -88,8 +90,8 @@ def test_a_room_that_an_operator_deleted_is_not_changed(world: RoomWorld) -> Non
 
 def test_owners_change_a_members_room_and_the_creator_an_open_one(world: RoomWorld) -> None:
     world.ok("alice", "PUT", "kitchen", GROUP)
-    world.ok("alice", "PUT", "kitchen/members/bob", {"role": "owner"})
-    world.ok("alice", "PUT", "kitchen/members/carol")
+    world.bring("alice", "kitchen", "bob", {"role": "owner"})
+    world.bring("alice", "kitchen", "carol")
     world.ok("alice", "PUT", "hall", OPEN)
 
     assert world.ok("bob", "PATCH", "kitchen", {"name": "Bob's"})["name"] == "Bob's"
@@ -136,12 +138,11 @@ def test_a_direct_room_has_its_two_users_and_no_third(world: RoomWorld) -> None:
 
 
 def test_a_direct_room_that_was_cut_in_the_middle_is_completed_by_either(world: RoomWorld) -> None:
-    world.memberships.down = True
-    assert world.request("alice", "PUT", "alice/direct/bob")[0] == 503
-    world.memberships.down = False
+    room = direct_room("alice", "bob")
+    world.rooms.create(Room(room, "members", "direct", NOW, "alice"))
     world.clock.advance(30)
 
-    room = world.ok("bob", "PUT", "bob/direct/alice")["roomId"]
+    assert world.ok("bob", "PUT", "bob/direct/alice")["roomId"] == room
 
     assert world.row("alice", room).is_open
     assert world.row("bob", room).is_open

@@ -166,7 +166,7 @@ def test_p12_non_members_cannot_subscribe_to_or_read_a_members_room(stage: Stage
 def test_p12_a_removed_member_gets_no_more_messages(stage: Stage) -> None:
     """They cannot subscribe again."""
     stage.world.ok("alice", "PUT", "den", GROUP)
-    stage.world.ok("alice", "PUT", "den/members/bob")
+    stage.world.bring("alice", "den", "bob")
     for name, connection in (("alice", "c-a"), ("bob", "c-b1"), ("bob", "c-b2")):
         assert stage.request("subscribe", name, connection=connection, roomId="den")["type"] == "subscribed"
 
@@ -182,7 +182,7 @@ def test_p12_a_removed_member_gets_no_more_messages(stage: Stage) -> None:
 def test_a_subscription_of_a_member_begins_at_the_last_join(stage: Stage) -> None:
     stage.world.ok("alice", "PUT", "den", GROUP)
     stage.world.clock.advance(60)
-    joined = stage.world.ok("alice", "PUT", "den/members/bob")["joinedAt"]
+    joined = stage.world.bring("alice", "den", "bob")["joinedAt"]
 
     stage.request("subscribe", "bob", roomId="den")
 
@@ -193,7 +193,7 @@ def test_a_subscription_of_a_member_begins_at_the_last_join(stage: Stage) -> Non
 def test_p12_a_removal_during_a_subscribe_leaves_no_subscription(stage: Stage) -> None:
     """The race: rights are checked, then the membership ends without a row to delete, then the row is written."""
     stage.world.ok("alice", "PUT", "den", GROUP)
-    stage.world.ok("alice", "PUT", "den/members/bob")
+    stage.world.bring("alice", "den", "bob")
 
     class Raced:
         def read_scope(self, caller: Caller, room_id: str) -> ReadScope:
@@ -211,7 +211,7 @@ def test_p12_a_removal_during_a_subscribe_leaves_no_subscription(stage: Stage) -
 
 def test_a_rejoin_during_a_subscribe_counts_from_the_new_join(stage: Stage) -> None:
     stage.world.ok("alice", "PUT", "den", GROUP)
-    stage.world.ok("alice", "PUT", "den/members/bob")
+    stage.world.bring("alice", "den", "bob")
 
     class Raced:
         def read_scope(self, caller: Caller, room_id: str) -> ReadScope:
@@ -220,7 +220,7 @@ def test_a_rejoin_during_a_subscribe_counts_from_the_new_join(stage: Stage) -> N
                 stage.world.clock.advance(1)
                 stage.world.ok("alice", "DELETE", "den/members/bob")
                 stage.world.clock.advance(1)
-                again.append(stage.world.ok("alice", "PUT", "den/members/bob")["joinedAt"])
+                again.append(stage.world.bring("alice", "den", "bob")["joinedAt"])
             return found
 
     again: list[str] = []

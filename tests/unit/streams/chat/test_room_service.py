@@ -93,6 +93,7 @@ def test_the_history_contains_joins_and_leaves(world: RoomWorld) -> None:
         "role": "member",
         "joinedAt": times[2],
         "leftAt": None,
+        "invitedAt": None,
     }
     assert world.row("bob").intervals == (Interval(times[0], times[1]), Interval(times[2], None))
     assert world.join_messages() == [("JOIN", "bob", times[0]), ("LEAVE", "bob", times[1]), ("JOIN", "bob", times[2])]
@@ -232,7 +233,7 @@ def test_input_of_a_trusted_producer_is_also_checked(world: RoomWorld, body: dic
 def test_current_members_are_paged(world: RoomWorld, name: str) -> None:
     world.ok("alice", "PUT", "kitchen", GROUP)
     for number in range(9):
-        world.ok("alice", "PUT", f"kitchen/members/user-{number}")
+        world.bring("alice", "kitchen", f"user-{number}")
     world.clock.advance(1)
     for number in (1, 2, 3, 4, 5):
         world.ok("alice", "DELETE", f"kitchen/members/user-{number}")

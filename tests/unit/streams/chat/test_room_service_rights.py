@@ -23,10 +23,10 @@ def test_only_owners_add_and_remove_other_members(world: RoomWorld) -> None:
     assert world.request("bob", "PUT", "kitchen/members/bob")[0] == 403
     assert world.request("bob", "PUT", "kitchen/members/carol")[0] == 403
     assert world.request("bob", "DELETE", "kitchen/members/alice")[0] == 403
-    world.ok("alice", "PUT", "kitchen/members/bob")
+    world.bring("alice", "kitchen", "bob")
     assert world.request("bob", "PUT", "kitchen/members/carol")[0] == 403
     assert world.request("bob", "PUT", "kitchen/members/bob", {"role": "owner"})[0] == 403
-    world.ok("alice", "PUT", "kitchen/members/carol")
+    world.bring("alice", "kitchen", "carol")
     assert world.request("bob", "DELETE", "kitchen/members/carol")[0] == 403
     world.clock.advance(1)
     world.ok("alice", "DELETE", "kitchen/members/carol")
@@ -37,18 +37,18 @@ def test_only_owners_add_and_remove_other_members(world: RoomWorld) -> None:
 def test_an_owner_makes_owners_whose_rights_end_when_they_leave(world: RoomWorld) -> None:
     """P12."""
     world.ok("alice", "PUT", "kitchen", GROUP)
-    assert world.ok("alice", "PUT", "kitchen/members/bob", {"role": "owner"})["role"] == "owner"
-    world.ok("bob", "PUT", "kitchen/members/carol")
+    assert world.bring("alice", "kitchen", "bob", {"role": "owner"})["role"] == "owner"
+    world.bring("bob", "kitchen", "carol")
     assert world.request("bob", "DELETE", "kitchen/members/alice")[0] == 403, "the creator cannot be removed"
     world.clock.advance(1)
 
     world.ok("alice", "DELETE", "kitchen/members/bob")
     assert world.request("bob", "PUT", "kitchen/members/dora")[0] == 403
     world.clock.advance(1)
-    assert world.ok("alice", "PUT", "kitchen/members/bob")["role"] == "member"
+    assert world.bring("alice", "kitchen", "bob")["role"] == "member"
     assert world.request("bob", "PUT", "kitchen/members/dora")[0] == 403
-    assert world.ok("alice", "PUT", "kitchen/members/bob", {"role": "owner"})["role"] == "owner"
-    assert world.ok("alice", "PUT", "kitchen/members/bob", {"role": "member"})["role"] == "member"
+    assert world.bring("alice", "kitchen", "bob", {"role": "owner"})["role"] == "owner"
+    assert world.bring("alice", "kitchen", "bob", {"role": "member"})["role"] == "member"
     world.ok("alice", "DELETE", "kitchen/members/alice")
     assert world.ok("alice", "PUT", "kitchen/members/alice")["role"] == "owner", "the creator may come back"
 
@@ -64,12 +64,12 @@ def test_in_an_open_room_users_change_only_their_own_membership(world: RoomWorld
 
 def test_a_direct_room_has_two_members_permanently(world: RoomWorld) -> None:
     world.ok("alice", "PUT", "talk", DIRECT)
-    world.ok("alice", "PUT", "talk/members/bob")
+    world.bring("alice", "talk", "bob")
     world.ok("bob", "DELETE", "talk/members/bob")
 
     assert world.request("alice", "PUT", "talk/members/carol")[0] == 409
     world.clock.advance(1)
-    assert world.ok("alice", "PUT", "talk/members/bob")["leftAt"] is None
+    assert world.bring("alice", "talk", "bob")["leftAt"] is None
     assert world.request("alice", "PUT", "hall", {"kind": "open", "form": "direct"})[0] == 400
 
 
@@ -110,7 +110,7 @@ def test_a_token_without_the_scope_can_neither_change_nor_read_rooms(world: Room
 def test_only_current_readers_of_a_room_see_its_members(world: RoomWorld) -> None:
     """P12."""
     world.ok("alice", "PUT", "kitchen", GROUP)
-    world.ok("alice", "PUT", "kitchen/members/bob")
+    world.bring("alice", "kitchen", "bob")
     page = world.ok("bob", "GET", "kitchen/members", query={"limit": "1"})
     world.clock.advance(1)
     world.ok("bob", "DELETE", "kitchen/members/bob")
@@ -128,7 +128,7 @@ def test_only_current_readers_of_a_room_see_its_members(world: RoomWorld) -> Non
 def test_read_scopes_follow_memberships_at_once(world: RoomWorld) -> None:
     """P12."""
     world.ok("alice", "PUT", "kitchen", GROUP)
-    joined = world.ok("alice", "PUT", "kitchen/members/bob")["joinedAt"]
+    joined = world.bring("alice", "kitchen", "bob")["joinedAt"]
     assert world.access.read_scope(caller("bob"), "kitchen").intervals == (Interval(joined, None),)
     world.clock.advance(1)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner, Query
 from headrace.api.paging.page import ROWS, CachedPage, Page, cut
-from headrace.api.paging.range_walk import ReadBudget, Sees, Span, ranges, read_page
+from headrace.api.paging.range_walk import ALL_KEYS, ReadBudget, Sees, Span, ranges, read_page
 from headrace.api.paging.request import PageRequest
 from headrace.core import keys
 from headrace.core.errors import FieldError, InvalidRequest, echo
@@ -19,6 +19,8 @@ from headrace.storage.ports import RangeQuery, RangeReader, Rows
 BEFORE, AFTER, AROUND = "before", "after", "around"
 START = "0"
 """A position before every message: times begin with a year."""
+END = "~"
+"""A position after every message."""
 ANYWHERE = "-"
 """The room id in a position at which there is no message."""
 
@@ -69,9 +71,9 @@ class Pager:
         newest = None
         if len(items) > ROWS:
             last = self.spans[-1]
-            if last.upper is None and _holds(last, found.items[-1][self.position[0]]):
+            if last.upper is None and last.holds(found.items[-1][self.position[0]], END):
                 newest = CachedPage(items, is_complete=False)
-        elif found.more is None and self.spans == [Span(None, None)]:
+        elif found.more is None and self.spans == [ALL_KEYS]:
             newest = CachedPage(items, is_complete=True)
         if len(items) > request.limit:
             found = Rows(found.items[: request.limit], found.items[request.limit - 1])
@@ -86,7 +88,7 @@ class Pager:
             return Page((), None, self._sign(AFTER, self._beside(START)), False)
         # The first item that is not on the page must be seen too, to say that there is more.
         first, last = _key(items[0]), _key(beyond[0] if beyond else items[-1])
-        if not any(_holds(span, first) and _holds(span, last) for span in self.spans):
+        if not any(span.holds(last, first) for span in self.spans):
             return None
         count = cut(items, request.max_bytes)
         has_more = bool(beyond) or count < len(items)
@@ -190,7 +192,3 @@ def _message_key(field: str, given: str) -> keys.MessageKey:
 def _key(item: str) -> str:
     key: str = json.loads(item)["key"]
     return key
-
-
-def _holds(span: Span, key: str) -> bool:
-    return (span.lower is None or span.lower <= key) and (span.upper is None or key < span.upper)

@@ -6,24 +6,48 @@ older rows: strictly before it). There may be no row with this key.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from headrace.core.intervals import Interval
+from headrace.core.times import micros_of
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 
 AT_ONCE = 8
 """Ranges that are read in parallel at most, once the first ones turn out to have few rows."""
+SPANS_LIMIT = 16
+"""Spans that a query is split into at most, so that a page costs no query for each of a thousand intervals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Sort keys from ``lower`` to ``upper``, with no key equal to ``upper``; ``None``: no bound."""
+    """Sort keys from ``lower`` to ``upper``, with no key equal to ``upper``; ``None``: no bound.
+
+    Rows in its ``gaps``, pairs of such bounds in order, are read and not shown.
+    """
 
     lower: str | None
     upper: str | None
+    gaps: tuple[tuple[str, str], ...] = ()
+
+    def shows(self, key: str) -> bool:
+        """Whether a row between the bounds may be shown."""
+        at = bisect_right(self.gaps, key, key=lambda gap: gap[0])
+        return at == 0 or key >= self.gaps[at - 1][1]
+
+    def holds(self, first: str, last: str) -> bool:
+        """Whether all rows from ``first`` to ``last`` may be shown."""
+        is_inside = (self.lower is None or self.lower <= first) and (self.upper is None or last < self.upper)
+        return is_inside and not any(start <= last and first < end for start, end in self.gaps)
+
+
+ALL_KEYS = Span(None, None)
+Range = tuple[RangeQuery, Span]
+"""A query, and the span that it reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +61,8 @@ class ReadBudget:
 def spans_of(intervals: Iterable[Interval] | None, start: str | None, end: str | None) -> list[Span]:
     """``intervals`` (``None``: all time) within ``start`` and ``end``, oldest first, with adjacent ones joined.
 
-    ``start`` (inclusive) and ``end`` (exclusive) are canonical times; ``None``: no bound.
+    Beyond ``SPANS_LIMIT``, the ones that are closest together become one span with gaps. ``start`` (inclusive) and
+    ``end`` (exclusive) are canonical times; ``None``: no bound.
     """
     times: list[tuple[str | None, str | None]]
     times = [(None, None)] if intervals is None else [(each.joined_at, each.left_at) for each in intervals]
@@ -52,12 +77,25 @@ def spans_of(intervals: Iterable[Interval] | None, start: str | None, end: str |
             spans[-1] = Span(spans[-1].lower, span.upper)
         else:
             spans.append(span)
-    return spans
+    return _joined(spans)
+
+
+def _joined(spans: list[Span]) -> list[Span]:
+    """At most ``SPANS_LIMIT`` spans: the widest gaps stay between spans."""
+    if len(spans) <= SPANS_LIMIT:
+        return spans
+    gaps = [(before.upper or "", after.lower or "") for before, after in pairwise(spans)]
+    widest = sorted(range(len(gaps)), key=lambda at: micros_of(gaps[at][1]) - micros_of(gaps[at][0]))
+    ends = sorted(widest[1 - SPANS_LIMIT :])
+    return [
+        Span(spans[first].lower, spans[last].upper, tuple(gaps[first:last]))
+        for first, last in zip([0, *(end + 1 for end in ends)], [*ends, len(spans) - 1], strict=True)
+    ]
 
 
 def ranges(
     rows: RangeQuery, spans: Sequence[Span], place: Mapping[str, str] | None, newest_first: bool
-) -> Iterator[RangeQuery]:
+) -> Iterator[Range]:
     """``rows`` over each span that is still to be read, in reading order, after the position ``place``.
 
     ``place`` has a value for each attribute of the position; ``None``: from the beginning.
@@ -72,7 +110,7 @@ def ranges(
         # DynamoDB refuses a start outside of the range. A span that lies wholly ahead needs none.
         if place is not None and after_lower and before_upper:
             start = {rows.partition_attribute: rows.partition, **place}
-        yield replace(rows, lower=span.lower, upper=span.upper, start=start, newest_first=newest_first)
+        yield replace(rows, lower=span.lower, upper=span.upper, start=start, newest_first=newest_first), span
 
 
 Sees = Callable[[Mapping[str, Any]], bool | None]
@@ -81,7 +119,7 @@ Sees = Callable[[Mapping[str, Any]], bool | None]
 
 def read_page(
     reader: RangeReader,
-    queries: Iterable[RangeQuery],
+    queries: Iterable[Range],
     limit: int,
     now: int,
     effort: ReadBudget,
@@ -100,9 +138,11 @@ def read_page(
         batch = [waiting.popleft() for _ in range(min(width, len(waiting)))]
         size = min((limit + 1 - len(found)) * stretch, max(effort.rows, limit + 1))
         width = min(2 * width, AT_ONCE)
-        for at, rows in enumerate(reader.read_many([replace(query, limit=size) for query in batch])):
+        for at, rows in enumerate(reader.read_many([replace(query, limit=size) for query, _ in batch])):
+            query, span = batch[at]
             for row in rows.items:
-                seen = row.get("expiresAt", now + 1) > now and (sees is None or sees(row))
+                shown = row.get("expiresAt", now + 1) > now and span.shows(row[query.sort_attribute])
+                seen = shown and (sees is None or sees(row))
                 if seen is None:
                     return Rows(found, last)
                 last = row
@@ -114,8 +154,8 @@ def read_page(
                 skips += 1
                 if skips >= effort.reads:
                     return Rows(found, rows.more)
-                rest = replace(batch[at], start=rows.more, unexpired_at=now)
-                waiting.extendleft(reversed([rest, *batch[at + 1 :]]))
+                rest = replace(query, start=rows.more, unexpired_at=now)
+                waiting.extendleft(reversed([(rest, span), *batch[at + 1 :]]))
                 width, stretch = 1, stretch * 4
                 break
         else:

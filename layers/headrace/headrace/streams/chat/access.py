@@ -75,7 +75,7 @@ class RoomAccess:
 
     def is_member_anywhere(self, user_id: str) -> bool:
         """Whether the user is or was in any room."""
-        return bool(self._memberships.rooms_of(user_id, 1)[0])
+        return self._memberships.is_known(user_id)
 
 
 def no_room(room_id: str) -> NotFound:

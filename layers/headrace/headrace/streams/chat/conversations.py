@@ -29,7 +29,7 @@ from headrace.streams.chat.tables.memberships import Membership, Memberships, st
 from headrace.streams.chat.tables.rooms import OPEN, ActiveRoom, RoomActivity
 
 ROOMS_LIMIT = 2000
-"""Rooms of a user that a list covers: 20 reads of 100 rooms. If there are more, ``complete`` is false."""
+"""Rooms of a user that a list covers: 20 reads of 100 rooms. Of more, it has the newest, and ``complete`` is false."""
 DEFAULT_LIMIT = 20
 LIMIT = 50
 UNREAD_LIMIT = 100
@@ -53,14 +53,13 @@ class RoomView:
     def place(self) -> tuple[str, str]:
         """The room's position in the list: its newest activity, then its id. A join counts as activity.
 
-        In a ``members`` room that the user has left, activity after the last interval does not count. The order must
-        not reveal messages that the user may not read (P12).
+        A ``members`` room that the user has left stays at the time of the leave. The order must not reveal messages
+        that the user may not read (P12).
         """
         last = self.intervals[-1]
-        activity = max(self.active.last_key or "", last.joined_at)
         if last.left_at is not None and self.active.room.kind != OPEN:
-            activity = min(activity, last.left_at)
-        return activity, self.membership.room_id
+            return last.left_at, self.membership.room_id
+        return max(self.active.last_key or "", last.joined_at), self.membership.room_id
 
 
 class Conversations:
@@ -86,7 +85,8 @@ class Conversations:
     def page(self, caller: Caller, user_id: str, request: ListRequest) -> dict[str, Any]:
         """A page of the user's rooms. Paging to the end shows each room whose activity does not change exactly once.
 
-        ``complete`` is false for a user with more than ``ROOMS_LIMIT`` rooms; the other rooms are missing.
+        ``complete`` is false for a user with more than ``ROOMS_LIMIT`` rooms. The list has those that the user is in
+        first, and then the ones that the user left last.
 
         Raises:
             Forbidden: ``user_id`` is another user. InvalidCursor. StoreUnavailable.
@@ -137,7 +137,7 @@ class Conversations:
     def _views(self, user_id: str) -> tuple[list[RoomView], bool]:
         """The rooms of the user in the list's order, and whether there are more than ``ROOMS_LIMIT``."""
         found, more = self._memberships.rooms_of(user_id, ROOMS_LIMIT)
-        joined = {each.room_id: (each, intervals) for each in found if (intervals := each.intervals)}
+        joined = {each.room_id: (each, each.intervals) for each in found}
         rooms = self._activity.read(list(joined))
         views = [RoomView(*joined[room_id], room) for room_id, room in rooms.items()]
         return sorted(views, key=lambda view: view.place, reverse=True), more

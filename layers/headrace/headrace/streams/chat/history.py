@@ -18,7 +18,7 @@ from headrace.api.paging.cursors import CursorSigner, Query
 from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.api.paging.page import ROWS, Page, cut
 from headrace.api.paging.pager import BEFORE, Pager
-from headrace.api.paging.range_walk import ReadBudget, ranges, read_page, spans_of
+from headrace.api.paging.range_walk import ALL_KEYS, ReadBudget, ranges, read_page, spans_of
 from headrace.api.paging.request import PageRequest
 from headrace.core import times
 from headrace.core.caller import Caller
@@ -158,7 +158,7 @@ class History:
         def sees(row: Mapping[str, Any]) -> bool:
             return bool(row["timestamp"] < first) and scope.covers(row["timestamp"])
 
-        return read_page(self._reader, [late], limit, seconds, ROOM_BUDGET, sees)
+        return read_page(self._reader, [(late, ALL_KEYS)], limit, seconds, ROOM_BUDGET, sees)
 
     def user(self, caller: Caller, user_id: str, request: PageRequest) -> Page:
         """A page of one user's messages in all rooms. Other callers see only those that they may read.

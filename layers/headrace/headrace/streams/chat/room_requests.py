@@ -49,8 +49,8 @@ class MemberPath(RoomPath, UserPath):
     """A user in a room."""
 
 
-class DirectPath(UserPath):
-    """Two users; the first is the caller, unless the caller has events:write."""
+class OtherPath(UserPath):
+    """Two users; the first is the caller, except that events:write opens direct rooms of all users."""
 
     other_id: Id = Field(description=keys.ID_FORM)
 
@@ -114,10 +114,11 @@ class LeaveRequest(_Body):
     at: Time | None = Field(default=None, alias="leftAt", description=_TIME)
     id: EventId | None = Field(default=None, description=EVENT_ID_FORM)
     username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
+    for_good: bool = Field(default=False, description="true or false")
 
 
-class MembersQuery(ListRequest):
-    """A page of the members of a room."""
+class ListQuery(ListRequest):
+    """A page of a list in the order of ids."""
 
     limit: Annotated[int, BeforeValidator(whole_number(1, 100))] = Field(
         default=50, description="a whole number from 1 to 100"
@@ -145,14 +146,56 @@ class OwnMembership(TypedDict):
     role: Role
 
 
+class InvitationBody(TypedDict):
+    """An open invitation of the caller to a room, who made it, and the role that comes with accepting it."""
+
+    invitedBy: str
+    invitedAt: str
+    role: Role
+
+
 class RoomDetails(RoomBody):
-    """A room, and the caller's membership; ``null`` if the caller was never in it."""
+    """A room, and the caller's membership and invitation.
+
+    ``membership`` is ``null`` if the caller was never in it, ``invitation`` if none is open.
+    """
 
     membership: OwnMembership | None
+    invitation: InvitationBody | None
+
+
+class InvitationItem(RoomBody, InvitationBody):
+    """A room that the user is invited to."""
+
+
+class InvitationPage(TypedDict):
+    """A page of open invitations, in the order of their room ids. Send ``next`` as ``after`` for the next page."""
+
+    items: list[InvitationItem]
+    next: str | None
+    hasMore: bool
+
+
+class BlockBody(TypedDict):
+    """A user whose invitations are refused since ``blockedAt``; ``null``: they are not refused."""
+
+    userId: str
+    blockedAt: str | None
+
+
+class BlockPage(TypedDict):
+    """A page of blocked users, in the order of their ids. Send ``next`` as ``after``; a page may have few of them."""
+
+    items: list[BlockBody]
+    next: str | None
+    hasMore: bool
 
 
 class MemberBody(TypedDict):
-    """A membership; ``leftAt`` is null while the user is in the room."""
+    """A membership; ``leftAt`` is null while the user is in the room.
+
+    With ``invitedAt``, the user is invited and not in the room.
+    """
 
     roomId: str
     userId: str
@@ -160,6 +203,7 @@ class MemberBody(TypedDict):
     role: Role
     joinedAt: str | None
     leftAt: str | None
+    invitedAt: str | None
 
 
 class MemberItem(TypedDict):

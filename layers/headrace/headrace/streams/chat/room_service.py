@@ -1,41 +1,39 @@
-"""The routes of manage_rooms: create a room, join, leave, list members. A change is in force when it is answered.
+"""Creating, joining and leaving rooms, with the messages of joins and leaves. A change is in force when it is answered.
 
-Each write adds an element to a set (``tables/memberships.py``) and never writes back a value that was read, so there is no
-read-modify-write race. Reads only choose the time of a change, or save a write that would change nothing.
+Each write adds an element to a set (``tables/memberships.py``) and never writes back a value that was read, so there is
+no read-modify-write race. Reads only choose the time of a change, or save a write that would change nothing.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from headrace.api.paging.cursors import CursorSigner, Query
+from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
-from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, NotFound, StoreThrottled, echo
+from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, NotFound, echo
 from headrace.core.times import Clock
 from headrace.live.connections import Connections
-from headrace.streams.chat.access import RoomAccess, no_room, not_in_room
-from headrace.streams.chat.join_messages import JoinMessages, shown_name
+from headrace.streams.chat.access import RoomAccess, no_room
+from headrace.streams.chat.consent import Consent
+from headrace.streams.chat.join_messages import JoinMessages, event_id_of, shown_name
 from headrace.streams.chat.room_requests import (
     JoinRequest,
     LeaveRequest,
     MemberBody,
     MemberPath,
-    MembersQuery,
     RoomPath,
     RoomRequest,
     check,
 )
+from headrace.streams.chat.tables.invitations import Invitation
 from headrace.streams.chat.tables.memberships import MEMBER, OWNER, Change, EventKind, Membership, Memberships, Role
 from headrace.streams.chat.tables.rooms import DIRECT, MEMBERS, OPEN, CachedRooms, Room
 
-READS_PER_PAGE = 4
-"""Index reads that one page may cost: more than one only for users who have left."""
-
 
 class RoomService:
-    """The routes of manage_rooms. A caller with events:write may add and remove every user, with any time.
+    """Rooms and memberships. A caller with events:write may add and remove every user, with any time.
 
     Every method may raise StoreUnavailable.
     """
@@ -46,16 +44,18 @@ class RoomService:
         memberships: Memberships,
         access: RoomAccess,
         connections: Connections,
+        consent: Consent,
         join_messages: JoinMessages,
         cursors: CursorSigner,
         clock: Clock,
     ) -> None:
         self.rooms = rooms
         self.memberships = memberships
-        self._access = access
+        self.access = access
         self.connections = connections
+        self.consent = consent
         self._join_messages = join_messages
-        self._cursors = cursors
+        self.cursors = cursors
         self.clock = clock
 
     def create(self, request: Request[RoomPath, None, RoomRequest]) -> dict[str, Any]:
@@ -86,116 +86,112 @@ class RoomService:
             if room.form == DIRECT:
                 self.take_seat(room, creator)
             name = _name(caller, creator, body.username)
-            membership = self.add(room, creator, "join", room.created_at, None, OWNER, name)
+            membership = self.add(request, room, creator, "join", room.created_at, None, OWNER, name)
             self.publish(request, membership, "join", room.created_at)
         return room.to_body()
 
     def join(self, request: Request[MemberPath, None, JoinRequest]) -> MemberBody:
         """Join a room, or add a user to it as its owner. For a user who is in the room, nothing changes.
 
-        The creator of a room stays an owner, whatever ``role`` says.
+        The creator of a room stays an owner, whatever ``role`` says. A user who shares no other ``members`` room with
+        the owner is **invited**. They accept by joining, as members since the invitation, or decline by leaving.
 
         Raises:
             NotFound: no such room.
-            Forbidden: not invited, or not an owner.
-            Conflict: a direct room has two users, or the user has joined and left too often.
+            Forbidden: not invited, not an owner, or blocked by the user.
+            Conflict: a direct room has two users, or the user has too many open invitations from the caller.
         """
         check(request)
         caller, user_id, body = request.caller, request.path.user_id, request.body
         room = self.room(request.path.room_id)
         membership = self.memberships.get(user_id, room.room_id)
-        if not caller.has(EVENTS_WRITE):
-            self._check_join(caller, room, membership, body.role)
-        elif body.role is not None and room.kind == OPEN:
-            raise _no_roles(body.role)
+        invitation = self._allowed(caller, room, membership, body.role)
+        is_invited = self.consent.is_needed(caller, membership)
         if room.form == DIRECT:
             self.take_seat(room, user_id)
+        if is_invited:
+            return member_of(room, membership, self.consent.invite(caller, membership, body.role or MEMBER))
         name = _name(caller, user_id, body.username)
         if body.at is not None:
             at = body.at
-            membership = self.add(room, user_id, "join", at, body.id, body.role, name)
+            membership = self.add(request, room, user_id, "join", at, body.id, body.role, name)
         elif membership.is_open:
             at = membership.intervals[-1].joined_at
             if body.role not in (None, membership.role):
                 membership = self.memberships.set_role(user_id, room.room_id, body.role or MEMBER)
         else:
-            at = times.iso(membership.next_time(self.clock.now()))
-            membership = self.add(room, user_id, "join", at, None, body.role or MEMBER, name)
+            at = self.joined_at(membership, invitation)
+            role = body.role or (invitation.role if invitation else MEMBER)
+            membership = self.add(request, room, user_id, "join", at, None, role, name)
         if any(each.joined_at == at for each in membership.intervals):
-            self.publish(request, membership, "join", at)
-        return _member(room, membership)
+            self.publish(request, membership, "join", at, event_id=body.id, old=invitation is not None)
+        if invitation is not None:
+            # Last, so that repeating an interrupted request completes it.
+            self.consent.invitations.remove(invitation)
+        return member_of(room, membership)
 
     def leave(self, request: Request[MemberPath, None, LeaveRequest]) -> MemberBody:
         """Leave a room, or remove a user from it as its owner. For a user who has left, nothing changes.
 
-        A role ends with a leave: an owner who is added again is a member. With ``leftAt``, a user who was never in the
-        room is accepted, because the join may be imported later.
+        A role ends with a leave: an owner who is added again is a member. An open invitation is declined, or withdrawn.
+        With ``forGood``, the room is in no list of the user any more, and only joining brings it back. With ``leftAt``,
+        a user who was never in the room is accepted, because the join may be imported later.
 
         Raises:
-            NotFound: no such room, or the user was never in it.
-            Forbidden: another user, and the caller is no owner.
+            NotFound: no such room, or the user was never in it and is not invited.
+            Forbidden: another user, and the caller is no owner; or ``forGood`` for another user.
         """
         check(request)
         caller, user_id, body = request.caller, request.path.user_id, request.body
         room = self.room(request.path.room_id)
         if not caller.has(EVENTS_WRITE) and user_id != caller.subject:
             self._check_remove(caller, room, user_id)
+            if body.for_good:
+                raise Forbidden(
+                    "a user leaves for good themselves", details=[FieldError("forGood", "is not for others")]
+                )
         membership = self.memberships.get(user_id, room.room_id)
+        declined = body.at is None and self.consent.declined(room, membership)
         if body.at is not None:
             at = body.at
-            membership = self.add(room, user_id, "leave", at, body.id, None, body.username)
-        elif not membership.joins:
-            raise NotFound("this user was never in this room", details=[FieldError("userId", "was never in this room")])
+            membership = self.add(request, room, user_id, "leave", at, body.id, None, body.username)
         elif membership.is_open:
             at = times.iso(membership.next_time(self.clock.now()))
-            membership = self.add(room, user_id, "leave", at, None, None, None)
-        else:
+            membership = self.add(request, room, user_id, "leave", at, None, None, None)
+        elif membership.joins or declined:
             at = membership.intervals[-1].left_at or "" if membership.intervals else ""
+        else:
+            raise NotFound("this user was never in this room", details=[FieldError("userId", "was never in this room")])
+        if body.for_good:
+            self.memberships.leave_for_good(user_id, room.room_id)
         if room.kind == MEMBERS and not membership.is_open:
             # Also for a repeated leave, because an earlier call may have been interrupted here.
             self.connections.unsubscribe_user(room.room_id, user_id)
         if any(each.left_at == at for each in membership.intervals):
-            self.publish(request, membership, "leave", at)
-        return _member(room, membership)
+            self.publish(request, membership, "leave", at, event_id=body.id)
+        return member_of(room, membership)
 
-    def members(self, request: Request[RoomPath, MembersQuery, None]) -> dict[str, Any]:
-        """List the members of a room, read consistently. If ``hasMore`` is true, ``next`` leads to the next page.
+    def joined_at(self, membership: Membership, invitation: Invitation | None) -> str:
+        """The time of a join now: the server's, or that of the invitation that it accepts."""
+        since = self.clock.now() if invitation is None else times.micros_of(invitation.invited_at)
+        return times.iso(membership.next_time(since))
 
-        Raises:
-            NotFound: no such room.
-            Forbidden: the caller may not read the room now. InvalidCursor.
-        """
-        caller, room_id, query = request.caller, request.path.room_id, request.query
-        if not self._access.read_scope(caller, room_id).is_open:
-            raise not_in_room(room_id)
-        signed = Query("members", room_id, caller.subject)
-        after = None
-        if query.position is not None:
-            field, cursor = query.position
-            (after,) = self._cursors.verify(cursor, signed, field, parts=1, directions=("after",))
-        room = self.room(room_id)
-        items: list[dict[str, Any]] = []
-        more, reads = True, 0
-        while more and len(items) < query.limit and reads < READS_PER_PAGE:
-            reads += 1
-            users, more = self.memberships.users_of(room_id, after, query.limit - len(items))
-            after = users[-1] if users else after
-            items += [_listed(room, each) for each in self._present(room_id, users)]
-        following = self._cursors.sign(signed, "after", [after]) if more and after is not None else None
-        return {"items": items, "next": following, "hasMore": following is not None}
+    def _allowed(self, caller: Caller, room: Room, membership: Membership, role: Role | None) -> Invitation | None:
+        """The caller's own invitation, if there is one. Raises Forbidden if the caller may not make this user join."""
+        if room.kind == OPEN and role is not None:
+            raise _no_roles(role)
+        if caller.has(EVENTS_WRITE):
+            return None
+        asks = room.kind == MEMBERS and membership.user_id == caller.subject
+        invitation = self.consent.invitations.get(caller.subject, room.room_id) if asks else None
+        self._check_join(caller, room, membership, role, is_invited=invitation is not None)
+        return invitation
 
-    def _present(self, room_id: str, users: list[str]) -> list[Membership]:
-        pairs = [(user_id, room_id) for user_id in users]
-        found = self.memberships.get_many(pairs) if pairs else {}
-        if len(found) < len(pairs):
-            raise StoreThrottled("the members cannot all be read right now; try again shortly")
-        return [found[pair] for pair in pairs if found[pair].is_open]
-
-    def _check_join(self, caller: Caller, room: Room, membership: Membership, role: Role | None) -> None:
+    def _check_join(
+        self, caller: Caller, room: Room, membership: Membership, role: Role | None, *, is_invited: bool
+    ) -> None:
         own = membership.user_id == caller.subject
         if room.kind == OPEN:
-            if role is not None:
-                raise _no_roles(role)
             if not own:
                 raise _forbidden("in an open room, users join themselves")
             return
@@ -206,8 +202,8 @@ class RoomService:
             raise Forbidden("only an owner gives roles", details=[detail])
         if not own:
             raise _forbidden("only an owner adds others to this room")
-        if not membership.is_open:
-            raise _forbidden("an owner of this room has to add you")
+        if not membership.is_open and not is_invited:
+            raise _forbidden("an owner of this room has to invite you")
 
     def _check_remove(self, caller: Caller, room: Room, user_id: str) -> None:
         if room.kind == OPEN:
@@ -235,6 +231,7 @@ class RoomService:
 
     def add(
         self,
+        request: Request[Any, Any, Any],
         room: Room,
         user_id: str,
         kind: EventKind,
@@ -244,15 +241,25 @@ class RoomService:
         username: str | None,
     ) -> Membership:
         """Add a join or leave. Returns the new membership."""
-        event = keys.membership_event(at, event_id or keys.derived_id(kind, user_id, room.room_id, at))
+        event = keys.membership_event(at, event_id or event_id_of(kind, request.caller, user_id, room.room_id, at))
         return self.memberships.add(
             Change(user_id=user_id, room_id=room.room_id, kind=kind, event=event, role=role, username=username)
         )
 
-    def publish(self, request: Request[Any, Any, Any], membership: Membership, kind: EventKind, at: str) -> None:
-        """Publish the message of a join or leave, unless it is more than 5 minutes old."""
-        trusted = request.caller.has(EVENTS_WRITE)
-        self._join_messages.publish(membership, kind, at, request.correlation_id, request.meter, old=trusted)
+    def publish(
+        self,
+        request: Request[Any, Any, Any],
+        membership: Membership,
+        kind: EventKind,
+        at: str,
+        *,
+        event_id: str | None = None,
+        old: bool = False,
+    ) -> None:
+        """Publish the message of the caller's join or leave: see :class:`JoinMessages`."""
+        self._join_messages.publish(
+            request.caller, membership, kind, at, event_id, request.correlation_id, request.meter, old=old
+        )
 
 
 def _name(caller: Caller, user_id: str, given: str | None) -> str | None:
@@ -279,7 +286,8 @@ def effective_role(room: Room, membership: Membership) -> Role:
     return OWNER if is_owner(room, membership) else MEMBER
 
 
-def _member(room: Room, membership: Membership) -> MemberBody:
+def member_of(room: Room, membership: Membership, invitation: Invitation | None = None) -> MemberBody:
+    """A membership as responses show it."""
     last = membership.intervals[-1] if membership.intervals else None
     return {
         "roomId": membership.room_id,
@@ -288,13 +296,5 @@ def _member(room: Room, membership: Membership) -> MemberBody:
         "role": effective_role(room, membership),
         "joinedAt": last.joined_at if last else None,
         "leftAt": last.left_at if last else None,
-    }
-
-
-def _listed(room: Room, membership: Membership) -> dict[str, Any]:
-    return {
-        "userId": membership.user_id,
-        "username": shown_name(membership),
-        "role": effective_role(room, membership),
-        "joinedAt": membership.intervals[-1].joined_at,
+        "invitedAt": invitation.invited_at if invitation else None,
     }

@@ -57,7 +57,8 @@ class Conversation(TypedDict):
 class ConversationPage(TypedDict):
     """A page of rooms, newest activity first. Send ``next`` as ``before`` for the next page.
 
-    ``complete`` is false for a user who has been in more than 2,000 rooms; the list then has only 2,000 of them.
+    Rooms that the user left for good are not in it. ``complete`` is false for a user of more than 2,000 rooms; the list
+    then has the 2,000 newest, those that the user is in first.
     """
 
     items: list[Conversation]

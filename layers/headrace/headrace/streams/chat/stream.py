@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
@@ -45,6 +45,8 @@ class IncomingMessage(IncomingModel):
     message_type: MessageType = Field(default="TEXT", description=_CLIENTS_TYPES)
     user_id: Id | None = Field(default=None, description=keys.ID_FORM)
     username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
+    member_id: Id | None = Field(default=None, description=f"{keys.ID_FORM}; beside JOIN or LEAVE")
+    member_name: Name | None = Field(default=None, description=f"{keys.STORED_ID_FORM}; beside memberId")
 
 
 class StampedMessage(EventModel):
@@ -59,6 +61,8 @@ class StampedMessage(EventModel):
     message_type: MessageType = Field(description=_TYPES)
     sender: SenderTag = Field(description="12 characters of base32")
     unchecked_at: CanonicalTime | None = Field(default=None, description="a canonical UTC time with six digits")
+    member_id: StoredId | None = Field(default=None, description=keys.STORED_ID_FORM)
+    member_name: Text | None = Field(default=None, description="a text")
 
 
 _incoming = incoming(IncomingMessage)
@@ -71,11 +75,17 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     if message.message_type != TEXT and not sender.trusted:
         detail = FieldError("messageType", "is not one that clients send", message.message_type, _CLIENTS_TYPES)
         raise InvalidEvent("messageType is not one that clients send", details=[detail])
+    if message.message_type == TEXT and (message.member_id or message.member_name):
+        detail = FieldError("memberId", "is only for JOIN and LEAVE", message.member_id, "left out")
+        raise InvalidEvent("memberId is only for JOIN and LEAVE", details=[detail])
     timestamp = choose_time(sender, ID_FIELD, message.message_id, message.timestamp)
     message_id = message.message_id or times.new_message_id(sender.now)
     user_id, username = choose_user(sender, message.user_id, message.username)
     # The username of a token may change between two attempts, and is not compared.
-    tag = keys.content_tag(sender.subject, user_id, message.username or "", message.message_type, message.message)
+    content = [user_id, message.username or "", message.message_type, message.message]
+    if message.member_id is not None and message.member_id != user_id:
+        content.append(message.member_id)
+    tag = keys.content_tag(sender.subject, *content)
     receipt = {"roomId": message.room_id, "messageId": message_id, "timestamp": timestamp}
     event = {
         **receipt,
@@ -85,6 +95,9 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
         "messageType": message.message_type,
         "sender": tag,
     }
+    if message.message_type != TEXT:
+        event["memberId"] = message.member_id or user_id
+        event["memberName"] = message.member_name or message.member_id or username
     return ValidatedEvent(event, message_id, (message.room_id, keys.timestamp_sk(timestamp, message_id, tag)), receipt)
 
 
@@ -102,6 +115,8 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
         "timestamp": message.timestamp,
         "bucketId": keys.bucket_id(message.message_id, table.time_write_shards),
     }
+    if message.member_id is not None:
+        row |= {"memberId": message.member_id, "memberName": message.member_name or message.member_id}
     if message.unchecked_at is not None:
         row[UNCHECKED] = message.unchecked_at
     if table.retention_days:
@@ -110,7 +125,10 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
 
 
 class MessageItem(TypedDict):
-    """A stored message; ``key`` is its place in the room."""
+    """A stored message; ``key`` is its place in the room.
+
+    The user of a JOIN or LEAVE is the one who did it; ``memberId`` is the member who joined or left.
+    """
 
     key: str
     roomId: str
@@ -120,6 +138,8 @@ class MessageItem(TypedDict):
     username: str
     message: str
     messageType: MessageType
+    memberId: NotRequired[str]
+    memberName: NotRequired[str]
 
 
 class MessagePage(TypedDict):
@@ -140,7 +160,8 @@ class RoomMessagePage(MessagePage):
     position: str
 
 
-ITEM_FIELDS = ("roomId", "messageId", "timestamp", "userId", "username", "message", "messageType")
+_FIELDS = "roomId messageId timestamp userId username message messageType memberId memberName"
+ITEM_FIELDS = tuple(_FIELDS.split())
 
 
 def item_of(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, Protocol
 
-from headrace.core.errors import Conflict, FieldError
+from headrace.core.errors import StoreThrottled
 from headrace.core.intervals import Interval
 from headrace.core.items import Item, to_wire
-from headrace.core.keys import parse_membership_event
+from headrace.core.keys import TIME_LENGTH, parse_membership_event
 from headrace.core.times import micros_of
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
+from headrace.streams.chat.tables.fold import fold, forgettable
 
 Role = Literal["owner", "member"]
 EventKind = Literal["join", "leave"]
@@ -30,31 +31,10 @@ EVENT_ID_LIMIT = 64
 JOINS_LIMIT = 1000
 LEAVES_LIMIT = 2000
 """Entries that each set may have. An entry has 27 characters of time and up to 64 of id, so two full sets have 276,000
-bytes of the 400 KB that an item may have. More leaves than joins fit, so that a user who could join can also leave."""
-
-
-def fold(joins: Iterable[str], leaves: Iterable[str]) -> tuple[Interval, ...]:
-    """The intervals that result from events of the form ``time#eventId``, oldest first; they never overlap.
-
-    Events count in the order of their times. A join inside the room and a leave outside it change nothing.
-    At the same microsecond joins count before leaves, so that a leave is never lost; empty intervals are left out.
-    """
-    events = sorted(
-        [(parse_membership_event(join)[0], 0) for join in joins]
-        + [(parse_membership_event(leave)[0], 1) for leave in leaves]
-    )
-    intervals: list[Interval] = []
-    joined_at: str | None = None
-    for timestamp, left in events:
-        if not left:
-            joined_at = joined_at or timestamp
-        elif joined_at is not None:
-            if joined_at < timestamp:
-                intervals.append(Interval(joined_at, timestamp))
-            joined_at = None
-    if joined_at is not None:
-        intervals.append(Interval(joined_at, None))
-    return tuple(intervals)
+bytes of the 400 KB that an item may have. Beyond, the oldest closed interval makes room."""
+READ_LIMIT = 10_000
+"""Memberships of a user that are read to find the newest ones."""
+_FORGET_TRIES = 3
 
 
 def state_of(last: Interval) -> dict[str, str]:
@@ -69,6 +49,7 @@ class Membership:
     """The joins and leaves of one user in one room. Without any, the user was never in the room.
 
     ``read_to`` is the position up to which the user has read, as :func:`headrace.core.keys.parse_read_mark` gives it.
+    A user who ``left_for_good`` sees the room in no list, and returns by joining only.
     """
 
     user_id: str
@@ -78,6 +59,7 @@ class Membership:
     role: Role = "member"
     username: str | None = None
     read_to: str | None = None
+    left_for_good: bool = False
 
     @property
     def intervals(self) -> tuple[Interval, ...]:
@@ -95,18 +77,32 @@ class Membership:
         found = (parse_membership_event(each) for each in (self.joins if kind == "join" else self.leaves))
         return min((event_id for at, event_id in found if at == timestamp), default=None)
 
+    @property
+    def last_event(self) -> str:
+        """The time of the last join or leave; "" if there is none."""
+        return max(self.joins | self.leaves, default="")[:TIME_LENGTH]
+
     def next_time(self, now: int) -> int:
         """``now``, or one microsecond after the last event, if that is later.
 
         Clocks of two environments may differ: without this a leave could come before the join that it answers.
         """
-        last = max((parse_membership_event(each)[0] for each in self.joins | self.leaves), default=None)
-        return now if last is None else max(now, micros_of(last) + 1)
+        return max(now, micros_of(self.last_event) + 1) if self.last_event else now
+
+
+def newest(memberships: Iterable[Membership], limit: int) -> tuple[list[Membership], bool]:
+    """Up to ``limit`` memberships that lists show, and whether there are more: rooms the user is in before others."""
+    shown = [each for each in memberships if each.intervals and not each.left_for_good]
+    shown.sort(key=lambda each: (each.is_open, each.last_event), reverse=True)
+    return shown[:limit], len(shown) > limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One join or leave to add. ``None`` leaves ``role`` and ``username`` as they are; a leave removes the role."""
+    """One join or leave to add. ``None`` leaves ``role`` and ``username`` as they are; a leave removes the role.
+
+    A join ends having left for good.
+    """
 
     user_id: str
     room_id: str
@@ -128,7 +124,7 @@ class Memberships(Protocol):
         ...
 
     def add(self, change: Change) -> Membership:
-        """Add a join or leave once. Returns the new membership. Raises Conflict if its set is full."""
+        """Add a join or leave once. Returns the new membership. A full set forgets its ``forgettable`` events."""
         ...
 
     def set_role(self, user_id: str, room_id: str, role: Role) -> Membership:
@@ -140,7 +136,15 @@ class Memberships(Protocol):
         ...
 
     def rooms_of(self, user_id: str, limit: int) -> tuple[list[Membership], bool]:
-        """Up to ``limit`` memberships of a user by room id, and whether there are more."""
+        """The ``newest`` memberships of a user, and whether there are more."""
+        ...
+
+    def is_known(self, user_id: str) -> bool:
+        """Whether the user is or was in any room."""
+        ...
+
+    def leave_for_good(self, user_id: str, room_id: str) -> None:
+        """Leave a room that the user was in out of the user's lists, until the user joins again."""
         ...
 
     def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
@@ -148,10 +152,7 @@ class Memberships(Protocol):
         ...
 
 
-def full(change: Change) -> Conflict:
-    """The error for a join or leave when the set is full."""
-    detail = FieldError("userId", "has joined or left too often", change.user_id, f"{JOINS_LIMIT} joins of one room")
-    return Conflict("this user has joined or left this room too often", details=[detail])
+_FITS = "attribute_not_exists(#set) OR size(#set) < :limit OR contains(#set, :one)"
 
 
 class DynamoMemberships:
@@ -187,21 +188,27 @@ class DynamoMemberships:
         expression = "ADD #set :event"
         if sets:
             expression += " SET " + ", ".join(sets)
-        if change.kind == "leave":
-            expression += " REMOVE #role"
+        expression += " REMOVE #role" if change.kind == "leave" else " REMOVE leftForGood"
         if "#role" in expression:
             names["#role"] = "role"
-        try:
-            return self._update(
-                change.user_id,
-                change.room_id,
-                expression,
-                values,
-                ConditionExpression="attribute_not_exists(#set) OR size(#set) < :limit OR contains(#set, :one)",
-                ExpressionAttributeNames=names,
+        parameters = {"ExpressionAttributeNames": names, "ConditionExpression": _FITS}
+        for _ in range(_FORGET_TRIES):
+            try:
+                return self._update(change.user_id, change.room_id, expression, values, **parameters)
+            except ConditionFailed:
+                self._forget(change.user_id, change.room_id)
+        raise StoreThrottled("this membership changes too often right now; try again shortly")
+
+    def _forget(self, user_id: str, room_id: str) -> None:
+        """Make room in a full row."""
+        row = self.get(user_id, room_id)
+        given = forgettable(row.joins, row.leaves)
+        values = {":joins": set(given & row.joins), ":leaves": set(given & row.leaves)}
+        parts = [f"{name[1:]} {name}" for name, events in values.items() if events]
+        if parts:
+            self._table.update(
+                _key(user_id, room_id), "DELETE " + ", ".join(parts), {k: v for k, v in values.items() if v}
             )
-        except ConditionFailed:
-            raise full(change) from None
 
     def set_role(self, user_id: str, room_id: str, role: Role) -> Membership:
         names = {"#role": "role"}
@@ -213,9 +220,18 @@ class DynamoMemberships:
         return [row["userId"] for row in rows], more
 
     def rooms_of(self, user_id: str, limit: int) -> tuple[list[Membership], bool]:
-        rows = self._table.query_all("userId", user_id, ConsistentRead=True, Limit=limit + 1)
-        found = [_membership(user_id, row["roomId"], row) for row in islice(rows, limit + 1)]
-        return found[:limit], len(found) > limit
+        rows = self._table.query_all("userId", user_id, ConsistentRead=True)
+        read = [_membership(user_id, row["roomId"], row) for row in islice(rows, READ_LIMIT)]
+        found, more = newest(read, limit)
+        return found, more or len(read) == READ_LIMIT
+
+    def is_known(self, user_id: str) -> bool:
+        return bool(self._table.query("userId", user_id, Limit=1)[0])
+
+    def leave_for_good(self, user_id: str, room_id: str) -> None:
+        self._table.update_if(
+            "attribute_exists(joins)", _key(user_id, room_id), "SET leftForGood = :true", {":true": True}
+        )
 
     def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
         # It names no other attribute, so that an IAM policy can allow only this update.
@@ -246,4 +262,5 @@ def _membership(user_id: str, room_id: str, row: Item) -> Membership:
         row.get("role", MEMBER),
         row.get("username"),
         row.get("readTo"),
+        row.get("leftForGood", False),
     )

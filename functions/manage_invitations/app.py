@@ -1,0 +1,27 @@
+"""A user's invitations to rooms, and the users whose invitations are refused."""
+
+from headrace.api.params import UserPath
+from headrace.api.router import Route
+from headrace.bootstrap.api import http_api
+from headrace.bootstrap.chat import invitation_service
+from headrace.core.caller import CHAT_READ, CHAT_WRITE
+from headrace.core.errors import InvalidCursor
+from headrace.streams.chat.invitations import InvitationService
+from headrace.streams.chat.room_requests import BlockBody, BlockPage, InvitationPage, ListQuery, OtherPath
+
+READ = (CHAT_READ,)
+WRITE = (CHAT_WRITE,)
+LIST = (InvalidCursor,)
+
+ROUTES = {
+    "GET /users/{userId}/invitations": Route(
+        InvitationService.invitations, READ, UserPath, query=ListQuery, answer=InvitationPage, errors=LIST
+    ),
+    "GET /users/{userId}/blocked": Route(
+        InvitationService.blocked, READ, UserPath, query=ListQuery, answer=BlockPage, errors=LIST
+    ),
+    "PUT /users/{userId}/blocked/{otherId}": Route(InvitationService.block, WRITE, OtherPath, answer=BlockBody),
+    "DELETE /users/{userId}/blocked/{otherId}": Route(InvitationService.unblock, WRITE, OtherPath, answer=BlockBody),
+}
+
+handler = http_api(ROUTES, invitation_service)

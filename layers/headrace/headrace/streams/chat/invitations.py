@@ -1,0 +1,108 @@
+"""The routes of a user's invitations and blocked users."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.api.paging.cursors import CursorSigner, Query
+from headrace.api.params import UserPath
+from headrace.api.router import Request
+from headrace.core import times
+from headrace.core.caller import Caller
+from headrace.core.errors import FieldError, Forbidden, InvalidRequest, StoreThrottled, echo
+from headrace.streams.chat.room_requests import InvitationBody, ListQuery, OtherPath
+from headrace.streams.chat.tables.invitations import Invitation, Invitations
+from headrace.streams.chat.tables.memberships import Memberships
+from headrace.streams.chat.tables.rooms import Rooms
+
+
+class InvitationService:
+    """Lists the caller's invitations, and blocks users. Every method may raise StoreUnavailable."""
+
+    def __init__(self, invitations: Invitations, memberships: Memberships, rooms: Rooms, cursors: CursorSigner) -> None:
+        self._invitations = invitations
+        self._memberships = memberships
+        self._rooms = rooms
+        self._cursors = cursors
+
+    def invitations(self, request: Request[UserPath, ListQuery, None]) -> dict[str, Any]:
+        """List the rooms that the caller is invited to, in the order of their ids.
+
+        Accept with `PUT /rooms/{roomId}/members/{userId}`, decline with `DELETE`.
+
+        Raises:
+            Forbidden: ``user_id`` is another user. InvalidCursor.
+        """
+        caller, user_id, query = request.caller, request.path.user_id, request.query
+        _check_own(caller, user_id)
+        signed = Query("invitations", user_id, caller.subject)
+        after = self._after(signed, query)
+        found, more = self._invitations.page(user_id, after, query.limit)
+        rooms = self._rooms.get_many([each.room_id for each in found])
+        memberships = self._memberships.get_many([(user_id, each.room_id) for each in found])
+        if len(rooms) < len(found) or len(memberships) < len(found):
+            raise StoreThrottled("the invitations cannot all be read right now; try again shortly")
+        items = [
+            {**room.to_body(), **invitation_body(each)}
+            for each in found
+            if (room := rooms[each.room_id]) is not None and not memberships[user_id, each.room_id].is_open
+        ]
+        following = self._cursors.sign(signed, "after", [found[-1].room_id]) if more else None
+        return {"items": items, "next": following, "hasMore": following is not None}
+
+    def blocked(self, request: Request[UserPath, ListQuery, None]) -> dict[str, Any]:
+        """List the users whose invitations the caller refuses, in the order of their ids.
+
+        Raises:
+            Forbidden: ``user_id`` is another user. InvalidCursor.
+        """
+        caller, user_id, query = request.caller, request.path.user_id, request.query
+        _check_own(caller, user_id)
+        signed = Query("blocked", user_id, caller.subject)
+        found, last = self._invitations.blocked(user_id, self._after(signed, query), query.limit)
+        following = None if last is None else self._cursors.sign(signed, "after", [last])
+        items = [{"userId": other_id, "blockedAt": at} for other_id, at in found]
+        return {"items": items, "next": following, "hasMore": following is not None}
+
+    def block(self, request: Request[OtherPath, None, None]) -> dict[str, Any]:
+        """Refuse invitations of another user, and decline the open ones. Rooms that both are in stay as they are.
+
+        Raises:
+            Forbidden: the first user is not the caller. InvalidRequest: both are the same user.
+        """
+        user_id, other_id = request.path.user_id, request.path.other_id
+        _check_own(request.caller, user_id)
+        if user_id == other_id:
+            detail = FieldError("otherId", "is the same user", echo(other_id), "another user")
+            raise InvalidRequest("a user blocks others only", details=[detail])
+        blocked_at = self._invitations.block(user_id, other_id, times.iso(request.now))
+        return {"userId": other_id, "blockedAt": blocked_at}
+
+    def unblock(self, request: Request[OtherPath, None, None]) -> dict[str, Any]:
+        """Take invitations of another user again. For a user who is not blocked, nothing changes.
+
+        Raises:
+            Forbidden: the first user is not the caller.
+        """
+        user_id, other_id = request.path.user_id, request.path.other_id
+        _check_own(request.caller, user_id)
+        self._invitations.unblock(user_id, other_id)
+        return {"userId": other_id, "blockedAt": None}
+
+    def _after(self, signed: Query, query: ListQuery) -> str | None:
+        if query.position is None:
+            return None
+        field, cursor = query.position
+        (after,) = self._cursors.verify(cursor, signed, field, parts=1, directions=("after",))
+        return after
+
+
+def invitation_body(invitation: Invitation) -> InvitationBody:
+    """An invitation as responses show it."""
+    return {"invitedBy": invitation.invited_by, "invitedAt": invitation.invited_at, "role": invitation.role}
+
+
+def _check_own(caller: Caller, user_id: str) -> None:
+    if user_id != caller.subject:
+        detail = FieldError("userId", "is not you", echo(user_id), "the token's own user")
+        raise Forbidden("invitations are shown to their own user only", details=[detail])

@@ -1,0 +1,134 @@
+"""One suite for every implementation of invitations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.core.errors import Conflict, Forbidden
+from headrace.core.times import iso
+from headrace.streams.chat.tables.invitations import OPEN_LIMIT, DynamoInvitations, Invitation, Invitations
+from headrace.streams.chat.tables.memberships import Change, DynamoMemberships
+from tests.contract.chat.conftest import MEMBERSHIPS
+from tests.fakes.chat import MemoryInvitations
+
+AT = iso(1_763_719_258_000_000)
+LATER = iso(1_763_719_259_000_000)
+
+
+@pytest.fixture(params=["memory", "dynamodb"])
+def invitations(request: pytest.FixtureRequest) -> Invitations:
+    if request.param == "memory":
+        return MemoryInvitations()
+    return DynamoInvitations(request.getfixturevalue("tables"), MEMBERSHIPS)
+
+
+def invitation(room_id: str = "kitchen", inviter: str = "alice", user_id: str = "bob") -> Invitation:
+    return Invitation(user_id, room_id, inviter, AT, "member")
+
+
+def test_an_invitation_is_open_until_it_is_removed(invitations: Invitations) -> None:
+    assert invitations.get("bob", "kitchen") is None
+    invitations.add(invitation())
+    assert invitations.get("bob", "kitchen") == invitation()
+
+    invitations.remove(invitation())
+    invitations.remove(invitation())
+
+    assert invitations.get("bob", "kitchen") is None
+
+
+def test_invitations_are_paged_by_room_and_no_other_users_are_among_them(invitations: Invitations) -> None:
+    rooms = ["attic", "cellar", "k\u00fcche", "~"]
+    for room_id in reversed(rooms):
+        invitations.add(invitation(room_id))
+    invitations.add(invitation("attic", user_id="bobby"))
+    invitations.add(invitation("attic", user_id="alice", inviter="bob"))
+
+    first, more = invitations.page("bob", None, 3)
+    rest, end = invitations.page("bob", first[-1].room_id, 3)
+
+    assert [each.room_id for each in first + rest] == rooms
+    assert (more, end) == (True, False)
+
+
+def test_open_invitations_of_one_inviter_are_bounded_and_closed_ones_do_not_count(invitations: Invitations) -> None:
+    for number in range(OPEN_LIMIT):
+        invitations.add(invitation(f"room-{number}"))
+    invitations.add(invitation("room-0"))
+    with pytest.raises(Conflict):
+        invitations.add(invitation("one-more"))
+    invitations.add(invitation("one-more", inviter="carol"))
+
+    invitations.remove(invitation("room-3"))
+
+    invitations.add(invitation("another"))
+    assert invitations.get("bob", "another") == invitation("another")
+
+
+def test_an_interrupted_removal_does_not_count_for_ever(invitations: Invitations) -> None:
+    for number in range(OPEN_LIMIT):
+        invitations.add(invitation(f"room-{number}"))
+    if isinstance(invitations, DynamoInvitations):
+        key = {"userId": {"S": "#invited#bob"}, "roomId": {"S": "#room-3"}}
+        invitations._table.call("delete_item", TableName=MEMBERSHIPS, Key=key)
+    else:
+        invitations.remove(invitation("room-3"))
+
+    invitations.add(invitation("another"))
+
+    assert invitations.get("bob", "another") == invitation("another")
+
+
+def test_a_blocked_inviter_is_refused_and_their_invitations_are_gone(invitations: Invitations) -> None:
+    invitations.add(invitation("kitchen"))
+    invitations.add(invitation("attic", inviter="carol"))
+
+    assert invitations.block("bob", "alice", AT) == AT
+    assert invitations.block("bob", "alice", LATER) == AT
+
+    assert invitations.is_blocked("bob", "alice")
+    assert not invitations.is_blocked("alice", "bob")
+    assert [each.room_id for each in invitations.page("bob", None, 9)[0]] == ["attic"]
+    with pytest.raises(Forbidden):
+        invitations.add(invitation("cellar"))
+    invitations.unblock("bob", "alice")
+    invitations.unblock("bob", "dora")
+    invitations.add(invitation("cellar"))
+    assert invitations.blocked("bob", None, 9) == ([], None)
+
+
+def test_an_invitation_that_another_inviter_made_since_survives_a_block(invitations: Invitations) -> None:
+    invitations.add(invitation("kitchen"))
+    invitations.add(invitation("kitchen", inviter="carol"))
+
+    invitations.block("bob", "alice", AT)
+
+    assert invitations.get("bob", "kitchen") == invitation("kitchen", inviter="carol")
+
+
+def test_blocked_users_are_listed_in_order(invitations: Invitations) -> None:
+    for other in ("carol", "alice", "dora"):
+        invitations.block("bob", other, AT)
+    invitations.add(invitation("kitchen", inviter="brigitte"))
+
+    found: list[tuple[str, str]] = []
+    after: str | None = None
+    while True:
+        page, after = invitations.blocked("bob", after, 2)
+        found += page
+        if after is None:
+            break
+
+    assert found == [("alice", AT), ("carol", AT), ("dora", AT)]
+
+
+def test_invitations_are_no_members_of_any_room(tables: Any) -> None:
+    """A user id may equal a room id."""
+    invitations, memberships = DynamoInvitations(tables, MEMBERSHIPS), DynamoMemberships(tables, MEMBERSHIPS)
+    invitations.add(invitation("kitchen", inviter="kitchen"))
+    memberships.add(Change(user_id="dora", room_id="kitchen", kind="join", event=f"{AT}#x"))
+
+    assert memberships.users_of("kitchen", None, 9) == (["dora"], False)
+    assert memberships.rooms_of("bob", 9) == ([], False)
