@@ -30,7 +30,7 @@ def test_the_vpc_has_no_way_to_or_from_the_internet(template_stack: TemplateStac
 
 
 def test_s3_takes_only_answers_to_cloudformation_in_this_region(template_stack: TemplateStack) -> None:
-    """Whoever owns another bucket that the policy allows could be sent data out of the VPC."""
+    """Data could leave the VPC to any other bucket that the policy allows."""
     (statement,) = template_stack.resources["S3Endpoint"]["Properties"]["PolicyDocument"]["Statement"]
     pattern, values = statement["Resource"]["Fn::Sub"]
 
