@@ -5,7 +5,7 @@ the query pages over and its caller are the associated data: the cursor does not
 the same ones. Positions are encrypted because a page that stops early may end at a row that its caller may not read.
 AES-SIV needs no nonce: the same position always gives the same cursor.
 
-After a rotation of the key, environments that still have the old one run beside those that have the new one. So the keys
+After a rotation of the key, environments with the old one run beside those with the new one. So the keys
 are read again when a cursor does not decrypt, and the key before is accepted too.
 """
 
