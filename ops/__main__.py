@@ -12,9 +12,11 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
+from rich.text import Text
 
 from localstage.client.errors import ClientError, HttpError
 from localstage.client.http_api import HttpApi
+from localstage.client.terminal import visible
 from localstage.core.errors import StageError
 from ops.target import find
 
@@ -29,7 +31,7 @@ def _errors_as_messages() -> Iterator[None]:
     try:
         yield
     except (ClientError, StageError) as error:
-        sys.exit(f"headrace: {error}")
+        sys.exit(f"headrace: {visible(str(error))}")
 
 
 def _with_filters(command: Command) -> Command:
@@ -72,20 +74,20 @@ def dead_letters(http_url: str | None, /, limit: int, bodies: bool, **wanted: st
     """List the dead letters with their reasons. Changes nothing."""
     with _errors_as_messages():
         api = find(http_url)
-        answer = api.get("/dead-letters", {**_filter(**wanted), "limit": str(limit)})
+        shown = {"bodies": "true"} if bodies else {}
+        answer = api.get("/dead-letters", {**_filter(**wanted), "limit": str(limit), **shown})
     console = Console()
     console.width = max(console.width, WIDTH)  # a wrapped id cannot be copied
     table = Table(box=None, pad_edge=False)
     for column in ("id", "first failed", "reason", "stream", "events", "tries", "message"):
         table.add_column(column, overflow="fold")
     for item in answer["items"]:
-        cells = (item["id"], item["firstFailedAt"], item["reason"], item["stream"], item["events"], item["attempts"])
-        table.add_row(*(str(cell) for cell in cells), item["message"])
+        names = ("id", "firstFailedAt", "reason", "stream", "events", "attempts", "message")
+        table.add_row(*(Text(visible(str(item[name]))) for name in names))
     console.print(table)
-    if bodies:
-        for item in answer["items"]:
-            console.print(f"\n{item['id']}:")
-            console.print(item["body"], markup=False, highlight=False)
+    for item in answer["items"]:
+        if "body" in item:
+            console.print(Text(f"\n{visible(item['id'])}:\n{visible(item['body'])}"))
     click.echo(_summary(answer))
 
 
@@ -178,7 +180,7 @@ def parked(http_url: str | None, /, lane: str | None, rate: int) -> None:
             return
         failure = _return_parked(api, lane, rate, count)
     if failure:
-        sys.exit(f"headrace: {failure}")
+        sys.exit(f"headrace: {visible(failure)}")
 
 
 def _return_parked(api: HttpApi, lane: str, rate: int, count: int) -> str:

@@ -15,10 +15,10 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from loadtest.chat.display import visible
 from loadtest.chat.replay_plan import Plan
 from loadtest.client.chat_events import parse_iso
 from localstage.client.http_api import HttpApi
+from localstage.client.terminal import visible
 
 PATIENCE = 30.0
 """Seconds to wait until the analytics count the whole window."""

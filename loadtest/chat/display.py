@@ -15,6 +15,7 @@ from rich.text import Text
 
 from loadtest.checker.verdict import Verdict
 from loadtest.client.chat_events import parse_iso
+from localstage.client.terminal import visible
 
 COLORS = ("red", "green", "yellow", "blue", "magenta", "cyan", "bright_red", "bright_green", "bright_blue")
 WIDEST_NAME, WIDEST_TEXT, LONGEST_SHOWN = 20, 100, 600
@@ -72,22 +73,3 @@ def _words(item: Mapping[str, Any]) -> Text:
 def _shortened(message: str) -> str:
     shown = visible(message)
     return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN].rstrip()} … ({len(message):,} characters)"
-
-
-def visible(text: str) -> str:
-    """``text`` with control characters replaced by visible symbols."""
-    return "".join(map(_visible, text))
-
-
-def _visible(char: str) -> str:
-    if char == "\n":
-        return char
-    code = ord(char)
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if code == 0x7F:
-        return "\N{SYMBOL FOR DELETE}"
-    # C1 controls, and the marks that change the direction of text.
-    if 0x80 <= code < 0xA0 or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069:
-        return "\N{REPLACEMENT CHARACTER}"
-    return char

@@ -46,6 +46,7 @@ class Forger:
             "early": lambda: self.signed(nbf=now + YEAR),
             "issuer": lambda: self.signed(iss=f"{self._claims['iss']}2"),
             "audience": lambda: self.signed(aud="another", client_id="another"),
+            "subject": lambda: self.signed(sub="\u212aelly"),
             "unsigned": lambda: jwt.encode(self._claims, None, algorithm="none", headers={"kid": self._key_id}),
             "symmetric": self._symmetric,
             "key": lambda: jwt.encode(

@@ -68,7 +68,7 @@ def operator(platform: RunningStage) -> Client:
 
 
 def letters(operator: Client, **query: str) -> dict[str, Any]:
-    code, answer, _ = operator.http("GET", "/dead-letters", limit="200", **query)
+    code, answer, _ = operator.http("GET", "/dead-letters", limit="200", bodies="true", **query)
     assert code == 200, answer
     found: dict[str, Any] = answer
     return found

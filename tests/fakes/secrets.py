@@ -16,7 +16,7 @@ class MemorySecrets(Secrets):
         self.values = dict(values)
         self.reads = 0
 
-    def _read(self, arn: str) -> str:
+    def _read(self, arn: str, stage: str = "AWSCURRENT") -> str:
         self.reads += 1
         if arn not in self.values:
             raise SecretsUnavailable("the secret could not be read")

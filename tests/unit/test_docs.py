@@ -13,7 +13,8 @@ BASES = (ROOT, PACKAGE.parent, PACKAGE, ROOT / "tests" / "unit")
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 COMMENTED = [ROOT / name for name in ("Makefile", "template.yaml", "templates/monitoring.yaml", "samconfig.toml")]
 FOLDERS = ("layers", "functions", "localstage", "loadtest", "faults", "bench", "ops", "clients", "tests", "templates")
-ELSEWHERE = {"process_partial_response", "WarmThroughput", "stateDiagram", "json.tool", "grant_type"}
+ELSEWHERE = {"process_partial_response", "WarmThroughput", "stateDiagram", "json.tool", "grant_type", "redirect_uri"}
+ELSEWHERE |= {"response_type", "authorization_code", "code_challenge", "code_challenge_method", "code_verifier"}
 """Names of Powertools, CloudFormation, Mermaid, Python and OAuth."""
 
 PATH = re.compile(

@@ -20,6 +20,7 @@ INVALID = {
     "early": "not valid yet (`nbf`)",
     "issuer": "of another issuer",
     "audience": "for another application",
+    "subject": "of a subject that is not in Unicode's form NFC",
     "unsigned": "unsigned (`alg: none`)",
     "symmetric": "signed with the public key as an HS256 secret",
     "key": "signed with an unknown key",

@@ -74,6 +74,7 @@ ACCEPTED: dict[str, Schema] = {
     "operations.dead_letter_routes._is_id": {"minLength": 1, "maxLength": ID_CHARACTERS},
     "operations.dead_letter_routes._is_reason": {"enum": sorted(REASONS)},
     "operations.dead_letter_routes._is_stream": {"enum": sorted([*STREAMS, UNKNOWN_STREAM])},
+    "operations.dead_letter_routes._written_flag": {"type": "boolean"},
     "operations.dead_letter_routes._is_flag": {"type": "boolean"},
     "operations.dead_letter_routes._is_count": {"type": "integer", "minimum": 0},
     "operations.dead_letter_routes.read_continuation": {"type": "string", "maxLength": CONTINUATION_CHARACTERS},

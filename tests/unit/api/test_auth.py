@@ -53,6 +53,18 @@ def test_a_token_without_a_subject_is_refused(claims: dict[str, Any]) -> None:
         caller_from_claims(claims)
 
 
+@pytest.mark.parametrize("subject", ["\u212aelly", "Zoe\u0308", "\u1112\u1161"])
+def test_a_subject_in_another_form_than_nfc_is_refused(subject: str) -> None:
+    """Its normal form, such as Kelly for one with a Kelvin sign, may be somebody else's id."""
+    with pytest.raises(Unauthorized, match="NFC"):
+        caller_from_claims(CLAIMS | {"sub": subject})
+
+
+@pytest.mark.parametrize("subject", ["Kelly", "Zo\u00eb", "auth0|5f7c8ec7c33c6c004bbafe82", "\u5f20\u4f1f"])
+def test_a_subject_is_not_changed(subject: str) -> None:
+    assert caller_from_claims(CLAIMS | {"sub": subject}).subject == subject
+
+
 @pytest.mark.parametrize("event", [{"requestContext": {}}, {"requestContext": {"authorizer": None}}])
 def test_a_request_without_a_token_is_refused_in_both_protocols(event: dict[str, Any]) -> None:
     with pytest.raises(Unauthorized):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 import urllib3
@@ -17,6 +18,58 @@ def test_a_budget_of_a_stage_that_is_not_configured_is_refused() -> None:
 
     assert result.exit_code == 1
     assert result.output.startswith("headrace: samconfig.toml has no stage nope; it has default, dev, staging, prod")
+
+
+def answered(monkeypatch: pytest.MonkeyPatch, status: int, answer: dict[str, Any]) -> list[str]:
+    """Answer every request with ``answer``; returns the requested paths with their queries."""
+    asked: list[str] = []
+
+    def request(_pool: object, _method: str, url: str, **_: Any) -> urllib3.HTTPResponse:
+        asked.append(url.removeprefix("http://127.0.0.1:1"))
+        return urllib3.HTTPResponse(json.dumps(answer).encode(), status=status)
+
+    monkeypatch.setattr(urllib3.PoolManager, "request", request)
+    monkeypatch.setattr("ops.__main__.find", lambda _: HttpApi("http://127.0.0.1:1"))
+    return asked
+
+
+def letter(**changes: Any) -> dict[str, Any]:
+    """A dead letter as the API shows it."""
+    known = {"id": "i-1", "firstFailedAt": "2026-01-01T00:00:00.000000Z", "reason": "unknown_stream"}
+    return {**known, "stream": "unknown", "events": 1, "attempts": 5, "message": "no stream", **changes}
+
+
+def listing(*items: dict[str, Any]) -> dict[str, Any]:
+    return {"items": list(items), "count": len(items), "scanned": len(items), "complete": True, "reasons": {}}
+
+
+@pytest.mark.parametrize("field", ["id", "firstFailedAt", "reason", "stream", "message", "body"])
+def test_a_dead_letter_cannot_control_the_terminal(monkeypatch: pytest.MonkeyPatch, field: str) -> None:
+    """A record on the broker may hold any text: also terminal commands, and the markup of the library that prints."""
+    answered(monkeypatch, 200, listing(letter(**{field: "[red]x[/nope]\x1b[31m\x9b\u202e"})))
+
+    result = CliRunner().invoke(cli, ["dead-letters", "--bodies"])
+
+    assert result.exit_code == 0, result.exception
+    assert not set(result.output) & set("\x1b\x9b\u202e")
+    assert "[red]x[/nope]" in result.output
+
+
+def test_an_answer_cannot_control_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered(monkeypatch, 400, {"error": {"code": "invalid_request", "message": "\x1b[31mred"}})
+
+    result = CliRunner().invoke(cli, ["discard"])
+
+    assert "\x1b" not in result.output
+
+
+def test_bodies_are_read_only_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = answered(monkeypatch, 200, listing(letter()))
+
+    for options in ([], ["--bodies"]):
+        assert CliRunner().invoke(cli, ["dead-letters", *options]).exit_code == 0
+
+    assert asked == ["/dead-letters?limit=50", "/dead-letters?limit=50&bodies=true"]
 
 
 def test_a_refused_filter_says_what_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:

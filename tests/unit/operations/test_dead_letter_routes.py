@@ -15,12 +15,14 @@ from headrace.operations.dead_letter import Filter
 from headrace.operations.dead_letter_routes import DiscardBody, RedriveBody, continuation
 from headrace.operations.dead_letters import DeadLetters, RedriveState
 from headrace.queues.ports import RetryRecord
+from headrace.runtime.observability import logger
 from tests.fakes.queues import MemoryDeadLane, MemoryRetryLane
 from tests.worlds.functions import routes_of
 from tests.worlds.operators import operator_event
 from tests.worlds.senders import CLOCK, NOW, TABLE
 
 ROUTES = routes_of("manage_dead_letters")
+LIST = "GET /dead-letters"
 REDRIVE = "POST /dead-letters/redrive"
 DISCARD = "POST /dead-letters/discard"
 
@@ -36,8 +38,8 @@ class World:
         letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, {"chat": TABLE}, CLOCK)
         self.router = HttpRouter(ROUTES, lambda: letters, CLOCK)
 
-    def call(self, route: str, body: object = None) -> tuple[int, Any]:
-        answer = self.router(operator_event(route, json.dumps(body)))
+    def call(self, route: str, body: object = None, **query: str) -> tuple[int, Any]:
+        answer = self.router({**operator_event(route, json.dumps(body)), "queryStringParameters": query})
         return answer["statusCode"], json.loads(answer["body"])
 
 
@@ -108,7 +110,7 @@ def test_a_null_continuation_does_not_start_a_new_redrive() -> None:
 @pytest.mark.parametrize(
     ("route", "body"),
     [
-        ("GET /dead-letters", None),
+        (LIST, None),
         (REDRIVE, {"dryRun": True}),
         (REDRIVE, {}),
         (DISCARD, {"dryRun": True}),
@@ -121,6 +123,65 @@ def test_an_answer_has_the_fields_of_its_declared_model(route: str, body: object
     assert status == 200
     model: TypeAdapter[Any] = TypeAdapter(ROUTES[route].answer)
     assert model.dump_python(model.validate_python(answer)) == answer
+
+
+def test_bodies_are_shown_only_on_request() -> None:
+    """They are messages of other people."""
+    world = World()
+
+    (without,) = world.call(LIST)[1]["items"]
+    (shown,) = world.call(LIST, bodies="true")[1]["items"]
+
+    assert ("body" in without, without["bodyCharacters"], shown["body"]) == (False, 8, "not json")
+
+
+@pytest.mark.parametrize("value", ["yes", "", "1", "True"])
+def test_another_value_of_bodies_is_refused(value: str) -> None:
+    status, answer = World().call(LIST, bodies=value)
+
+    (detail,) = answer["error"]["details"]
+    assert (status, answer["error"]["message"]) == (400, "bodies is not true or false")
+    assert (detail["got"], detail["allowed"]) == (value, "true or false")
+
+
+@pytest.mark.parametrize(
+    ("route", "body", "query", "line"),
+    [
+        (LIST, None, {"bodies": "true"}, {"message": "bodies of dead letters were read", "count": 1}),
+        (REDRIVE, {"reason": "not_json"}, {}, {"message": "dead letters were redriven", "moved": 1, "failed": 0}),
+        (DISCARD, {"confirm": 1}, {}, {"message": "dead letters were discarded", "discarded": 1, "failed": 0}),
+    ],
+)
+def test_what_an_operator_does_is_logged_with_who_did_it(
+    route: str, body: object, query: dict[str, str], line: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert World().call(route, body, **query)[0] == 200
+
+    (found,) = [json.loads(logger.registered_formatter.format(record)) for record in caplog.records]
+    assert {name: found[name] for name in line} == line
+    assert (found["kind"], found["operator"], found["level"]) == ("audit", "olga", "WARNING")
+    assert found["filter"]["reason"] == (body or {}).get("reason")  # type: ignore[attr-defined]
+    assert "not json" not in json.dumps(found)
+
+
+@pytest.mark.parametrize(
+    ("route", "body"), [(LIST, None), (REDRIVE, {"dryRun": True}), (DISCARD, {"dryRun": True}), (DISCARD, {})]
+)
+def test_what_reveals_and_changes_nothing_is_not_logged(
+    route: str, body: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    World().call(route, body)
+
+    assert not caplog.records
+
+
+def test_a_continued_redrive_logs_what_its_slice_moved(caplog: pytest.LogCaptureFixture) -> None:
+    given = continuation(RedriveState(NOW, Filter(stream="unknown"), 5, moved=7))
+
+    assert World().call(REDRIVE, {"continuation": given})[1]["moved"] == 8
+
+    (found,) = [json.loads(logger.registered_formatter.format(record)) for record in caplog.records]
+    assert (found["moved"], found["filter"]["stream"]) == (1, "unknown")
 
 
 def test_a_body_that_is_missing_is_refused() -> None:

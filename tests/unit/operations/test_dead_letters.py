@@ -142,8 +142,8 @@ def test_letters_are_filtered_by_reason_stream_and_time(dead: Dead, query: dict[
 def test_a_letter_requested_by_its_id_is_shown_completely(dead: Dead) -> None:
     dead.die(POISON["item_too_large"])
 
-    (short,) = dead.list()["items"]
-    (whole,) = dead.list(id=short["id"])["items"]
+    (short,) = dead.list(bodies="true")["items"]
+    (whole,) = dead.list(bodies="true", id=short["id"])["items"]
 
     assert len(short["body"]) == 2000
     assert len(whole["body"]) == whole["bodyCharacters"] > 400_000

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 from headrace.api.router import HttpRouter
 from headrace.core.errors import ConnectionLost
 from headrace.queues.rabbitmq.parked import RequeueResult
+from headrace.runtime.observability import logger
 from tests.worlds.functions import routes_of
 from tests.worlds.operators import operator_event
 from tests.worlds.senders import CLOCK
@@ -66,6 +67,15 @@ def test_messages_are_requeued_and_counted_by_their_lane(
     assert queue.asked == [asked]
     line = json.loads(capsys.readouterr().out)
     assert (line["ParkedReturned"], line["lane"]) == ([2.0], asked[0])
+
+
+def test_who_returned_messages_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    assert call(ParkingQueue(RequeueResult(2, 1)), RETURN, {"lane": "retry"})[0] == 200
+
+    (found,) = [json.loads(logger.registered_formatter.format(record)) for record in caplog.records]
+    logged = {name: found[name] for name in ("message", "operator", "lane", "returned", "left")}
+    expected = {"message": "parked messages were returned", "operator": "olga", "lane": "retry"}
+    assert logged == {**expected, "returned": 2, "left": 1}
 
 
 def test_an_answer_says_why_requeueing_stopped_early() -> None:

@@ -35,6 +35,13 @@ def test_a_refused_token_is_subtracted_from_the_errors_of_its_alarm(template_sta
     assert "refusals]" in metrics["errors"]["Expression"]
 
 
+def test_refusals_that_are_counted_late_set_no_alarm(template_stack: TemplateStack) -> None:
+    """A refusal's error may be in one period and its subtraction in the next, or not yet there."""
+    alarm = template_stack.alarms["ConnectErrorsAlarm"]
+
+    assert (alarm["EvaluationPeriods"], alarm.get("DatapointsToAlarm", 2)) == (2, 2)
+
+
 def test_no_alarm_has_more_metrics_than_cloudwatch_takes(template_stack: TemplateStack) -> None:
     for alarm in template_stack.alarms.values():
         assert sum("MetricStat" in one for one in alarm.get("Metrics", [])) <= 10

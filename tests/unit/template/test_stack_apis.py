@@ -1,6 +1,36 @@
-"""Routes, scopes, limits and access logs of both APIs."""
+"""Routes, scopes, clients, limits and access logs of both APIs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
 
 from tests.unit.template_stack import TemplateStack
+
+OPERATORS_ROUTES = {
+    "GET /status",
+    "GET /dead-letters",
+    "POST /dead-letters/redrive",
+    "POST /dead-letters/discard",
+    "GET /parked",
+    "POST /parked/return",
+}
+
+
+def unprefixed(scope: Any) -> str:
+    return str(scope["Fn::Sub"] if isinstance(scope, dict) else scope).removeprefix("${ScopePrefix}")
+
+
+def guards_of(template_stack: TemplateStack) -> dict[str, tuple[str, set[str]]]:
+    """The authorizer and the scopes of each HTTP route."""
+    paths = template_stack.resources["HttpApi"]["Properties"]["Body"]["paths"]
+    found = {}
+    for path, methods in paths.items():
+        for method, one in methods.items():
+            ((authorizer, scopes),) = (one.get("security") or [{"NONE": []}])[0].items()
+            found[f"{method.upper()} {path}"] = (authorizer, {unprefixed(scope) for scope in scopes})
+    return found
 
 
 def test_every_frame_route_answers_on_the_same_connection(template_stack: TemplateStack) -> None:
@@ -27,15 +57,53 @@ def test_no_function_behind_an_api_runs_longer_than_the_api_waits(template_stack
 
 
 def test_every_http_route_except_health_needs_a_token_with_a_scope(template_stack: TemplateStack) -> None:
-    paths = template_stack.resources["HttpApi"]["Properties"]["Body"]["paths"]
+    guards = guards_of(template_stack)
 
-    bare = {
-        f"{method.upper()} {path}"
-        for path, methods in paths.items()
-        for method, one in methods.items()
-        if not [scope for guard in one.get("security", []) for scope in guard.get("Jwt", [])]
-    }
-    assert bare == {"GET /health"}
+    assert {key for key, (_, scopes) in guards.items() if not scopes} == {"GET /health"}
+
+
+def test_only_tokens_of_operators_are_accepted_where_only_ops_is_enough(template_stack: TemplateStack) -> None:
+    """Else any user of the pool who got the scope ops would be an operator."""
+    guards = guards_of(template_stack)
+
+    assert {key for key, (_, scopes) in guards.items() if scopes == {"ops"}} == OPERATORS_ROUTES
+    assert {key for key, (authorizer, _) in guards.items() if authorizer == "Operators"} == OPERATORS_ROUTES
+
+
+def test_operators_have_a_pool_of_users_which_demands_a_second_factor(template_stack: TemplateStack) -> None:
+    pool = template_stack.resources["OperatorPool"]["Properties"]
+    schemes = template_stack.resources["HttpApi"]["Properties"]["Body"]["components"]["securitySchemes"]
+    operators = schemes["Operators"]["x-amazon-apigateway-authorizer"]["jwtConfiguration"]
+
+    assert (pool["MfaConfiguration"], pool["AdminCreateUserConfig"]) == ("ON", {"AllowAdminCreateUserOnly": True})
+    assert operators["issuer"]["Fn::If"][:2] == ["MakesUserPool", {"Fn::GetAtt": ["OperatorPool", "ProviderURL"]}]
+    assert operators["audience"]["Fn::If"][:2] == ["MakesUserPool", [{"Ref": "OperatorClient"}]]
+
+
+@pytest.mark.parametrize(
+    ("client", "pool", "flow", "scopes"),
+    [
+        ("UserPoolClient", "UserPool", "code", {"openid", "chat:write", "chat:read"}),
+        ("ProducerClient", "UserPool", "client_credentials", {"events:write", "chat:read"}),
+        ("ImporterClient", "UserPool", "client_credentials", {"events:write"}),
+        ("AnalystClient", "UserPool", "client_credentials", {"analytics:read"}),
+        ("OperatorClient", "OperatorPool", "code", {"openid", "ops"}),
+    ],
+)
+def test_a_client_gives_only_the_scopes_of_its_kind(
+    template_stack: TemplateStack, client: str, pool: str, flow: str, scopes: set[str]
+) -> None:
+    found = template_stack.resources[client]["Properties"]
+
+    assert (found["UserPoolId"], found["AllowedOAuthFlows"]) == ({"Ref": pool}, [flow])
+    assert {unprefixed(scope) for scope in found["AllowedOAuthScopes"]} == scopes
+    assert found["GenerateSecret"] is (flow == "client_credentials")
+
+
+def test_no_other_client_exists(template_stack: TemplateStack) -> None:
+    clients = {name for name, one in template_stack.resources.items() if one["Type"] == "AWS::Cognito::UserPoolClient"}
+
+    assert clients == {"UserPoolClient", "ProducerClient", "ImporterClient", "AnalystClient", "OperatorClient"}
 
 
 def test_access_logs_hold_nothing_private(template_stack: TemplateStack) -> None:

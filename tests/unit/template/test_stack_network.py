@@ -27,3 +27,13 @@ def test_the_vpc_has_no_way_to_or_from_the_internet(template_stack: TemplateStac
 
     assert not ways & {one["Type"] for one in template_stack.resources.values()}
     assert template_stack.resources["Broker"]["Properties"]["PubliclyAccessible"] is False
+
+
+def test_s3_takes_only_answers_to_cloudformation_in_this_region(template_stack: TemplateStack) -> None:
+    """Data could leave the VPC to any other bucket that the policy allows."""
+    (statement,) = template_stack.resources["S3Endpoint"]["Properties"]["PolicyDocument"]["Statement"]
+    pattern, values = statement["Resource"]["Fn::Sub"]
+
+    assert statement["Action"] == "s3:PutObject"
+    assert pattern == "arn:${AWS::Partition}:s3:::cloudformation-custom-resource-response-${Region}/*"
+    assert values == {"Region": {"Fn::Join": ["", {"Fn::Split": ["-", {"Ref": "AWS::Region"}]}]}}

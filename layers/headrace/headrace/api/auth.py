@@ -18,16 +18,20 @@ from headrace.core.keys import normalize_id, without_controls
 def caller_from_claims(claims: Mapping[str, Any], prefix: str = "") -> Caller:
     """The caller in the claims of a verified token; API Gateway passes their values as texts.
 
-    Scopes without ``prefix`` belong to other applications and are left out.
+    Scopes without ``prefix`` belong to other applications and are left out. A subject is taken as it is or refused:
+    to the issuer, two forms of one text may be two users.
 
     Raises:
         Unauthorized: ``sub`` or ``exp`` is missing or unusable.
     """
     try:
-        subject = normalize_id(str(claims["sub"]))
+        given = str(claims["sub"])
+        subject = normalize_id(given)
         expires_at = int(float(claims["exp"]))
     except (KeyError, ValueError, TypeError, OverflowError):
         raise Unauthorized("the token names no usable subject or expiry") from None
+    if subject != given:
+        raise Unauthorized("the token's subject is not in Unicode's form NFC")
     scopes = str(claims.get("scope") or "").split()
     username = without_controls(str(claims.get("username") or ""))[:128] or subject
     return Caller(

@@ -65,7 +65,8 @@ def cursors() -> CursorSigner:
     # Imported here: importing cryptography slows down a cold start, and only functions that read pages need it.
     from headrace.api.paging.cursors import CursorSigner
 
-    return CursorSigner(secrets().text(CursorSettings.read().cursor_secret_arn).encode())
+    arn = CursorSettings.read().cursor_secret_arn
+    return CursorSigner(secrets().text(arn).encode(), lambda: [key.encode() for key in secrets().versions(arn)])
 
 
 @functools.cache

@@ -46,8 +46,8 @@ class DeadLetterBody(TypedDict):
     firstFailedAt: str
     lastSentAt: str
     events: int
-    body: str
     bodyCharacters: int
+    body: NotRequired[str]
     recordedReason: NotRequired[str]
     encoding: NotRequired[str]
     redrivenAt: NotRequired[str]
@@ -78,8 +78,8 @@ class DeadLetter:
         given = self.held.attributes.get(ATTEMPTS, "0")
         return RECEIVES + (int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0)
 
-    def to_body(self, characters: int = SHOWN_CHARACTERS) -> DeadLetterBody:
-        """The letter as an answer shows it, with at most ``characters`` of its body."""
+    def to_body(self, characters: int | None = None) -> DeadLetterBody:
+        """The letter as an answer shows it, with at most ``characters`` of its body; ``None``: without its body."""
         body: dict[str, Any] = {
             "id": self.held.id,
             "reason": self.reason,
@@ -91,9 +91,10 @@ class DeadLetter:
             "firstFailedAt": self.first_failed_at,
             "lastSentAt": times.iso(self.held.sent_at),
             "events": self.events,
-            "body": self.held.body[:characters],
             "bodyCharacters": len(self.held.body),
         }
+        if characters is not None:
+            body["body"] = self.held.body[:characters]
         optional = {
             "recordedReason": self.held.attributes.get("reason"),
             "encoding": self.held.attributes.get(ENCODING),

@@ -16,6 +16,7 @@ from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.errors import FieldError, InvalidRequest, echo
 from headrace.core.json import encode
+from headrace.operations.audit import audit
 from headrace.operations.dead_letter import REASONS, SHOWN_CHARACTERS, UNKNOWN_STREAM, DeadLetterBody, Filter
 from headrace.operations.dead_letters import DeadLetters, RedriveState, ScanResult, discard_limit
 from headrace.streams.registry import STREAMS
@@ -63,6 +64,13 @@ def _is_flag(value: object) -> bool:
     return isinstance(value, bool)
 
 
+def _written_flag(value: object) -> bool:
+    """A flag of a query string, which has only texts."""
+    if value not in ("true", "false"):
+        raise PydanticCustomError("refused", "is not true or false")
+    return value == "true"
+
+
 def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
@@ -97,11 +105,19 @@ class FilterParams(Params):
 
 
 class ListQuery(FilterParams):
-    """Which letters to list, and how many of them."""
+    """Which letters to list, how many of them, and whether with their bodies: the events that people sent."""
 
     limit: Annotated[int, BeforeValidator(whole_number(1, LIMIT))] = Field(
         default=DEFAULT_LIMIT, description=f"a whole number from 1 to {LIMIT}"
     )
+    bodies: Annotated[bool, BeforeValidator(_written_flag)] = Field(default=False, description="true or false")
+
+    @property
+    def characters(self) -> int | None:
+        """How much of each body is shown: ``None`` for none, and all of it for a single letter."""
+        if not self.bodies:
+            return None
+        return SHOWN_CHARACTERS if self.id is None else ANSWER_CHARACTERS
 
 
 class RedriveBody(FilterParams):
@@ -171,10 +187,12 @@ class DiscardResult(Counts):
 
 
 def list_dead_letters(letters: DeadLetters, request: Request[None, ListQuery, None]) -> DeadLetterList:
-    """List letters; with ``id``, that letter is shown with its whole body."""
-    found = letters.find(request.query.filter)
-    characters = SHOWN_CHARACTERS if request.query.id is None else ANSWER_CHARACTERS
-    items = [letter.to_body(characters) for letter in found.letters[: request.query.limit]]
+    """List letters; ``bodies=true`` shows up to 2,000 characters of each body, and with ``id`` the whole body."""
+    query = request.query
+    found = letters.find(query.filter)
+    items = [letter.to_body(query.characters) for letter in found.letters[: query.limit]]
+    if query.characters is not None:
+        audit("bodies of dead letters were read", request.caller, filter=asdict(query.filter), count=len(items))
     return {"items": items, **_counts(found)}
 
 
@@ -183,7 +201,10 @@ def redrive(letters: DeadLetters, request: Request[None, None, RedriveBody]) -> 
     body = request.body
     if body.dry_run:
         return {"dryRun": True, **_counts(letters.find(body.filter))}
-    state = letters.redrive(body.continuation or letters.start(body.filter, body.rate), request.meter)
+    before = body.continuation or letters.start(body.filter, body.rate)
+    state = letters.redrive(before, request.meter)
+    moved = state.moved - before.moved
+    audit("dead letters were redriven", request.caller, filter=asdict(state.wanted), moved=moved, failed=state.failed)
     return {
         "startedAt": state.started_at,
         "moved": state.moved,
@@ -199,7 +220,9 @@ def discard(letters: DeadLetters, request: Request[None, None, DiscardBody]) -> 
     if body.dry_run:
         return {"dryRun": True, **_counts(letters.find(body.filter, discard_limit(body.rate)))}
     found, deleted = letters.discard(body.filter, body.rate, body.confirm, request.meter)
-    return {"discarded": deleted, "failed": len(found.letters) - deleted, **_counts(found)}
+    failed = len(found.letters) - deleted
+    audit("dead letters were discarded", request.caller, filter=asdict(body.filter), discarded=deleted, failed=failed)
+    return {"discarded": deleted, "failed": failed, **_counts(found)}
 
 
 def continuation(state: RedriveState) -> str | None:

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from headrace.api.params import Params, refused_unless, whole_number
 from headrace.api.router import Request
+from headrace.operations.audit import audit
 
 if TYPE_CHECKING:
     from headrace.queues.rabbitmq.parked import ParkingQueue
@@ -66,6 +67,7 @@ def requeue(parking_queue: ParkingQueue, request: Request[None, None, RequeueBod
     body = request.body
     moved = parking_queue.requeue(body.lane, body.limit, body.rate, SLICE_SECONDS)
     request.meter.count("ParkedReturned", moved.returned, lane=body.lane)
+    audit("parked messages were returned", request.caller, lane=body.lane, returned=moved.returned, left=moved.left)
     answer: Requeued = {"returned": moved.returned, "left": moved.left}
     if moved.failure:
         answer["failure"] = moved.failure

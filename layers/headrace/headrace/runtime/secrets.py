@@ -37,11 +37,25 @@ class Secrets:
             self._known[arn] = self._read(arn)
         return self._known[arn]
 
-    def _read(self, arn: str) -> str:
+    def versions(self, arn: str) -> list[str]:
+        """The secret's string as it is now and, after a rotation, the one before; both are read again.
+
+        Raises:
+            SecretsUnavailable: one of them could not be read.
+        """
+        found = [self.text(arn, fresh=True)]
+        try:
+            found.append(self._read(arn, "AWSPREVIOUS"))
+        except SecretsUnavailable as error:
+            if error_code(error.__cause__ or error) != "ResourceNotFoundException":
+                raise
+        return found
+
+    def _read(self, arn: str, stage: str = "AWSCURRENT") -> str:
         try:
             if self._client is None:
                 self._client = self._make_client()
-            return str(self._client.get_secret_value(SecretId=arn)["SecretString"])
+            return str(self._client.get_secret_value(SecretId=arn, VersionStage=stage)["SecretString"])
         except AWS_ERRORS as error:
             raise SecretsUnavailable(f"the secret could not be read: {error_code(error)}") from error
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.api.paging.cursors import CursorSigner, Query
+from headrace.api.paging.cursors import REREAD_SECONDS, CursorSigner, Query
 from headrace.core import keys
 from headrace.core.errors import InvalidCursor
 
@@ -105,3 +106,58 @@ def test_a_cursor_far_too_long_is_refused_before_it_is_decoded() -> None:
 def test_a_short_key_is_not_accepted() -> None:
     with pytest.raises(ValueError, match="16 bytes"):
         CursorSigner(b"short")
+
+
+class Environment:
+    """The signer of a running function, whose secret is rotated meanwhile."""
+
+    def __init__(self, *keys: bytes) -> None:
+        self.secret = list(keys)
+        self.now = 0.0
+        self.reads = 0
+        self.signer = CursorSigner(keys[0], self._read, lambda: self.now)
+
+    def _read(self) -> list[bytes]:
+        self.reads += 1
+        return self.secret
+
+    def accepts(self, cursor: str) -> bool:
+        with contextlib.suppress(InvalidCursor):
+            return self.signer.verify(cursor, QUERY, "before", parts=1) == POSITION
+        return False
+
+
+OLD, NEW, NEWEST = b"1" * 32, b"2" * 32, b"3" * 32
+
+
+def test_a_rotation_of_the_key_ends_no_walk() -> None:
+    """Environments of before and after the rotation answer the requests of one walk, in any order."""
+    before, after = Environment(OLD), Environment(NEW, OLD)
+    before.secret = after.secret
+    old = before.signer.sign(QUERY, "before", POSITION)
+    new = after.signer.sign(QUERY, "before", POSITION)
+
+    assert [before.accepts(new), before.accepts(old), after.accepts(old), after.accepts(new)] == [True] * 4
+    assert before.signer.sign(QUERY, "before", POSITION) == new
+
+
+def test_after_two_rotations_a_cursor_is_refused() -> None:
+    cursor = CursorSigner(OLD).sign(QUERY, "before", POSITION)
+
+    assert not Environment(NEWEST, NEW).accepts(cursor)
+
+
+def test_forged_cursors_do_not_read_the_key_each_time() -> None:
+    environment = Environment(OLD)
+    for second in (0.0, 1.0, REREAD_SECONDS - 1, REREAD_SECONDS):
+        environment.now = second
+        assert not environment.accepts("forged")
+
+    assert environment.reads == 2
+
+
+def test_a_cursor_of_the_known_key_reads_no_key() -> None:
+    environment = Environment(OLD)
+
+    assert environment.accepts(CursorSigner(OLD).sign(QUERY, "before", POSITION))
+    assert environment.reads == 0

@@ -6,9 +6,10 @@ import io
 
 from rich.console import Console
 
-from loadtest.chat.display import history_page, summary, visible
+from loadtest.chat.display import history_page, summary
 from loadtest.checker.checker import Checker
 from loadtest.sending.progress import progress_bar
+from localstage.client.terminal import visible
 
 
 def plain() -> tuple[Console, io.StringIO]:

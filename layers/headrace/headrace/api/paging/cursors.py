@@ -4,15 +4,18 @@ A cursor is base64url of AES-SIV (RFC 5297) over the JSON of the direction, the 
 the query pages over and its caller are the associated data: the cursor does not contain them, and decrypts only with
 the same ones. Positions are encrypted because a page that stops early may end at a row that its caller may not read.
 AES-SIV needs no nonce: the same position always gives the same cursor.
+
+After a rotation of the key, environments with the old one run beside those with the new one. So the keys
+are read again when a cursor does not decrypt, and the key before is accepted too.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
 import contextlib
 import json
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +34,8 @@ _FORM = 2
 """Of the encrypted content; a cursor of another form does not decrypt."""
 _KEY_BYTES = 64
 """AES-256-SIV: one key of 256 bits for S2V, one for CTR (RFC 5297, section 2.2)."""
+REREAD_SECONDS = 10.0
+"""Keys are read again not more often than this: anyone can send a cursor that does not decrypt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +50,27 @@ class Query:
 
 
 class CursorSigner:
-    """Makes and checks cursors with a secret key.
+    """Makes and checks cursors with a secret key. ``read_keys`` returns the key as it is now, and those before it.
 
     Raises:
         ValueError: the key is shorter than 16 bytes.
     """
 
-    def __init__(self, key: bytes) -> None:
-        if len(key) < 16:
-            raise ValueError("the cursor key must have at least 16 bytes")
-        # AES-256-SIV with a key derived by HKDF (RFC 5869).
-        self._cipher = AESSIV(HKDF(SHA256(), _KEY_BYTES, salt=None, info=b"headrace cursors").derive(key))
+    def __init__(
+        self,
+        key: bytes,
+        read_keys: Callable[[], Sequence[bytes]] = tuple,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._ciphers = [_cipher(key)]
+        self._read_keys = read_keys
+        self._monotonic = monotonic
+        self._read_at = float("-inf")
 
     def sign(self, query: Query, direction: str, position: Sequence[str]) -> str:
         """The cursor that continues ``query`` in ``direction`` after ``position``."""
         content = [direction, query.lower, query.upper, *position]
-        encrypted = self._cipher.encrypt(encode(content).encode(), [_bound_to(query)])
+        encrypted = self._ciphers[0].encrypt(encode(content).encode(), [_bound_to(query)])
         return base64.urlsafe_b64encode(encrypted).rstrip(b"=").decode()
 
     def verify(
@@ -72,6 +82,7 @@ class CursorSigner:
 
         Raises:
             InvalidCursor: forged, or made for another query, caller or direction.
+            headrace.core.errors.HeadraceError: ``read_keys`` raised it.
         """
         made_for, lower, upper, *position = self._content(cursor, query, field)
         if made_for not in (directions or (field,)) or (lower, upper) != (query.lower, query.upper):
@@ -85,17 +96,37 @@ class CursorSigner:
 
         Raises:
             InvalidCursor: forged, or made for another list or caller.
+            headrace.core.errors.HeadraceError: ``read_keys`` raised it.
         """
         direction, lower, upper, *_ = self._content(cursor, query, "cursor")
         return direction, lower, upper
 
     def _content(self, cursor: str, query: Query, field: str) -> list[Any]:
-        if len(cursor) <= CURSOR_LIMIT:
-            with contextlib.suppress(binascii.Error, ValueError, InvalidTag):
+        text = self._decrypted(cursor, query)
+        if text is None and self._monotonic() - self._read_at >= REREAD_SECONDS:
+            self._read_at = self._monotonic()
+            self._ciphers = [_cipher(key) for key in self._read_keys()] or self._ciphers
+            text = self._decrypted(cursor, query)
+        if text is None:
+            raise _refusal(cursor, field)
+        content: list[Any] = json.loads(text)
+        return content
+
+    def _decrypted(self, cursor: str, query: Query) -> bytes | None:
+        if len(cursor) > CURSOR_LIMIT:
+            return None
+        for cipher in self._ciphers:
+            with contextlib.suppress(ValueError, InvalidTag):  # ValueError: not base64, or too short
                 raw = base64.b64decode(cursor.encode() + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-                content: list[Any] = json.loads(self._cipher.decrypt(raw, [_bound_to(query)]))
-                return content
-        raise _refusal(cursor, field)
+                return cipher.decrypt(raw, [_bound_to(query)])
+        return None
+
+
+def _cipher(key: bytes) -> AESSIV:
+    if len(key) < 16:
+        raise ValueError("the cursor key must have at least 16 bytes")
+    # AES-256-SIV with a key derived by HKDF (RFC 5869).
+    return AESSIV(HKDF(SHA256(), _KEY_BYTES, salt=None, info=b"headrace cursors").derive(key))
 
 
 def _refusal(cursor: str, field: str) -> InvalidCursor:

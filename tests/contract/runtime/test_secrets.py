@@ -1,0 +1,49 @@
+"""Secrets are read as they are now and, after a rotation, as they were before it."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from headrace.core.errors import SecretsUnavailable
+from headrace.runtime.aws import client
+from headrace.runtime.secrets import Secrets
+from tests.contract.emulators import Emulators, function_environment
+
+
+@pytest.fixture(params=["moto", "MiniStack"])
+def manager(request: pytest.FixtureRequest, moto_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A client of Secrets Manager, as a function creates it."""
+    url = moto_url
+    if request.param == "MiniStack":
+        emulators: Emulators = request.getfixturevalue("emulators")
+        url = emulators.sqs_url
+    function_environment(monkeypatch, url)
+    return client("secretsmanager")
+
+
+def created(manager: Any, text: str) -> str:
+    return str(manager.create_secret(Name=f"secret-{uuid.uuid4()}", SecretString=text)["ARN"])
+
+
+def test_a_secret_that_was_never_rotated_has_one_version(manager: Any) -> None:
+    assert Secrets().versions(created(manager, "first")) == ["first"]
+
+
+def test_a_rotated_secret_has_its_current_and_its_previous_version(manager: Any) -> None:
+    arn, secrets = created(manager, "first"), Secrets()
+    assert secrets.text(arn) == "first"
+
+    for text in ("second", "third"):
+        manager.put_secret_value(SecretId=arn, SecretString=text)
+
+    assert secrets.text(arn) == "first"
+    assert secrets.versions(arn) == ["third", "second"]
+    assert secrets.text(arn) == "third"
+
+
+def test_a_secret_that_does_not_exist_is_unavailable(manager: Any) -> None:
+    with pytest.raises(SecretsUnavailable, match="ResourceNotFoundException"):
+        Secrets().versions(created(manager, "first") + "x")
