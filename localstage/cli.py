@@ -79,8 +79,12 @@ def up(
     """Start the stage and keep it running until Ctrl-C."""
     from localstage.stage import Options, run
 
+    # The data of the stage, and whatever its processes write, is its user's alone.
+    os.umask(0o077)
     with _errors_as_messages():
-        StateFile(state_dir).refuse_second_stage()
+        state = StateFile(state_dir)
+        state.refuse_second_stage()
+        state.make_private()
         _log_to_terminal(state_dir, verbose)
         options = Options(
             template=template,
