@@ -1,11 +1,13 @@
 """The token issuer: emulates a Cognito user pool.
 
 It signs access tokens with an RSA key stored in the stage's folder, publishes the public half, and gives tokens to
-callers on this machine only. Key and port are the same at the next start, so that tokens stay valid after a restart.
+callers that know the secret in ``token_url``. Key, secret and port are the same at the next start, so that tokens stay
+valid after a restart.
 """
 
 from __future__ import annotations
 
+import hmac
 import logging
 import re
 import time
@@ -74,8 +76,8 @@ class Issuer:
 
     @property
     def token_url(self) -> str:
-        """Where POST ``{"user", "scopes"}`` gives a token."""
-        return f"{self.url}/token"
+        """Where POST ``{"user", "scopes"}`` gives a token; it contains the secret, so only its user may know it."""
+        return f"{self.url}/token?secret={self._key.token_secret}"
 
     def pool_url(self, pool: str) -> str:
         """Return the issuer URL of another user pool of the same template."""
@@ -188,6 +190,9 @@ class Issuer:
     async def _answer_token(self, request: web.BaseRequest, pool: str) -> web.StreamResponse:
         if request.method != "POST":
             return message_response(405, "Method Not Allowed")
+        secret = request.query.get("secret", "")
+        if not hmac.compare_digest(secret.encode(), self._key.token_secret.encode()):
+            return message_response(403, "secret: not the one of this stage; use token_url of its stage.json")
         try:
             wanted = TokenRequest.parse(await request.read())
         except web.HTTPRequestEntityTooLarge:
