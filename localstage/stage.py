@@ -259,10 +259,11 @@ def _with_broker_credentials(model: StageModel, endpoints: Endpoints) -> StageMo
 
 
 def _live(endpoints: Endpoints, issuer: Issuer, addresses: _Addresses) -> Live:
+    cache_host, _, cache_port = endpoints.cache_endpoint.rpartition(":")
     return Live(
         amqp_url=endpoints.amqp_url,
-        redis_host=endpoints.redis_host,
-        redis_port=endpoints.redis_port,
+        cache_host=cache_host,
+        cache_port=int(cache_port),
         issuer_url=issuer.url,
         dynamodb_url=endpoints.dynamodb_url,
         sqs_url=endpoints.sqs_url,
