@@ -47,7 +47,7 @@ def prepare(endpoints: Endpoints) -> Handler:
         BROKER_ENDPOINTS=endpoints.amqp_url,
         BROKER_SECRET_ARN=secret["ARN"],
         RETRY_QUEUE_URL=boto3.client("sqs").create_queue(QueueName="retry")["QueueUrl"],
-        CACHE_ENDPOINT=f"{endpoints.redis_host}:{endpoints.redis_port}",
+        CACHE_ENDPOINT=endpoints.cache_endpoint,
         CACHE_TLS="false",
         EVENT_RATE="100000",  # so that the sender is counted, and never refused
         ROOMS_TABLE=_table("Rooms", "roomId"),

@@ -111,7 +111,7 @@ def measure(shared: SharedCounts) -> None:
 
 async def main() -> None:
     async with running() as endpoints:
-        cache = CacheSettings(cache_endpoint=f"{endpoints.redis_host}:{endpoints.redis_port}", cache_tls=False)
+        cache = CacheSettings(cache_endpoint=endpoints.cache_endpoint, cache_tls=False)
         await asyncio.to_thread(measure, SharedCounts(RedisCache.of(cache)))
 
 

@@ -22,14 +22,19 @@ from localstage.client.running_stage import ROOT
 LOCUSTFILE = Path(__file__).with_name("locustfile.py")
 
 
-def run_phase(target: Target, user: str, messages: int, connections: int) -> int:
-    """Run a Locust process and return its exit code."""
+def phase(target: Target, user: str, messages: int, connections: int) -> tuple[list[str], dict[str, str]]:
+    """The command of a Locust process, and its environment."""
     command = [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), "--headless", "--loglevel", "ERROR"]
     command += ["--only-summary", "--reset-stats", "--stop-timeout", "30"]
     command += ["--messages", str(messages), "--connections", str(connections)]
-    command += ["--http-url", target.http_url, "--websocket-url", target.websocket_url]
-    command += ["--token-url", target.token_url, user]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command += ["--http-url", target.http_url, "--websocket-url", target.websocket_url, user]
+    # The token URL contains a secret, and other users of the machine see a process's arguments.
+    return command, {**os.environ, "PYTHONPATH": str(ROOT), "TOKEN_URL": target.token_url}
+
+
+def run_phase(target: Target, user: str, messages: int, connections: int) -> int:
+    """Run a Locust process and return its exit code."""
+    command, environment = phase(target, user, messages, connections)
     process = subprocess.Popen(command, cwd=ROOT, env=environment)
     try:
         return process.wait()

@@ -79,8 +79,12 @@ def up(
     """Start the stage and keep it running until Ctrl-C."""
     from localstage.stage import Options, run
 
+    # The data of the stage, and whatever its processes write, is its user's alone.
+    os.umask(0o077)
     with _errors_as_messages():
-        StateFile(state_dir).refuse_second_stage()
+        state = StateFile(state_dir)
+        state.refuse_second_stage()
+        state.make_private()
         _log_to_terminal(state_dir, verbose)
         options = Options(
             template=template,
@@ -144,7 +148,7 @@ def status(state_dir: Path) -> None:
 
 @cli.command()
 @click.argument("service")
-@click.option("--seconds", type=click.FloatRange(0, 3600), default=20, show_default=True, help="Until it starts again.")
+@click.option("--seconds", type=float, default=20, show_default=True, help="Until it starts again; at most 3600.")
 @click.pass_obj
 def kill(state_dir: Path, service: str, seconds: float) -> None:
     """Kill SERVICE (-9), such as RabbitMQ, and start it again on the same data after a while."""

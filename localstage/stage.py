@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import signal
 import socket
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from localstage.core.errors import PortTaken, StageError, TemplateError
@@ -24,10 +23,9 @@ from localstage.services import Endpoints, Services
 from localstage.statefile import Running, StateFile
 from localstage.status import StatusServer
 from localstage.template import Attributes, Live, load
-from localstage.template.attributes import ACCOUNT
 from localstage.template.custom_resources import run_custom_resources
 from localstage.template.provision import provision
-from localstage.triggers import Triggers
+from localstage.wiring import Addresses, base_environment, live_values, triggers_of, with_broker_credentials
 
 log = logging.getLogger("localstage.stage")
 
@@ -35,9 +33,6 @@ HTTP_PORT = 8787
 WEBSOCKET_PORT = 8788
 PORT_OPTIONS = ("--http-port", "--websocket-port")
 HOST = "127.0.0.1"
-EMULATOR_KEYS = {"AWS_ACCESS_KEY_ID": ACCOUNT, "AWS_SECRET_ACCESS_KEY": "local"}
-"""An emulator regards a key id of twelve digits as the account, so its ARNs are those that the template gives."""
-OWN_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 RUNTIME_REQUIREMENTS = Path(__file__).parent.parent / "requirements" / "runtime.txt"
 
 _NOWHERE = Live("amqp://127.0.0.1:1", "127.0.0.1", 1, "http://127.0.0.1:1", "", "", "", "")
@@ -52,13 +47,6 @@ class Options:
     state_dir: Path
     http_port: int | None = None
     websocket_port: int | None = None
-
-
-@dataclass(frozen=True)
-class _Addresses:
-    http: str
-    websocket: str
-    management: str
 
 
 class Stage:
@@ -93,8 +81,8 @@ class Stage:
         finally:
             build_task.cancel()
 
-        live = _live(endpoints, issuer, self._addresses(draft))
-        model = _with_broker_credentials(await asyncio.to_thread(self._load, Attributes(live)), endpoints)
+        live = live_values(endpoints, issuer, self._addresses(draft))
+        model = with_broker_credentials(await asyncio.to_thread(self._load, Attributes(live)), endpoints)
         environment = base_environment(endpoints)
         pool = FunctionPool(
             model.functions,
@@ -108,7 +96,7 @@ class Stage:
             provision(model, live=live, base_environment=environment),
         )
         await run_custom_resources(model, pool, state_dir=self._state_dir)
-        triggers = _triggers(model, pool, endpoints, environment)
+        triggers = triggers_of(model, pool, endpoints, environment)
         await self._begin("triggers", triggers.start, triggers.stop)
         gateway = Gateway(
             model,
@@ -154,11 +142,11 @@ class Stage:
             except (StageError, OSError, TimeoutError) as error:
                 log.warning("%s did not stop cleanly: %s", name, error)
 
-    def _addresses(self, draft: StageModel) -> _Addresses:
+    def _addresses(self, draft: StageModel) -> Addresses:
         """The addresses of the APIs: functions get them as variables before the APIs are started."""
         stage = next((api.stage for api in draft.websocket_apis.values()), "")
         http, websocket = (f"{HOST}:{each.getsockname()[1]}" for each in self._sockets)
-        return _Addresses(f"http://{http}", f"ws://{websocket}", f"http://{websocket}/{stage}")
+        return Addresses(f"http://{http}", f"ws://{websocket}", f"http://{websocket}/{stage}")
 
     async def _begin(
         self, name: str, start: Callable[[], Awaitable[object]], stop: Callable[[], Awaitable[object]]
@@ -216,61 +204,6 @@ class Stage:
     async def _release(self) -> None:
         self.free_ports()
         self._state_file.release()
-
-
-def base_environment(endpoints: Endpoints) -> dict[str, str]:
-    """Variables of every function beside its own: a region and keys.
-
-    The keys are valid for emulators only; with a real AWS account they are the user's own.
-    """
-    region = os.environ.get("AWS_REGION") or "us-east-1"
-    environment = {"AWS_REGION": region, "AWS_DEFAULT_REGION": region}
-    if all((endpoints.dynamodb_url, endpoints.sqs_url, endpoints.secrets_manager_url)):
-        return environment | EMULATOR_KEYS
-    return environment | {name: os.environ[name] for name in OWN_KEYS if name in os.environ}
-
-
-def _triggers(model: StageModel, pool: FunctionPool, endpoints: Endpoints, environment: Mapping[str, str]) -> Triggers:
-    key, secret = environment.get("AWS_ACCESS_KEY_ID"), environment.get("AWS_SECRET_ACCESS_KEY")
-    base = f"{endpoints.sqs_url.rstrip('/')}/{ACCOUNT}"
-    return Triggers(
-        model,
-        pool,
-        broker_urls=dict.fromkeys(model.brokers, endpoints.amqp_url),
-        sqs_endpoint=endpoints.sqs_url or None,
-        queue_urls={id: f"{base}/{queue.name}" for id, queue in model.queues.items()},
-        region=environment["AWS_REGION"],
-        sqs_credentials=(key, secret) if key and secret else None,
-    )
-
-
-def _with_broker_credentials(model: StageModel, endpoints: Endpoints) -> StageModel:
-    """``model`` with the credentials that the broker accepts: an external broker may have its own."""
-    secrets, brokers = dict(model.secrets), dict(model.brokers)
-    for id, broker in model.brokers.items():
-        if (broker.username, broker.password) == (endpoints.broker_username, endpoints.broker_password):
-            continue
-        brokers[id] = replace(broker, username=endpoints.broker_username, password=endpoints.broker_password)
-        credentials = {"username": endpoints.broker_username, "password": endpoints.broker_password}
-        for name, secret in model.secrets.items():
-            if broker.password in secret.value:
-                secrets[name] = replace(secret, value=json.dumps(credentials))
-    return replace(model, secrets=secrets, brokers=brokers)
-
-
-def _live(endpoints: Endpoints, issuer: Issuer, addresses: _Addresses) -> Live:
-    return Live(
-        amqp_url=endpoints.amqp_url,
-        redis_host=endpoints.redis_host,
-        redis_port=endpoints.redis_port,
-        issuer_url=issuer.url,
-        dynamodb_url=endpoints.dynamodb_url,
-        sqs_url=endpoints.sqs_url,
-        secrets_manager_url=endpoints.secrets_manager_url,
-        management_url=addresses.management,
-        http_url=addresses.http,
-        websocket_url=addresses.websocket,
-    )
 
 
 async def run(options: Options) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import stat
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-from localstage.core.errors import AlreadyRunning, NotRunning
+from localstage.core.errors import AlreadyRunning, NotRunning, StageError
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,17 @@ class StateFile:
         self._state_dir = state_dir
         self._path = state_dir / "stage.json"
         self._lock: IO[str] | None = None
+
+    def make_private(self) -> None:
+        """Make the folder if it is missing, and let only its owner into it.
+
+        Raises:
+            StageError: it is a folder that users share, such as /tmp.
+        """
+        self._state_dir.mkdir(parents=True, exist_ok=True)
+        if self._state_dir.stat().st_mode & stat.S_ISVTX:
+            raise StageError(f"{self._state_dir} is shared by all users; name a folder for the stage alone")
+        self._state_dir.chmod(0o700)
 
     def acquire(self) -> None:
         """Hold the folder for this process.

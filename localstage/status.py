@@ -17,12 +17,15 @@ from rich.console import Console
 from rich.table import Table
 
 from localstage.core.errors import NotRunning, ServiceError
-from localstage.gateway.serving import TcpListener, json_response, message_response
+from localstage.gateway.serving import TcpListener, foreign_response, json_response, message_response
 from localstage.reference.pages import ReferencePages
 from localstage.statefile import Running
 
 HEADINGS = {"frozen": "idle", "cold_starts": "cold\nstarts", "failures": "failed"}
 """Headings that differ from the field's name. An environment is frozen while it has no event."""
+
+LONGEST_OUTAGE = 3600.0
+"""Seconds after which a killed service starts again at the latest."""
 
 
 class _Statuses(Protocol):
@@ -62,12 +65,10 @@ class StatusServer:
         await self._listener.stop()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        if (refused := foreign_response(request)) is not None:
+            return refused
         if (request.method, request.path) == ("POST", "/kill") and self._services is not None:
-            wanted = await request.json()
-            try:
-                return message_response(200, self._services.kill(wanted["service"], wanted["seconds"]))
-            except ServiceError as error:
-                return message_response(404, str(error))
+            return _kill(self._services, await request.read())
         if request.path != "/":
             return await self._reference.answer(request) or message_response(404, "Not Found")
         status = {}
@@ -75,6 +76,36 @@ class StatusServer:
             found = part.status() if part is not None else []
             status[name] = _plain(await found if inspect.isawaitable(found) else found)
         return json_response(200, status)
+
+
+def _kill(services: _Services, body: bytes) -> web.Response:
+    try:
+        service, seconds = _outage(body)
+        return message_response(200, services.kill(service, seconds))
+    except ValueError as error:
+        return message_response(400, str(error))
+    except ServiceError as error:
+        return message_response(404, str(error))
+
+
+def _outage(body: bytes) -> tuple[str, float]:
+    """The service and the seconds that a body names.
+
+    Raises:
+        ValueError: it has another form; says what is allowed.
+    """
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict) or value.keys() != {"service", "seconds"}:
+        raise ValueError('body: must be {"service": "RabbitMQ", "seconds": 20}')
+    service, seconds = value["service"], value["seconds"]
+    if not isinstance(service, str) or not service:
+        raise ValueError(f"service: {service!r} is not a name of a service")
+    if type(seconds) not in (int, float) or not 0 <= seconds <= LONGEST_OUTAGE:
+        raise ValueError(f"seconds: {seconds!r} is not a number from 0 to {LONGEST_OUTAGE:g}")
+    return service, seconds
 
 
 def _plain(value: Any) -> Any:

@@ -121,7 +121,7 @@ class ProxiedServices:
         """The environment variables that make a stage use the proxies."""
         return {
             "LOCALSTAGE_RABBITMQ_URL": f"amqp://{USER}:{self._password}@127.0.0.1:{self.broker.port}",
-            "LOCALSTAGE_REDIS_URL": f"redis://{self.endpoints.redis_host}:{self.endpoints.redis_port}",
+            "LOCALSTAGE_REDIS_URL": f"redis://{self.endpoints.cache_endpoint}",
             "LOCALSTAGE_DYNAMODB_URL": self.dynamodb.url,
             "LOCALSTAGE_SQS_URL": self.sqs.url,
             "LOCALSTAGE_SECRETS_MANAGER_URL": self.endpoints.secrets_manager_url,

@@ -115,7 +115,8 @@ class HttpApi:
         try:
             answer = self._pool.request(method, self._url + target, body=body, headers=headers)
         except urllib3.exceptions.HTTPError as error:
-            raise HttpError(0, UNREACHABLE, f"{self._url} does not answer ({type(error).__name__})") from None
+            address = self._url.partition("?")[0]  # the query of a token URL is a secret
+            raise HttpError(0, UNREACHABLE, f"{address} does not answer ({type(error).__name__})") from None
         try:
             content = json.loads(answer.data) if answer.data else {}
         except ValueError:

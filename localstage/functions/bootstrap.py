@@ -24,9 +24,19 @@ def main() -> None:
     sys.argv = ["bootstrap.py", handler]
 
     import awslambdaric.bootstrap as runtime
+    import awslambdaric.lambda_runtime_client as client
     from awslambdaric.__main__ import main as run
     from awslambdaric.lambda_config import LambdaConfigProvider
 
+    # The Runtime API's address is host:port/key. libcurl, which asks for events, takes it as it is; http.client, which
+    # reports a failed start, wants the two parts.
+    call = client.BaseLambdaRuntimeClient.call_rapid
+
+    def call_rapid(self: client.BaseLambdaRuntimeClient, method: str, endpoint: str, *rest: object) -> None:
+        self.lambda_runtime_address, _, key = os.environ["AWS_LAMBDA_RUNTIME_API"].partition("/")
+        call(self, method, f"/{key}{endpoint}", *rest)
+
+    client.BaseLambdaRuntimeClient.call_rapid = call_rapid
     # From Python 3.12 on awslambdaric waits in a new thread per event, so that signals are handled. Here the process
     # is frozen while it waits, and the threads would make an event several times as expensive.
     LambdaConfigProvider.SUPPORTED_THREADPOLLING_ENVS = set()

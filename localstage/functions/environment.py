@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import enum
 import signal
-import socket
 import time
 from typing import Protocol
 
@@ -104,20 +103,13 @@ class Environment:
         Raises:
             OSError: no process, port or memory is left.
         """
-        listener = socket.socket()
-        try:
-            listener.bind(("127.0.0.1", 0))
-            self._server = await self._loop.create_server(lambda: runtime_api.Connection(self), sock=listener)
-        except BaseException:
-            listener.close()
-            raise
+        self._server, address = await runtime_api.serve(self)
         if self.state is State.DEAD:
             self._server.close()
             self._owner.gone(self)
             return
-        address, port = listener.getsockname()
         try:
-            self._spawn(f"{address}:{port}")
+            self._spawn(address)
         except BaseException:
             self.state = State.DEAD
             self._server.close()

@@ -1,14 +1,15 @@
 """The Runtime API that awslambdaric calls: a small HTTP/1.1 server, one TCP listener per environment.
 
-Two requests pass here for every event, so this is a bare ``asyncio.Protocol``. Each environment has its own
-port because awslambdaric cannot identify itself otherwise: it reports init errors through ``http.client``, which
-takes no path after ``host:port``.
+Two requests pass here for every event, so this is a bare ``asyncio.Protocol``. Each environment has its own port, and
+a key before every path: the port answers any process of the machine, but only the environment's process knows the key.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hmac
 import re
+import secrets
 from typing import Protocol, cast
 
 from localstage.functions.payloads import MAX_RESPONSE
@@ -33,6 +34,7 @@ TOO_LARGE = _plain(
     % MAX_RESPONSE,
 )
 INVALID_REQUEST_ID = _plain(b"400 Bad Request", b'{"errorType":"InvalidRequestID","errorMessage":"Invalid request ID"}')
+_FORBIDDEN = _plain(b"403 Forbidden", b'{"errorType":"Forbidden","errorMessage":"not the process of this environment"}')
 _NOT_FOUND = _plain(b"404 Not Found", b'{"errorType":"NotFound","errorMessage":"no such path"}')
 
 
@@ -63,11 +65,27 @@ def next_event(request_id: str, deadline_ms: int, arn: str, trace: str, event: b
     return head.encode("latin-1") + event
 
 
-class Connection(asyncio.Protocol):
-    """One connection of one environment's process."""
+async def serve(runtime: Runtime) -> tuple[asyncio.Server, str]:
+    """Listen on a free port for the process of ``runtime``.
 
-    def __init__(self, runtime: Runtime) -> None:
+    Returns:
+        The server, and ``host:port/key``, the value of the process's ``AWS_LAMBDA_RUNTIME_API``.
+
+    Raises:
+        OSError: no port is left.
+    """
+    key = secrets.token_urlsafe(16)
+    server = await asyncio.get_running_loop().create_server(lambda: Connection(runtime, key), "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()
+    return server, f"{host}:{port}/{key}"
+
+
+class Connection(asyncio.Protocol):
+    """One connection of one environment's process; ``key`` begins the path of its requests."""
+
+    def __init__(self, runtime: Runtime, key: str) -> None:
         self._runtime = runtime
+        self._start = f"/{key}".encode()
         self._buffer = bytearray()
         self._target: bytes | None = None  # of the request whose body is being read
         self._length = 0
@@ -138,12 +156,15 @@ class Connection(asyncio.Protocol):
         return True
 
     def _serve(self, target: bytes, body: bytes | None) -> None:
-        if target == _NEXT:
+        start, path = target[: len(self._start)], target[len(self._start) :]
+        if not hmac.compare_digest(start, self._start):
+            self.send(_FORBIDDEN)
+        elif path == _NEXT:
             self._runtime.ask_next(self)
-        elif target == _INIT_ERROR:
+        elif path == _INIT_ERROR:
             self.send(self._runtime.fail_init(body or b"{}"))
-        elif target.startswith(_INVOCATION):
-            request_id, _, verb = target[len(_INVOCATION) :].partition(b"/")
+        elif path.startswith(_INVOCATION):
+            request_id, _, verb = path[len(_INVOCATION) :].partition(b"/")
             if verb in (b"response", b"error"):
                 self.send(self._runtime.answer(request_id.decode("latin-1"), body, failed=verb == b"error"))
             else:

@@ -1,12 +1,13 @@
 """The token issuer: emulates a Cognito user pool.
 
 It signs access tokens with an RSA key stored in the stage's folder, publishes the public half, and gives tokens to
-callers on this machine only. Key and port are the same at the next start, so that tokens stay valid after a restart.
+callers that know the secret in ``token_url``. Key, secret and port are the same at the next start, so that tokens stay
+valid after a restart.
 """
 
 from __future__ import annotations
 
-import ipaddress
+import hmac
 import logging
 import re
 import time
@@ -20,7 +21,7 @@ from aiohttp import web
 
 from localstage.core.errors import NotRunning, PortTaken, ServiceError
 from localstage.gateway.issuerkey import IssuerKey
-from localstage.gateway.serving import TcpListener, json_response, message_response
+from localstage.gateway.serving import TcpListener, foreign_response, json_response, message_response
 from localstage.gateway.tokenrequest import BadTokenRequest, TokenRequest
 
 log = logging.getLogger("localstage.gateway")
@@ -29,7 +30,6 @@ CLIENT_ID = "local"
 USER_POOL = "UserPool"
 
 _PATH = re.compile(r"^/([A-Za-z0-9_-]{1,64})/(token|\.well-known/jwks\.json|\.well-known/openid-configuration)$")
-_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Issuer:
@@ -76,8 +76,8 @@ class Issuer:
 
     @property
     def token_url(self) -> str:
-        """Where POST ``{"user", "scopes"}`` gives a token."""
-        return f"{self.url}/token"
+        """Where POST ``{"user", "scopes"}`` gives a token; it contains the secret, so only its user may know it."""
+        return f"{self.url}/token?secret={self._key.token_secret}"
 
     def pool_url(self, pool: str) -> str:
         """Return the issuer URL of another user pool of the same template."""
@@ -162,6 +162,8 @@ class Issuer:
         return port if 0 < port < 65536 else 0
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        if (refused := foreign_response(request)) is not None:
+            return refused
         found = _PATH.match(request.path)
         if found is None:
             return message_response(404, "Not Found")
@@ -188,8 +190,9 @@ class Issuer:
     async def _answer_token(self, request: web.BaseRequest, pool: str) -> web.StreamResponse:
         if request.method != "POST":
             return message_response(405, "Method Not Allowed")
-        if not _is_local(request):
-            return message_response(403, "Forbidden")
+        secret = request.query.get("secret", "")
+        if not hmac.compare_digest(secret.encode(), self._key.token_secret.encode()):
+            return message_response(403, "secret: not the one of this stage; use token_url of its stage.json")
         try:
             wanted = TokenRequest.parse(await request.read())
         except web.HTTPRequestEntityTooLarge:
@@ -201,17 +204,3 @@ class Issuer:
         )
         answer = {"access_token": token, "expires_in": wanted.ttl, "token_type": "Bearer"}
         return json_response(200, answer, {"Cache-Control": "no-store"})
-
-
-def _is_local(request: web.BaseRequest) -> bool:
-    """Whether the request comes from this machine and is addressed to it.
-
-    The Host header is checked against DNS rebinding: a web page whose name resolves to 127.0.0.1 could otherwise
-    get tokens through its reader's browser.
-    """
-    try:
-        peer = ipaddress.ip_address(request.remote or "")
-    except ValueError:
-        return False
-    name = request.headers.get("Host", "").rsplit(":", 1)[0].strip("[]").lower()
-    return peer.is_loopback and name in _LOOPBACK_NAMES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import hmac
 import os
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,14 @@ class IssuerKey:
         """The public half as a JSON Web Key."""
         key = RSAAlgorithm.to_jwk(self.private.public_key(), as_dict=True)
         return {"kty": key["kty"], "n": key["n"], "e": key["e"], "alg": "RS256", "use": "sig", "kid": self.id}
+
+    @property
+    def token_secret(self) -> str:
+        """What a request for a token has to name; made from the private key, so it is the same at the next start."""
+        der = self.private.private_bytes(
+            serialization.Encoding.DER, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        return hmac.new(der, b"token_url", hashlib.sha256).hexdigest()
 
     def _parse(self, pem: bytes) -> rsa.RSAPrivateKey:
         try:

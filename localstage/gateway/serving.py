@@ -14,6 +14,7 @@ from aiohttp import web
 from aiohttp.http_websocket import WebSocketReader
 
 from localstage.core.errors import PortTaken
+from localstage.core.own_machine import refusal
 from localstage.gateway.frames import FrameGuard
 
 log = logging.getLogger("localstage.gateway")
@@ -156,6 +157,13 @@ def json_response(status: int, value: Any, headers: dict[str, str] | None = None
 def message_response(status: int, message: str, headers: dict[str, str] | None = None) -> web.Response:
     """Return an error as API Gateway words it: ``{"message": "…"}``."""
     return json_response(status, {"message": message}, headers)
+
+
+def foreign_response(request: web.BaseRequest) -> web.Response | None:
+    """Return a 403 for a request of a page of another origin (:mod:`localstage.core.own_machine`), else ``None``."""
+    get = request.headers.get
+    reason = refusal(get("Host"), get("Origin"), get("Sec-Fetch-Site"))
+    return message_response(403, reason) if reason else None
 
 
 async def answer_expect(request: web.BaseRequest) -> None:

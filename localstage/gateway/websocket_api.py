@@ -14,7 +14,7 @@ from localstage.gateway.aws_ids import Clock, api_id, new_id
 from localstage.gateway.http_answer import MalformedAnswer
 from localstage.gateway.integration import IntegrationError, Integrations, IntegrationTimeout
 from localstage.gateway.management import Management
-from localstage.gateway.serving import Port, TcpListener, json_response, message_response
+from localstage.gateway.serving import Port, TcpListener, foreign_response, json_response, message_response
 from localstage.gateway.throttle import bucket
 from localstage.gateway.websocket_authorizer import HandshakeRefused, authorize
 from localstage.gateway.websocket_connection import REASONS, Connection, Limits, without_subprotocols
@@ -94,6 +94,8 @@ class WebSocketApiServer:
         path = unquote(request.raw_path.partition("?")[0])
         stage = f"/{self._api.stage}"
         if path.startswith(f"{stage}/@connections/"):
+            if (refused := foreign_response(request)) is not None:
+                return refused
             return await self._management.handle(request, path.removeprefix(f"{stage}/@connections/"))
         if path.rstrip("/") != stage:
             return message_response(403, "Forbidden")

@@ -9,6 +9,7 @@ from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
 from localstage.services.service import HOST, Service, http_answers, plain_environment
 
+_ROOT = Path(__file__).parents[2]
 _SERVER = """\
 bind = ["{address}"]
 graceful_timeout = 0.2
@@ -48,13 +49,15 @@ class Aws(Service):
             "DOCKER_HOST": f"unix://{self.folder}/none.sock",
             "TMPDIR": str(self.folder),
             "HOME": str(self.folder),
+            # For localstage.ministack, which answers in front of it.
+            "PYTHONPATH": str(_ROOT),
         }
         # Hypercorn directly: with MiniStack's own command, open long polls delay its end, and its saving, by up to 3 s.
         config = self.folder / "hypercorn.toml"
         config.write_text(_SERVER.format(address=self.address))
         self.process = await self.guardian.spawn(
             self.name,
-            [self._python, "-m", "hypercorn", "--config", str(config), "ministack.app:app"],
+            [self._python, "-m", "hypercorn", "--config", str(config), "localstage.ministack:app"],
             folder=self.folder,
             log=self.folder / "ministack.log",
             environment=plain_environment(self._environ, **settings),

@@ -10,7 +10,8 @@ from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
 from localstage.services.service import HOST, Service, http_answers, plain_environment
 
-ABORTED = Path(__file__).with_name("node") / "aborted_requests.cjs"
+PRELOADS = [Path(__file__).parent / "node" / f"{name}.cjs" for name in ("aborted_requests", "own_machine")]
+"""What Node loads before dynalite."""
 
 
 class DynamoDb(Service):
@@ -32,9 +33,10 @@ class DynamoDb(Service):
         # AWS takes seconds to create a table; the stage does not simulate that.
         delays = {f"{action}TableMs": "0" for action in ("create", "update", "delete")}
         arguments = [part for name, value in {**options, **delays}.items() for part in (f"--{name}", value)]
+        preloads = [part for file in PRELOADS for part in ("--require", file)]
         self.process = await self.guardian.spawn(
             self.name,
-            [install.node_program(), "--require", ABORTED, self._packages / "dynalite" / "cli.js", *arguments],
+            [install.node_program(), *preloads, self._packages / "dynalite" / "cli.js", *arguments],
             folder=self.folder,
             log=self.folder / "dynalite.log",
             environment=plain_environment(self._environ, AWS_REGION="us-east-1"),

@@ -26,7 +26,7 @@ class ServiceUrls:
     """URLs of external services; ``None`` means that the stage starts its own."""
 
     rabbitmq: str | None = field(default=None, repr=False)
-    redis: str | None = None
+    redis: str | None = field(default=None, repr=False)
     dynamodb: str | None = None
     sqs: str | None = None
     secrets_manager: str | None = None
@@ -64,7 +64,7 @@ def host_and_port(url: SplitResult, variable: str, default: int) -> tuple[str, i
 
 _EXAMPLES = {
     "LOCALSTAGE_RABBITMQ_URL": "amqp://user:password@127.0.0.1:5672",
-    "LOCALSTAGE_REDIS_URL": "redis://127.0.0.1:6379",
+    "LOCALSTAGE_REDIS_URL": "redis://:password@127.0.0.1:6379",
     "LOCALSTAGE_DYNAMODB_URL": "http://127.0.0.1:8000",
     "LOCALSTAGE_SQS_URL": "http://127.0.0.1:9324",
     "LOCALSTAGE_SECRETS_MANAGER_URL": "http://127.0.0.1:4566",
@@ -93,19 +93,21 @@ async def check_rabbitmq(url: str, username: str, password: str) -> BrokerAccess
     return BrokerAccess(f"{parts.scheme}://{_join(host, port)}{path}", username, password)
 
 
-async def check_redis(url: str) -> tuple[str, int]:
-    """Ask a running Redis or Valkey for its cluster state; returns host and port.
+async def check_redis(url: str) -> str:
+    """Ask a running Redis or Valkey for its cluster state; returns its endpoint, with the URL's credentials.
 
     Raises:
-        ServiceError: it does not answer, or it is not a cluster.
+        ServiceError: it does not answer, refuses the password, or is not a cluster.
     """
-    variable = "LOCALSTAGE_REDIS_URL"
-    host, port = host_and_port(urlsplit(url), variable, 6379)
+    variable, parts = "LOCALSTAGE_REDIS_URL", urlsplit(url)
+    host, port = host_and_port(parts, variable, 6379)
+    credentials = parts.netloc.rpartition("@")[0]
+    endpoint = f"{credentials}@{_join(host, port)}" if credentials else _join(host, port)
     try:
-        await asyncio.wait_for(redis.command(host, port, "CLUSTER INFO"), _CONNECT_SECONDS)
+        await asyncio.wait_for(redis.command(endpoint, "CLUSTER INFO"), _CONNECT_SECONDS)
     except (OSError, EOFError, TimeoutError) as error:
         raise _unreachable("Redis", variable, host, port) from error
-    return host, port
+    return endpoint
 
 
 async def check_http(title: str, variable: str, url: str) -> str:

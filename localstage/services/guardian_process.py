@@ -164,6 +164,7 @@ def _hold(path: str, owner: int) -> IO[str]:
 
 
 if __name__ == "__main__":
+    os.umask(0o077)  # what services write is their user's alone, also without a stage around them
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     held = [_hold(path, int(sys.argv[1])) for path in sys.argv[2:]]
     GuardianProcess(int(sys.argv[1])).run()

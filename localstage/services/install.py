@@ -91,7 +91,8 @@ async def _apt_install(missing: Sequence[Program]) -> None:
     packages = [program.debian for program in missing]
     log.info("Installing %s with apt-get (once)", ", ".join(packages))
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
-    quiet = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120"]
+    # The stage's own umask would make what the packages' scripts write unreadable for other users.
+    quiet = ["sh", "-c", 'umask 022; exec "$@"', "sh", "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120"]
     with _no_system_services():
         # Continue after a failed update: the lists may be recent enough.
         await _run([*quiet, "update"], environment)

@@ -12,7 +12,7 @@ from localstage.core.errors import ServiceError
 from localstage.services.amqp import LoginRefused, log_in
 from localstage.services.guardian import GuardedProcess, Guardian
 from localstage.services.ports import Ports, is_free
-from localstage.services.service import HOST, Service, plain_environment
+from localstage.services.service import HOST, Service, plain_environment, write_private
 
 _START_SECONDS = 60.0
 _NODE = "headrace@localhost"
@@ -111,10 +111,10 @@ class RabbitMq(Service):
         (self.folder / "enabled_plugins").write_text("[].\n")
         (self.folder / "rabbitmq-env.conf").write_text("")
         account = f"{{default_user, {_binary(self._username)}}}, {{default_pass, {_binary(self._password)}}}"
-        _write_private(self.folder / "advanced.config", f"[{{rabbit, [{account}]}}].\n")
+        write_private(self.folder / "advanced.config", f"[{{rabbit, [{account}]}}].\n")
         cookie = self.folder / ".erlang.cookie"
         if not cookie.exists():
-            _write_private(cookie, secrets.token_hex(20), mode=0o400)
+            write_private(cookie, secrets.token_hex(20), mode=0o400)
 
     def _settings(self, distribution: int, epmd: int) -> dict[str, str]:
         folder = self.folder
@@ -142,13 +142,6 @@ class RabbitMq(Service):
 def _binary(text: str) -> str:
     """Return a text as an Erlang binary; written in bytes, so that no character needs escaping."""
     return f"<<{','.join(str(byte) for byte in text.encode())}>>"
-
-
-def _write_private(path: Path, text: str, mode: int = 0o600) -> None:
-    path.unlink(missing_ok=True)
-    path.touch(mode=0o600)
-    path.write_text(text)
-    path.chmod(mode)
 
 
 def _find_erlang_program(name: str, path: str) -> Path | None:

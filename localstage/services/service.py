@@ -124,6 +124,14 @@ async def http_answers(url: str) -> bool:
         return answer.ok
 
 
+def write_private(path: Path, text: str, mode: int = 0o600) -> None:
+    """Replace a file by one that only its owner can read."""
+    path.unlink(missing_ok=True)
+    path.touch(mode=0o600)
+    path.write_text(text)
+    path.chmod(mode)
+
+
 def plain_environment(environ: Mapping[str, str], **extra: str) -> dict[str, str]:
     """Return the user's variables that a service needs, without settings meant for other programs."""
     kept = {name: environ[name] for name in ("PATH", "HOME", "TMPDIR", "TZ") if name in environ}

@@ -19,7 +19,7 @@ from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
 from localstage.services.rabbitmq import RabbitMq
 from localstage.services.redis import Redis
-from localstage.services.service import HOST, Service
+from localstage.services.service import Service
 
 log = logging.getLogger("localstage.services")
 
@@ -36,18 +36,18 @@ Programs = asyncio.Task[Mapping[install.Program, Path]]
 class Endpoints:
     """Where the services are. An empty URL means the real AWS service.
 
+    ``cache_endpoint`` is ``host:port``, with ``user:password@`` before it where the cache has a password.
     ``amqp_url`` has no credentials in it; ``broker_username`` and ``broker_password`` are those given to
     ``Services``, unless ``LOCALSTAGE_RABBITMQ_URL`` names others.
     """
 
     amqp_url: str
-    redis_host: str
-    redis_port: int
     dynamodb_url: str
     sqs_url: str
     secrets_manager_url: str
     broker_username: str
     broker_password: str = field(repr=False)
+    cache_endpoint: str = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -106,16 +106,15 @@ class Services:
         except BaseException:
             await self.stop()
             raise
-        access, (host, port), (sqs, secrets_manager) = broker.result(), cache.result(), aws.result()
+        access, (sqs, secrets_manager) = broker.result(), aws.result()
         return Endpoints(
             amqp_url=access.url,
-            redis_host=host,
-            redis_port=port,
             dynamodb_url=dynamodb.result(),
             sqs_url=sqs,
             secrets_manager_url=secrets_manager,
             broker_username=access.username,
             broker_password=access.password,
+            cache_endpoint=cache.result(),
         )
 
     async def stop(self) -> None:
@@ -229,15 +228,16 @@ class Services:
         await self._start(broker)
         return external_services.BrokerAccess(broker.url, self._username, self._password)
 
-    async def _cache(self, programs: Programs) -> tuple[str, int]:
+    async def _cache(self, programs: Programs) -> str:
         if (url := self._urls.redis) is not None:
-            host, port = await external_services.check_redis(url)
-            self._use("Redis", f"redis://{host}:{port}", partial(external_services.check_redis, url))
-            return host, port
+            endpoint = await external_services.check_redis(url)
+            shown = f"redis://{endpoint.rpartition('@')[2]}"
+            self._use("Redis", shown, partial(external_services.check_redis, url))
+            return endpoint
         program = (await programs)[install.REDIS]
         cache = Redis(self._guardian, self._ports, self._folder / "redis", program=program, environ=self._environ)
         await self._start(cache)
-        return HOST, cache.port
+        return cache.endpoint
 
     async def _dynamodb(self) -> str:
         if (url := self._urls.dynamodb) is not None:

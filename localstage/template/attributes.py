@@ -18,14 +18,15 @@ URL_SUFFIX = "amazonaws.com"
 class Live:
     """Where the stage's own services listen.
 
-    ``amqp_url`` has no credentials (``amqp://127.0.0.1:5672``). An empty ``dynamodb_url``, ``sqs_url`` or
+    ``amqp_url`` has no credentials (``amqp://127.0.0.1:5672``); ``cache_host`` has those of the cache, if any, before
+    the host (``:password@127.0.0.1``), as in a URL. An empty ``dynamodb_url``, ``sqs_url`` or
     ``secrets_manager_url`` means AWS itself, in ``account``. ``http_url`` and ``websocket_url`` are the values of
     an API's ``ApiEndpoint``; empty means the address that it would have on AWS.
     """
 
     amqp_url: str
-    redis_host: str
-    redis_port: int
+    cache_host: str = field(repr=False)
+    cache_port: int
     issuer_url: str
     dynamodb_url: str
     sqs_url: str
@@ -120,7 +121,7 @@ def _pool_id(place: Place, _: Named) -> str:
 _SECRET = _arn("secretsmanager", "secret:{name}")
 _BROKER = _arn("mq", "broker:{name}:b-local")
 _CACHE = {
-    f"{endpoint}.{part}": _live(f"{{live.redis_{'host' if part == 'Address' else 'port'}}}")
+    f"{endpoint}.{part}": _live(f"{{live.cache_{'host' if part == 'Address' else 'port'}}}")
     for endpoint in ("Endpoint", "ReaderEndpoint")
     for part in ("Address", "Port")
 }

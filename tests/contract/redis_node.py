@@ -44,13 +44,13 @@ class RedisNode:
         while process.poll() is None and time.monotonic() < deadline:
             try:
                 async with asyncio.timeout(1):
-                    info = await command("127.0.0.1", self._port, "CLUSTER INFO")
+                    info = await command(f"127.0.0.1:{self._port}", "CLUSTER INFO")
             except OSError:
                 info = ""
             if "cluster_state:ok" in info:
                 return
             if "cluster_slots_assigned:0" in info:
-                await command("127.0.0.1", self._port, f"CLUSTER ADDSLOTSRANGE 0 {SLOTS - 1}")
+                await command(f"127.0.0.1:{self._port}", f"CLUSTER ADDSLOTSRANGE 0 {SLOTS - 1}")
             await asyncio.sleep(0.02)
         self.kill()
         raise RuntimeError(f"Redis did not start:\n{self._log.read_text()[-2000:]}")

@@ -171,6 +171,22 @@ def test_a_client_that_closes_early_does_not_end_the_stage(own_stage: RunningSta
     assert own_stage.process.poll() is None
 
 
+def test_only_its_user_reads_what_a_stage_writes(template: Path) -> None:
+    stage = fresh_stage("own_stage", template)
+    stage.state_dir.chmod(0o755)  # as an earlier version left it
+    try:
+        get(stage.wait_ready())
+        written = [stage.state_dir / "stage.json", *(stage.state_dir / "logs").rglob("*")]
+        written += (stage.state_dir / "services").rglob("*")
+        modes = {str(path): path.stat().st_mode & 0o077 for path in written if path.is_file() or path.is_dir()}
+    finally:
+        stage.stop()
+
+    assert stage.state_dir.stat().st_mode & 0o777 == 0o700
+    assert len(modes) > 20
+    assert {path: mode for path, mode in modes.items() if mode} == {}
+
+
 @pytest.mark.parametrize("command", [("token", "--user", "alice"), ("status",), ("logs", "EchoFunction")])
 def test_a_command_ends_without_a_traceback_when_its_pipe_closes(echo: RunningStage, command: tuple[str, ...]) -> None:
     get(echo)  # so that there is a log

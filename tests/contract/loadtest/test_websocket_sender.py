@@ -83,8 +83,10 @@ def test_an_invalid_token_is_refused_without_a_retry(stage: FakeStage) -> None:
 def test_an_address_without_a_listener_is_named() -> None:
     with pytest.raises(ConnectionLost, match="cannot be reached"):
         WebSocket("ws://127.0.0.1:1/local", lambda: "x").open()
-    with pytest.raises(TokenRefused, match="no token for alice"):
-        fetch_token("http://127.0.0.1:1/token", "alice", [])
+    with pytest.raises(TokenRefused, match="no token for alice") as refused:
+        fetch_token("http://127.0.0.1:1/token?secret=s3cret", "alice", [])
+    assert "http://127.0.0.1:1/token " in str(refused.value)
+    assert "s3cret" not in str(refused.value)
 
 
 @pytest.mark.parametrize("fault", ["silent_every", "cut_every", "later_every", "unmatched_every"])

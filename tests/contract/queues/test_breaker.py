@@ -88,7 +88,7 @@ async def cache_settings(tmp_path: Path) -> AsyncIterator[CacheSettings]:
     )
     try:
         await redis.start()
-        yield CacheSettings(cache_endpoint=f"127.0.0.1:{redis.port}", cache_tls=False)
+        yield CacheSettings(cache_endpoint=redis.endpoint, cache_tls=False)
     finally:
         await redis.stop()
         await guardian.stop()

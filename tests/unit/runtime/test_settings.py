@@ -90,7 +90,9 @@ def test_the_environment_of_the_process_is_the_default(monkeypatch: pytest.Monke
     assert PersistSettings.read().retry_queue_url == "https://sqs/queue"
 
 
-@pytest.mark.parametrize("endpoint", ["host", "host:", ":6379", "host:70000", "host:port"])
+@pytest.mark.parametrize(
+    "endpoint", ["host", "host:", ":6379", "host:0", "host:70000", "host:port", "host:1/x", ":a@:1"]
+)
 def test_an_endpoint_is_a_host_and_a_port(endpoint: str) -> None:
     with pytest.raises(ConfigurationError, match="CACHE_ENDPOINT"):
         CacheSettings.read({"CACHE_ENDPOINT": endpoint})

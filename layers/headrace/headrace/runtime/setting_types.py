@@ -22,8 +22,8 @@ def _amqp_urls(value: object) -> object:
 
 
 def _endpoint(value: object) -> object:
-    host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
-    if not host or not port.isdigit() or not 0 < int(port) < 65536:
+    parts = urlsplit(f"//{value}")
+    if not parts.hostname or not parts.port or parts.netloc != value:
         raise ValueError("not host:port")
     return value
 

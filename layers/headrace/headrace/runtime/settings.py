@@ -156,8 +156,8 @@ class TopologySettings(BrokerSettings):
 class CacheSettings(Settings):
     """Where the cache is."""
 
-    cache_endpoint: Endpoint = Field(description="host:port")
-    """Address of the cache."""
+    cache_endpoint: Endpoint = Field(description="host:port, or user:password@host:port", repr=False)
+    """Address of the cache; a user and a password are percent-encoded."""
     cache_tls: bool = Field(default=True, description="true or false")
     """Whether connections to the cache use TLS."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from headrace.core.errors import CacheUnavailable
 from headrace.runtime.cooldown import Cooldown
@@ -100,11 +101,13 @@ def _options(settings: CacheSettings, seconds: float) -> dict[str, Any]:
     from redis.backoff import NoBackoff
     from redis.retry import Retry
 
-    host, _, port = settings.cache_endpoint.rpartition(":")
+    endpoint = urlsplit(f"//{settings.cache_endpoint}")
     # Without the library's retries, which would take seconds while the cache is unavailable.
     return {
-        "host": host,
-        "port": int(port),
+        "host": endpoint.hostname,
+        "port": endpoint.port,
+        "username": unquote(endpoint.username or "") or None,
+        "password": unquote(endpoint.password or "") or None,
         "ssl": settings.cache_tls,
         "socket_timeout": seconds,
         "socket_connect_timeout": seconds,

@@ -68,7 +68,8 @@ async def test_discovery_names_the_key_set(issuer: Issuer) -> None:
 async def test_each_pool_of_a_template_issues_under_its_own_name(issuer: Issuer) -> None:
     other = issuer.pool_url("OtherPool")
 
-    status, answer = await post(f"{other}/token", {"user": "alice", "scopes": []})
+    token_url = issuer.token_url.replace(issuer.url, other)
+    status, answer = await post(token_url, {"user": "alice", "scopes": []})
 
     assert status == 200
     claims = jwt.decode(answer["access_token"], options={"verify_signature": False})
@@ -109,13 +110,30 @@ async def test_a_body_over_the_limit_is_refused(issuer: Issuer) -> None:
     assert status == 413
 
 
+@pytest.mark.parametrize("secret", ["", "?secret=", "?secret=guessed", "?secret=%C3%BC"])
+async def test_a_caller_without_the_secret_of_the_token_url_gets_no_token(issuer: Issuer, secret: str) -> None:
+    """Another user of the machine finds the port, but not the secret."""
+    status, answer = await post(f"{issuer.url}/token{secret}", {"user": "alice", "scopes": []})
+
+    assert status == 403
+    assert answer["message"].startswith("secret: ")
+
+
+async def test_the_published_documents_do_not_contain_the_secret(issuer: Issuer) -> None:
+    secret = issuer.token_url.partition("?secret=")[2]
+    async with aiohttp.ClientSession() as session:
+        for name in ("openid-configuration", "jwks.json"):
+            async with session.get(f"{issuer.url}/.well-known/{name}") as response:
+                assert secret not in await response.text()
+
+
 async def test_a_web_page_that_points_its_own_name_at_this_machine_gets_no_token(issuer: Issuer) -> None:
     status, _ = await post(issuer.token_url, {"user": "alice", "scopes": []}, Host="evil.example")
 
     assert status == 403
 
 
-async def test_key_and_port_survive_a_restart(tmp_path: Path) -> None:
+async def test_key_secret_and_port_survive_a_restart(tmp_path: Path) -> None:
     first = Issuer(tmp_path)
     await first.start()
     token = first.issue("alice", ["chat:read"])
@@ -126,7 +144,7 @@ async def test_key_and_port_survive_a_restart(tmp_path: Path) -> None:
     claims = await asyncio.to_thread(public_claims, second, token)
     await second.stop()
 
-    assert second.url == first.url
+    assert second.token_url == first.token_url
     assert claims["sub"] == "alice"
 
 

@@ -173,3 +173,11 @@ async def test_an_unsigned_call_is_refused_as_on_aws(connected: Connected) -> No
     async with aiohttp.ClientSession() as client, client.post(url, data=b"x") as response:
         assert response.status == 403
         assert response.headers["x-amzn-ErrorType"] == "ForbiddenException"
+
+
+async def test_a_page_of_another_origin_cannot_push(connected: Connected) -> None:
+    url = f"{connected.gateway.management_url}/@connections/{connected.id}"
+    headers = {"Authorization": "AWS4-HMAC-SHA256 any", "Host": "evil.example"}
+
+    async with aiohttp.ClientSession() as session, session.post(url, data=b"x", headers=headers) as answer:
+        assert answer.status == 403

@@ -79,13 +79,23 @@ def take(url: str) -> bytes | None:
 
 
 def refuses_keys_of_two_slots(endpoints: Endpoints) -> bool:
-    with redis.Redis(endpoints.redis_host, endpoints.redis_port) as node:
+    with redis.Redis.from_url(f"redis://{endpoints.cache_endpoint}") as node:
         node.set("a", 1)
         try:
             node.mget("a", "b")
         except redis.exceptions.ClusterCrossSlotError:
             return True
     return False
+
+
+async def refuses_strangers(cache_endpoint: str) -> None:
+    """The cache answers no other user of the machine, who cannot read its password."""
+    address = cache_endpoint.rpartition("@")[2]
+    with pytest.raises(ServiceError, match="NOAUTH"):
+        await external_services.check_redis(f"redis://{address}")
+    with pytest.raises(ServiceError, match="WRONGPASS"):
+        await external_services.check_redis(f"redis://:guessed@{address}")
+    assert await external_services.check_redis(f"redis://{cache_endpoint}") == cache_endpoint
 
 
 async def until_the_queue_is_registered(state: Path) -> None:
@@ -109,6 +119,7 @@ async def test_accepted_data_survives_a_killed_broker(
     status = await first.status()
     assert [line for line in status if not line.healthy] == []
     assert await asyncio.to_thread(refuses_keys_of_two_slots, endpoints)
+    await refuses_strangers(endpoints.cache_endpoint)
     with pytest.raises(ServiceError, match="refuses the user"):
         await external_services.check_rabbitmq(endpoints.amqp_url, USER, "another")
     await asyncio.to_thread(publish_and_confirm, endpoints.amqp_url)

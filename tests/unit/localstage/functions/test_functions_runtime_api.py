@@ -10,11 +10,12 @@ import pytest
 from localstage.functions import runtime_api
 from localstage.functions.payloads import MAX_RESPONSE
 
-NEXT = b"GET /2018-06-01/runtime/invocation/next HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n\r\n"
+KEY = "k3y"
+NEXT = b"GET /k3y/2018-06-01/runtime/invocation/next HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n\r\n"
 
 
 def post(path: str, body: bytes, *, header: bytes = b"content-length") -> bytes:
-    head = f"POST /2018-06-01/runtime/{path} HTTP/1.1\r\nHost: x\r\n".encode()
+    head = f"POST /{KEY}/2018-06-01/runtime/{path} HTTP/1.1\r\nHost: x\r\n".encode()
     return head + header + b": %d\r\n\r\n" % len(body) + body
 
 
@@ -66,7 +67,7 @@ def transport() -> Transport:
 
 @pytest.fixture
 def connection(runtime: Recorder, transport: Transport) -> runtime_api.Connection:
-    made = runtime_api.Connection(runtime)
+    made = runtime_api.Connection(runtime, KEY)
     made.connection_made(transport)
     return made
 
@@ -104,16 +105,28 @@ def test_a_response_over_the_limit_is_read_to_its_end_and_discarded(
 
 
 def test_an_unknown_path_is_not_found(connection: runtime_api.Connection, transport: Transport) -> None:
-    connection.data_received(b"GET /2020-01-01/extension/register HTTP/1.1\r\n\r\n")
+    connection.data_received(b"GET /k3y/2020-01-01/extension/register HTTP/1.1\r\n\r\n")
 
     assert transport.sent.startswith(b"HTTP/1.1 404 ")
+
+
+@pytest.mark.parametrize("start", [b"", b"/", b"/k3", b"/K3Y", b"/guess"])
+def test_a_process_without_the_key_is_refused(
+    connection: runtime_api.Connection, runtime: Recorder, transport: Transport, start: bytes
+) -> None:
+    stranger = NEXT.replace(b"/k3y", start)
+
+    connection.data_received(stranger + post("init/error", b"{}").replace(b"/k3y", start))
+
+    assert transport.sent.count(b"HTTP/1.1 403 ") == 2
+    assert runtime.calls == []
 
 
 @pytest.mark.parametrize(
     "data",
     [
         b"nonsense\r\n\r\n",
-        b"POST /2018-06-01/runtime/invocation/1/response HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"POST /k3y/2018-06-01/runtime/invocation/1/response HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n",
         b"GET / HTTP/1.1\r\nX: " + b"x" * (2 * 1024 * 1024 + 1),
     ],
 )

@@ -8,8 +8,8 @@ from localstage.template import Attributes, Live, load
 
 LIVE = Live(
     amqp_url="amqp://127.0.0.1:5672",
-    redis_host="127.0.0.1",
-    redis_port=6379,
+    cache_host="127.0.0.1",
+    cache_port=6379,
     issuer_url="http://127.0.0.1:9000/issuer",
     dynamodb_url="http://127.0.0.1:8000",
     sqs_url="http://127.0.0.1:8001",

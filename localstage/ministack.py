@@ -1,0 +1,29 @@
+"""MiniStack behind the check of :mod:`localstage.core.own_machine`; runs in MiniStack's own environment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+from typing import Any
+
+from localstage.core.own_machine import refusal
+
+Message = dict[str, Any]
+_ministack: Callable[..., Awaitable[None]] = import_module("ministack.app").app
+
+
+async def app(
+    scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
+) -> None:
+    """The ASGI application that the stage serves."""
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope.get("headers", ())}
+    reason = refusal(headers.get("host"), headers.get("origin"), headers.get("sec-fetch-site"))
+    if scope["type"] == "lifespan" or not reason:
+        await _ministack(scope, receive, send)
+    elif scope["type"] == "websocket":
+        await send({"type": "websocket.close"})  # before it is accepted: answered with 403
+    else:
+        head = [(b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": 403, "headers": head})
+        await send({"type": "http.response.body", "body": json.dumps({"message": reason}).encode()})

@@ -1,0 +1,89 @@
+"""What one part of a stage tells the next: the services' endpoints to the template, the functions and the triggers."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from localstage.core.model import StageModel
+from localstage.functions import FunctionPool
+from localstage.gateway.issuer import Issuer
+from localstage.services import Endpoints
+from localstage.template import Live
+from localstage.template.attributes import ACCOUNT
+from localstage.triggers import Triggers
+
+EMULATOR_KEYS = {"AWS_ACCESS_KEY_ID": ACCOUNT, "AWS_SECRET_ACCESS_KEY": "local"}
+"""An emulator regards a key id of twelve digits as the account, so its ARNs are those that the template gives."""
+OWN_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """The URLs of the APIs."""
+
+    http: str
+    websocket: str
+    management: str
+
+
+def base_environment(endpoints: Endpoints) -> dict[str, str]:
+    """Variables of every function beside its own: a region and keys.
+
+    The keys are valid for emulators only; with a real AWS account they are the user's own.
+    """
+    region = os.environ.get("AWS_REGION") or "us-east-1"
+    environment = {"AWS_REGION": region, "AWS_DEFAULT_REGION": region}
+    if all((endpoints.dynamodb_url, endpoints.sqs_url, endpoints.secrets_manager_url)):
+        return environment | EMULATOR_KEYS
+    return environment | {name: os.environ[name] for name in OWN_KEYS if name in os.environ}
+
+
+def triggers_of(
+    model: StageModel, pool: FunctionPool, endpoints: Endpoints, environment: Mapping[str, str]
+) -> Triggers:
+    """The mappings and schedules of ``model``, on the services at ``endpoints``."""
+    key, secret = environment.get("AWS_ACCESS_KEY_ID"), environment.get("AWS_SECRET_ACCESS_KEY")
+    base = f"{endpoints.sqs_url.rstrip('/')}/{ACCOUNT}"
+    return Triggers(
+        model,
+        pool,
+        broker_urls=dict.fromkeys(model.brokers, endpoints.amqp_url),
+        sqs_endpoint=endpoints.sqs_url or None,
+        queue_urls={id: f"{base}/{queue.name}" for id, queue in model.queues.items()},
+        region=environment["AWS_REGION"],
+        sqs_credentials=(key, secret) if key and secret else None,
+    )
+
+
+def with_broker_credentials(model: StageModel, endpoints: Endpoints) -> StageModel:
+    """``model`` with the credentials that the broker accepts: an external broker may have its own."""
+    secrets, brokers = dict(model.secrets), dict(model.brokers)
+    for id, broker in model.brokers.items():
+        if (broker.username, broker.password) == (endpoints.broker_username, endpoints.broker_password):
+            continue
+        brokers[id] = replace(broker, username=endpoints.broker_username, password=endpoints.broker_password)
+        credentials = {"username": endpoints.broker_username, "password": endpoints.broker_password}
+        for name, secret in model.secrets.items():
+            if broker.password in secret.value:
+                secrets[name] = replace(secret, value=json.dumps(credentials))
+    return replace(model, secrets=secrets, brokers=brokers)
+
+
+def live_values(endpoints: Endpoints, issuer: Issuer, addresses: Addresses) -> Live:
+    """What ``Ref`` and ``Fn::GetAtt`` give for services and APIs."""
+    cache_host, _, cache_port = endpoints.cache_endpoint.rpartition(":")
+    return Live(
+        amqp_url=endpoints.amqp_url,
+        cache_host=cache_host,
+        cache_port=int(cache_port),
+        issuer_url=issuer.url,
+        dynamodb_url=endpoints.dynamodb_url,
+        sqs_url=endpoints.sqs_url,
+        secrets_manager_url=endpoints.secrets_manager_url,
+        management_url=addresses.management,
+        http_url=addresses.http,
+        websocket_url=addresses.websocket,
+    )

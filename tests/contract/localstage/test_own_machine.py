@@ -1,0 +1,166 @@
+"""Each server of the stage answers programs of this machine, and no page of another origin."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from localstage.core.errors import ServiceError
+from localstage.gateway import Issuer
+from localstage.reference.pages import ReferencePages
+from localstage.status import StatusServer
+from tests.contract.emulators import Emulators
+from tests.contract.localstage.gateway.gateway_fakes import with_key
+
+ROOT = Path(__file__).parents[3]
+DYNAMODB = {
+    "X-Amz-Target": "DynamoDB_20120810.ListTables",
+    "Content-Type": "application/x-amz-json-1.0",
+    "Authorization": "AWS4-HMAC-SHA256 Credential=a/b/c/d/aws4_request, SignedHeaders=host, Signature=e",
+    "X-Amz-Date": "20260101T000000Z",
+}
+SQS = {"X-Amz-Target": "AmazonSQS.ListQueues", "Content-Type": "application/x-amz-json-1.0"}
+PAGES = [
+    {"Host": "evil.example"},
+    {"Origin": "http://evil.example"},
+    {"Origin": "http://evil.example", "Content-Type": "text/plain"},
+    {"Origin": "null"},
+    {"Origin": "http://127.0.0.1:1"},
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+]
+"""Headers of other pages: by DNS rebinding, by fetch(), from a sandbox, from another port, and without CORS."""
+
+
+@dataclass
+class Services:
+    """Services that only record what is killed."""
+
+    killed: list[tuple[str, float]] = field(default_factory=list)
+
+    def status(self) -> list[str]:
+        return []
+
+    def kill(self, name: str, seconds: float) -> str:
+        if name != "Redis":
+            raise ServiceError(f"there is no service {name!r} to kill")
+        self.killed.append((name, seconds))
+        return name
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server, and a request that it answers with 200."""
+
+    method: str
+    url: str
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+
+    async def ask(self, **headers: str) -> tuple[int, str, Any]:
+        """Send the request with more headers; the status, the body, and the answer's headers."""
+        async with aiohttp.ClientSession() as session:
+            sent = session.request(self.method, self.url, data=self.body, headers={**self.headers, **headers})
+            async with sent as answer:
+                return answer.status, await answer.text(), answer.headers
+
+
+@pytest.fixture
+async def services() -> Services:
+    return Services()
+
+
+@pytest.fixture
+async def status_url(services: Services, tmp_path: Path) -> AsyncIterator[str]:
+    pages = ReferencePages(ROOT / "template.yaml", tmp_path, "http://127.0.0.1:1", "ws://127.0.0.1:1/local")
+    server = StatusServer(services, Services(), Services(), pages)
+    await server.start()
+    yield server.url
+    await server.stop()
+
+
+@pytest.fixture
+async def issuer(tmp_path: Path) -> AsyncIterator[Issuer]:
+    made = Issuer(with_key(tmp_path))
+    await made.start()
+    yield made
+    await made.stop()
+
+
+@pytest.fixture(params=["dynalite", "MiniStack", "SQS by GET", "status", "reference", "kill", "keys", "token"])
+def server(request: pytest.FixtureRequest, emulators: Emulators, status_url: str, issuer: Issuer) -> Server:
+    """Every server of the stage that checks no access token, by what it would give away."""
+    servers = {
+        "dynalite": Server("POST", emulators.dynamodb_url, b"{}", DYNAMODB),
+        "MiniStack": Server("POST", f"{emulators.sqs_url}/", b"{}", SQS),
+        "SQS by GET": Server("GET", f"{emulators.sqs_url}/?Action=ListQueues"),
+        "status": Server("GET", status_url),
+        "reference": Server("GET", f"{status_url}openapi.json"),
+        "kill": Server("POST", f"{status_url}kill", b'{"service": "Redis", "seconds": 1}'),
+        "keys": Server("GET", f"{issuer.url}/.well-known/jwks.json"),
+        "token": Server("POST", issuer.token_url, b'{"user": "alice", "scopes": []}'),
+    }
+    found: Server = servers[request.param]
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: " ".join(page.values()))
+async def test_a_page_of_another_origin_is_refused_by_every_server(
+    server: Server, services: Services, page: dict[str, str]
+) -> None:
+    code, body, headers = await server.ask(**page)
+
+    name, value = next(iter(page.items()))
+    assert code == 403
+    assert f"{name}: '{value}'" in body
+    assert "Access-Control-Allow-Origin" not in headers
+    assert services.killed == []
+
+
+async def test_a_program_of_this_machine_is_answered_by_every_server(server: Server) -> None:
+    assert (await server.ask())[0] == 200
+
+
+async def test_a_page_of_the_server_itself_is_answered(server: Server) -> None:
+    """Such as Swagger UI, which asks for /openapi.json."""
+    origin = "/".join(server.url.split("/")[:3])
+
+    assert (await server.ask(Origin=origin, **{"Sec-Fetch-Site": "same-origin"}))[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (b"", "body"),
+        (b"[]", "body"),
+        (b'{"service": "Redis"}', "body"),
+        (b'{"service": "Redis", "seconds": 1, "signal": 9}', "body"),
+        (b'{"service": "", "seconds": 1}', "service"),
+        (b'{"service": ["Redis"], "seconds": 1}', "service"),
+        (b'{"service": "Redis", "seconds": "1"}', "seconds"),
+        (b'{"service": "Redis", "seconds": true}', "seconds"),
+        (b'{"service": "Redis", "seconds": -1}', "seconds"),
+        (b'{"service": "Redis", "seconds": NaN}', "seconds"),
+        (b'{"service": "Redis", "seconds": 1e9}', "seconds"),
+    ],
+)
+async def test_a_kill_of_another_form_names_the_field_and_kills_nothing(
+    services: Services, status_url: str, body: bytes, field: str
+) -> None:
+    code, answer, _ = await Server("POST", f"{status_url}kill", body).ask()
+
+    assert code == 400
+    assert answer.startswith(f'{{"message":"{field}: ')
+    assert services.killed == []
+
+
+async def test_a_kill_names_a_service_that_runs(services: Services, status_url: str) -> None:
+    assert (await Server("POST", f"{status_url}kill", b'{"service": "Kafka", "seconds": 0}').ask())[0] == 404
+    assert (await Server("POST", f"{status_url}kill", b'{"service": "Redis", "seconds": 0.5}').ask())[0] == 200
+
+    assert services.killed == [("Redis", 0.5)]

@@ -1,0 +1,37 @@
+"""The folder of a stage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from localstage.core.errors import StageError
+from localstage.statefile import StateFile
+
+
+def mode(folder: Path) -> int:
+    return folder.stat().st_mode & 0o777
+
+
+def test_a_folder_is_made_for_its_owner_only(tmp_path: Path) -> None:
+    StateFile(tmp_path / "a" / ".local").make_private()
+
+    assert mode(tmp_path / "a" / ".local") == 0o700
+
+
+def test_a_folder_of_an_earlier_version_is_closed_to_others(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+
+    StateFile(tmp_path).make_private()
+
+    assert mode(tmp_path) == 0o700
+
+
+def test_a_folder_that_users_share_is_refused_and_unchanged(tmp_path: Path) -> None:
+    tmp_path.chmod(0o1777)
+
+    with pytest.raises(StageError, match="is shared by all users"):
+        StateFile(tmp_path).make_private()
+
+    assert mode(tmp_path) == 0o777
