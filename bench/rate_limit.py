@@ -15,10 +15,10 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 
 from bench.services import running
+from headrace.api.rates.rate_limiter import RateLimiter
+from headrace.api.rates.shared_counts import SharedCounts
+from headrace.api.rates.sliding_window import SLOT_SECONDS, WINDOW_SECONDS, Counts, Limit, SlidingWindow
 from headrace.core.caller import Caller
-from headrace.ingest.rate_limiter import RateLimiter
-from headrace.ingest.shared_counts import SharedCounts
-from headrace.ingest.sliding_window import SLOT_SECONDS, WINDOW_SECONDS, Counts, Limit, SlidingWindow
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import CacheSettings, RateSettings
 from headrace.storage.redis import RedisCache

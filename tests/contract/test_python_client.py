@@ -151,6 +151,17 @@ async def test_temporary_errors_are_retried(stage: Stage) -> None:
         assert await take(rooms, 1) == ["n1"]
 
 
+async def test_a_limited_client_waits_on_its_connection(stage: Stage) -> None:
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
+        await rooms.follow("kitchen")
+        stage.fail = {"subscribe": ["rate_limited"], "history": ["", "rate_limited"]}
+        await until(lambda: not any(stage.fail.values()))
+        await stage.push(stage.rooms["kitchen"].store(1))
+
+        assert await take(rooms, 1) == ["n1"]
+        assert rooms.connection.opens == 1
+
+
 async def test_an_outdated_cursor_fetches_the_gap_from_the_newest_page(stage: Stage) -> None:
     stage.fail = {"history": ["", "invalid_cursor"]}
     for number in range(20):

@@ -69,6 +69,20 @@ class MemoryConnections:
         rows = {each: self.rows.get((connection_room(each), each)) for each in connection_ids}
         return {each: row["tokenExpiresAt"] for each, row in rows.items() if row is not None}
 
+    def of_user(self, user_id: str, room_id: str | None = None) -> set[str]:
+        return {
+            connection
+            for (room, connection), row in self.rows.items()
+            if row["userId"] == user_id
+            and (room == room_id or (room_id is None and room == connection_room(connection)))
+            and is_open(row, self._clock.now())
+        }
+
+    def forget(self, subscribers: Iterable[tuple[str, str]]) -> None:
+        for room, connection in subscribers:
+            self.rows.pop((room, connection), None)
+            self.rows.pop((connection_room(connection), connection), None)
+
     def subscriptions(self, room_id: str) -> list[Subscription]:
         now, rows = self._clock.now(), self._room(room_id)
         return unexpired(rows, self.expiries([row["connectionId"] for row in rows if needs_renewal(row, now)]), now)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.ingest.sliding_window import Limit, SlidingWindow
+from headrace.api.rates.sliding_window import Limit, SlidingWindow
 from headrace_client import Refused, Sender, SendSettings, Unavailable
 from headrace_client.pace import LONGEST_RETRY_AFTER, Pace
 from tests.worlds.senders import message

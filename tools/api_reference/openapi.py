@@ -31,6 +31,10 @@ OWN_BODY = {"GET /health": 503}
 """Routes with a status other than 200 whose body is their answer, not an error."""
 GATEWAYS = (401, 403, 404, 429, 500, 503)
 """Statuses with which API Gateway refuses a request itself."""
+RATE_HEADERS = {
+    "RateLimit-Policy": "The limit for this request, such as `reads`: `q` in `w` seconds. Missing without one.",
+    "RateLimit": "How many `r` are left now, and the seconds `t` until all of them are again.",
+}
 REFUSING = (400, 403, 404, 429, 503)
 """Statuses of a write without any accepted event."""
 
@@ -68,6 +72,7 @@ def openapi() -> dict[str, Any]:
         },
         "schemas": dict(sorted(schemas.items())),
         "responses": refusals,
+        "headers": {name: {"description": said, "schema": {"type": "string"}} for name, said in RATE_HEADERS.items()},
     }
     return document
 
@@ -205,13 +210,9 @@ def _responses(route: Declared, models: Models, examples: list[Example]) -> dict
 
 
 def _rate_headers(route: Declared) -> dict[str, Any]:
-    if route.route.stream is None:
+    if route.route.stream is None and not route.route.is_limited:
         return {}
-    meanings = {
-        "RateLimit-Policy": "The sender's limit: `q` events in `w` seconds. Missing without a limit.",
-        "RateLimit": "The events `r` that may be sent now, and the seconds `t` until all of them may be again.",
-    }
-    return {name: {"description": said, "schema": {"type": "string"}} for name, said in meanings.items()}
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in RATE_HEADERS}
 
 
 def _said(route: Declared, status: int) -> str:

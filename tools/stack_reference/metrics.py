@@ -45,7 +45,7 @@ MEANINGS = {
     "Refused": (
         "Events that were not accepted, by error code: `invalid_event`, `rate_limited`, `unavailable` and others."
     ),
-    "SenderLimited": "Times that a sender reached their rate in an environment: `users` or `trusted`.",
+    "SenderLimited": "Times that a caller reached the limit of its kind in an environment: `users` or `trusted`.",
     "Stored": (
         "Events at each successful write, by the lane that they arrived on. A redelivery counts again and changes "
         "no row."

@@ -43,6 +43,14 @@ class Unavailable(Exception):
         self.retry_after = retry_after
 
 
+class RateLimited(Unavailable):
+    """Too many requests, or too many connections. Another connection would not succeed earlier."""
+
+    def pause(self) -> float:
+        """Seconds to wait: ``retry_after`` and a random time, so that clients do not return together."""
+        return (self.retry_after or 0.0) + random.uniform(0.0, 1.0)  # noqa: S311
+
+
 @dataclass(frozen=True)
 class ConnectionSettings:
     """Times of a WebSocket connection, in seconds.
@@ -142,7 +150,8 @@ class Connection:
             raise Refused(error["code"], error["message"])
         if error["code"] == "token_expired":
             await self.reconnect()  # the next connection gets a new token
-        raise Unavailable(error["message"], error.get("retryAfter"))
+        kind = RateLimited if error["code"] == "rate_limited" else Unavailable
+        raise kind(error["message"], error.get("retryAfter"))
 
     async def _renew(self) -> None:
         """Renew the token before it expires. If that fails, another connection follows when it has expired."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .connection import Connection, Refused, Unavailable
+from .connection import Connection, RateLimited, Refused, Unavailable
 
 PAGE = 200
 REMEMBERED = 20_000
@@ -115,6 +116,9 @@ class Room:
         while True:
             try:
                 page = await self._connection.request("history", **query)
+            except RateLimited as error:
+                await asyncio.sleep(error.pause())
+                continue
             except Refused as error:
                 if error.code == "not_found":
                     return found, since  # a room that begins with its first message

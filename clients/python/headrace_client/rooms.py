@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from types import TracebackType
 from typing import Any
 
-from .connection import Connection, ConnectionSettings, Frame, Refused, Unavailable
+from .connection import Connection, ConnectionSettings, Frame, RateLimited, Refused, Unavailable
 from .room import Message, Room
 
 
@@ -67,6 +67,8 @@ class Rooms:
             try:
                 await self.connection.wait()
                 await room.subscribe()
+            except RateLimited as error:
+                await asyncio.sleep(error.pause())
             except Unavailable:
                 await asyncio.sleep(self._settings.first_pause)
             except Refused:
@@ -100,7 +102,7 @@ class Rooms:
         while True:
             for room in [each for each in self.rooms.values() if each.is_followed]:
                 try:
-                    await room.subscribe()
+                    await self._subscribe(room)
                 except Unavailable:
                     await self.connection.reconnect()
                     return
@@ -108,6 +110,15 @@ class Rooms:
                     self._stop_following(room, error)
             # Jitter: clients that connected together must not subscribe together.
             await asyncio.sleep(random.uniform(0.5, 1.0) * self._settings.check_interval)  # noqa: S311
+
+    async def _subscribe(self, room: Room) -> None:
+        """Subscribe; a limited request is repeated once. A room that is still limited follows in the next round."""
+        try:
+            await room.subscribe()
+        except RateLimited as error:
+            await asyncio.sleep(error.pause())
+            with contextlib.suppress(RateLimited):
+                await room.subscribe()
 
     def _stop_following(self, room: Room, error: Refused) -> None:
         self.rooms.pop(room.room_id, None)

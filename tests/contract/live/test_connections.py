@@ -12,7 +12,7 @@ from headrace.core.caller import Caller
 from headrace.core.errors import NotFound, StoreUnavailable
 from headrace.core.items import from_wire
 from headrace.core.keys import connection_room
-from headrace.live.connections import CONNECTION_SECONDS, Connections, Subscription
+from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS, Connections, Subscription
 from headrace.live.connections_dynamodb import CHECK_SECONDS, DynamoConnections
 from headrace.runtime.aws import client
 from tests.fakes.clock import FixedClock
@@ -36,13 +36,23 @@ def tables(request: pytest.FixtureRequest, emulator: str) -> Iterator[Any]:
             {"AttributeName": "roomId", "KeyType": "HASH"},
             {"AttributeName": "connectionId", "KeyType": "RANGE"},
         ],
-        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("roomId", "connectionId")],
+        AttributeDefinitions=[
+            {"AttributeName": name, "AttributeType": "S"} for name in ("roomId", "connectionId", "userId")
+        ],
         GlobalSecondaryIndexes=[
             {
                 "IndexName": "ByConnection",
                 "KeySchema": [{"AttributeName": "connectionId", "KeyType": "HASH"}],
                 "Projection": {"ProjectionType": "KEYS_ONLY"},
-            }
+            },
+            {
+                "IndexName": "ByUser",
+                "KeySchema": [
+                    {"AttributeName": "userId", "KeyType": "HASH"},
+                    {"AttributeName": "roomId", "KeyType": "RANGE"},
+                ],
+                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["expiresAt"]},
+            },
         ],
         BillingMode="PAY_PER_REQUEST",
     )
@@ -192,6 +202,35 @@ def test_unsubscribing_removes_only_these_connections_of_the_room(parts: tuple[C
     assert left == {*(("kitchen", f"c-{number}") for number in range(35, 40)), ("hall", "c-1")}
 
 
+def test_a_users_connections_are_listed_until_they_expire(parts: tuple[Connections, Rows, FixedClock]) -> None:
+    """Rows that TTL has not deleted yet do not count for ever."""
+    connections, _, clock = parts
+    for connection, user in (("c-1", ALICE), ("c-2", ALICE), ("c-3", BOB)):
+        connections.open(connection, user)
+        connections.subscribe("kitchen", connection, user, NOW, None)
+    connections.subscribe("kitchens", "c-1", ALICE, NOW, None)
+    connections.subscribe("hall", "c-2", ALICE, NOW, None)
+
+    assert connections.of_user("alice") == {"c-1", "c-2"}
+    assert connections.of_user("alice", "kitchen") == {"c-1", "c-2"}
+    assert connections.of_user("alice", "hall") == {"c-2"}
+    assert connections.of_user("carol") == connections.of_user("bob", "hall") == set()
+    clock.advance(CONNECTION_SECONDS + GRACE_SECONDS)
+    assert connections.of_user("alice") == connections.of_user("alice", "kitchen") == set()
+
+
+def test_a_closed_connection_that_a_push_found_no_longer_counts(parts: tuple[Connections, Rows, FixedClock]) -> None:
+    connections, rows, _ = parts
+    for connection in ("c-1", "c-2"):
+        connections.open(connection, ALICE)
+        connections.subscribe("kitchen", connection, ALICE, NOW, None)
+
+    connections.forget([("kitchen", "c-1"), ("hall", "c-1")])
+
+    assert connections.of_user("alice") == connections.of_user("alice", "kitchen") == {"c-2"}
+    assert {row["connectionId"] for row in rows()} == {"c-2"}
+
+
 def test_a_removed_user_has_no_subscription_on_any_connection(
     parts: tuple[Connections, Rows, FixedClock],
 ) -> None:
@@ -247,6 +286,8 @@ def test_an_unavailable_table_is_an_error(aws: str, monkeypatch: pytest.MonkeyPa
         lambda: connections.expiries(["c-1"]),
         lambda: connections.subscriptions("kitchen"),
         lambda: connections.has_subscriptions("kitchen"),
+        lambda: connections.of_user("alice"),
+        lambda: connections.forget([("kitchen", "c-1")]),
     ):
         with pytest.raises(StoreUnavailable):
             call()

@@ -238,7 +238,7 @@ def test_a_batch_ends_at_its_deadline(gateway: Gateway, pusher: MakePusher) -> N
     gateway.answer = lambda _request: None
     made = pusher(most=2, each=60.0, patience=60.0)
 
-    assert made.deliver([Push(f"c{number}", [b"1"]) for number in range(9)], 0.1) == ["late"] * 9
+    assert made.deliver([Push(f"c{number}", [b"1"]) for number in range(9)], 0.1) == ["late"] * 2 + ["unsent"] * 7
 
 
 def test_connections_that_ended_while_idle_are_replaced(gateway: Gateway, pusher: MakePusher) -> None:
@@ -281,3 +281,12 @@ def test_the_certificate_of_the_host_is_verified(tmp_path: Path) -> None:
     for each in (trusting, others):
         each.close()
     gateway.close()
+
+
+def test_pushes_that_began_are_completed_before_others_begin(gateway: Gateway, pusher: MakePusher) -> None:
+    """So at a deadline, few connections have only some of their frames."""
+    made = pusher(most=1)
+
+    assert made.deliver([Push(name, [b"1", b"2", b"3"]) for name in "ab"], 5) == ["sent"] * 2
+
+    assert [each.connection_id for each in gateway.received] == ["a"] * 3 + ["b"] * 3

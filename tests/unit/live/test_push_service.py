@@ -190,6 +190,35 @@ def test_no_connection_rests_when_most_of_them_time_out() -> None:
     assert push.got("c-1") == push.got("c-2") == [["missed", "two"]]
 
 
+def test_deaf_connections_of_one_room_rest_while_other_rooms_are_served_in_time() -> None:
+    """Most of the batch is late; still the environment is not slow."""
+    push = PushWorld()
+    deaf = [f"deaf-{number}" for number in range(9)]
+    push.listen(*deaf, room="flood")
+    push.listen("c-1", "c-2")
+    push.api.results = dict.fromkeys(deaf, "late")
+    for _ in range(2):
+        push.push(item("x", room="flood"), item("one"))
+
+    push.api.asked.clear()
+    push.push(item("y", room="flood"), item("two"))
+
+    assert push.api.asked == ["c-1", "c-2"]
+
+
+def test_a_push_for_which_there_was_no_time_is_missed_and_does_not_rest() -> None:
+    push = PushWorld()
+    push.listen("c-1", "c-2", "c-3")
+    push.api.results = {"c-1": "unsent"}
+    for text in ("one", "two", "three"):
+        push.push(item(text))
+    push.api.results = {}
+
+    push.push(item("four"))
+
+    assert push.got("c-1") == [["missed", "four"]]
+
+
 def test_a_gap_is_reported_in_the_room_that_missed_messages() -> None:
     push = PushWorld()
     push.listen("c-1")
@@ -268,7 +297,7 @@ def test_an_unexpected_error_returns_no_message_to_the_queue() -> None:
 
 def test_rows_that_cannot_be_deleted_expire() -> None:
     class Stuck(MemoryConnections):
-        def unsubscribe(self, room_id: str, connection_ids: Any) -> None:
+        def forget(self, subscribers: Any) -> None:
             raise StoreUnavailable("down")
 
     push = PushWorld()

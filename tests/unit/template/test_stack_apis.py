@@ -117,4 +117,17 @@ def test_every_route_that_takes_batches_has_the_limits_of_batches(template_stack
     settings = template_stack.resources["HttpApiApiGatewayDefaultStage"]["Properties"]["RouteSettings"]
 
     limits = {"ThrottlingRateLimit": {"Ref": "HttpBatchRate"}, "ThrottlingBurstLimit": {"Ref": "HttpBatchBurst"}}
-    assert settings == {f"POST {path}": limits for path in paths if path.endswith("/batch")}
+    batches = {key: limit for key, limit in settings.items() if key != "GET /health"}
+    assert batches == {f"POST {path}": limits for path in paths if path.endswith("/batch")}
+
+
+def test_callers_without_a_token_cannot_use_up_the_health_route(template_stack: TemplateStack) -> None:
+    settings = template_stack.resources["HttpApiApiGatewayDefaultStage"]["Properties"]["RouteSettings"]
+    health = template_stack.resources["CheckHealth"]["Properties"]
+
+    assert settings["GET /health"] == {"ThrottlingRateLimit": 100, "ThrottlingBurstLimit": 50}
+    assert health["ReservedConcurrentExecutions"] == 5
+
+
+def test_six_slow_requests_of_one_user_do_not_use_up_room_management(template_stack: TemplateStack) -> None:
+    assert template_stack.parameters["ManageRoomsConcurrency"]["Default"] == 20

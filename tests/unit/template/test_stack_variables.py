@@ -6,8 +6,8 @@ from tests.unit.template_stack import ROOT, TemplateStack
 
 # To publish to the broker, and to query it.
 BROKER = {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN"}
-# The rate limit of a sender.
-RATES = {"EVENT_RATE", "EVENT_RATE_OFF_PERCENT", "TRUSTED_EVENT_RATE"}
+# The limit on events of a sender.
+RATES = {"EVENT_RATE"}
 # The tables that decide rights.
 RIGHTS = {"MEMBERSHIPS_TABLE", "ROOMS_TABLE"}
 GATE = RIGHTS | {"ROOMS_BY_FIRST_MESSAGE"}
@@ -30,6 +30,13 @@ SHARED = {
     "AWS_ENDPOINT_URL_SECRETS_MANAGER",
     "SCOPE_PREFIX",
     "CACHE_TLS",
+    "READ_RATE",
+    "CHANGE_RATE",
+    "MEMBER_RATE",
+    "ROOM_RATE",
+    "CONNECTION_RATE",
+    "TRUSTED_EVENT_RATE",
+    "EVENT_RATE_OFF_PERCENT",
     "BREAKER_FAILURE_PERCENT",
     "BREAKER_WINDOW",
     "BREAKER_PROBE_SECONDS",

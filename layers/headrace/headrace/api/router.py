@@ -3,9 +3,9 @@
     ROUTES = {"GET /rooms/{roomId}/messages": Route(read_room, scopes=(CHAT_READ,), path=RoomPath, query=PageRequest)}
     handler = HttpRouter(ROUTES, room_history, clock, scope_prefix)
 
-A router finds the route, sets the correlation id of all log lines, finds the caller, checks scope and expiry, parses
-path, query and body, calls the route's function, measures, counts, maps errors to answers and logs what is the
-platform's own fault. It never raises.
+A router finds the route, sets the correlation id of all log lines, finds the caller, checks scope, expiry and the
+caller's limit, parses path, query and body, calls the route's function, measures, counts, maps errors to answers and
+logs what is the platform's own fault. It never raises.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from headrace.api import responses
 from headrace.api.auth import caller_from_frame, caller_from_http
 from headrace.api.bodies import http_body, parse_object
 from headrace.api.params import Params, names_of, path_parameters, read
+from headrace.api.rates.rate_limiter import READS, RateLimiter, RouteLimit
 from headrace.api.statistics import RequestTimes
 from headrace.core.caller import Caller
 from headrace.core.errors import (
@@ -93,9 +94,9 @@ class Route:
     ``function(services, request)`` returns the body: a mapping, JSON text, or a :class:`Reply`; ``answer`` is its
     model, a TypedDict or a pydantic model. The caller needs one of ``scopes``; ``()`` accepts any valid token, ``None``
     needs no token. ``errors`` are those that the function raises beside the common ones (InvalidRequest, Unauthorized,
-    TokenExpired, Forbidden). A frame's model is its ``body``; ``query`` has those of its fields that ``body`` does not
-    have. A route that takes events has their ``stream``, and ``batch``, the most that one request may hold in
-    ``events``; 0 where the request itself is the event.
+    TokenExpired, Forbidden, RateLimited). A frame's model is its ``body``; ``query`` has those of its fields that
+    ``body`` does not have. A route that takes events has their ``stream``, and ``batch``, the most that one request may
+    hold in ``events``; 0 where the request itself is the event. Other requests count for ``limit`` of their caller.
     """
 
     function: Callable[[Any, Request[Any, Any, Any]], Any]
@@ -108,14 +109,20 @@ class Route:
     status: int = 200
     stream: Stream | None = None
     batch: int = 0
+    limit: RouteLimit = READS
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether requests count for ``limit``: they have a caller, and no events."""
+        return self.scopes is not None and self.stream is None
 
 
 @dataclass(frozen=True, eq=False)
 class HttpRouter:
     """Answers the events of an HTTP API (payload 2.0).
 
-    ``services``, ``scope_prefix`` and ``request_times`` are called for every request. The errors that they raise, such
-    as for a missing setting, are answered like those of a route's function.
+    ``services``, ``scope_prefix``, ``request_times`` and ``limiter`` are called for every request. The errors that they
+    raise, such as for a missing setting, are answered like those of a route's function.
     """
 
     routes: Mapping[str, Route]
@@ -123,27 +130,30 @@ class HttpRouter:
     clock: Clock
     scope_prefix: Callable[[], str] = lambda: ""
     request_times: Callable[[], RequestTimes | None] = lambda: None
+    limiter: Callable[[], RateLimiter | None] = lambda: None
 
     def __call__(self, event: Mapping[str, Any], context: Any = None) -> dict[str, Any]:
         """The answer to ``event``: that of the route's function, or of the error that was raised."""
         began = time.perf_counter()
-        key, content, meter, correlation_id = self._key(event), dict[str, Any](), Meter(), ""
+        key, content, meter = self._key(event), dict[str, Any](), Meter()
+        headers = {REQUEST_ID: ""}
         try:
-            correlation_id = correlate(event)
+            correlation_id = headers[REQUEST_ID] = correlate(event)
             content.update(self._frame(event))
             route, caller, now = self._authorized(key, event, content)
             path = read(route.path, path_parameters(key, event))
+            self._admit(route, caller, path, meter, headers)
             content.update(self._body(route, event))
             body = read(route.body, self._body_fields(route, content))
             query = read(route.query, self._query(route, event, content))
             request = Request(event, context, caller, now, correlation_id, meter, path, query, body, content)
-            return self._success(route, route.function(self.services(), request), correlation_id)
+            return self._success(route, route.function(self.services(), request), headers)
         except HeadraceError as error:
             _log(key, error, meter)
-            return self._failure(error, content, correlation_id)
+            return self._failure(error, content, headers)
         except Exception as error:  # noqa: BLE001 - reported, and answered as an error: a client must not wait
             report_unexpected(error)
-            return self._failure(error, content, correlation_id)
+            return self._failure(error, content, headers)
         finally:
             meter.flush()
             self._measure(key, time.perf_counter() - began)
@@ -161,6 +171,15 @@ class HttpRouter:
         elif route.scopes is not None:
             caller.require_unexpired(now)
         return route, caller, now
+
+    def _admit(self, route: Route, caller: Caller, path: object, meter: Meter, headers: dict[str, str]) -> None:
+        """Count the request, and add what is left of its limit to ``headers``. Raises RateLimited."""
+        limiter = self.limiter() if route.is_limited else None
+        if limiter is not None:
+            left, refusal = limiter.count_request(caller, route.limit.kind_for(caller, path), meter)
+            headers.update(left)
+            if refusal is not None:
+                raise refusal
 
     def _body(self, route: Route, event: Mapping[str, Any]) -> Mapping[str, Any]:
         if route.body is None or (route.body.is_optional and not event.get("body")):
@@ -186,13 +205,13 @@ class HttpRouter:
     def _unknown(self, _content: Mapping[str, Any]) -> HeadraceError:
         return NotFound("there is no such route")
 
-    def _success(self, route: Route, result: Any, correlation_id: str) -> dict[str, Any]:
+    def _success(self, route: Route, result: Any, headers: Mapping[str, str]) -> dict[str, Any]:
         reply = result if isinstance(result, Reply) else Reply(route.status, result)
-        return responses.http(reply.status, reply.body, {REQUEST_ID: correlation_id, **reply.headers})
+        return responses.http(reply.status, reply.body, {**headers, **reply.headers})
 
-    def _failure(self, error: Exception, _content: Mapping[str, Any], correlation_id: str) -> dict[str, Any]:
-        answer = responses.http_error(error, correlation_id)
-        answer["headers"][REQUEST_ID] = correlation_id
+    def _failure(self, error: Exception, _content: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
+        answer = responses.http_error(error, headers[REQUEST_ID])
+        answer["headers"].update(headers)
         return answer
 
     def _measure(self, key: str, seconds: float) -> None:
@@ -213,7 +232,7 @@ class ConnectionRouter(HttpRouter):
     def _caller(self, event: Mapping[str, Any]) -> Caller:
         return caller_from_frame(event, self.scope_prefix())
 
-    def _success(self, _route: Route, result: Any, _correlation_id: str) -> dict[str, Any]:
+    def _success(self, _route: Route, result: Any, _headers: Mapping[str, str]) -> dict[str, Any]:
         return {"statusCode": 200, "headers": result} if result else {"statusCode": 200}
 
 
@@ -260,12 +279,12 @@ class FrameRouter(ConnectionRouter):
         detail = FieldError("action", "is not an action", echo(content.get("action")), self.actions)
         return InvalidRequest("the frame's action is not known", details=[detail])
 
-    def _success(self, _route: Route, result: Any, _correlation_id: str) -> dict[str, Any]:
+    def _success(self, _route: Route, result: Any, _headers: Mapping[str, str]) -> dict[str, Any]:
         answer: dict[str, Any] = result
         return answer
 
-    def _failure(self, error: Exception, content: Mapping[str, Any], correlation_id: str) -> dict[str, Any]:
-        return responses.frame_error(responses.request_id_of(content), to_body(error, correlation_id))
+    def _failure(self, error: Exception, content: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
+        return responses.frame_error(responses.request_id_of(content), to_body(error, headers[REQUEST_ID]))
 
 
 def own_fields(frame: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.api.router import ConnectionRouter, FrameRouter, HttpRouter, Route
-from headrace.bootstrap.shared import clock, request_times, scope_prefix
+from headrace.bootstrap.shared import clock, rate_limiter, request_times, scope_prefix
 
 ACTIONS = "sendMessage, sendBatch, subscribe, unsubscribe, history, ping, authenticate"
 """All actions of the WebSocket API."""
@@ -20,19 +20,19 @@ ACTIONS = "sendMessage, sendBatch, subscribe, unsubscribe, history, ping, authen
 def http_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> HttpRouter:
     """The handler of HTTP ``routes``; ``services`` builds what they use."""
     _build(services)
-    return HttpRouter(routes, services, clock(), scope_prefix, request_times)
+    return HttpRouter(routes, services, clock(), scope_prefix, request_times, limiter=rate_limiter)
 
 
 def connection_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> ConnectionRouter:
     """The handler of ``$connect`` or ``$disconnect``."""
     _build(services)
-    return ConnectionRouter(routes, services, clock(), scope_prefix)
+    return ConnectionRouter(routes, services, clock(), scope_prefix, limiter=rate_limiter)
 
 
 def frame_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> FrameRouter:
     """The handler of WebSocket actions."""
     _build(services)
-    return FrameRouter(routes, services, clock(), scope_prefix, actions=ACTIONS, renewed=_renewed)
+    return FrameRouter(routes, services, clock(), scope_prefix, limiter=rate_limiter, actions=ACTIONS, renewed=_renewed)
 
 
 def _renewed(connection_id: str) -> int:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from headrace.bootstrap.shared import cache, clock, impatient, secrets
+from headrace.api.rates.rate_limiter import RateLimiter
+from headrace.bootstrap.shared import clock, impatient, rate_limiter, secrets
 from headrace.ingest.acceptor import Acceptor, Gate
-from headrace.ingest.rate_limiter import RateLimiter
-from headrace.ingest.shared_counts import SharedCounts
 from headrace.operations.breaker_status import BreakerStatus
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
@@ -17,7 +16,6 @@ from headrace.runtime.settings import (
     BreakerSettings,
     BrokerSettings,
     EnvironmentSettings,
-    RateSettings,
     ResortSettings,
     RetryLaneSettings,
     RoomGateSettings,
@@ -55,18 +53,10 @@ def resorts() -> DynamoResorts:
     return DynamoResorts(impatient("dynamodb"), ResortSettings.read().resorts_table)
 
 
-def rate_limiter() -> RateLimiter | None:
-    """Limits senders to the rates that the settings name; ``None``: there are none."""
-    settings = RateSettings.read()
-    if not settings.event_rate and not settings.trusted_event_rate:
-        return None
-    return RateLimiter(settings, SharedCounts(cache()))
-
-
-def acceptor(gates: Mapping[str, Gate], rate_limiter: RateLimiter | None = None) -> Acceptor:
+def acceptor(gates: Mapping[str, Gate], limiter: RateLimiter | None = None) -> Acceptor:
     """Accepts events; ``gates``, by stream name, refuse events that their sender may not write."""
     settings = BrokerSettings.read()
     on_state = BreakerStatus(EnvironmentSettings.read()).seen
     publisher = GuardedPublisher(RabbitPublisher(settings, secrets()), BreakerSettings.read(), on_state)
     retry_queue = SqsRetryLane(RetryLaneSettings.read().retry_queue_url)
-    return Acceptor(publisher, retry_queue, settings.persist_queues, clock(), gates, rate_limiter)
+    return Acceptor(publisher, retry_queue, settings.persist_queues, clock(), gates, limiter)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
+from headrace.api.rates.rate_limiter import RateLimiter
+from headrace.api.rates.shared_counts import SharedCounts
 from headrace.api.statistics import RequestTimes
 from headrace.core.errors import ConfigurationError
 from headrace.core.times import Clock, SystemClock
 from headrace.runtime.aws import client
 from headrace.runtime.secrets import Secrets
-from headrace.runtime.settings import AuthSettings, CacheSettings, CursorSettings
+from headrace.runtime.settings import AuthSettings, CacheSettings, CursorSettings, RateSettings
 from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.redis import RedisCache
 
@@ -82,3 +84,13 @@ def request_times() -> RequestTimes | None:
         return RequestTimes(separate_cache())
     except ConfigurationError:
         return None
+
+
+@functools.cache
+def rate_limiter() -> RateLimiter:
+    """Limits callers to the rates of the settings. The environments of a function without a cache count alone."""
+    try:
+        shared = SharedCounts(separate_cache())
+    except ConfigurationError:
+        shared = None
+    return RateLimiter(RateSettings.read(), shared)

@@ -106,9 +106,9 @@ def _tag(value: bytes) -> str:
     return base64.b32encode(sha256(value).digest()).decode()[:SENDER_TAG_LENGTH].lower()
 
 
-def rate_key(subject: str, *, trusted: bool) -> str:
-    """The cache key of a sender's recent counts, as a trusted producer or as a user."""
-    return f"rate:{'trusted' if trusted else 'user'}:{sender_tag(subject)}"
+def rate_key(kind: str, subject: str, *, trusted: bool) -> str:
+    """The cache key of a caller's recent counts of one kind, as a trusted producer or as a user."""
+    return f"rate:{kind}:{'trusted' if trusted else 'user'}:{sender_tag(subject)}"
 
 
 def is_sender_tag(text: str) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol, cast
 
+from headrace.api.rates.rate_limiter import Quota, RateLimiter
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.envelope import EncodedEnvelope, Envelope, pack
@@ -29,7 +30,6 @@ from headrace.core.errors import (
 from headrace.core.sender import SenderContext
 from headrace.core.stream import Stream, ValidatedEvent
 from headrace.core.times import Clock
-from headrace.ingest.rate_limiter import Quota, RateLimiter
 from headrace.queues import names
 from headrace.queues.ports import Outgoing, Publisher, RetryLane, RetryRecord
 from headrace.runtime.observability import Meter, report

@@ -27,8 +27,6 @@ from headrace.core.errors import (
 )
 from headrace.core.stream import Stream
 from headrace.ingest.acceptor import Acceptor
-from headrace.ingest.rate_limiter import Quota
-from headrace.ingest.sliding_window import WINDOW_SECONDS
 
 BATCH_LIMIT = 500
 
@@ -85,7 +83,8 @@ def _route(stream: Stream, post: Any, status: int, gate_errors: Errors, batch: i
 def _answer(acceptor: Acceptor, stream: Stream, events: Sequence[object], request: WriteRequest, status: int) -> Reply:
     """``status`` if any event was accepted; else 503 or 429 if any may be later, 403 if all are forbidden, 400."""
     results = acceptor.accept(stream, request.caller, events, request.correlation_id, request.meter)
-    headers = rate_headers(acceptor.quota(request.caller))
+    quota = acceptor.quota(request.caller)
+    headers = quota.headers() if quota is not None else {}
     bodies = [result.to_body() for result in results]
     errors = [result.error for result in results if result.error is not None]
     if len(errors) < len(results):
@@ -96,11 +95,3 @@ def _answer(acceptor: Acceptor, stream: Stream, events: Sequence[object], reques
         error = InvalidEvent(f"none of the {len(errors)} events is valid; see results")
     body = {"error": to_body(error, request.correlation_id), "results": bodies}
     return Reply(mapping_of(error).status, body, headers | responses.retry_headers(error))
-
-
-def rate_headers(quota: Quota | None) -> dict[str, str]:
-    """The headers ``RateLimit-Policy`` and ``RateLimit`` (draft-ietf-httpapi-ratelimit-headers-10) of a sender."""
-    if quota is None:
-        return {}
-    policy = f'"events";q={quota.most};w={WINDOW_SECONDS:.0f}'
-    return {"ratelimit-policy": policy, "ratelimit": f'"events";r={quota.remaining};t={quota.seconds}'}

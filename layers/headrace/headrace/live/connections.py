@@ -75,6 +75,14 @@ class Connections(Protocol):
         """When the tokens of connections expire (epoch seconds), with renewals; closed connections are left out."""
         ...
 
+    def of_user(self, user_id: str, room_id: str | None = None) -> set[str]:
+        """The connections of a user that may be open, or that are subscribed to a room; may lag by a moment."""
+        ...
+
+    def forget(self, subscribers: Iterable[tuple[str, str]]) -> None:
+        """Delete closed connections with these subscriptions (room and connection); others expire."""
+        ...
+
     def subscriptions(self, room_id: str) -> list[Subscription]:
         """The subscriptions of a room that have not expired, read consistently.
 

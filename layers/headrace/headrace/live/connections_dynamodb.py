@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreThrottled
-from headrace.core.items import Item
+from headrace.core.items import Item, to_wire
 from headrace.core.keys import connection_room
 from headrace.core.times import Clock, SystemClock
 from headrace.live.connections import (
@@ -24,6 +24,7 @@ from headrace.live.connections import (
 from headrace.storage.dynamodb.client import DynamoTable
 
 INDEX = "ByConnection"
+USER_INDEX = "ByUser"
 CHECK_SECONDS = 5
 """How late messages may be pushed again to a connection that is renewed after its token has expired."""
 
@@ -75,6 +76,28 @@ class DynamoConnections:
         if unread:
             raise StoreThrottled("the connections cannot all be read right now; try again shortly")
         return {row["connectionId"]: int(row["tokenExpiresAt"]) for row in rows}
+
+    def of_user(self, user_id: str, room_id: str | None = None) -> set[str]:
+        place = "begins_with(roomId, :room)" if room_id is None else "roomId = :room"
+        rows = self._table.query_all(
+            "userId",
+            user_id,
+            IndexName=USER_INDEX,
+            KeyConditionExpression=f"userId = :v AND {place}",
+            ExpressionAttributeValues=to_wire(
+                {":v": user_id, ":room": connection_room("") if room_id is None else room_id}
+            ),
+        )
+        now = self._clock.now()
+        return {row["connectionId"] for row in rows if is_open(row, now)}
+
+    def forget(self, subscribers: Iterable[tuple[str, str]]) -> None:
+        rows = {
+            row
+            for room, connection in subscribers
+            for row in ((room, connection), (connection_room(connection), connection))
+        }
+        self._delete(sorted(rows))
 
     def subscriptions(self, room_id: str) -> list[Subscription]:
         now, rows = self._clock.now(), list(self._rows(room_id))

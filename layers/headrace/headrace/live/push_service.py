@@ -1,27 +1,28 @@
 """Pushes live copies to subscribers: one frame per connection and batch, to all connections in parallel.
 
 Best effort: no batch returns to its queue. After a failed push, the subscriber's next frame has ``missed``, so that the
-client reads the missing messages from history.
+client reads the missing messages from history. Rooms with many listeners take turns (:mod:`headrace.live.turns`).
 """
 
 from __future__ import annotations
 
+import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from headrace.core.errors import PoisonRecord, StoreUnavailable
+from headrace.core.errors import StoreUnavailable
 from headrace.live import frames
 from headrace.live.connections import Connections, Subscription
+from headrace.live.news import News, news_of
 from headrace.live.push.port import ConnectionPusher, Push, PushResult
-from headrace.queues.ports import rabbit_body
+from headrace.live.turns import BATCH_SECONDS, Turns
 from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import Meter, report, report_unexpected
 from headrace.runtime.parallel import Parallel
 
-BATCH_SECONDS = 5.0
-"""How long a batch may take; the next ones wait in the queue."""
 FIRST_REST = 1.0
 LONGEST_REST = 30.0
 """Seconds for which a connection is skipped after it was late twice in a row, doubled each further time, so that not
@@ -34,18 +35,13 @@ Subscriber = tuple[str, str]
 """A room and a connection."""
 
 
-@dataclass(slots=True)
-class _News:
-    """What is new in a room: its items by key, the latest position, and whether earlier messages are missing."""
+@dataclass(frozen=True, slots=True)
+class _Audience:
+    """A room, what is new in it, and who listens."""
 
-    items: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    position: str = ""
-    missed: bool = False
-
-    def add(self, copy: frames.LiveCopy) -> None:
-        self.items.update((item["key"], item) for item in copy.items)
-        self.position = max(self.position, copy.position)
-        self.missed = self.missed or copy.missed
+    room_id: str
+    news: News
+    subscriptions: Sequence[Subscription]
 
 
 @dataclass(slots=True)
@@ -60,13 +56,16 @@ class PushService:
     """Pushes batches of live copies. Remembers which connections were late, and which missed messages."""
 
     def __init__(
-        self, connections: Connections, pusher: ConnectionPusher, monotonic: Callable[[], float] = time.monotonic
+        self, connections: Connections, pusher: ConnectionPusher, clock: Callable[[], float] = time.time
     ) -> None:
+        """``clock`` gives seconds, also of the time in which Lambda freezes the environment."""
         self._connections = connections
         self._pusher = pusher
-        self._monotonic = monotonic
+        self._clock = clock
+        self._turns = Turns(clock)
         self._late: BoundedDict[str, _Late] = BoundedDict(REMEMBERED)
-        self._missed: BoundedDict[Subscriber, None] = BoundedDict(REMEMBERED)
+        self._missed: BoundedDict[Subscriber, float] = BoundedDict(REMEMBERED)
+        """Since when each of these subscribers has missed messages."""
         self._unread: BoundedDict[str, None] = BoundedDict(REMEMBERED)
         """Rooms whose subscriptions could not be read for their last copies."""
         self._parallel = Parallel(READS_AT_ONCE, "rooms")
@@ -75,29 +74,55 @@ class PushService:
         """Push the live copies of a RabbitMQ event. Never raises."""
         meter = Meter()
         try:
-            self._push(_rooms(event, meter), meter)
+            self._push(news_of(event, meter), meter)
         except Exception as error:  # noqa: BLE001 - reported; a retried batch would be too late to be useful
             report_unexpected(error)
         finally:
             meter.flush()
 
-    def _push(self, rooms: Mapping[str, _News], meter: Meter) -> None:
-        sends: list[Push] = []
-        subscribers: list[Subscriber] = []
+    def _push(self, rooms: dict[str, News], meter: Meter) -> None:
+        began = self._clock()
+        audiences = self._audiences(self._turns.begin(rooms), meter)
+        reading = self._clock() - began
+        small, large = list[_Audience](), list[_Audience]()
+        for each in audiences:
+            (large if self._turns.is_large(each.room_id, len(each.subscriptions)) else small).append(each)
+        results = self._deliver(small, BATCH_SECONDS)
+        if large and not self._turns.must_wait:
+            began = self._clock()
+            results |= self._deliver(large, self._turns.seconds)
+            self._turns.ended(reading + self._clock() - began)
+        else:
+            for each in large:
+                self._turns.wait(each.room_id, each.news)
+        self._record(results, meter)
+        self._forget(subscriber for subscriber, result in results.items() if result == "gone")
+
+    def _audiences(self, rooms: Mapping[str, News], meter: Meter) -> list[_Audience]:
+        """The rooms with their listeners, those with the fewest first; without rooms that cannot be read."""
+        audiences: list[_Audience] = []
         for (room_id, news), subscriptions in zip(rooms.items(), self._subscriptions(list(rooms), meter), strict=True):
             if subscriptions is None:
                 self._unread[room_id] = None
                 continue
             news.missed = news.missed or room_id in self._unread
             self._unread.pop(room_id, None)
-            for subscription, texts in self._addressed(room_id, news, subscriptions):
+            audiences.append(_Audience(room_id, news, subscriptions))
+        return sorted(audiences, key=lambda each: len(each.subscriptions))
+
+    def _deliver(self, audiences: Iterable[_Audience], seconds: float) -> dict[Subscriber, PushResult]:
+        """Push to all listeners of these rooms; those who have missed messages longest come first in their room."""
+        sends: list[Push] = []
+        subscribers: list[Subscriber] = []
+        for each in audiences:
+            room_id = each.room_id
+            waiting = sorted(
+                each.subscriptions, key=lambda one: self._missed.get((room_id, one.connection_id), math.inf)
+            )
+            for subscription, texts in self._addressed(room_id, each.news, waiting):
                 sends.append(Push(subscription.connection_id, texts))
                 subscribers.append((room_id, subscription.connection_id))
-        results = self._pusher.deliver(sends, BATCH_SECONDS)
-        self._record(subscribers, results, meter)
-        self._unsubscribe(
-            subscriber for subscriber, result in zip(subscribers, results, strict=True) if result == "gone"
-        )
+        return dict(zip(subscribers, self._pusher.deliver(sends, seconds), strict=True))
 
     def _subscriptions(self, room_ids: Sequence[str], meter: Meter) -> list[list[Subscription] | None]:
         def read(room_id: str) -> list[Subscription] | None:
@@ -111,10 +136,10 @@ class PushService:
         return self._parallel.map(read, room_ids)
 
     def _addressed(
-        self, room_id: str, news: _News, subscriptions: Iterable[Subscription]
+        self, room_id: str, news: News, subscriptions: Iterable[Subscription]
     ) -> Iterable[tuple[Subscription, list[bytes]]]:
         """Each subscription with its frames, which have only messages that it may read. Most share the same bytes."""
-        now = self._monotonic()
+        now = self._clock()
         items = news.items.values()
         earliest = min((item["timestamp"] for item in items), default="")
         made: dict[tuple[str | None, bool], list[bytes]] = {}
@@ -122,7 +147,7 @@ class PushService:
             subscriber = (room_id, subscription.connection_id)
             late = self._late.get(subscription.connection_id)
             if late is not None and late.rests_until > now:
-                self._missed[subscriber] = None
+                self._miss(subscriber)
                 continue
             since = subscription.since if subscription.since is not None and subscription.since > earliest else None
             key = (since, news.missed or subscriber in self._missed)
@@ -132,47 +157,40 @@ class PushService:
             if made[key]:
                 yield subscription, made[key]
 
-    def _record(self, subscribers: Sequence[Subscriber], results: Sequence[PushResult], meter: Meter) -> None:
-        # If most are late, this environment is slow, not the connections.
-        is_overloaded = results.count("late") > max(1, len(results) // 2)
-        for subscriber, result in zip(subscribers, results, strict=True):
+    def _record(self, results: Mapping[Subscriber, PushResult], meter: Meter) -> None:
+        served = Counter(room_id for room_id, _ in results)
+        late = Counter(room_id for (room_id, _), result in results.items() if result == "late")
+        for subscriber, result in results.items():
             meter.count("LivePushed", verdict=result)
-            if result in ("late", "refused"):
-                self._missed[subscriber] = None
-                if not is_overloaded:
-                    self._rest(subscriber[1])
+            if result in ("late", "refused", "unsent"):
+                self._miss(subscriber)
             else:
                 self._missed.pop(subscriber, None)
                 self._late.pop(subscriber[1], None)
+            if result in ("late", "refused") and not _is_overloaded(subscriber[0], served, late):
+                self._rest(subscriber[1])
+
+    def _miss(self, subscriber: Subscriber) -> None:
+        if subscriber not in self._missed:
+            self._missed[subscriber] = self._clock()
 
     def _rest(self, connection_id: str) -> None:
         late = self._late.setdefault(connection_id, _Late())
         late.times += 1
         if late.times > 1:
             rest = min(LONGEST_REST, FIRST_REST * 2 ** min(late.times - 2, 16))
-            late.rests_until = self._monotonic() + rest
+            late.rests_until = self._clock() + rest
 
-    def _unsubscribe(self, gone: Iterable[Subscriber]) -> None:
-        rooms: dict[str, list[str]] = {}
-        for room_id, connection_id in gone:
-            rooms.setdefault(room_id, []).append(connection_id)
-        for room_id, connection_ids in rooms.items():
-            try:
-                self._connections.unsubscribe(room_id, connection_ids)
-            except StoreUnavailable as error:
-                report("live push", f"closed connections are not deleted before they expire: {error.message}")
+    def _forget(self, gone: Iterable[Subscriber]) -> None:
+        try:
+            self._connections.forget(gone)
+        except StoreUnavailable as error:
+            report("live push", f"closed connections are not deleted before they expire: {error.message}")
 
 
-def _rooms(event: Mapping[str, Any], meter: Meter) -> dict[str, _News]:
-    """What is new by room, in the order of the event."""
-    rooms: dict[str, _News] = {}
-    for queue in event["rmqMessagesByQueue"].values():
-        for record in queue:
-            try:
-                copy = frames.parse(rabbit_body(record))
-            except (PoisonRecord, ValueError):
-                meter.count("LiveUnreadable")
-                report("live push", "a live copy cannot be read")
-                continue
-            rooms.setdefault(copy.room_id, _News()).add(copy)
-    return rooms
+def _is_overloaded(room_id: str, served: Counter[str], late: Counter[str]) -> bool:
+    """Whether the environment is slow, not the room's late connections: most are late, and most of other rooms too."""
+    others, others_late = served.total() - served[room_id], late.total() - late[room_id]
+    if others and others_late <= others // 2:
+        return False
+    return late[room_id] > max(1, served[room_id] // 2)

@@ -17,6 +17,8 @@ from headrace.core.errors import ConfigurationError
 from headrace.core.stream import Stream, TableSettings
 from headrace.runtime.setting_types import AMQP_FORM, AmqpUrls, CommaList, Endpoint, Name
 
+RATE_FORM = "a whole number from 0 to 100000"
+
 
 class Settings(BaseModel):
     """Base of all settings."""
@@ -100,14 +102,24 @@ class BreakerSettings(Settings):
 
 
 class RateSettings(Settings):
-    """How many events/s one sender may send: a user, or a trusted producer. 0: no limit."""
+    """How many events/s and requests/s one caller may send: a user, or a trusted producer. 0: no limit."""
 
-    event_rate: int = Field(default=0, ge=0, le=100_000, description="a whole number from 0 to 100000")
+    event_rate: int = Field(default=0, ge=0, le=100_000, description=RATE_FORM)
     """Events per second that one user may send; 0 for no limit."""
-    trusted_event_rate: int = Field(default=0, ge=0, le=100_000, description="a whole number from 0 to 100000")
-    """The same for a producer with the scope ``events:write``."""
+    read_rate: int = Field(default=0, ge=0, le=100_000, description=RATE_FORM)
+    """The same for requests that read or subscribe."""
+    change_rate: int = Field(default=0, ge=0, le=100_000, description=RATE_FORM)
+    """The same for a user's own joins and leaves, and changes of rooms."""
+    member_rate: int = Field(default=0, ge=0, le=100_000, description=RATE_FORM)
+    """The same for adding and removing other users."""
+    room_rate: int = Field(default=0, ge=0, le=100_000, description=RATE_FORM)
+    """The same for creating rooms."""
+    connection_rate: int = Field(default=0, ge=0, le=100_000, description=RATE_FORM)
+    """The same for opening WebSocket connections, in each environment."""
+    trusted_event_rate: int = Field(default=0, ge=0, le=100_000, description=RATE_FORM)
+    """Each of these limits for a producer with the scope ``events:write``."""
     event_rate_off_percent: int = Field(default=50, ge=1, le=95, description="a whole number from 1 to 95")
-    """A sender over the rate is refused until the rate falls to this share of it."""
+    """A caller over a rate is refused until the rate falls to this share of it."""
 
 
 class EnvironmentSettings(Settings):

@@ -15,6 +15,7 @@ from headrace.core.caller import Caller
 from headrace.core.keys import live_marker
 from headrace.core.times import SECOND
 from headrace.live.connections import CONNECTION_SECONDS, Subscription
+from headrace.live.shares import CONNECTIONS_PER_ROOM
 from headrace.live.subscriber_hints import SOME, SubscriberHints
 from headrace.storage.ports import Table
 from headrace.streams.chat.access import ReadScope, RoomAccess
@@ -111,6 +112,23 @@ def test_a_subscription_ends_with_its_connection_and_with_its_token(stage: Stage
         assert stage.listening("kitchen") == []
         # A token that has expired may have been renewed.
         assert stage.connections.has_subscriptions("kitchen") == (name == "tokenExpiresAt")
+
+
+def test_a_user_follows_a_room_over_a_bounded_number_of_connections(stage: Stage) -> None:
+    for number in range(CONNECTIONS_PER_ROOM):
+        assert stage.request("subscribe", roomId="kitchen", connection=f"c-{number}")["type"] == "subscribed"
+
+    answer = stage.request("subscribe", roomId="kitchen", connection="one-more")
+
+    assert (answer["type"], answer["error"]["code"]) == ("error", "rate_limited")
+    assert answer["error"]["retryAfter"] >= 1
+    (detail,) = answer["error"]["details"]
+    assert (detail["field"], detail["got"]) == ("roomId", "kitchen")
+    assert detail["allowed"] == f"a room that you follow over fewer than {CONNECTIONS_PER_ROOM} connections"
+    assert stage.request("subscribe", roomId="kitchen", connection="c-0")["type"] == "subscribed"
+    assert stage.request("subscribe", roomId="hall", connection="one-more")["type"] == "subscribed"
+    assert stage.request("subscribe", "bob", roomId="kitchen", connection="bobs")["type"] == "subscribed"
+    assert len(stage.listening("kitchen")) == CONNECTIONS_PER_ROOM + 1
 
 
 def test_unsubscribing_ends_it_and_is_harmless_twice(stage: Stage) -> None:

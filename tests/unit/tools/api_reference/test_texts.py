@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from headrace.analytics.counter import EXACT_IDS
@@ -11,12 +13,14 @@ from headrace.api.authorizer import CONNECT_SCOPES
 from headrace.api.paging.newest_page_cache import AGE_SECONDS
 from headrace.api.paging.page import ROWS
 from headrace.api.paging.request import PAGE_BYTES
+from headrace.api.rates.rate_limiter import Kind
 from headrace.api.responses import FRAME_BYTES
 from headrace.core import times
 from headrace.core.sender import AGE_LIMIT, AHEAD_LIMIT
 from headrace.live import frames
 from headrace.live.connections import CONNECTION_SECONDS
 from headrace.live.push_service import LONGEST_REST
+from headrace.live.shares import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER
 from headrace.live.subscriber_hints import MARK_SECONDS
 from headrace.operations import health, status
 from headrace.streams.ads.routes import POINTS_LIMIT, TYPES_LIMIT
@@ -61,8 +65,12 @@ def test_a_number_in_a_text_is_that_of_the_code(section: str, phrase: str) -> No
     assert phrase in " ".join(text(section).split())
 
 
-def test_the_texts_name_the_default_rate_of_a_sender(template_stack: TemplateStack) -> None:
-    assert f"{template_stack.parameters['EventRate']['Default']} events per second by default" in text("limits")
+def test_the_texts_name_the_default_limits_of_a_user(template_stack: TemplateStack) -> None:
+    for kind in get_args(Kind):
+        default = template_stack.parameters[f"{kind.removesuffix('s').title()}Rate"]["Default"]
+        assert f"| `{kind}` | {default} |" in text("limits")
+    shares = f"have {CONNECTIONS_PER_USER} connections open, and follow one room over {CONNECTIONS_PER_ROOM} of them"
+    assert shares in " ".join(text("limits").split())
 
 
 def test_the_texts_name_the_scopes_that_may_connect() -> None:

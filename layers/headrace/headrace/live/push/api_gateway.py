@@ -41,19 +41,21 @@ class _Delivery:
         self._hashes = hashes
         self._at = 0
         self._tries = 0
-        self.result: PushResult = "late" if send.frames else "sent"
+        self._is_asked = False
+        """Whether the current frame was sent."""
+        self.result: PushResult = "unsent" if send.frames else "sent"
 
     @property
     def left(self) -> bool:
         return self._at < len(self._send.frames)
 
     def request(self) -> bytes:
-        frame = self._send.frames[self._at]
+        frame, self._is_asked = self._send.frames[self._at], True
         return self._signer.head(self._send.connection_id, self._hashes[id(frame)], len(frame)) + frame
 
     def answered(self, status: int) -> float | None:
         if 200 <= status < 300:
-            self._at, self._tries = self._at + 1, 0
+            self._at, self._tries, self._is_asked = self._at + 1, 0, False
             if self.left:
                 return 0.0
             self.result = "sent"
@@ -62,5 +64,6 @@ class _Delivery:
         if status in AGAIN and self._tries < TRIES:
             return random.uniform(0.5, 1.0) * FIRST_PAUSE * float(2 ** (self._tries - 1))  # noqa: S311
         # 0: there was no response in time, so it is not sent again.
-        self.result = "gone" if status == GONE else "late" if status == 0 or status in AGAIN else "refused"
+        missed: PushResult = "late" if self._is_asked else "unsent"
+        self.result = "gone" if status == GONE else missed if status == 0 or status in AGAIN else "refused"
         return None

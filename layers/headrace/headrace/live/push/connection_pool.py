@@ -55,7 +55,10 @@ class _Work:
 
     def answered(self, exchange: HttpExchange, status: int) -> None:
         pause = exchange.answered(status)
-        if pause is not None:
+        if pause == 0:
+            # Its next request goes first: at the deadline, few exchanges are incomplete.
+            self.ready.appendleft(exchange)
+        elif pause is not None:
             heapq.heappush(self.later, (time.monotonic() + pause, next(self.order), exchange))
 
     def wake(self, now: float) -> None:

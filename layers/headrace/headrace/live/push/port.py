@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-PushResult = Literal["sent", "gone", "late", "refused"]
+PushResult = Literal["sent", "gone", "late", "unsent", "refused"]
 """``gone``: the connection is closed. ``late``: not accepted in time, or throttled too often; it may have been
-delivered. ``refused``: any other answer; the same frame would be refused again."""
+delivered. ``unsent``: there was no time for it, or for its next frame. ``refused``: any other answer; the same frame
+would be refused again."""
 
 
 @dataclass(frozen=True, slots=True)

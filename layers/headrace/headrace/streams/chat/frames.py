@@ -18,6 +18,7 @@ from headrace.core.fields import StoredId
 from headrace.core.keys import STORED_ID_FORM
 from headrace.ingest.acceptor import Acceptor
 from headrace.live.connections import Connections
+from headrace.live.shares import check_subscribe
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.positions import position
@@ -51,9 +52,11 @@ class Subscriptions:
         the row, or the second check sees it.
 
         Raises:
-            Forbidden: the caller is not in the room. StoreUnavailable.
+            Forbidden: the caller is not in the room. RateLimited: the caller follows it over too many connections.
+            StoreUnavailable.
         """
         since, written = self._readable_since(caller, room_id), False
+        check_subscribe(self._connections, caller, room_id, connection_id)
         while not written:
             self._connections.subscribe(room_id, connection_id, caller, connected_at, since)
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.ingest.sliding_window import SLOT_SECONDS, WINDOW_SECONDS, Counts, Limit, SlidingWindow
+from headrace.api.rates.sliding_window import SLOT_SECONDS, WINDOW_SECONDS, Counts, Limit, SlidingWindow
 
 LIMITS = st.builds(Limit, st.integers(1, 50), st.integers(1, 95))
 # Whole milliseconds, so that rounding errors of summed pauses are small.

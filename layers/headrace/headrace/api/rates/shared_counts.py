@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.ingest.sliding_window import SLOTS, WINDOW_SECONDS, Counts
+from headrace.api.rates.sliding_window import SLOTS, WINDOW_SECONDS, Counts
 from headrace.storage.cache import Commands
 
 EXPIRE_SECONDS = int(2 * WINDOW_SECONDS) + 1

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from headrace.api.rates.rate_limiter import RateLimiter
+from headrace.api.rates.shared_counts import EXPIRE_SECONDS, SharedCounts
+from headrace.api.rates.sliding_window import SLOTS, Counts
 from headrace.core.caller import Caller
 from headrace.core.errors import CacheUnavailable
 from headrace.core.keys import rate_key
-from headrace.ingest.rate_limiter import RateLimiter
-from headrace.ingest.shared_counts import EXPIRE_SECONDS, SharedCounts
-from headrace.ingest.sliding_window import SLOTS, Counts
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
 from headrace.storage.redis import RedisCache, connect
 from tests.contract.redis_node import RedisNode
-from tests.unit.ingest.memory_commands import MemoryCommands
+from tests.unit.api.rates.memory_commands import MemoryCommands
 
-KEY = rate_key("alice", trusted=False)
+KEY = rate_key("events", "alice", trusted=False)
 ALICE = Caller("alice", "Alice", frozenset({"chat:write"}), 4_102_444_800)
 NOW = 100 * SLOTS + 5
 """A slot early in its window, whose counts are in two hashes."""
@@ -43,12 +43,12 @@ def test_reports_of_environments_are_summed_by_slot(shared: SharedCounts) -> Non
 
 
 def test_senders_are_separate_and_answered_in_order(shared: SharedCounts) -> None:
-    keys = [rate_key(f"user-{number}", trusted=False) for number in range(20)]
+    keys = [rate_key("events", f"user-{number}", trusted=False) for number in range(20)]
     counts = shared.exchange({key: Counts({NOW: number + 1}, 0) for number, key in enumerate(keys)}, NOW)
 
     assert [each.events[NOW] for each in counts] == list(range(1, 21))
-    trusted = rate_key("user-1", trusted=True)
-    assert shared.exchange({trusted: Counts({}, 0)}, NOW) == [Counts({}, 0)]
+    others = (rate_key("events", "user-1", trusted=True), rate_key("reads", "user-1", trusted=False))
+    assert shared.exchange(dict.fromkeys(others, Counts({}, 0)), NOW) == [Counts({}, 0)] * 2
 
 
 def test_only_the_counts_of_the_last_window_are_read(shared: SharedCounts) -> None:

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.api.rates.rate_limiter import EXCHANGE_SECONDS, RateLimiter
+from headrace.api.rates.shared_counts import SharedCounts
+from headrace.api.rates.sliding_window import SLOT_SECONDS, WINDOW_SECONDS
 from headrace.core.errors import CacheUnavailable, RateLimited
 from headrace.ingest.acceptor import Acceptor
-from headrace.ingest.rate_limiter import EXCHANGE_SECONDS, RateLimiter
-from headrace.ingest.shared_counts import SharedCounts
-from headrace.ingest.sliding_window import SLOT_SECONDS, WINDOW_SECONDS
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
 from headrace.streams.chat.stream import CHAT
-from tests.unit.ingest.memory_commands import MemoryCommands
+from tests.unit.api.rates.memory_commands import MemoryCommands
 from tests.worlds.senders import CLOCK, NOW, caller, message
 from tests.worlds.write_path import BATCH_POST, QUEUES, ROOM_POST, WritePath, frame_event, http_event
 
@@ -210,7 +210,7 @@ def test_each_time_a_window_closes_is_counted_once() -> None:
         environments.now += pause
         environments.send(MOST + 1)
 
-    assert environments.meter.counts["SenderLimited", (("senders", "users"),)] == 2
+    assert environments.meter.counts["SenderLimited", (("limit", "events"), ("senders", "users"))] == 2
 
 
 @pytest.fixture
@@ -235,7 +235,7 @@ def test_a_batch_is_accepted_up_to_the_limit_and_the_rest_is_refused(write_path:
     assert (body["messageId"], body["timestamp"], body["error"]["code"]) == (f"m-{MOST + 1}", NOW, "rate_limited")
     assert body["error"]["retryAfter"] >= 1
     assert meter.counts["Refused", (("code", "rate_limited"), ("stream", "chat"))] == 2
-    assert meter.counts["SenderLimited", (("senders", "users"),)] == 1
+    assert meter.counts["SenderLimited", (("limit", "events"), ("senders", "users"))] == 1
 
 
 def test_an_event_that_comes_twice_in_a_batch_counts_once(write_path: WritePath) -> None:

@@ -1,0 +1,173 @@
+"""Measures live messages of one room while another room is flooded: ``python -m bench.live_flood --listeners 900``.
+
+Starts its own stage. Five subscribers follow a quiet room, to which ten messages a second are sent. Latency is the time
+from sending a message until a subscriber has it. It is measured without a flood, then with one by a single user, then
+with one by as many users as ``--listeners`` connections need.
+
+A flood is in a room of the same live queue: as many connections as the platform lets these users subscribe, each
+reading all it gets, and 100 events/s of 4 KB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import statistics
+import sys
+import time
+import uuid
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+import aiohttp
+
+from bench import ROOT
+from bench.live import Run
+from headrace.queues.names import live_queue
+from loadtest.client.stage_process import StageProcess, interruptible, localstage
+from loadtest.client.target import Target
+from loadtest.client.websocket import SUBPROTOCOL
+
+STATE = ROOT / ".local" / "bench-live"
+SUBSCRIBERS, QUIET_RATE = 5, 10
+EVENTS, EVENT_BYTES, EVENTS_PER_REQUEST = 100, 4000, 10
+PER_USER = 20
+"""Connections of one user in one room; ``live/connections.py`` has the limit."""
+REFUSED_AT_ONCE = 50
+"""Refusals in a row after which a user stops opening connections."""
+OPEN_AT_ONCE = 8
+DRAIN_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Flood:
+    """``listeners`` connections of ``users`` to one room."""
+
+    target: Target
+    room: str
+    users: int
+    listeners: int
+
+    async def run(self, parent: Connection) -> None:
+        """Open the connections, tell ``parent`` how many listen, and send until it answers."""
+        connector = aiohttp.TCPConnector(limit=0)
+        async with aiohttp.ClientSession(connector=connector) as session:
+            at_once = asyncio.Semaphore(OPEN_AT_ONCE)
+            counts = await asyncio.gather(*(self._join(session, user, at_once) for user in range(self.users)))
+            parent.send(sum(counts))
+            sending = asyncio.create_task(self._send(session))
+            await asyncio.to_thread(parent.recv)
+            sending.cancel()
+
+    async def _join(self, session: aiohttp.ClientSession, user: int, at_once: asyncio.Semaphore) -> int:
+        """Open this user's share of the connections; how many of them listen."""
+        async with at_once:
+            token = await asyncio.to_thread(self.target.token_for(f"flooder-{user}", "chat:read", "chat:write"))
+            wanted, listening, refused = self.listeners // self.users, 0, 0
+            while listening < wanted and refused < REFUSED_AT_ONCE:
+                try:
+                    socket = await session.ws_connect(
+                        self.target.websocket_url, protocols=(SUBPROTOCOL, token), max_msg_size=256 * 1024
+                    )
+                except aiohttp.WSServerHandshakeError:
+                    refused += 1
+                    await asyncio.sleep(0.1)
+                    continue
+                await socket.send_json({"action": "subscribe", "roomId": self.room})
+                answer = await socket.receive_json()
+                if answer.get("type") != "subscribed":
+                    refused += 1
+                    await socket.close()
+                    continue
+                listening, refused = listening + 1, 0
+                asyncio.create_task(_listen(socket))  # noqa: RUF006 - ends with the process
+            return listening
+
+    async def _send(self, session: aiohttp.ClientSession) -> None:
+        token = self.target.token_for("flooder-0", "chat:read", "chat:write")
+        url, text = f"{self.target.http_url}/messages/batch", "x" * EVENT_BYTES
+        began, sent = time.monotonic(), 0
+        while True:
+            body = {"events": [{"roomId": self.room, "message": text} for _ in range(EVENTS_PER_REQUEST)]}
+            headers = {"authorization": f"Bearer {token()}"}
+            async with session.post(url, json=body, headers=headers) as answer:
+                await answer.read()
+            sent += EVENTS_PER_REQUEST
+            await asyncio.sleep(max(0.0, began + sent / EVENTS - time.monotonic()))
+
+
+async def _listen(socket: aiohttp.ClientWebSocketResponse) -> None:
+    async for _ in socket:
+        pass
+
+
+def flood(flood: Flood, parent: Connection) -> None:
+    """The process of the flooding users."""
+    asyncio.run(flood.run(parent))
+
+
+async def measure(target: Target, options: argparse.Namespace) -> None:
+    run = Run(target, SUBSCRIBERS)
+    for each in run.subscribers:
+        await each.rooms.__aenter__()
+    await asyncio.gather(*(each.rooms.follow(run.room) for each in run.subscribers))
+    tasks = [asyncio.create_task(each.listen()) for each in run.subscribers]
+    await run.send_messages(QUIET_RATE, 3)  # without cold starts in the measurement
+    print("| flood | listeners | median | p99 | worst | missing |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    await row("none", run, options.seconds, 0)
+    users = max(1, -(-options.listeners // PER_USER))
+    for name, count in (("one user", 1), (f"{users} users", users)):
+        room = next(each for each in iter(_room, "") if live_queue(each) == live_queue(run.room))
+        here, there = multiprocessing.Pipe()
+        work = Flood(target, room, count, options.listeners)
+        process = multiprocessing.get_context("spawn").Process(target=flood, args=(work, there), daemon=True)
+        process.start()
+        listeners = await asyncio.to_thread(here.recv)
+        await asyncio.sleep(3)
+        await row(name, run, options.seconds, listeners)
+        here.send("stop")
+        await asyncio.to_thread(process.join)
+        await asyncio.sleep(DRAIN_SECONDS)
+    for task in tasks:
+        task.cancel()
+    for each in run.subscribers:
+        await each.rooms.__aexit__(None, None, None)
+
+
+def _room() -> str:
+    return f"flood-{uuid.uuid4().hex[:8]}"
+
+
+async def row(name: str, run: Run, seconds: float, listeners: int) -> None:
+    """Send to the quiet room for ``seconds``, and print one row."""
+    run.sent_at.clear()
+    await run.send_messages(QUIET_RATE, seconds)
+    await run.wait_for_all(30)
+    found = run.latencies() or [0.0]
+    median, worst = statistics.median(found), found[-1]
+    p99 = found[int(len(found) * 0.99)]
+    times = " | ".join(f"{each * 1000:,.0f} ms" for each in (median, p99, worst))
+    print(f"| {name} | {listeners} | {times} | {run.missing()} |", flush=True)
+
+
+def main(options: argparse.Namespace) -> int:
+    command = localstage(STATE, "up", "--http-port", "0", "--websocket-port", "0")
+    process = StageProcess(lambda _line: None, command, STATE / "stage.json")
+    with interruptible():
+        try:
+            target = process.start()
+            json.loads((STATE / "stage.json").read_text())
+            asyncio.run(measure(target, options))
+            return 0
+        finally:
+            process.close()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--listeners", type=int, default=900)
+    sys.exit(main(parser.parse_args()))

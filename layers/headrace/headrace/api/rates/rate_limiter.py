@@ -1,0 +1,190 @@
+"""Limits each caller to a number of events and of requests per second, by counts that the environments exchange.
+
+A caller has one window for each kind of limit: ``events`` are counted one by one, all others by request
+(:class:`RouteLimit`).
+
+A request is decided from the counts of this environment, in microseconds. At most once a second, a background
+thread reports these counts to the cache and learns those of the other environments; no request waits for it.
+
+An environment therefore never admits more than the limit in a window. All together can exceed it by what the others
+admitted since they last exchanged counts, about two seconds. Without the cache each environment enforces the limit
+independently. Counts of an exchange without an answer are reported again. If the cache had received them, they count
+twice until they leave the window.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from headrace.api.rates.shared_counts import SharedCounts
+from headrace.api.rates.sliding_window import SLOT_SECONDS, WINDOW_SECONDS, Limit, SlidingWindow
+from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.errors import CacheUnavailable, RateLimited
+from headrace.core.keys import rate_key
+from headrace.runtime.background import Background
+from headrace.runtime.bounded import BoundedDict
+from headrace.runtime.observability import Meter, report
+from headrace.runtime.settings import RateSettings
+
+EXCHANGE_SECONDS = 1.0
+SENDERS = 10_000
+"""Senders that an environment remembers; far more than it can serve in a window."""
+SENDERS_PER_EXCHANGE = 500
+
+Kind = Literal["events", "reads", "changes", "members", "rooms", "connections"]
+"""What a limit counts: events; requests that read or follow; own changes; changes of other users' memberships; rooms
+created; connections opened."""
+
+_COUNTED: dict[Kind, str] = {
+    "events": "events",
+    "reads": "reads",
+    "changes": "changes",
+    "members": "changes of other members",
+    "rooms": "new rooms",
+    "connections": "new connections",
+}
+_Sender = tuple[Kind, bool, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RouteLimit:
+    """What each request of a route counts for: ``kind``; if it is about another user, ``of_others`` where given."""
+
+    kind: Kind
+    of_others: Kind | None = None
+
+    def kind_for(self, caller: Caller, path: object) -> Kind:
+        """The kind of a request whose parsed path is ``path``."""
+        is_own = getattr(path, "user_id", caller.subject) == caller.subject
+        return self.kind if is_own or self.of_others is None else self.of_others
+
+
+READS = RouteLimit("reads")
+CHANGES = RouteLimit("changes")
+MEMBERS = RouteLimit("changes", of_others="members")
+"""Of joins and leaves: own ones are changes."""
+OTHERS = RouteLimit("members")
+"""Of requests that always concern another user."""
+ROOMS = RouteLimit("rooms")
+CONNECTIONS = RouteLimit("connections")
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """A caller has ``most`` of a ``kind`` in a window, and ``remaining`` of them now; all again after ``seconds``."""
+
+    kind: Kind
+    most: int
+    remaining: int
+    seconds: int
+
+    def headers(self) -> dict[str, str]:
+        """The headers ``RateLimit-Policy`` and ``RateLimit`` (draft-ietf-httpapi-ratelimit-headers-10)."""
+        policy = f'"{self.kind}";q={self.most};w={WINDOW_SECONDS:.0f}'
+        return {"ratelimit-policy": policy, "ratelimit": f'"{self.kind}";r={self.remaining};t={self.seconds}'}
+
+
+class RateLimiter:
+    """Limits callers; ``shared`` is ``None`` without a cache. ``clock`` gives seconds since the epoch."""
+
+    def __init__(
+        self, settings: RateSettings, shared: SharedCounts | None, clock: Callable[[], float] = time.time
+    ) -> None:
+        users: dict[Kind, int] = {
+            "events": settings.event_rate,
+            "reads": settings.read_rate,
+            "changes": settings.change_rate,
+            "members": settings.member_rate,
+            "rooms": settings.room_rate,
+            "connections": settings.connection_rate,
+        }
+        rates = {(kind, False): rate for kind, rate in users.items()}
+        rates |= {(kind, True): settings.trusted_event_rate for kind in users}
+        self._limits = {each: Limit(rate, settings.event_rate_off_percent) for each, rate in rates.items() if rate}
+        self._shared = shared
+        self._clock = clock
+        self._windows: BoundedDict[_Sender, SlidingWindow] = BoundedDict(SENDERS)
+        self._active: dict[_Sender, None] = {}
+        self._lock = threading.Lock()
+        # The first exchange imports the cache's library: not in a cold start. By the wall clock, because the monotonic
+        # one may stop while Lambda freezes the environment, and the counts of the others would get old.
+        self._background = Background("rate-limiter", EXCHANGE_SECONDS, 0.0, clock, delay=EXCHANGE_SECONDS)
+
+    def admit(self, caller: Caller, count: int, meter: Meter, kind: Kind = "events") -> tuple[int, RateLimited | None]:
+        """How many of ``count`` may pass, the first ones, and why the others may not. Never raises, never waits."""
+        trusted = caller.has(EVENTS_WRITE)
+        limit = self._limits.get((kind, trusted))
+        if limit is None:
+            return count, None
+        sender = (kind, trusted, caller.subject)
+        now = self._clock()
+        refusal = None
+        with self._lock:
+            window = self._window(sender, limit)
+            resume_slot = window.resume_slot
+            admitted = window.admit(count, now)
+            if admitted < count:
+                refusal = _refusal(limit, kind, window.wait(now))
+                if window.resume_slot != resume_slot:
+                    meter.count("SenderLimited", senders="trusted" if trusted else "users", limit=kind)
+            self._active[sender] = None
+        if self._shared is not None:
+            self._background.run(functools.partial(self._exchange_counts, self._shared))
+        return admitted, refusal
+
+    def count_request(self, caller: Caller, kind: Kind, meter: Meter) -> tuple[dict[str, str], RateLimited | None]:
+        """Count one request: the headers that say what is left, and why it is refused. Never raises, never waits."""
+        _, refusal = self.admit(caller, 1, meter, kind)
+        quota = self.quota(caller, kind)
+        return ({} if quota is None else quota.headers()), refusal
+
+    def quota(self, caller: Caller, kind: Kind = "events") -> Quota | None:
+        """What a caller may do now; ``None`` if it has no limit. From the known counts, without I/O."""
+        trusted = caller.has(EVENTS_WRITE)
+        limit = self._limits.get((kind, trusted))
+        if limit is None:
+            return None
+        now = self._clock()
+        with self._lock:
+            window = self._window((kind, trusted, caller.subject), limit)
+            remaining = window.remaining(now)
+            seconds = math.ceil(WINDOW_SECONDS if remaining else max(1, window.wait(now)))
+            return Quota(kind, limit.most, remaining, seconds)
+
+    def _window(self, sender: _Sender, limit: Limit) -> SlidingWindow:
+        window = self._windows.get(sender) or SlidingWindow(limit)
+        self._windows[sender] = window
+        return window
+
+    def _exchange_counts(self, shared: SharedCounts) -> None:
+        with self._lock:
+            now = self._clock()
+            senders = list(self._active)[:SENDERS_PER_EXCHANGE]
+            windows = {each: self._windows[each] for each in senders if each in self._windows}
+            reports = {
+                rate_key(kind, subject, trusted=trusted): window.report(now)
+                for (kind, trusted, subject), window in windows.items()
+            }
+            for each in senders:
+                del self._active[each]
+        try:
+            counts = shared.exchange(reports, int(now / SLOT_SECONDS))
+        except CacheUnavailable as error:
+            report("rates", f"each environment limits senders independently: {error.message}")
+            return
+        with self._lock:
+            now = self._clock()
+            for window, everywhere in zip(windows.values(), counts, strict=True):
+                window.learn(everywhere, now)
+
+
+def _refusal(limit: Limit, kind: Kind, wait: float) -> RateLimited:
+    seconds = max(1, math.ceil(wait))
+    allowed = f"{limit.rate} {_COUNTED[kind]}/s, measured over {WINDOW_SECONDS:g} s"
+    return RateLimited(f"more than this sender may send ({allowed}); send it again as it is", retry_after=seconds)

@@ -1,0 +1,156 @@
+"""Each request counts for its caller's limit: over both protocols, and per kind of request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.api.params import Params
+from headrace.api.rates.rate_limiter import CHANGES, CONNECTIONS, MEMBERS, READS, ROOMS, RateLimiter
+from headrace.api.rates.shared_counts import SharedCounts
+from headrace.api.rates.sliding_window import WINDOW_SECONDS
+from headrace.api.router import ConnectionRouter, FrameRouter, HttpRouter, Route
+from headrace.core.times import SystemClock
+from headrace.runtime.settings import RateSettings
+from tests.unit.api.rates.memory_commands import MemoryCommands
+from tests.worlds.functions import routes_of
+
+SETTINGS = RateSettings(event_rate=9, read_rate=4, change_rate=2, member_rate=1, room_rate=1, connection_rate=1)
+
+
+class MemberPath(Params):
+    room_id: str
+    user_id: str
+
+
+def answer(_services: object, _request: object) -> dict[str, Any]:
+    return {}
+
+
+HTTP = {
+    "GET /x": Route(answer),
+    "GET /y": Route(answer, limit=READS),
+    "PUT /rooms": Route(answer, limit=ROOMS),
+    "PUT /rooms/{roomId}/members/{userId}": Route(answer, path=MemberPath, limit=MEMBERS),
+    "GET /open": Route(answer, scopes=None),
+}
+MOST = 20
+"""Reads in a window."""
+
+
+class Limited:
+    """Routers of one environment, and the time."""
+
+    def __init__(self, settings: RateSettings = SETTINGS, cache: MemoryCommands | None = None) -> None:
+        self.now = 1000.0
+        self.limiter = RateLimiter(settings, SharedCounts(cache) if cache else None, lambda: self.now)
+        parts: tuple[Any, ...] = (lambda: None, SystemClock())
+        self.http = HttpRouter(HTTP, *parts, limiter=lambda: self.limiter)
+        self.frames = FrameRouter({"history": Route(answer_frame)}, *parts, limiter=lambda: self.limiter)
+        self.connect = ConnectionRouter(
+            {"$connect": Route(answer, limit=CONNECTIONS)}, *parts, limiter=lambda: self.limiter
+        )
+
+    def get(self, key: str = "GET /x", user: str = "alice", scope: str = "", **path: str) -> dict[str, Any]:
+        claims = {"sub": user, "scope": scope, "exp": "4102444800"}
+        context = {"requestId": "r-1", "authorizer": {"jwt": {"claims": claims}}}
+        return self.http({"routeKey": key, "requestContext": context, "pathParameters": path})
+
+    def member(self, user: str, caller: str = "alice") -> int:
+        return int(self.get("PUT /rooms/{roomId}/members/{userId}", caller, roomId="r", userId=user)["statusCode"])
+
+    def frame(self, key: str, router: ConnectionRouter) -> dict[str, Any]:
+        claims = {"sub": "alice", "scope": "chat:read", "exp": "4102444800"}
+        context = {"requestId": "r-7", "routeKey": key, "connectionId": "c-1", "authorizer": claims}
+        return router({"requestContext": context, "body": json.dumps({"action": key, "requestId": "q-1"})})
+
+
+def answer_frame(_services: object, _request: object) -> dict[str, Any]:
+    return {"statusCode": 200, "body": json.dumps({"type": "history"})}
+
+
+def limit_of(reply: Mapping[str, Any]) -> tuple[str, str]:
+    return reply["headers"]["ratelimit-policy"], reply["headers"]["ratelimit"]
+
+
+def test_a_request_over_the_callers_limit_is_a_429_that_says_when_to_return() -> None:
+    limited = Limited()
+
+    replies = [limited.get() for _ in range(MOST + 1)]
+
+    assert [each["statusCode"] for each in replies] == [200] * MOST + [429]
+    error = json.loads(replies[-1]["body"])["error"]
+    assert (error["code"], error["correlationId"]) == ("rate_limited", "r-1")
+    assert "4 reads/s, measured over 5 s" in error["message"]
+    assert replies[-1]["headers"]["retry-after"] == str(error["retryAfter"])
+    assert replies[-1]["headers"]["x-request-id"] == "r-1"
+    assert limited.get(user="bob")["statusCode"] == 200
+    limited.now += error["retryAfter"]
+    assert limited.get()["statusCode"] == 200
+
+
+def test_every_answer_says_what_is_left_of_its_limit() -> None:
+    limited = Limited()
+
+    assert limit_of(limited.get()) == ('"reads";q=20;w=5', f'"reads";r={MOST - 1};t=5')
+    assert limit_of(limited.get("GET /y")) == ('"reads";q=20;w=5', f'"reads";r={MOST - 2};t=5')
+    assert limit_of(limited.get("PUT /rooms")) == ('"rooms";q=5;w=5', '"rooms";r=4;t=5')
+    assert "ratelimit" not in limited.get("GET /open")["headers"]
+    assert "ratelimit" not in limited.get("GET /none")["headers"]
+
+
+def test_a_frame_over_the_limit_is_an_error_frame_and_shares_the_limit_of_http() -> None:
+    limited = Limited()
+    for _ in range(MOST - 1):
+        limited.get()
+
+    first, second = (json.loads(limited.frame("history", limited.frames)["body"]) for _ in range(2))
+
+    assert first["type"] == "history"
+    assert (second["type"], second["requestId"], second["error"]["code"]) == ("error", "q-1", "rate_limited")
+    assert second["error"]["retryAfter"] >= 1
+
+
+def test_a_user_opens_only_so_many_connections_per_second() -> None:
+    limited = Limited()
+
+    statuses = [limited.frame("$connect", limited.connect)["statusCode"] for _ in range(6)]
+
+    assert statuses == [200] * 5 + [429]
+
+
+def test_changes_of_other_members_have_a_stricter_limit_than_own_ones() -> None:
+    limited = Limited()
+
+    assert [limited.member("alice") for _ in range(11)] == [200] * 10 + [429]
+    assert [limited.member(f"user-{number}") for number in range(6)] == [200] * 5 + [429]
+    assert limited.get()["statusCode"] == 200
+
+
+def test_trusted_callers_have_the_trusted_rate_for_every_kind() -> None:
+    assert {Limited().get(scope="events:write")["statusCode"] for _ in range(100)} == {200}
+    limited = Limited(RateSettings(trusted_event_rate=1))
+    statuses = [limited.get("PUT /rooms", scope="events:write")["statusCode"] for _ in range(6)]
+    assert statuses == [200] * 5 + [429]
+    assert limited.get("PUT /rooms")["statusCode"] == 200
+
+
+def test_without_the_cache_requests_are_limited_in_each_environment_and_none_fails() -> None:
+    cache = MemoryCommands()
+    cache.down = True
+    limited = Limited(cache=cache)
+    for _ in range(3):
+        limited.now += WINDOW_SECONDS + 1
+        assert [limited.get()["statusCode"] for _ in range(MOST)] == [200] * MOST
+
+
+def test_routes_that_can_change_another_users_rooms_have_the_strict_limit() -> None:
+    routes = routes_of("manage_rooms")
+    limits = {key: route.limit for key, route in routes.items() if not key.startswith("GET ")}
+
+    assert limits["PUT /rooms/{roomId}"] == ROOMS
+    assert limits["PATCH /rooms/{roomId}"] == CHANGES
+    for key, limit in limits.items():
+        if "/members/" in key or "{otherId}" in key:
+            assert "members" in (limit.kind, limit.of_others), key

@@ -1,0 +1,107 @@
+"""One user has a bounded number of connections: open at a time, and subscribed to one room."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from headrace.api.router import ConnectionRouter
+from headrace.core.caller import Caller
+from headrace.core.errors import RateLimited, StoreUnavailable
+from headrace.core.keys import connection_room
+from headrace.core.times import SECOND
+from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS
+from headrace.live.shares import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER, check_subscribe
+from tests.fakes.clock import FixedClock
+from tests.fakes.live import MemoryConnections
+from tests.worlds.functions import routes_of
+from tests.worlds.senders import NOW
+
+
+class Handshakes:
+    """open_connection with connections in memory."""
+
+    def __init__(self) -> None:
+        self.clock = FixedClock(NOW)
+        self.connections = MemoryConnections(self.clock)
+        self.router = ConnectionRouter(routes_of("open_connection"), lambda: self.connections, self.clock)
+        self.opened = 0
+
+    def open(self, user: str = "alice", scope: str = "chat:read") -> dict[str, Any]:
+        self.opened += 1
+        claims = {"sub": user, "scope": scope, "exp": "4102444800"}
+        context = {"routeKey": "$connect", "connectionId": f"c-{self.opened}", "authorizer": claims}
+        return self.router({"requestContext": context})
+
+
+def test_a_user_with_too_many_open_connections_is_refused_and_others_are_not() -> None:
+    handshakes = Handshakes()
+    for _ in range(CONNECTIONS_PER_USER):
+        assert handshakes.open()["statusCode"] == 200
+
+    answer = handshakes.open()
+
+    error = json.loads(answer["body"])["error"]
+    assert (answer["statusCode"], error["code"]) == (429, "rate_limited")
+    assert error["details"][0] == {
+        "field": "connections",
+        "message": "are too many",
+        "got": CONNECTIONS_PER_USER,
+        "allowed": f"at most {CONNECTIONS_PER_USER} connections of one user",
+    }
+    assert answer["headers"]["retry-after"] == str(error["retryAfter"])
+    assert handshakes.open("bob")["statusCode"] == 200
+    assert handshakes.open(scope="chat:read events:write")["statusCode"] == 200
+
+
+def test_closed_and_expired_connections_make_place_for_others() -> None:
+    handshakes = Handshakes()
+    for _ in range(CONNECTIONS_PER_USER):
+        handshakes.open()
+
+    handshakes.connections.close("c-1")
+    assert handshakes.open()["statusCode"] == 200
+    assert handshakes.open()["statusCode"] == 429
+    handshakes.clock.advance(CONNECTION_SECONDS + GRACE_SECONDS)
+    assert handshakes.open()["statusCode"] == 200
+
+
+def caller(user: str) -> Caller:
+    return Caller(user, user, frozenset({"chat:read"}), 4_102_444_800)
+
+
+def test_strangers_cannot_use_up_the_places_of_a_user() -> None:
+    connections = MemoryConnections(FixedClock(NOW))
+    now = FixedClock(NOW).now() // SECOND
+    for number in range(500):
+        connections.subscribe("kitchen", f"c-{number}", caller(f"stranger-{number}"), now, None)
+
+    check_subscribe(connections, caller("alice"), "kitchen", "mine")
+
+
+def test_no_user_is_refused_while_connections_cannot_be_counted() -> None:
+    class Away(MemoryConnections):
+        def of_user(self, user_id: str, room_id: str | None = None) -> set[str]:
+            raise StoreUnavailable("down")
+
+    check_subscribe(Away(), caller("alice"), "kitchen", "c-1")
+    handshakes = Handshakes()
+    handshakes.connections = Away(handshakes.clock)
+    assert handshakes.open()["statusCode"] == 200
+    assert (connection_room("c-1"), "c-1") in handshakes.connections.rows
+
+
+def test_a_room_has_fewer_connections_of_a_user_than_the_user_may_open() -> None:
+    """Several devices and pages fit, and other rooms can still be followed when one is full."""
+    connections = MemoryConnections(FixedClock(NOW))
+    refused = []
+    for number in range(CONNECTIONS_PER_USER):
+        try:
+            check_subscribe(connections, caller("alice"), "kitchen", f"c-{number}")
+            connections.subscribe("kitchen", f"c-{number}", caller("alice"), FixedClock(NOW).now() // SECOND, None)
+        except RateLimited:
+            refused.append(number)
+
+    assert refused == list(range(CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER))
+    check_subscribe(connections, caller("alice"), "hall", "c-49")
+    check_subscribe(connections, caller("alice"), "kitchen", "c-0")
