@@ -1,6 +1,7 @@
 """A user's invitations to rooms, and the users whose invitations are refused."""
 
 from headrace.api.params import UserPath
+from headrace.api.rates.rate_limiter import CHANGES
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import invitation_service
@@ -20,8 +21,12 @@ ROUTES = {
     "GET /users/{userId}/blocked": Route(
         InvitationService.blocked, READ, UserPath, query=ListQuery, answer=BlockPage, errors=LIST
     ),
-    "PUT /users/{userId}/blocked/{otherId}": Route(InvitationService.block, WRITE, OtherPath, answer=BlockBody),
-    "DELETE /users/{userId}/blocked/{otherId}": Route(InvitationService.unblock, WRITE, OtherPath, answer=BlockBody),
+    "PUT /users/{userId}/blocked/{otherId}": Route(
+        InvitationService.block, WRITE, OtherPath, answer=BlockBody, limit=CHANGES
+    ),
+    "DELETE /users/{userId}/blocked/{otherId}": Route(
+        InvitationService.unblock, WRITE, OtherPath, answer=BlockBody, limit=CHANGES
+    ),
 }
 
 handler = http_api(ROUTES, invitation_service)
