@@ -43,7 +43,8 @@ def shared_room(alice: Client, bob: Client) -> str:
     """A members room that bob owns, with alice as a member."""
     room = unique("room")
     ok(bob, "PUT", f"/rooms/{room}", {"kind": "members"})
-    ok(bob, "PUT", f"/rooms/{room}/members/{alice.user}", {})
+    for client in (bob, alice):  # invites, accepts
+        ok(client, "PUT", f"/rooms/{room}/members/{alice.user}", {})
     return room
 
 
@@ -101,6 +102,51 @@ def test_p12_a_removed_member_sees_the_last_message_of_their_interval(alice: Cli
     assert (item["membership"]["state"], item["lastMessage"]["message"], item["unread"]) == ("left", "for alice", 1)
     # Activity is exact to the second, and excludes messages after the membership.
     assert item["activityAt"] <= item["membership"]["since"]
+
+
+def test_no_number_of_strangers_rooms_is_among_a_users_own(alice: Client, bob: Client) -> None:
+    """P12."""
+    mallory = Client(alice.stage, unique("mallory"))
+    own = shared_room(alice, bob)
+    rooms = [unique("!") for _ in range(3)]
+    for room in rooms:
+        ok(mallory, "PUT", f"/rooms/{room}", {"kind": "members"})
+        assert ok(mallory, "PUT", f"/rooms/{room}/members/{alice.user}")["joinedAt"] is None
+
+    assert [item["roomId"] for item in conversations(alice)["items"]] == [own]
+    found = ok(alice, "GET", f"/users/{alice.user}/invitations")["items"]
+    assert [(item["roomId"], item["invitedBy"]) for item in found] == [(room, mallory.user) for room in sorted(rooms)]
+    assert alice.http("GET", f"/rooms/{rooms[0]}/messages")[0] == 403
+    ok(alice, "DELETE", f"/rooms/{rooms[0]}/members/{alice.user}")
+    ok(alice, "PUT", f"/users/{alice.user}/blocked/{mallory.user}")
+    assert ok(alice, "GET", f"/users/{alice.user}/invitations")["items"] == []
+    assert mallory.http("PUT", f"/rooms/{rooms[1]}/members/{alice.user}")[0] == 403
+    assert [each["userId"] for each in ok(alice, "GET", f"/users/{alice.user}/blocked")["items"]] == [mallory.user]
+
+
+def test_a_member_who_is_added_and_removed_has_no_row_of_it(alice: Client, bob: Client) -> None:
+    room = shared_room(alice, bob)
+    other = unique("room")
+    ok(bob, "PUT", f"/rooms/{other}", {"kind": "members"})
+    ok(bob, "PUT", f"/rooms/{other}/members/{alice.user}")
+    ok(bob, "DELETE", f"/rooms/{other}/members/{alice.user}")
+    until(lambda: bob.room(other), lambda items: len(items) == 3)
+
+    items = until(lambda: ok(alice, "GET", f"/users/{alice.user}/messages")["items"], bool)
+
+    assert {(item["roomId"], item["messageType"]) for item in items} == {(room, "JOIN")}
+    assert {item["userId"] for item in bob.room(other)} == {bob.user}
+    assert [item["memberId"] for item in bob.room(other)][:2] == [alice.user, alice.user]
+
+
+def test_a_room_that_was_left_for_good_is_in_no_list(alice: Client, bob: Client) -> None:
+    room = shared_room(alice, bob)
+
+    ok(alice, "DELETE", f"/rooms/{room}/members/{alice.user}", {"forGood": True})
+
+    assert listed(alice) == {}
+    assert ok(bob, "PUT", f"/rooms/{room}/members/{alice.user}")["invitedAt"]
+    assert listed(alice) == {}
 
 
 def test_others_conversations_and_marks_of_non_members_are_forbidden(
