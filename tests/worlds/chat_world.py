@@ -1,0 +1,139 @@
+"""A whole chat stage in memory: rooms, sending, storing, reading, live messages."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from headrace.api.paging.cursors import CursorSigner
+from headrace.api.paging.request import ListRequest, PageRequest
+from headrace.api.router import FrameRouter, HttpRouter
+from headrace.bootstrap.api import ACTIONS
+from headrace.core.envelope import decode
+from headrace.core.errors import HeadraceError
+from headrace.core.times import MINUTE, SECOND
+from headrace.ingest.acceptor import Acceptor
+from headrace.live.push_service import PushService
+from headrace.live.subscriber_hints import SubscriberHints
+from headrace.storage.ports import Table
+from headrace.streams.chat.conversations import Conversations
+from headrace.streams.chat.frames import Subscriptions
+from headrace.streams.chat.history import History
+from headrace.streams.chat.hook import ActivityHook, LiveHook
+from headrace.streams.chat.stream import CHAT
+from tests.fakes.chat import MemoryRoomActivity
+from tests.fakes.live import MemoryPusher
+from tests.fakes.queues import MemoryLivePublisher
+from tests.fakes.storage import MemoryCache, MemoryReader
+from tests.worlds.functions import routes_of
+from tests.worlds.history_world import body
+from tests.worlds.room_world import RoomWorld, caller
+from tests.worlds.senders import TABLE
+from tests.worlds.write_path import QUEUES, frame_event
+
+MESSAGES = Table(TABLE.table, (CHAT.partition_key, CHAT.sort_key))
+
+
+class ChatWorld(RoomWorld):
+    """A stage whose answers depend on the requests and the clock only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        gates = {"chat": self.gate}
+        broker, retry = self.write_path.broker, self.write_path.retry
+        self.sending = Acceptor(broker, retry, QUEUES, self.clock, gates)
+        self.activity = MemoryRoomActivity(self.rooms)
+        self.live, self.pusher = MemoryLivePublisher(), MemoryPusher()
+        hints = SubscriberHints(MemoryCache(self.clock), self.connections)
+        activity = ActivityHook(self.activity, self.rooms, self.clock, lambda: 0.0)
+        self.hooks = [activity, LiveHook(hints, lambda: self.live, self.clock)]
+        self.push_service = PushService(self.connections, self.pusher, lambda: self.clock.now() / SECOND)
+        reader, cursors = MemoryReader(self.write_path.store.rows), CursorSigner(b"k" * 32)
+        self.history = History(reader, cursors, TABLE.table, self.clock, self.access)
+        self.subscriptions = Subscriptions(self.connections, hints, self.access, self.history)
+        self.conversations = Conversations(self.memberships, self.activity, reader, cursors, TABLE.table, self.clock)
+
+    def send(self, user: str, room: str, message_id: str, **more: Any) -> int:
+        """Status of a message of a user, which is stored and pushed at once if it is accepted."""
+        event = {
+            "routeKey": "POST /messages/batch",
+            "requestContext": {"authorizer": {"jwt": {"claims": claims(user)}}, "requestId": "r"},
+            "body": json.dumps({"events": [{"roomId": room, "messageId": message_id, "message": "hello", **more}]}),
+        }
+        status: int = HttpRouter(routes_of("receive_http"), lambda: self.sending, self.clock)(event)["statusCode"]
+        return status
+
+    def subscribe(self, user: str, room: str, connection: str) -> dict[str, Any]:
+        """The answer to a subscription."""
+        event = frame_event({"roomId": room}, subject=user, scope="chat:read")
+        event["requestContext"] |= {"connectionId": connection, "connectedAt": self.clock.now() // 1000}
+        event["requestContext"]["routeKey"] = "subscribe"
+        frames = FrameRouter(routes_of("read_frame"), lambda: self.subscriptions, self.clock, actions=ACTIONS)
+        found: dict[str, Any] = json.loads(frames(event)["body"])
+        return found
+
+    def settle(self) -> None:
+        """Store everything that was accepted, and push it."""
+        bodies = self.write_path.broker.bodies()
+        for queue in self.write_path.broker.queues.values():
+            queue.clear()
+        events = [event for each in bodies for event in decode(each).events]
+        items = [CHAT.item(event, self.clock.now(), TABLE) for event in events]
+        assert self.store.put_many(MESSAGES, items) == [None] * len(items)
+        for hook in self.hooks:
+            assert hook.stored(CHAT, items) == [None] * len(items)
+        records = [{"data": base64.b64encode(each.body).decode()} for each in self.live.sent]
+        self.live.sent.clear()
+        self.push_service.push({"eventSource": "aws:rmq", "rmqMessagesByQueue": {"live.0::/": records}})
+
+    def rooms_of(self, user: str) -> list[dict[str, Any]]:
+        """All conversations of a user."""
+        found: list[dict[str, Any]] = []
+        place = None
+        while True:
+            page = self.conversations.page(caller(user), user, ListRequest(limit=3, place=place))
+            found += page["items"]
+            if not page["hasMore"]:
+                assert page["complete"]
+                return found
+            place = page["next"]
+
+    def read_room(self, user: str, room: str) -> list[dict[str, Any]] | str:
+        """All messages of a room that a user may read, or the code of the refusal."""
+        return self._walk(lambda request: self.history.room(caller(user), room, request))
+
+    def read_user(self, user: str, other: str) -> list[dict[str, Any]] | str:
+        """All messages in the history of another user that a user may read."""
+        return self._walk(lambda request: self.history.user(caller(user), other, request))
+
+    def _walk(self, page_of: Any) -> list[dict[str, Any]] | str:
+        found: list[dict[str, Any]] = []
+        place = None
+        while True:
+            try:
+                page = body(page_of(PageRequest(limit=5, before=place)))
+            except HeadraceError as error:
+                return type(error).__name__
+            found += page["items"]
+            if not page["hasMore"]:
+                return found
+            place = page["next"]
+
+    def pushed(self, connection: str) -> list[dict[str, Any]]:
+        """The frames that a connection received."""
+        return [json.loads(frame) for frame in self.pusher.sent.get(connection, [])]
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass, also for caches of what exists."""
+        self.clock.advance(seconds)
+        self.gate_time += seconds
+
+
+def claims(user: str) -> dict[str, str]:
+    """The claims of an ordinary user's token."""
+    return {"sub": user, "username": user.title(), "scope": "chat:write chat:read", "exp": "4102444800"}
+
+
+LONG = 6 * MINUTE / SECOND
+"""Seconds after which joins are not published again."""
