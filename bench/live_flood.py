@@ -112,7 +112,7 @@ async def measure(target: Target, options: argparse.Namespace) -> None:
         await each.rooms.__aenter__()
     await asyncio.gather(*(each.rooms.follow(run.room) for each in run.subscribers))
     tasks = [asyncio.create_task(each.listen()) for each in run.subscribers]
-    await run.send_messages(QUIET_RATE, 3)  # without cold starts in the measurement
+    await run.send_messages(QUIET_RATE, 20)  # without cold starts in the measurement
     print("| flood | listeners | median | p99 | worst | missing |")
     print("| --- | --- | --- | --- | --- | --- |")
     await row("none", run, options.seconds, 0)
