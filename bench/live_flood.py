@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import multiprocessing
 import statistics
 import sys
@@ -25,6 +24,7 @@ import aiohttp
 
 from bench import ROOT
 from bench.live import Run
+from headrace.live.shares import CONNECTIONS_PER_ROOM as PER_USER
 from headrace.queues.names import live_queue
 from loadtest.client.stage_process import StageProcess, interruptible, localstage
 from loadtest.client.target import Target
@@ -33,8 +33,6 @@ from loadtest.client.websocket import SUBPROTOCOL
 STATE = ROOT / ".local" / "bench-live"
 SUBSCRIBERS, QUIET_RATE = 5, 10
 EVENTS, EVENT_BYTES, EVENTS_PER_REQUEST = 100, 4000, 10
-PER_USER = 20
-"""Connections of one user in one room; ``live/connections.py`` has the limit."""
 REFUSED_AT_ONCE = 50
 """Refusals in a row after which a user stops opening connections."""
 OPEN_AT_ONCE = 8
@@ -114,7 +112,7 @@ async def measure(target: Target, options: argparse.Namespace) -> None:
         await each.rooms.__aenter__()
     await asyncio.gather(*(each.rooms.follow(run.room) for each in run.subscribers))
     tasks = [asyncio.create_task(each.listen()) for each in run.subscribers]
-    await run.send_messages(QUIET_RATE, 3)  # without cold starts in the measurement
+    await run.send_messages(QUIET_RATE, 20)  # without cold starts in the measurement
     print("| flood | listeners | median | p99 | worst | missing |")
     print("| --- | --- | --- | --- | --- | --- |")
     await row("none", run, options.seconds, 0)
@@ -125,6 +123,7 @@ async def measure(target: Target, options: argparse.Namespace) -> None:
         work = Flood(target, room, count, options.listeners)
         process = multiprocessing.get_context("spawn").Process(target=flood, args=(work, there), daemon=True)
         process.start()
+        there.close()  # so that recv() ends with the process
         listeners = await asyncio.to_thread(here.recv)
         await asyncio.sleep(3)
         await row(name, run, options.seconds, listeners)
@@ -159,7 +158,6 @@ def main(options: argparse.Namespace) -> int:
     with interruptible():
         try:
             target = process.start()
-            json.loads((STATE / "stage.json").read_text())
             asyncio.run(measure(target, options))
             return 0
         finally:

@@ -1,4 +1,4 @@
-"""A stage with a low rate limit refuses excess events, which the Python client sends again."""
+"""A stage with low limits refuses excess events, which the Python client sends again, and excess requests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from faults.harness.stage_template import write_template
+from headrace.live.shares import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER
 from headrace_client import Sender, SendSettings, over_http, over_websocket
+from loadtest.client.websocket import ConnectionLost
 from tests.e2e.clients import Client, message, unique, until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 
@@ -19,8 +21,9 @@ SETTINGS = SendSettings(first_rate=200.0, increase=2.0)
 
 @pytest.fixture(scope="module")
 def limited() -> Iterator[RunningStage]:
-    """The platform with a low limit on senders."""
-    template = write_template(ROOT / ".local" / "e2e" / "limited-template", {"EventRate": str(RATE)})
+    """The platform with a low limit on senders, and the default limits on rooms and members."""
+    limits = {"EventRate": str(RATE), "RoomRate": "1", "MemberRate": "1"}
+    template = write_template(ROOT / ".local" / "e2e" / "limited-template", limits)
     stage = fresh_stage("limited", template)
     try:
         yield stage.wait_ready()
@@ -94,3 +97,40 @@ async def test_the_python_client_delivers_every_message_once(limited: RunningSta
     assert sorted(each["message"] for each in found) == sorted(each["message"] for each in events)
     if way is over_http:  # the first request held all events
         assert sender.pace.rate < SETTINGS.first_rate, "the client did not slow down"
+
+
+def test_a_user_creates_rooms_and_adds_others_at_a_limited_rate(limited: RunningStage) -> None:
+    client, room = Client(limited), unique("room")
+
+    made = [client.http("PUT", f"/rooms/{room}-{number}", {"kind": "members"}) for number in range(30)]
+    created = [status for status, _, _ in made].index(429)
+    added = [client.http("PUT", f"/rooms/{room}-0/members/{unique('other')}", {}) for _ in range(30)]
+
+    for kind, answers in (("rooms", made), ("members", added)):
+        status, body, headers = next(each for each in answers if each[0] == 429)
+        assert {each[0] for each in answers} == {200, 429}
+        assert (status, body["error"]["code"]) == (429, "rate_limited")
+        assert int(headers["retry-after"]) == body["error"]["retryAfter"] >= 1
+        assert headers["ratelimit-policy"] == f'"{kind}";q=5;w=5'
+    assert created >= 5
+    assert Client(limited).http("PUT", f"/rooms/{unique('room')}", {"kind": "open"})[0] == 200
+
+
+def test_one_user_has_a_bounded_number_of_connections(limited: RunningStage) -> None:
+    client, room = Client(limited), unique("room")
+    sockets = [client.connect() for _ in range(CONNECTIONS_PER_USER)]
+    frame = {"action": "subscribe", "requestId": "r", "roomId": room}
+
+    answers = [socket.request(frame) for socket in sockets]
+
+    assert [each["type"] for each in answers] == ["subscribed"] * CONNECTIONS_PER_ROOM + ["error"] * (
+        CONNECTIONS_PER_USER - CONNECTIONS_PER_ROOM
+    )
+    assert answers[-1]["error"]["code"] == "rate_limited"
+    assert answers[-1]["error"]["details"][0]["field"] == "roomId"
+    with pytest.raises(ConnectionLost, match="429"):
+        client.connect()
+    assert Client(limited).connect().request(frame)["type"] == "subscribed"
+
+    sockets[0].close()
+    until(lambda: sockets[-1].request(frame)["type"], lambda kind: kind == "subscribed")
