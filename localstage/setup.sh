@@ -18,7 +18,8 @@ command -v "$python" >/dev/null 2>&1 || stop "Python 3.11 or newer is missing. R
 if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
   package=$("$python" -c 'import sys; print("python3.%d-venv" % sys.version_info[1])')
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
-    say "installing $package"
+    say "installing $package with apt-get"
+    if [ -t 0 ]; then say "it begins in 5 s; Ctrl-C prevents it"; sleep 5; fi
     apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" >/dev/null
   else
     stop "Python's venv module is missing. Run: sudo apt-get install $package"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,8 +25,10 @@ from localstage.gateway.websocket_routing import MessageRoute, MessageRoutes, Pr
 log = logging.getLogger("localstage.gateway")
 
 CLOSE_TIMEOUT = 1.0
-SEND_BUFFER = 1024 * 1024
-"""Bytes that may wait for a slow client before a push to it is refused."""
+SEND_BUFFER = 64 * 1024
+"""Bytes that may wait for a slow client, beyond the kernel's buffer, before a push to it is refused."""
+KERNEL_BUFFER = 128 * 1024
+"""Size of the kernel's buffer for a client; without a limit the kernel holds megabytes for one that does not read."""
 
 REASONS = {
     1000: "Connection Closed Normally",
@@ -119,6 +122,10 @@ class Connection:
         self._protocol = cast(Protocol, handshake.protocol)
         self._protocol.guard_frames = True
         await self._socket.prepare(handshake)
+        if (transport := self._protocol.transport) is not None:
+            transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BUFFER)
+            # Writing pauses only beyond what a push may add, and until pushes are accepted: a push never waits.
+            transport.set_write_buffer_limits(high=SEND_BUFFER + 2 * MAX_MESSAGE, low=SEND_BUFFER)
         self._touch()
 
     async def run(self) -> tuple[int, str]:
@@ -171,10 +178,7 @@ class Connection:
         if transport.get_write_buffer_size() > SEND_BUFFER:
             raise BufferFull
         self._touch()
-        # The frame is in the buffer at once; only the wait for a slow client is cut short.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(0.5):
-                await self._socket.send_frame(data, WSMsgType.TEXT)
+        await self._socket.send_frame(data, WSMsgType.TEXT)
 
     async def _receive(self) -> bool:
         """Receive one message; ``False`` at the end. Its slot is released when it is answered."""

@@ -10,8 +10,14 @@ from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
 from localstage.services.service import HOST, Service, http_answers, plain_environment
 
-PRELOADS = [Path(__file__).parent / "node" / f"{name}.cjs" for name in ("aborted_requests", "own_machine")]
-"""What Node loads before dynalite."""
+_PRELOADS = ("aborted_requests", "closed_iterators", "own_machine")
+
+
+def node_command(packages: Path) -> tuple[list[str | Path], dict[str, str]]:
+    """Node with what is loaded before dynalite, and the variables with which it finds ``packages``."""
+    folder = Path(__file__).parent / "node"
+    preloads = [part for name in _PRELOADS for part in ("--require", folder / f"{name}.cjs")]
+    return [install.node_program(), *preloads], {"NODE_PATH": str(packages)}
 
 
 class DynamoDb(Service):
@@ -33,13 +39,13 @@ class DynamoDb(Service):
         # AWS takes seconds to create a table; the stage does not simulate that.
         delays = {f"{action}TableMs": "0" for action in ("create", "update", "delete")}
         arguments = [part for name, value in {**options, **delays}.items() for part in (f"--{name}", value)]
-        preloads = [part for file in PRELOADS for part in ("--require", file)]
+        node, variables = node_command(self._packages)
         self.process = await self.guardian.spawn(
             self.name,
-            [install.node_program(), *preloads, self._packages / "dynalite" / "cli.js", *arguments],
+            [*node, self._packages / "dynalite" / "cli.js", *arguments],
             folder=self.folder,
             log=self.folder / "dynalite.log",
-            environment=plain_environment(self._environ, AWS_REGION="us-east-1"),
+            environment=plain_environment(self._environ, AWS_REGION="us-east-1", **variables),
         )
         await self.until_it_answers(15)
         return ""

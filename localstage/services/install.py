@@ -6,6 +6,7 @@ Packages are installed by name from the package sources configured on the machin
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import hashlib
 import importlib.util
 import logging
@@ -13,7 +14,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +36,17 @@ EXTRA_FOLDERS = (
     "/opt/homebrew/bin",
 )
 _POLICY = Path("/usr/sbin/policy-rc.d")
-_POLICY_TEXT = "#!/bin/sh\n# Written by the local stage while it installs packages; it may be deleted.\nexit 101\n"
+_POLICY_MARK = "# Written by the local stage while it installs packages"
+_POLICY_TEXT = f"""\
+#!/bin/sh
+{_POLICY_MARK}; it may be deleted.
+# Services may start once the installer, which holds a lock on this file, has ended.
+flock --nonblock "$0" true && exit 0
+exit 101
+"""
+
+NOTICE_SECONDS = 5.0
+"""How long the person at a terminal can prevent an installation."""
 
 
 @dataclass(frozen=True)
@@ -90,32 +101,43 @@ def _advice(missing: Sequence[Program], environ: Mapping[str, str]) -> str:
 async def _apt_install(missing: Sequence[Program]) -> None:
     packages = [program.debian for program in missing]
     log.info("Installing %s with apt-get (once)", ", ".join(packages))
+    if sys.stdin.isatty():
+        log.info("It begins in %g s; Ctrl-C prevents it", NOTICE_SECONDS)
+        await asyncio.sleep(NOTICE_SECONDS)
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
     # The stage's own umask would make what the packages' scripts write unreadable for other users.
     quiet = ["sh", "-c", 'umask 022; exec "$@"', "sh", "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120"]
-    with _no_system_services():
+    with _no_system_services() as held:
         # Continue after a failed update: the lists may be recent enough.
-        await _run([*quiet, "update"], environment)
-        code, output = await _run([*quiet, "install", "-y", "--no-install-recommends", *packages], environment)
+        await _run([*quiet, "update"], environment, held=held)
+        install = ["install", "-y", "--no-install-recommends", *packages]
+        code, output = await _run([*quiet, *install], environment, held=held)
     if code != 0:
         raise MissingProgram(f"apt-get could not install {', '.join(packages)}: {_last_line(output)}")
 
 
 @contextmanager
-def _no_system_services() -> Iterator[None]:
+def _no_system_services() -> Iterator[tuple[int, ...]]:
     """Keep Debian's maintainer scripts from starting the packages' services, by policy-rc.d.
 
-    An existing policy of the machine is left as it is; one left by a killed stage is replaced.
+    Yields the descriptors of the lock, which the installer inherits: the policy counts until both have ended, however
+    they end. An existing policy of the machine is left as it is.
     """
-    ours = not _POLICY.exists() or _POLICY.read_text(errors="replace") == _POLICY_TEXT
-    if ours:
+    text = _POLICY.read_text(errors="replace") if _POLICY.exists() else ""
+    if text and _POLICY_MARK not in text:
+        yield ()
+        return
+    if text != _POLICY_TEXT:
         _POLICY.write_text(_POLICY_TEXT)
         _POLICY.chmod(0o755)
-    try:
-        yield
-    finally:
-        if ours:
-            _POLICY.unlink(missing_ok=True)
+    with _POLICY.open() as policy:
+        fcntl.flock(policy, fcntl.LOCK_SH)
+        try:
+            yield (policy.fileno(),)
+        finally:
+            with suppress(BlockingIOError):  # another stage installs too
+                fcntl.flock(policy, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _POLICY.unlink(missing_ok=True)
 
 
 def node_program() -> Path:
@@ -190,11 +212,14 @@ def _once(folder: Path, sources: Sequence[Path]) -> Iterator[bool]:
         stamp.write_text(wanted)
 
 
-async def _run(command: Sequence[str], environment: Mapping[str, str], folder: Path | None = None) -> tuple[int, str]:
+async def _run(
+    command: Sequence[str], environment: Mapping[str, str], folder: Path | None = None, *, held: Sequence[int] = ()
+) -> tuple[int, str]:
     process = await asyncio.create_subprocess_exec(
         *command,
         env=environment,
         cwd=folder,
+        pass_fds=held,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

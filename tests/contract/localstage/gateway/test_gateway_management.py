@@ -16,7 +16,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from localstage.core.model import WebSocketRoute
-from localstage.gateway import Gateway, websocket_connection
+from localstage.gateway import Gateway
 from tests.contract.localstage.gateway.gateway_fakes import FakeFunctions, eventually, running, websocket_model
 
 ROUTES = (WebSocketRoute("$connect", "Open", False), WebSocketRoute("$disconnect", "Close", False))
@@ -148,23 +148,33 @@ async def test_a_post_before_connect_completes_is_a_410(functions: FakeFunctions
             assert codes == ["GoneException"]
 
 
-async def test_a_client_that_does_not_read_is_a_429_once_its_buffer_is_full(
-    connected: Connected, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(websocket_connection, "SEND_BUFFER", 256 * 1024)
-    connected.socket._response.connection.transport.pause_reading()
+async def pushed_or_error(connected: Connected, data: bytes) -> str | None:
+    """The code of a push that is refused."""
+    try:
+        await connected.call("post_to_connection", Data=data)
+    except ClientError as error:
+        return str(error.response["Error"]["Code"])
+    return None
 
-    failed: dict[str, Any] = {}
-    for _ in range(200):
-        try:
-            await connected.call("post_to_connection", Data=b"x" * 128 * 1024)
-        except ClientError as error:
-            failed = error.response
-            break
-    connected.socket._response.connection.transport.resume_reading()
 
-    assert failed["Error"]["Code"] == "LimitExceededException"
-    assert failed["ResponseMetadata"]["HTTPStatusCode"] == 429
+@pytest.mark.parametrize("size", [4 * 1024, 128 * 1024])
+async def test_a_client_that_does_not_read_is_a_429_before_it_holds_a_megabyte(connected: Connected, size: int) -> None:
+    transport = connected.socket._response.connection.transport
+    transport.pause_reading()
+
+    pushed = 0
+    while (code := await pushed_or_error(connected, b"x" * size)) is None and pushed < 16 * 1024 * 1024:
+        pushed += size
+    refused = [await connected.error("post_to_connection", Data=b"x" * size) for _ in range(20)]
+    transport.resume_reading()
+    for _ in range(pushed // size):
+        assert len(await connected.socket.receive_str()) == size
+    await connected.call("post_to_connection", Data=b"again")
+
+    assert code == "LimitExceededException"
+    assert refused == [(429, "LimitExceededException")] * 20
+    assert pushed < 1024 * 1024
+    assert await connected.socket.receive_str() == "again"
 
 
 async def test_an_unsigned_call_is_refused_as_on_aws(connected: Connected) -> None:

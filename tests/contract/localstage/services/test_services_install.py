@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ import pytest
 from localstage.core.errors import MissingProgram, ServiceError
 from localstage.services import Services, external_services, install
 
+ROOT = Path(__file__).resolve().parents[4]
 REAL_AWS = dict.fromkeys(("LOCALSTAGE_DYNAMODB_URL", "LOCALSTAGE_SQS_URL", "LOCALSTAGE_SECRETS_MANAGER_URL"), "aws")
 
 
@@ -75,6 +79,67 @@ def test_the_policy_against_starting_services_ends_with_the_installation(
         assert os.access(policy, os.X_OK)
 
     assert not policy.exists()
+
+
+_INSTALLER = """
+import sys, time
+from pathlib import Path
+from localstage.services import install
+
+install._POLICY = Path(sys.argv[1])
+with install._no_system_services():
+    print("installing", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_policy_that_a_killed_stage_left_lets_services_start(tmp_path: Path) -> None:
+    policy = tmp_path / "policy-rc.d"
+    command = [sys.executable, "-c", _INSTALLER, str(policy)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as installer:
+        assert installer.stdout is not None
+        installer.stdout.readline()
+        assert subprocess.run([policy, "redis-server", "start"]).returncode == 101
+        installer.kill()
+
+    assert policy.exists()
+    assert subprocess.run([policy, "redis-server", "start"]).returncode == 0
+
+
+_APT_GET = """\
+#!/bin/sh
+"$POLICY" redis-server start
+echo "$? $(umask) $*" >> "$LOG"
+touch "$FOLDER/redis-server"; chmod 755 "$FOLDER/redis-server"
+"""
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+async def test_an_installation_is_announced_and_starts_no_service(
+    terminal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "apt-get").write_text(_APT_GET)
+    (tmp_path / "apt-get").chmod(0o755)
+    policy, ran = tmp_path / "policy-rc.d", tmp_path / "log"
+    path = f"{tmp_path}:/usr/bin:/bin"
+    for name, value in {"PATH": path, "POLICY": str(policy), "LOG": str(ran), "FOLDER": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(install, "EXTRA_FOLDERS", (str(tmp_path),))
+    monkeypatch.setattr(install, "_POLICY", policy)
+    monkeypatch.setattr(install, "NOTICE_SECONDS", 0.01)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    far, near = os.openpty() if terminal else os.pipe()
+    caplog.set_level(logging.INFO, "localstage.services")
+
+    with os.fdopen(far), os.fdopen(near, "w") as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        program = install.Program("Redis", ("redis-server",), "redis-server", "redis")
+        await install.ensure_programs([program], {"PATH": str(tmp_path)})
+
+    assert [line.split()[:2] for line in ran.read_text().splitlines()] == [["101", "0022"]] * 2
+    assert not policy.exists()
+    assert caplog.messages[0] == "Installing redis-server with apt-get (once)"
+    assert ("It begins in 0.01 s; Ctrl-C prevents it" in caplog.messages) == terminal
 
 
 def test_an_existing_policy_of_the_machine_is_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
