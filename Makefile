@@ -139,7 +139,7 @@ bench-clicks: setup ## measure the size of an ad click on the broker and the cos
 bench-history: setup ## compare pages of a small and a large room with a bare DynamoDB Query
 	@$(PY) -m bench.history
 
-bench-live: setup ## measure push latency and CPU per post: 100 subscribers, 50 messages/s; with FLOOD, live messages beside a room with so many listeners   [SECONDS=60] [FLOOD=900]
+bench-live: setup ## measure push latency and CPU per post: 100 subscribers, 50 messages/s, or a flood beside it   [SECONDS=60] [FLOOD=900]
 	@$(PY) -m $(if $(FLOOD),bench.live_flood --listeners '$(FLOOD)',bench.live) $(if $(SECONDS),--seconds '$(SECONDS)')
 
 bench-analytics: setup ## compare analytics, cold, warm and a minute later, with a plain scatter-gather   [SIZES=200000,1000000] [DAY=1000000]

@@ -164,7 +164,9 @@ def test_a_renewed_connection_keeps_its_subscriptions(parts: tuple[Connections, 
     assert connections.expiries(["c-1", "c-2", "c-3"]) == {"c-1": NOW + 5400, "c-2": BOB.expires_at}
     clock.advance(3601)
     assert connections.subscriptions("kitchen") == [Subscription("c-1", "alice")]
-    clock.advance(1800)
+    clock.advance(1600)
+    assert connections.subscriptions("kitchen") == [Subscription("c-1", "alice", is_expiring=True)]
+    clock.advance(200)
     assert connections.subscriptions("kitchen") == []
     connections.renew("c-1", NOW + 7200)
     clock.advance(CHECK_SECONDS)

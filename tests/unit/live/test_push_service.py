@@ -12,7 +12,7 @@ import pytest
 from headrace.core.errors import StoreUnavailable
 from headrace.core.times import SECOND
 from headrace.live import frames as live_frames
-from headrace.live.connections import Subscription
+from headrace.live.connections import WARNING_SECONDS, Subscription
 from headrace.live.push.port import Push, PushResult
 from headrace.live.push_service import FIRST_REST, LONGEST_REST, PushService
 from tests.fakes.clock import FixedClock
@@ -124,6 +124,22 @@ def test_p12_a_member_gets_no_message_from_before_the_join() -> None:
 
     assert push.got("old") == [["before", "at", "after"], ["only before"]]
     assert push.got("new") == [["at", "after"]]
+
+
+def test_a_frame_warns_of_a_token_that_expires_soon_until_it_is_renewed() -> None:
+    push, soon = PushWorld(), FixedClock(NOW).now() // SECOND + WARNING_SECONDS + 1
+    for connection in ("a", "b"):
+        push.connections.open(connection, caller(connection, expires_at=soon))
+        push.connections.subscribe("kitchen", connection, caller(connection, expires_at=soon), soon, None)
+
+    push.push(item("early"))
+    push.clock.advance(2)
+    push.push(item("in the last minutes"))
+    push.connections.renew("a", soon + 3600)
+    push.push(item("renewed"))
+
+    warned = {each: [json.loads(frame).get("tokenExpiring") for frame in push.api.sent[each]] for each in ("a", "b")}
+    assert warned == {"a": [None, True, None], "b": [None, True, True]}
 
 
 def test_only_the_row_of_a_closed_connection_is_deleted() -> None:

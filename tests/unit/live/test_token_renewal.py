@@ -97,7 +97,8 @@ def test_a_new_token_extends_the_connection_beyond_its_first_one(world: World) -
     world.clock.advance(TTL - 60)
     answer = world.authenticate(world.token())
 
-    assert answer == {"type": "authenticated", "tokenExpiresAt": iso((world.first_expiry + TTL - 60) * SECOND)}
+    assert answer["type"] == "authenticated"
+    assert answer["tokenExpiresAt"] == iso((world.first_expiry + TTL - 60) * SECOND)
     world.clock.advance(120)
     assert world.ping()["tokenExpiresAt"] == answer["tokenExpiresAt"]
     world.clock.advance(TTL)

@@ -18,6 +18,8 @@ HEADERS = {"content-type": "application/json", "cache-control": "no-store", "x-c
 """Of every HTTP answer. Pages are private, and no answer is for another caller."""
 FRAME_BYTES = 128 * 1024
 """The longest message that a WebSocket API sends."""
+CORRELATION_BYTES = 256
+"""Of them, for the ``correlationId``."""
 
 
 def http(status: int, body: Mapping[str, Any] | str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -45,6 +47,12 @@ def frame(kind: str, request_id: RequestId | None, body: Mapping[str, Any]) -> d
     return {"statusCode": 200, "body": encode({**head, **body})}
 
 
+def correlated(answer: Mapping[str, Any], correlation_id: str) -> dict[str, Any]:
+    """A frame with ``correlationId``, the id in the log lines of its request. In a frame with an error, it is there."""
+    head = "" if answer["body"].startswith('{"type":"error"') else f',"correlationId":{encode(correlation_id)}'
+    return {**answer, "body": f"{answer['body'][:-1]}{head}}}"}
+
+
 def ack(request_id: RequestId | None, result: Mapping[str, Any]) -> dict[str, Any]:
     """A frame that accepts one event."""
     return frame("ack", request_id, result)
@@ -53,7 +61,7 @@ def ack(request_id: RequestId | None, result: Mapping[str, Any]) -> dict[str, An
 def acks(request_id: RequestId | None, results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A frame with one result per event, in the order sent. If it is too long, errors are sent without details."""
     answer = frame("acks", request_id, {"results": results})
-    if len(answer["body"].encode()) > FRAME_BYTES:
+    if len(answer["body"].encode()) > FRAME_BYTES - CORRELATION_BYTES:
         answer = frame("acks", request_id, {"results": [_without_details(result) for result in results]})
     return answer
 

@@ -279,9 +279,8 @@ class FrameRouter(ConnectionRouter):
         detail = FieldError("action", "is not an action", echo(content.get("action")), self.actions)
         return InvalidRequest("the frame's action is not known", details=[detail])
 
-    def _success(self, _route: Route, result: Any, _headers: Mapping[str, str]) -> dict[str, Any]:
-        answer: dict[str, Any] = result
-        return answer
+    def _success(self, _route: Route, result: Any, headers: Mapping[str, str]) -> dict[str, Any]:
+        return responses.correlated(result, headers[REQUEST_ID])
 
     def _failure(self, error: Exception, content: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
         return responses.frame_error(responses.request_id_of(content), to_body(error, headers[REQUEST_ID]))

@@ -17,6 +17,8 @@ from headrace.runtime.bounded import BoundedDict
 
 CONNECTION_SECONDS = 2 * 3600
 GRACE_SECONDS = 600
+WARNING_SECONDS = 300
+"""How long before its expiry the frames with new messages say that a token expires soon."""
 CHECKED_ROWS = 25
 """Rows that are searched for one that has not expired; a room with more rows counts as one with subscribers."""
 
@@ -27,11 +29,15 @@ REMEMBERED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """A connection in a room; it may read messages from ``since`` on (a canonical time; ``None``: all)."""
+    """A connection in a room; it may read messages from ``since`` on (a canonical time; ``None``: all).
+
+    ``is_expiring``: its token expires within ``WARNING_SECONDS``.
+    """
 
     connection_id: str
     user_id: str
     since: str | None = None
+    is_expiring: bool = False
 
 
 class Connections(Protocol):
@@ -86,7 +92,7 @@ class Connections(Protocol):
     def subscriptions(self, room_id: str) -> list[Subscription]:
         """The subscriptions of a room that have not expired, read consistently.
 
-        The row of a connection is read only if the token of its subscription has expired.
+        The row of a connection is read only if the token of its subscription has expired or is about to.
         """
         ...
 
@@ -122,23 +128,26 @@ def is_open(row: Mapping[str, Any], now: int) -> bool:
 
 
 def needs_renewal(row: Mapping[str, Any], now: int) -> bool:
-    """Whether the row of a subscription counts only if its connection's token was renewed."""
-    return is_open(row, now) and row["tokenExpiresAt"] <= now // SECOND
+    """Whether the row of a subscription counts only, or without a warning only, if its token was renewed."""
+    return is_open(row, now) and row["tokenExpiresAt"] <= now // SECOND + WARNING_SECONDS
 
 
 def unexpired(rows: Iterable[Mapping[str, Any]], renewed: Mapping[str, int], now: int) -> list[Subscription]:
     """The subscriptions that have not expired at ``now``; ``renewed`` has the expiries of those that need renewal."""
-    return [
-        Subscription(row["connectionId"], row["userId"], row.get("since"))
-        for row in rows
-        if is_open(row, now) and (not needs_renewal(row, now) or renewed.get(row["connectionId"], 0) > now // SECOND)
-    ]
+    seconds, found = now // SECOND, list[Subscription]()
+    for row in rows:
+        expires_at = max(row["tokenExpiresAt"], renewed.get(row["connectionId"], 0))
+        if is_open(row, now) and expires_at > seconds:
+            is_expiring = expires_at <= seconds + WARNING_SECONDS
+            found.append(Subscription(row["connectionId"], row["userId"], row.get("since"), is_expiring))
+    return found
 
 
 class TokenExpiries:
     """When the tokens of ``connections`` expire, remembered until then.
 
-    One that has expired is read again, since it may have been renewed: at once, or after ``recheck_seconds``.
+    One that has expired is read again, since it may have been renewed: at once, or each ``recheck_seconds``, and then
+    also one that is about to expire.
     """
 
     def __init__(self, connections: Connections, clock: Clock, recheck_seconds: int = 0) -> None:
@@ -155,7 +164,8 @@ class TokenExpiries:
         found = self._connections.expiries(unknown) if unknown else {}
         for each in unknown:
             expires_at = found.get(each, 0)
-            self._known[each] = expires_at, max(expires_at, now + self._recheck_seconds)
+            good_until = expires_at - WARNING_SECONDS if self._recheck_seconds else expires_at
+            self._known[each] = expires_at, max(good_until, now + self._recheck_seconds)
         return {each: self._known[each][0] for each in connection_ids if each in self._known}
 
 

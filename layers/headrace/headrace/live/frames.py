@@ -17,6 +17,7 @@ FRAME_BYTES = 32 * 1024
 
 _END = b"]}"
 _MISSED = b'"missed":true,'
+_EXPIRING = b'"tokenExpiring":true,'
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +31,23 @@ class LiveCopy:
 
 
 def frames(
-    room_id: str, items: Iterable[Mapping[str, Any]], position: str = "", *, missed: bool = False
+    room_id: str,
+    items: Iterable[Mapping[str, Any]],
+    position: str = "",
+    *,
+    missed: bool = False,
+    is_expiring: bool = False,
 ) -> list[bytes]:
     """``items``, as in histories, in as few frames as possible of at most 32 KB, in order.
 
     ``missed`` marks the first frame: the subscriber did not get all earlier messages. An item that is too long for a
-    frame is left out, and the next frame is marked, because only history has the item.
+    frame is left out, and the next frame is marked, because only history has the item. With ``is_expiring``, all frames
+    say that the connection's token expires soon.
     """
     head = b'{"type":"messages","roomId":' + encode(room_id).encode() + b","
     if position:
         head += b'"position":' + encode(position).encode() + b","
+    head += _EXPIRING if is_expiring else b""
     made: list[bytes] = []
     parts: list[bytes] = []
     size = 0

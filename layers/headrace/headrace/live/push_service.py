@@ -142,7 +142,7 @@ class PushService:
         now = self._clock()
         items = news.items.values()
         earliest = min((item["timestamp"] for item in items), default="")
-        made: dict[tuple[str | None, bool], list[bytes]] = {}
+        made: dict[tuple[str | None, bool, bool], list[bytes]] = {}
         for subscription in subscriptions:
             subscriber = (room_id, subscription.connection_id)
             late = self._late.get(subscription.connection_id)
@@ -150,10 +150,11 @@ class PushService:
                 self._miss(subscriber)
                 continue
             since = subscription.since if subscription.since is not None and subscription.since > earliest else None
-            key = (since, news.missed or subscriber in self._missed)
+            missed, is_expiring = news.missed or subscriber in self._missed, subscription.is_expiring
+            key = (since, missed, is_expiring)
             if key not in made:
                 readable = [item for item in items if since is None or item["timestamp"] >= since]
-                made[key] = frames.frames(room_id, readable, news.position, missed=key[1])
+                made[key] = frames.frames(room_id, readable, news.position, missed=missed, is_expiring=is_expiring)
             if made[key]:
                 yield subscription, made[key]
 

@@ -29,6 +29,7 @@ class Authenticated(TypedDict):
     """A renewed connection: its token is good until ``tokenExpiresAt``."""
 
     requestId: NotRequired[str | int | float]
+    correlationId: str
     type: Literal["authenticated"]
     tokenExpiresAt: str
 

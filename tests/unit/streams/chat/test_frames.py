@@ -27,6 +27,7 @@ def test_a_message_is_answered_with_an_ack() -> None:
         "messageId": "m-1",
         "timestamp": NOW,
         "lane": "main",
+        "correlationId": "r-1",
     }
 
 
@@ -44,7 +45,12 @@ def test_a_batch_is_answered_with_one_result_per_event_in_order() -> None:
 def test_a_ping_is_answered_with_the_time() -> None:
     answer = answered(WritePath(), {"action": "ping"}, "ping")
 
-    assert answer == {"type": "pong", "time": NOW, "tokenExpiresAt": "2100-01-01T00:00:00.000000Z"}
+    assert answer == {
+        "type": "pong",
+        "time": NOW,
+        "tokenExpiresAt": "2100-01-01T00:00:00.000000Z",
+        "correlationId": "r-1",
+    }
 
 
 def test_a_refused_message_is_answered_with_its_ids() -> None:

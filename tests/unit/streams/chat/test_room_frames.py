@@ -92,6 +92,7 @@ def test_subscribing_returns_a_position_that_finds_later_messages(stage: Stage) 
         "roomId": "kitchen",
         "position": position(CLOCK.now()),
         "tokenExpiresAt": "2100-01-01T00:00:00.000000Z",
+        "correlationId": "r-1",
     }
     stage.store_message("kitchen", "older", timestamp="2025-11-21T09:00:00Z", messageId="m-9")
     key = stage.store_message("kitchen", "later")

@@ -96,9 +96,10 @@ class FramePage(RoomPageRequest):
 
 
 class Answer(TypedDict):
-    """An answer; ``requestId`` is the frame's, if it had one."""
+    """An answer; ``requestId`` is the frame's, if it had one, and ``correlationId`` that of the server's log lines."""
 
     requestId: NotRequired[str | int | float]
+    correlationId: str
 
 
 class Ack(Answer):
@@ -155,13 +156,15 @@ class HistoryPage(Answer, RoomMessagePage):
 class Messages(TypedDict):
     """New messages of a room, pushed after ``subscribe``. Their ``position`` is good for a read mark.
 
-    With ``missed``, earlier messages were not pushed: read the history since your own position.
+    With ``missed``, earlier messages were not pushed: read the history since your own position. With ``tokenExpiring``,
+    the connection's token expires within 5 minutes: send `authenticate`.
     """
 
     type: Literal["messages"]
     roomId: str
     position: NotRequired[str]
     missed: NotRequired[Literal[True]]
+    tokenExpiring: NotRequired[Literal[True]]
     items: list[MessageItem]
 
 
