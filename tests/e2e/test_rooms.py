@@ -14,6 +14,8 @@ from tests.e2e.conftest import RunningStage
 
 MEMBERS = {"kind": "members"}
 IDS = ["küche-☕", "厨房", "a b+c&d=e%41", "..", "Ωmega​", "‮ltr", "😀" * 20, "null", "0", "'; --"]
+IDS += ["[a]\\{b}^|%2F", "%252e%3f"]
+"""Of nicks in chat logs. No part between client and function decodes them twice."""
 
 
 def ok(client: Client, method: str, path: str, body: Any = None) -> Any:
