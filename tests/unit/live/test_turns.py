@@ -112,6 +112,16 @@ def test_a_large_room_alone_has_the_whole_time_and_never_waits() -> None:
     assert push.got("f-899") == [["n0"], ["n1"], ["n2"]]
 
 
+def test_a_large_room_that_is_served_fast_does_not_wait() -> None:
+    """Its next message may be the last one of the queue for long."""
+    busy = Busy(cost=0.0001)
+    busy.push(item("to the kitchen"), item("first", room="flood"))
+
+    busy.push(item("second", room="flood"))
+
+    assert busy.got("f-000") == [["first"], ["second"]]
+
+
 def test_a_room_of_one_users_connections_never_waits() -> None:
     push = Busy()
     push.listen(*(f"s-{number}" for number in range(SMALL_ROOM)), room="small")

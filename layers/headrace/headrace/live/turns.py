@@ -15,6 +15,8 @@ TURN_SECONDS = 2.0
 """How long all large rooms of a batch may take together."""
 REST = 2.0
 """How long large rooms wait after a turn, as a multiple of the time that it took."""
+SHORT_TURN_SECONDS = 0.1
+"""Up to which a turn needs no rest: messages that wait go out with the next batch only, and there may be none soon."""
 ACTIVE_SECONDS = 10.0
 """How long after their last message other rooms count as active. If none is, large rooms have all the time."""
 WAITING_ROOMS = 50
@@ -73,7 +75,8 @@ class Turns:
 
     def ended(self, seconds: float) -> None:
         """Record that a turn has ended, which took so many seconds."""
-        self._next_turn = self._clock() + REST * min(seconds, BATCH_SECONDS)
+        rest = REST * min(seconds, BATCH_SECONDS) if seconds > SHORT_TURN_SECONDS else 0.0
+        self._next_turn = self._clock() + rest
 
     @property
     def _others_are_active(self) -> bool:
