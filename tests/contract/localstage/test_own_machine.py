@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -131,6 +131,29 @@ async def test_a_page_of_the_server_itself_is_answered(server: Server) -> None:
     origin = "/".join(server.url.split("/")[:3])
 
     assert (await server.ask(Origin=origin, **{"Sec-Fetch-Site": "same-origin"}))[0] == 200
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulators]:
+    """Emulators that ask for a session token, as a stage starts them."""
+    emulators = Emulators(tmp_path_factory.mktemp("guarded"), session_token="t0ken")
+    try:
+        emulators.start()
+        yield emulators
+    finally:
+        emulators.stop()
+
+
+@pytest.mark.parametrize("emulator", ["dynalite", "MiniStack"])
+async def test_an_emulator_refuses_other_users_who_have_no_session_token(guarded: Emulators, emulator: str) -> None:
+    url = guarded.dynamodb_url if emulator == "dynalite" else guarded.sqs_url
+    server = Server("POST", url, b"{}", DYNAMODB if emulator == "dynalite" else SQS)
+
+    for headers in ({}, {"X-Amz-Security-Token": "guessed"}):
+        code, body, _ = await server.ask(**headers)
+        assert code == 403
+        assert "X-Amz-Security-Token: " in body
+    assert (await server.ask(**{"X-Amz-Security-Token": "t0ken"}))[0] == 200
 
 
 @pytest.mark.parametrize(
