@@ -126,6 +126,7 @@ class Stage:
             status_url=status.url,
             started_at=time.time(),
             scopes=model.scopes,
+            kill_url=status.kill_url,
         )
         self._state_file.write(running)
         log.info("ready in %.1f s", time.monotonic() - began)
