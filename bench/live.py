@@ -201,7 +201,9 @@ def connection_ids(stage: dict[str, Any], room: str) -> list[str]:
     """The ids of the connections in a room, from the stage's table."""
     with urllib.request.urlopen(stage["status_url"], timeout=10) as answer:
         services = {row["name"].split()[0]: row["url"] for row in json.load(answer)["services"]}
-    dynamodb = boto3.resource("dynamodb", endpoint_url=services["DynamoDB"], **CREDENTIALS)
+    token = (STATE / "session-token").read_text()
+    url = services["DynamoDB"]
+    dynamodb = boto3.resource("dynamodb", endpoint_url=url, aws_session_token=token, **CREDENTIALS)
     table = next(each for each in dynamodb.tables.all() if each.name.endswith("ConnectionsTable"))
     return [str(row["connectionId"]) for row in table.query(KeyConditionExpression=Key("roomId").eq(room))["Items"]]
 

@@ -1,8 +1,13 @@
-"""MiniStack behind the check of :mod:`localstage.core.own_machine`; runs in MiniStack's own environment."""
+"""MiniStack behind the check of :mod:`localstage.core.own_machine`; runs in MiniStack's own environment.
+
+With the variable ``HEADRACE_SESSION_TOKEN``, only requests of clients with that session token are answered.
+"""
 
 from __future__ import annotations
 
+import hmac
 import json
+import os
 from collections.abc import Awaitable, Callable
 from importlib import import_module
 from typing import Any
@@ -10,6 +15,7 @@ from typing import Any
 from localstage.core.own_machine import refusal
 
 Message = dict[str, Any]
+_TOKEN = os.environ.get("HEADRACE_SESSION_TOKEN", "")
 _ministack: Callable[..., Awaitable[None]] = import_module("ministack.app").app
 
 
@@ -19,6 +25,8 @@ async def app(
     """The ASGI application that the stage serves."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope.get("headers", ())}
     reason = refusal(headers.get("host"), headers.get("origin"), headers.get("sec-fetch-site"))
+    if _TOKEN and not hmac.compare_digest(headers.get("x-amz-security-token", "").encode(), _TOKEN.encode()):
+        reason = reason or "X-Amz-Security-Token: not the session token of this stage"
     if scope["type"] == "lifespan" or not reason:
         await _ministack(scope, receive, send)
     elif scope["type"] == "websocket":

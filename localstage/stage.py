@@ -25,7 +25,14 @@ from localstage.status import StatusServer
 from localstage.template import Attributes, Live, load
 from localstage.template.custom_resources import run_custom_resources
 from localstage.template.provision import provision
-from localstage.wiring import Addresses, base_environment, live_values, triggers_of, with_broker_credentials
+from localstage.wiring import (
+    Addresses,
+    base_environment,
+    live_values,
+    session_token,
+    triggers_of,
+    with_broker_credentials,
+)
 
 log = logging.getLogger("localstage.stage")
 
@@ -119,6 +126,7 @@ class Stage:
             status_url=status.url,
             started_at=time.time(),
             scopes=model.scopes,
+            kill_url=status.kill_url,
         )
         self._state_file.write(running)
         log.info("ready in %.1f s", time.monotonic() - began)
@@ -164,6 +172,7 @@ class Stage:
             broker_username=broker.username if broker else "headrace",
             broker_password=broker.password if broker else "headrace",
             environ=dict(os.environ),  # uvloop accepts only a dict
+            session_token=session_token(self._state_dir),
         )
         self._down.append(("services", services.stop))
         return await services.start()

@@ -23,7 +23,7 @@ from localstage.core.errors import AlreadyRunning, NotRunning, StageError
 class Running:
     """What a client needs to reach the stage. URLs are complete; ``started_at`` is epoch seconds.
 
-    ``scopes`` are those that the template declares.
+    ``scopes`` are those that the template declares. ``token_url`` and ``kill_url`` contain secrets.
     """
 
     pid: int
@@ -34,6 +34,7 @@ class Running:
     status_url: str
     started_at: float
     scopes: Sequence[str] = ()
+    kill_url: str = ""
 
 
 class StateFile:

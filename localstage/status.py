@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import hmac
 import inspect
 import json
+import secrets
 import time
 import urllib.error
 import urllib.request
@@ -39,7 +41,7 @@ class _Services(_Statuses, Protocol):
 class StatusServer:
     """Answers ``GET /`` with the state of services, functions and triggers, as JSON.
 
-    It also kills services, with ``POST /kill`` of ``{"service": "RabbitMQ", "seconds": 20}``, and serves the API
+    It also kills services, with POST to ``kill_url`` of ``{"service": "RabbitMQ", "seconds": 20}``, and serves the API
     reference.
     """
 
@@ -49,12 +51,18 @@ class StatusServer:
         self._services = services
         self._reference = reference
         self._parts = {"services": services, "functions": functions, "triggers": triggers}
+        self._secret = secrets.token_urlsafe(24)
         self._listener = TcpListener(self._answer, "127.0.0.1")
 
     @property
     def url(self) -> str:
         """The URL, once it is started."""
         return f"http://{self._listener.address}/"
+
+    @property
+    def kill_url(self) -> str:
+        """The URL that kills services; it contains a secret, so only its user may know it."""
+        return f"{self.url}kill?secret={self._secret}"
 
     async def start(self) -> None:
         """Listen on a free port of the loopback interface."""
@@ -68,6 +76,8 @@ class StatusServer:
         if (refused := foreign_response(request)) is not None:
             return refused
         if (request.method, request.path) == ("POST", "/kill") and self._services is not None:
+            if not hmac.compare_digest(request.query.get("secret", "").encode(), self._secret.encode()):
+                return message_response(403, "secret: not the one of this stage; use kill_url of its stage.json")
             return _kill(self._services, await request.read())
         if request.path != "/":
             return await self._reference.answer(request) or message_response(404, "Not Found")
@@ -172,7 +182,7 @@ def kill(running: Running, service: str, seconds: float) -> str:
         NotRunning: it does not answer.
     """
     body = json.dumps({"service": service, "seconds": seconds}).encode()
-    request = urllib.request.Request(f"{running.status_url}kill", body)  # noqa: S310  (our own loopback URL)
+    request = urllib.request.Request(running.kill_url, body)  # noqa: S310  (our own loopback URL)
     try:
         with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310  (as above)
             return str(json.load(answer)["message"])

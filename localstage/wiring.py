@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from localstage.core.model import StageModel
 from localstage.functions import FunctionPool
 from localstage.gateway.issuer import Issuer
 from localstage.services import Endpoints
 from localstage.template import Live
+from localstage.template.atomic_write import write_atomically
 from localstage.template.attributes import ACCOUNT
 from localstage.triggers import Triggers
 
@@ -29,15 +32,28 @@ class Addresses:
     management: str
 
 
+def session_token(state_dir: Path) -> str:
+    """The session token that the stage's emulators ask for; kept in a private file.
+
+    Raises:
+        StageError: it cannot be written.
+    """
+    file = state_dir / "session-token"
+    if not file.exists():
+        write_atomically(file, secrets.token_urlsafe(24))
+    return file.read_text()
+
+
 def base_environment(endpoints: Endpoints) -> dict[str, str]:
     """Variables of every function beside its own: a region and keys.
 
-    The keys are valid for emulators only; with a real AWS account they are the user's own.
+    The keys and the session token are valid for emulators only; with a real AWS account they are the user's own.
     """
     region = os.environ.get("AWS_REGION") or "us-east-1"
     environment = {"AWS_REGION": region, "AWS_DEFAULT_REGION": region}
     if all((endpoints.dynamodb_url, endpoints.sqs_url, endpoints.secrets_manager_url)):
-        return environment | EMULATOR_KEYS
+        token = {"AWS_SESSION_TOKEN": endpoints.session_token} if endpoints.session_token else {}
+        return environment | EMULATOR_KEYS | token
     return environment | {name: os.environ[name] for name in OWN_KEYS if name in os.environ}
 
 
@@ -45,7 +61,7 @@ def triggers_of(
     model: StageModel, pool: FunctionPool, endpoints: Endpoints, environment: Mapping[str, str]
 ) -> Triggers:
     """The mappings and schedules of ``model``, on the services at ``endpoints``."""
-    key, secret = environment.get("AWS_ACCESS_KEY_ID"), environment.get("AWS_SECRET_ACCESS_KEY")
+    key, secret, token = (environment.get(name) for name in OWN_KEYS)
     base = f"{endpoints.sqs_url.rstrip('/')}/{ACCOUNT}"
     return Triggers(
         model,
@@ -54,13 +70,13 @@ def triggers_of(
         sqs_endpoint=endpoints.sqs_url or None,
         queue_urls={id: f"{base}/{queue.name}" for id, queue in model.queues.items()},
         region=environment["AWS_REGION"],
-        sqs_credentials=(key, secret) if key and secret else None,
+        sqs_credentials=(key, secret, token) if key and secret else None,
     )
 
 
 def with_broker_credentials(model: StageModel, endpoints: Endpoints) -> StageModel:
     """``model`` with the credentials that the broker accepts: an external broker may have its own."""
-    secrets, brokers = dict(model.secrets), dict(model.brokers)
+    made, brokers = dict(model.secrets), dict(model.brokers)
     for id, broker in model.brokers.items():
         if (broker.username, broker.password) == (endpoints.broker_username, endpoints.broker_password):
             continue
@@ -68,8 +84,8 @@ def with_broker_credentials(model: StageModel, endpoints: Endpoints) -> StageMod
         credentials = {"username": endpoints.broker_username, "password": endpoints.broker_password}
         for name, secret in model.secrets.items():
             if broker.password in secret.value:
-                secrets[name] = replace(secret, value=json.dumps(credentials))
-    return replace(model, secrets=secrets, brokers=brokers)
+                made[name] = replace(secret, value=json.dumps(credentials))
+    return replace(model, secrets=made, brokers=brokers)
 
 
 def live_values(endpoints: Endpoints, issuer: Issuer, addresses: Addresses) -> Live:

@@ -1,5 +1,6 @@
 """RabbitMQ, Redis or Valkey, DynamoDB, SQS and Secrets Manager for one stage: installed, started, watched, stopped."""
 
-from localstage.services.services import LOCK, Endpoints, Services, ServiceStatus
+from localstage.services.endpoints import Endpoints, ServiceStatus
+from localstage.services.services import LOCK, Services
 
 __all__ = ["LOCK", "Endpoints", "ServiceStatus", "Services"]

@@ -20,14 +20,25 @@ loglevel = "WARNING"
 
 
 class Aws(Service):
-    """Holds its queues in memory and writes them to ``folder/state`` on SIGTERM, also from the guardian."""
+    """Holds its queues in memory and writes them to ``folder/state`` on SIGTERM, also from the guardian.
+
+    Answers only clients with ``session_token``; without one, all programs of this machine.
+    """
 
     name = "SQS and Secrets Manager (MiniStack)"
 
     def __init__(
-        self, guardian: Guardian, ports: Ports, folder: Path, *, python: Path, environ: Mapping[str, str]
+        self,
+        guardian: Guardian,
+        ports: Ports,
+        folder: Path,
+        *,
+        python: Path,
+        environ: Mapping[str, str],
+        session_token: str = "",
     ) -> None:
         super().__init__(guardian, ports, folder)
+        self._session_token = session_token
         self._python = python
         self._environ = environ
 
@@ -51,6 +62,7 @@ class Aws(Service):
             "HOME": str(self.folder),
             # For localstage.ministack, which answers in front of it.
             "PYTHONPATH": str(_ROOT),
+            "HEADRACE_SESSION_TOKEN": self._session_token,
         }
         # Hypercorn directly: with MiniStack's own command, open long polls delay its end, and its saving, by up to 3 s.
         config = self.folder / "hypercorn.toml"
@@ -67,4 +79,4 @@ class Aws(Service):
         return ""
 
     async def answers(self) -> bool:
-        return await http_answers(f"{self.url}/_ministack/health")
+        return await http_answers(f"{self.url}/_ministack/health", self._session_token)

@@ -21,15 +21,26 @@ def node_command(packages: Path) -> tuple[list[str | Path], dict[str, str]]:
 
 
 class DynamoDb(Service):
-    """Each write is on disk before it is acknowledged, so it needs no time to stop."""
+    """Each write is on disk before it is acknowledged, so it needs no time to stop.
+
+    Answers only clients with ``session_token``; without one, all programs of this machine.
+    """
 
     name = "DynamoDB (dynalite)"
     patience = 2.0
 
     def __init__(
-        self, guardian: Guardian, ports: Ports, folder: Path, *, packages: Path, environ: Mapping[str, str]
+        self,
+        guardian: Guardian,
+        ports: Ports,
+        folder: Path,
+        *,
+        packages: Path,
+        environ: Mapping[str, str],
+        session_token: str = "",
     ) -> None:
         super().__init__(guardian, ports, folder)
+        self._session_token = session_token
         self._packages = packages
         self._environ = environ
 
@@ -40,15 +51,16 @@ class DynamoDb(Service):
         delays = {f"{action}TableMs": "0" for action in ("create", "update", "delete")}
         arguments = [part for name, value in {**options, **delays}.items() for part in (f"--{name}", value)]
         node, variables = node_command(self._packages)
+        variables |= {"AWS_REGION": "us-east-1", "HEADRACE_SESSION_TOKEN": self._session_token}
         self.process = await self.guardian.spawn(
             self.name,
             [*node, self._packages / "dynalite" / "cli.js", *arguments],
             folder=self.folder,
             log=self.folder / "dynalite.log",
-            environment=plain_environment(self._environ, AWS_REGION="us-east-1", **variables),
+            environment=plain_environment(self._environ, **variables),
         )
         await self.until_it_answers(15)
         return ""
 
     async def answers(self) -> bool:
-        return await http_answers(self.url)
+        return await http_answers(self.url, self._session_token)

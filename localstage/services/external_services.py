@@ -37,6 +37,11 @@ class ServiceUrls:
         names = ("rabbitmq", "redis", "dynamodb", "sqs", "secrets_manager")
         return cls(**{name: environ.get(f"LOCALSTAGE_{name.upper()}_URL") or None for name in names})
 
+    @property
+    def includes_aws(self) -> bool:
+        """Whether one of them is the real service."""
+        return AWS in (self.dynamodb, self.sqs, self.secrets_manager)
+
 
 @dataclass(frozen=True)
 class BrokerAccess:

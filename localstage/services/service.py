@@ -115,11 +115,11 @@ async def _quietly(question: Callable[[], Coroutine[Any, Any, bool]]) -> bool:
         return False
 
 
-async def http_answers(url: str) -> bool:
-    """Return whether an HTTP server answers a GET of ``url`` with success."""
+async def http_answers(url: str, session_token: str = "") -> bool:
+    """Return whether an emulator answers a GET of ``url`` with success."""
     async with (
         aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=2)) as session,
-        session.get(url) as answer,
+        session.get(url, headers={"X-Amz-Security-Token": session_token}) as answer,
     ):
         return answer.ok
 

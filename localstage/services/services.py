@@ -7,7 +7,7 @@ import logging
 import shutil
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from localstage.core.errors import ServiceError
 from localstage.services import external_services, install
 from localstage.services.aws import Aws
 from localstage.services.dynamodb import DynamoDb
+from localstage.services.endpoints import Endpoints, ServiceStatus
 from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
 from localstage.services.rabbitmq import RabbitMq
@@ -32,39 +33,20 @@ _ROOM_NEEDED = 200_000_000
 Programs = asyncio.Task[Mapping[install.Program, Path]]
 
 
-@dataclass(frozen=True)
-class Endpoints:
-    """Where the services are. An empty URL means the real AWS service.
+class Services:
+    """The services of one stage. Their data is in ``state_dir/services``, installed packages are in ``state_dir``.
 
-    ``cache_endpoint`` is ``host:port``, with ``user:password@`` before it where the cache has a password.
-    ``amqp_url`` has no credentials in it; ``broker_username`` and ``broker_password`` are those given to
-    ``Services``, unless ``LOCALSTAGE_RABBITMQ_URL`` names others.
+    The emulators answer only clients with ``session_token``; without one, all programs of this machine.
     """
 
-    amqp_url: str
-    dynamodb_url: str
-    sqs_url: str
-    secrets_manager_url: str
-    broker_username: str
-    broker_password: str = field(repr=False)
-    cache_endpoint: str = field(repr=False)
-
-
-@dataclass(frozen=True)
-class ServiceStatus:
-    """One line of ``status``; ``pid`` is ``None`` for a service that the stage did not start."""
-
-    name: str
-    pid: int | None
-    url: str
-    healthy: bool
-
-
-class Services:
-    """The services of one stage. Their data is in ``state_dir/services``, installed packages are in ``state_dir``."""
-
     def __init__(
-        self, state_dir: Path, *, broker_username: str, broker_password: str, environ: Mapping[str, str]
+        self,
+        state_dir: Path,
+        *,
+        broker_username: str,
+        broker_password: str,
+        environ: Mapping[str, str],
+        session_token: str = "",
     ) -> None:
         self._state = state_dir.resolve()
         self._folder = self._state / "services"
@@ -72,6 +54,8 @@ class Services:
         self._password = broker_password
         self._environ = environ
         self._urls = external_services.ServiceUrls.from_environment(environ)
+        # With a real AWS service, functions have the session token of its account, if any.
+        self._session_token = "" if self._urls.includes_aws else session_token
         self._guardian = Guardian(self._folder / LOCK)
         self._ports = Ports(self._folder / "ports.json")
         self._started: list[Service] = []
@@ -115,6 +99,7 @@ class Services:
             broker_username=access.username,
             broker_password=access.password,
             cache_endpoint=cache.result(),
+            session_token=self._session_token,
         )
 
     async def stop(self) -> None:
@@ -244,7 +229,14 @@ class Services:
             return await self._use_http("DynamoDB", "LOCALSTAGE_DYNAMODB_URL", url)
         packages = await install.ensure_node_packages(self._state)
         folder = self._folder / "dynamodb"
-        database = DynamoDb(self._guardian, self._ports, folder, packages=packages, environ=self._environ)
+        database = DynamoDb(
+            self._guardian,
+            self._ports,
+            folder,
+            packages=packages,
+            environ=self._environ,
+            session_token=self._session_token,
+        )
         await self._start(database)
         return database.url
 
@@ -258,7 +250,14 @@ class Services:
         if sqs is not None and secrets_manager is not None:
             return sqs, secrets_manager
         python = await install.ensure_ministack(self._state)
-        emulator = Aws(self._guardian, self._ports, self._folder / "aws", python=python, environ=self._environ)
+        emulator = Aws(
+            self._guardian,
+            self._ports,
+            self._folder / "aws",
+            python=python,
+            environ=self._environ,
+            session_token=self._session_token,
+        )
         await self._start(emulator)
         return emulator.url if sqs is None else sqs, emulator.url if secrets_manager is None else secrets_manager
 

@@ -36,8 +36,9 @@ class Triggers:
     """Runs all mappings and schedules of a model.
 
     ``broker_urls`` maps broker ids to amqp(s) URLs without credentials, ``queue_urls`` queue ids to SQS URLs;
-    ``sqs_endpoint`` is an emulator's URL, or ``None`` for AWS. ``sqs_credentials`` (key id, secret) should be those
-    that the functions get, since some emulators have an account per key; without them boto3 looks for its own.
+    ``sqs_endpoint`` is an emulator's URL, or ``None`` for AWS. ``sqs_credentials`` (key id, secret, session
+    token) should be those that the functions get, since some emulators have an account per key; without them boto3
+    looks for its own.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class Triggers:
         queue_urls: Mapping[str, str],
         region: str = "us-east-1",
         account: str = "123456789012",
-        sqs_credentials: tuple[str, str] | None = None,
+        sqs_credentials: tuple[str, str, str | None] | None = None,
     ) -> None:
         self._model = model
         self._functions = functions

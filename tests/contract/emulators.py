@@ -26,8 +26,9 @@ T = TypeVar("T")
 class Emulators:
     """Both emulators, with data in ``folder``, under a guardian, on a thread with its own event loop."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, session_token: str = "") -> None:
         self._folder = folder
+        self._session_token = session_token
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, name="emulators", daemon=True)
         self.dynamodb_url = ""
@@ -43,10 +44,9 @@ class Emulators:
         self._guardian = Guardian()
         await self._guardian.start()
         ports = Ports(self._folder / "ports.json")
-        dynamodb = DynamoDb(
-            self._guardian, ports, self._folder / "dynamodb", packages=packages, environ=dict(os.environ)
-        )
-        aws = Aws(self._guardian, ports, self._folder / "aws", python=python, environ=dict(os.environ))
+        options: Any = {"environ": dict(os.environ), "session_token": self._session_token}
+        dynamodb = DynamoDb(self._guardian, ports, self._folder / "dynamodb", packages=packages, **options)
+        aws = Aws(self._guardian, ports, self._folder / "aws", python=python, **options)
         await asyncio.gather(dynamodb.start(), aws.start())
         self.dynamodb_url, self.sqs_url = dynamodb.url, aws.url
         self._services = (dynamodb, aws)

@@ -55,6 +55,11 @@ class RunningStage:
         with urllib.request.urlopen(request, timeout=10) as answer:
             return str(json.load(answer)["access_token"])
 
+    @property
+    def session_token(self) -> str:
+        """What the stage's emulators ask for."""
+        return (self.state_dir / "session-token").read_text()
+
     def command(self, *arguments: str, stdout: int | IO[bytes] = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
         """Run a ``localstage`` command with this stage's state folder."""
         command = [sys.executable, "-m", "localstage", *arguments]

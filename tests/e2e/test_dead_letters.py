@@ -40,6 +40,7 @@ class Queues:
             region_name="us-east-1",
             aws_access_key_id=ACCOUNT,
             aws_secret_access_key="local",
+            aws_session_token=stage.session_token,
         )
         found = self.sqs.list_queues()["QueueUrls"]
         self.retry = next(url for url in found if url.endswith("-retry"))

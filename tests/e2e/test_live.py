@@ -27,6 +27,7 @@ def connections_table(stage: RunningStage) -> Any:
         region_name="us-east-1",
         aws_access_key_id=ACCOUNT,
         aws_secret_access_key="local",
+        aws_session_token=stage.session_token,
     )
     (name,) = [each.name for each in dynamodb.tables.all() if each.name.endswith("ConnectionsTable")]
     return dynamodb.Table(name)

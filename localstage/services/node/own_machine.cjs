@@ -1,9 +1,12 @@
 // Loaded before dynalite: answers what localstage/core/own_machine.py answers, and refuses the rest in the same way.
+// With the variable HEADRACE_SESSION_TOKEN, only requests of clients with that session token are answered.
 const http = require('node:http')
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
 
-function refusal({ host, origin, 'sec-fetch-site': site }) {
+const TOKEN = process.env.HEADRACE_SESSION_TOKEN
+
+function refusal({ host, origin, 'sec-fetch-site': site, 'x-amz-security-token': token }) {
   if (host === undefined || !LOOPBACK.test(host)) {
     return `Host: '${host}' is not this machine; allowed: localhost, 127.0.0.0/8 and [::1]`
   }
@@ -13,6 +16,7 @@ function refusal({ host, origin, 'sec-fetch-site': site }) {
   if (site !== undefined && site !== 'none' && site !== 'same-origin') {
     return `Sec-Fetch-Site: '${site}' is a request of another page; allowed: none, or same-origin`
   }
+  if (TOKEN && token !== TOKEN) return 'X-Amz-Security-Token: not the session token of this stage'
   return ''
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,11 +76,11 @@ async def services() -> Services:
 
 
 @pytest.fixture
-async def status_url(services: Services, tmp_path: Path) -> AsyncIterator[str]:
+async def status(services: Services, tmp_path: Path) -> AsyncIterator[StatusServer]:
     pages = ReferencePages(ROOT / "template.yaml", tmp_path, "http://127.0.0.1:1", "ws://127.0.0.1:1/local")
     server = StatusServer(services, Services(), Services(), pages)
     await server.start()
-    yield server.url
+    yield server
     await server.stop()
 
 
@@ -93,15 +93,15 @@ async def issuer(tmp_path: Path) -> AsyncIterator[Issuer]:
 
 
 @pytest.fixture(params=["dynalite", "MiniStack", "SQS by GET", "status", "reference", "kill", "keys", "token"])
-def server(request: pytest.FixtureRequest, emulators: Emulators, status_url: str, issuer: Issuer) -> Server:
+def server(request: pytest.FixtureRequest, emulators: Emulators, status: StatusServer, issuer: Issuer) -> Server:
     """Every server of the stage that checks no access token, by what it would give away."""
     servers = {
         "dynalite": Server("POST", emulators.dynamodb_url, b"{}", DYNAMODB),
         "MiniStack": Server("POST", f"{emulators.sqs_url}/", b"{}", SQS),
         "SQS by GET": Server("GET", f"{emulators.sqs_url}/?Action=ListQueues"),
-        "status": Server("GET", status_url),
-        "reference": Server("GET", f"{status_url}openapi.json"),
-        "kill": Server("POST", f"{status_url}kill", b'{"service": "Redis", "seconds": 1}'),
+        "status": Server("GET", status.url),
+        "reference": Server("GET", f"{status.url}openapi.json"),
+        "kill": Server("POST", status.kill_url, b'{"service": "Redis", "seconds": 1}'),
         "keys": Server("GET", f"{issuer.url}/.well-known/jwks.json"),
         "token": Server("POST", issuer.token_url, b'{"user": "alice", "scopes": []}'),
     }
@@ -133,6 +133,29 @@ async def test_a_page_of_the_server_itself_is_answered(server: Server) -> None:
     assert (await server.ask(Origin=origin, **{"Sec-Fetch-Site": "same-origin"}))[0] == 200
 
 
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulators]:
+    """Emulators that ask for a session token, as a stage starts them."""
+    emulators = Emulators(tmp_path_factory.mktemp("guarded"), session_token="t0ken")
+    try:
+        emulators.start()
+        yield emulators
+    finally:
+        emulators.stop()
+
+
+@pytest.mark.parametrize("emulator", ["dynalite", "MiniStack"])
+async def test_an_emulator_refuses_other_users_who_have_no_session_token(guarded: Emulators, emulator: str) -> None:
+    url = guarded.dynamodb_url if emulator == "dynalite" else guarded.sqs_url
+    server = Server("POST", url, b"{}", DYNAMODB if emulator == "dynalite" else SQS)
+
+    for headers in ({}, {"X-Amz-Security-Token": "guessed"}):
+        code, body, _ = await server.ask(**headers)
+        assert code == 403
+        assert "X-Amz-Security-Token: " in body
+    assert (await server.ask(**{"X-Amz-Security-Token": "t0ken"}))[0] == 200
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -150,17 +173,25 @@ async def test_a_page_of_the_server_itself_is_answered(server: Server) -> None:
     ],
 )
 async def test_a_kill_of_another_form_names_the_field_and_kills_nothing(
-    services: Services, status_url: str, body: bytes, field: str
+    services: Services, status: StatusServer, body: bytes, field: str
 ) -> None:
-    code, answer, _ = await Server("POST", f"{status_url}kill", body).ask()
+    code, answer, _ = await Server("POST", status.kill_url, body).ask()
 
     assert code == 400
     assert answer.startswith(f'{{"message":"{field}: ')
     assert services.killed == []
 
 
-async def test_a_kill_names_a_service_that_runs(services: Services, status_url: str) -> None:
-    assert (await Server("POST", f"{status_url}kill", b'{"service": "Kafka", "seconds": 0}').ask())[0] == 404
-    assert (await Server("POST", f"{status_url}kill", b'{"service": "Redis", "seconds": 0.5}').ask())[0] == 200
+@pytest.mark.parametrize("query", ["", "?secret=", "?secret=guessed"])
+async def test_another_user_of_the_machine_kills_nothing(services: Services, status: StatusServer, query: str) -> None:
+    code, _, _ = await Server("POST", f"{status.url}kill{query}", b'{"service": "Redis", "seconds": 1}').ask()
+
+    assert code == 403
+    assert services.killed == []
+
+
+async def test_a_kill_names_a_service_that_runs(services: Services, status: StatusServer) -> None:
+    assert (await Server("POST", status.kill_url, b'{"service": "Kafka", "seconds": 0}').ask())[0] == 404
+    assert (await Server("POST", status.kill_url, b'{"service": "Redis", "seconds": 0.5}').ask())[0] == 200
 
     assert services.killed == [("Redis", 0.5)]

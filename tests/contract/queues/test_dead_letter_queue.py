@@ -251,7 +251,7 @@ def test_a_mapping_accepts_records_that_the_function_has_deleted(
     """SQS reports success for it, and the emulator does not."""
     retry, _ = queues
     SqsRetryLane(retry).send([RetryRecord(str(number).encode()) for number in range(3)])
-    mapping = SqsQueue(retry, lambda: make_client(ministack, "us-east-1", (ACCOUNT, "test")))
+    mapping = SqsQueue(retry, lambda: make_client(ministack, "us-east-1", (ACCOUNT, "test", None)))
 
     async def one_batch() -> tuple[int, int]:
         messages = await mapping.receive(10, 1)

@@ -17,7 +17,7 @@ from localstage.triggers import Triggers
 from localstage.triggers.sqs_queue import make_client
 from tests.contract.localstage.triggers.trigger_fakes import FakeFunctions, eventually
 
-CREDENTIALS = ("local", "local")
+CREDENTIALS = ("local", "local", None)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from localstage.triggers.sqs import SqsTrigger
 from localstage.triggers.sqs_queue import make_client, queue_arn
 
 BROKER_ARN = "arn:aws:mq:us-east-1:123456789012:broker:local:b-1"
-CREDENTIALS = ("local", "local")
+CREDENTIALS = ("local", "local", None)
 OK = Invocation(b"null")
 FAILED = Invocation(b'{"errorMessage": "no", "errorType": "ValueError"}', error="Unhandled")
 
