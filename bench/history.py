@@ -87,11 +87,10 @@ class Pages:
 
     def ours(self, kind: str, size: int, query: dict[str, str]) -> Call:
         """The whole function read_room for one request."""
-        from headrace.api.paging.request import PageRequest
         from headrace.api.router import HttpRouter, Route
         from headrace.core.caller import CHAT_READ
         from headrace.core.times import SystemClock
-        from headrace.streams.chat.room_requests import RoomPath
+        from headrace.streams.chat.room_requests import RoomPageRequest, RoomPath
         from headrace.streams.chat.routes import read_room
 
         claims = {"sub": "alice", "username": "Alice", "scope": "chat:read", "exp": "4102444800"}
@@ -101,7 +100,7 @@ class Pages:
             "pathParameters": {"roomId": f"room-{size}"},
             "queryStringParameters": query or None,
         }
-        route = Route(read_room, scopes=(CHAT_READ,), path=RoomPath, query=PageRequest)
+        route = Route(read_room, scopes=(CHAT_READ,), path=RoomPath, query=RoomPageRequest)
         answer = HttpRouter({event["routeKey"]: route}, lambda: self._histories[kind], SystemClock())
         return lambda: answer(event)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import unicodedata
 from collections import Counter
 
@@ -114,6 +116,14 @@ def test_a_replayed_event_has_the_same_shard_and_the_same_queue(event_id: str, c
     assert keys.bucket_id(event_id, count) == keys.bucket_id(event_id, count)
     assert keys.bucket_id(event_id, count) in keys.shard_names(count)
     assert names.queue_name(event_id, count) in names.persist_queues(count)
+
+
+@given(st.text(max_size=50))
+def test_a_tag_is_the_beginning_of_the_hash_in_base32(subject: str) -> None:
+    encoded = subject.encode("utf-8", "surrogatepass")
+    assume(encoded == subject.encode("utf-8", "replace"))
+
+    assert keys.sender_tag(subject) == base64.b32encode(hashlib.sha256(encoded).digest())[:12].decode().lower()
 
 
 def test_hashes_are_the_same_in_every_process_and_version() -> None:

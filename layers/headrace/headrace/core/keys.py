@@ -99,11 +99,18 @@ def content_tag(subject: str, *content: str) -> str:
     As part of the key, it makes the same event the same row, and other content another row (ADR 31).
     """
     # Lengths keep the parts apart, whatever they contain.
-    return _tag("".join(f"{len(part)}:{part}" for part in (subject, *content)).encode())
+    return _tag("".join([f"{len(part)}:{part}" for part in (subject, *content)]).encode())
+
+
+_BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
+_PAIRS = [first + second for first in _BASE32 for second in _BASE32]
 
 
 def _tag(value: bytes) -> str:
-    return base64.b32encode(sha256(value).digest()).decode()[:SENDER_TAG_LENGTH].lower()
+    """The first 60 bits of the SHA-256 in base32. base64.b32encode() would take most of the time of an event."""
+    bits, pairs = int.from_bytes(sha256(value).digest()[:8], "big") >> 4, _PAIRS
+    start = f"{pairs[bits >> 50]}{pairs[bits >> 40 & 1023]}{pairs[bits >> 30 & 1023]}"
+    return f"{start}{pairs[bits >> 20 & 1023]}{pairs[bits >> 10 & 1023]}{pairs[bits & 1023]}"
 
 
 def rate_key(kind: str, subject: str, *, trusted: bool) -> str:
@@ -113,10 +120,7 @@ def rate_key(kind: str, subject: str, *, trusted: bool) -> str:
 
 def is_sender_tag(text: str) -> bool:
     """Whether ``text`` has the form of a sender tag."""
-    return len(text) == SENDER_TAG_LENGTH and all(character in _TAG_ALPHABET for character in text)
-
-
-_TAG_ALPHABET = frozenset("abcdefghijklmnopqrstuvwxyz234567")
+    return len(text) == SENDER_TAG_LENGTH and all(character in _BASE32 for character in text)
 
 
 def timestamp_sk(timestamp: str, message_id: str, tag: str) -> str:
