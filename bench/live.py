@@ -19,7 +19,7 @@ import sys
 import time
 import urllib.request
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -208,7 +208,8 @@ def connection_ids(stage: dict[str, Any], room: str) -> list[str]:
     return [str(row["connectionId"]) for row in table.query(KeyConditionExpression=Key("roomId").eq(room))["Items"]]
 
 
-async def measure(target: Target, stage: dict[str, Any], options: argparse.Namespace) -> bool:
+async def measure(target: Target, options: argparse.Namespace) -> bool:
+    stage = json.loads((STATE / "stage.json").read_text())
     run = Run(target, options.subscribers)
     for each in run.subscribers:
         await each.rooms.__aenter__()
@@ -260,14 +261,13 @@ def report(run: Run, warm: int, took: float, pushed: int, frames: int, cpu: floa
     print(f"| one post by push_live, CPU | {ours * 1e6:.0f} µs ({ours / usual:.2f}×) | < 1× |")
 
 
-def main(options: argparse.Namespace) -> int:
+def on_stage(measure: Callable[[Target], Coroutine[None, None, bool]]) -> int:
+    """Start a stage, measure, and stop it; the exit code."""
     command = localstage(STATE, "up", "--http-port", "0", "--websocket-port", "0")
     process = StageProcess(lambda _line: None, command, STATE / "stage.json")
     with interruptible():
         try:
-            target = process.start()
-            stage = json.loads((STATE / "stage.json").read_text())
-            return 0 if asyncio.run(measure(target, stage, options)) else 1
+            return 0 if asyncio.run(measure(process.start())) else 1
         finally:
             process.close()
 
@@ -277,4 +277,5 @@ if __name__ == "__main__":
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--rate", type=float, default=50)
     parser.add_argument("--subscribers", type=int, default=100)
-    sys.exit(main(parser.parse_args()))
+    options = parser.parse_args()
+    sys.exit(on_stage(lambda target: measure(target, options)))

@@ -22,15 +22,12 @@ from multiprocessing.connection import Connection
 
 import aiohttp
 
-from bench import ROOT
-from bench.live import Run
+from bench.live import Run, on_stage
 from headrace.live.shares import CONNECTIONS_PER_ROOM as PER_USER
 from headrace.queues.names import live_queue
-from loadtest.client.stage_process import StageProcess, interruptible, localstage
 from loadtest.client.target import Target
 from loadtest.client.websocket import SUBPROTOCOL
 
-STATE = ROOT / ".local" / "bench-live"
 SUBSCRIBERS, QUIET_RATE = 5, 10
 EVENTS, EVENT_BYTES, EVENTS_PER_REQUEST = 100, 4000, 10
 REFUSED_AT_ONCE = 50
@@ -106,7 +103,7 @@ def flood(flood: Flood, parent: Connection) -> None:
     asyncio.run(flood.run(parent))
 
 
-async def measure(target: Target, options: argparse.Namespace) -> None:
+async def measure(target: Target, options: argparse.Namespace) -> bool:
     run = Run(target, SUBSCRIBERS)
     for each in run.subscribers:
         await each.rooms.__aenter__()
@@ -134,6 +131,7 @@ async def measure(target: Target, options: argparse.Namespace) -> None:
         task.cancel()
     for each in run.subscribers:
         await each.rooms.__aexit__(None, None, None)
+    return True
 
 
 def _room() -> str:
@@ -152,20 +150,9 @@ async def row(name: str, run: Run, seconds: float, listeners: int) -> None:
     print(f"| {name} | {listeners} | {times} | {run.missing()} |", flush=True)
 
 
-def main(options: argparse.Namespace) -> int:
-    command = localstage(STATE, "up", "--http-port", "0", "--websocket-port", "0")
-    process = StageProcess(lambda _line: None, command, STATE / "stage.json")
-    with interruptible():
-        try:
-            target = process.start()
-            asyncio.run(measure(target, options))
-            return 0
-        finally:
-            process.close()
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--listeners", type=int, default=900)
-    sys.exit(main(parser.parse_args()))
+    options = parser.parse_args()
+    sys.exit(on_stage(lambda target: measure(target, options)))

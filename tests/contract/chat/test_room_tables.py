@@ -194,8 +194,8 @@ def test_a_users_newest_rooms_are_listed_up_to_a_limit_those_they_are_in_first(p
     assert found[2] == memberships.get("bob", "kitchen")
     found, more = memberships.rooms_of("bob", 4)
     assert (found[3].room_id, more) == ("hall", False)
-    assert memberships.rooms_of("nobody", 4) == ([], False)
-    assert (memberships.is_known("bob"), memberships.is_known("nobody")) == (True, False)
+    assert memberships.rooms_of("stranger", 4) == ([], False)
+    assert (memberships.is_known("bob"), memberships.is_known("stranger")) == (True, False)
 
 
 def test_a_room_left_for_good_is_in_no_list_until_the_user_joins_again(parts: Parts) -> None:

@@ -196,7 +196,7 @@ def test_p12_invitations_and_blocks_are_their_owners_alone(world: RoomWorld, met
     assert refused(world.request("mallory", method, path)) == (403, "forbidden")
 
 
-def test_nobody_blocks_themselves(world: RoomWorld) -> None:
+def test_users_cannot_block_themselves(world: RoomWorld) -> None:
     assert refused(world.request("bob", "PUT", "bob/blocked/bob")) == (400, "invalid_request")
 
 

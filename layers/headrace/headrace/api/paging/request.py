@@ -61,6 +61,14 @@ class ListRequest(Params):
         name, given = ("cursor", self.cursor) if self.cursor is not None else ("place", self.place)
         return None if given is None else (str(type(self).model_fields[name].alias), given)
 
+    def after(self, cursors: CursorSigner, query: Query) -> str | None:
+        """The id to continue after, in a list of ``query`` in the order of ids. Raises InvalidCursor."""
+        if self.position is None:
+            return None
+        field, cursor = self.position
+        (last,) = cursors.verify(cursor, query, field, parts=1, directions=("after",))
+        return last
+
 
 class PageRequest(Params):
     """A page of a history.

@@ -78,6 +78,12 @@ class RoomAccess:
         return self._memberships.is_known(user_id)
 
 
+def check_own(caller: Caller, user_id: str, message: str) -> None:
+    """Check that ``user_id`` is the caller. Raises Forbidden with ``message``."""
+    if user_id != caller.subject:
+        raise Forbidden(message, details=[FieldError("userId", "is not you", echo(user_id), "the token's own user")])
+
+
 def no_room(room_id: str) -> NotFound:
     """The error for a room that does not exist."""
     detail = FieldError("roomId", "is not the id of a room", echo(room_id), "a room that was created, or has a message")

@@ -16,13 +16,13 @@ from headrace.api.paging.range_walk import ReadBudget, ranges, read_page, spans_
 from headrace.api.paging.request import ListRequest
 from headrace.core import times
 from headrace.core.caller import Caller
-from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
+from headrace.core.errors import FieldError, InvalidRequest, echo
 from headrace.core.intervals import Interval
 from headrace.core.keys import MESSAGE_KEY_FORM, after_time, parse_read_mark, shown_read_mark, time_of
 from headrace.core.sender import AHEAD_LIMIT
 from headrace.runtime.parallel import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader
-from headrace.streams.chat.access import not_in_room
+from headrace.streams.chat.access import check_own, not_in_room
 from headrace.streams.chat.positions import POSITION_FORM, parse_position
 from headrace.streams.chat.stream import TEXT, item_of
 from headrace.streams.chat.tables.memberships import Membership, Memberships, state_of
@@ -92,9 +92,7 @@ class Conversations:
             Forbidden: ``user_id`` is another user. InvalidCursor. StoreUnavailable.
         """
         now = self._clock.now()
-        if user_id != caller.subject:
-            detail = FieldError("userId", "is not you", echo(user_id), "the token's own user")
-            raise Forbidden("conversations are shown to their own user only", details=[detail])
+        check_own(caller, user_id, "conversations are shown to their own user only")
         query = Query("conversations", user_id, caller.subject)
         views, more_rooms = self._views(user_id)
         if request.position is not None:

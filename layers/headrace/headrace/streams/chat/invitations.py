@@ -8,12 +8,14 @@ from headrace.api.paging.cursors import CursorSigner, Query
 from headrace.api.params import UserPath
 from headrace.api.router import Request
 from headrace.core import times
-from headrace.core.caller import Caller
-from headrace.core.errors import FieldError, Forbidden, InvalidRequest, StoreThrottled, echo
+from headrace.core.errors import FieldError, InvalidRequest, StoreThrottled, echo
+from headrace.streams.chat.access import check_own
 from headrace.streams.chat.room_requests import InvitationBody, ListQuery, OtherPath
 from headrace.streams.chat.tables.invitations import Invitation, Invitations
 from headrace.streams.chat.tables.memberships import Memberships
 from headrace.streams.chat.tables.rooms import Rooms
+
+_OWN = "invitations are shown to their own user only"
 
 
 class InvitationService:
@@ -34,10 +36,9 @@ class InvitationService:
             Forbidden: ``user_id`` is another user. InvalidCursor.
         """
         caller, user_id, query = request.caller, request.path.user_id, request.query
-        _check_own(caller, user_id)
+        check_own(caller, user_id, _OWN)
         signed = Query("invitations", user_id, caller.subject)
-        after = self._after(signed, query)
-        found, more = self._invitations.page(user_id, after, query.limit)
+        found, more = self._invitations.page(user_id, query.after(self._cursors, signed), query.limit)
         rooms = self._rooms.get_many([each.room_id for each in found])
         memberships = self._memberships.get_many([(user_id, each.room_id) for each in found])
         if len(rooms) < len(found) or len(memberships) < len(found):
@@ -57,9 +58,9 @@ class InvitationService:
             Forbidden: ``user_id`` is another user. InvalidCursor.
         """
         caller, user_id, query = request.caller, request.path.user_id, request.query
-        _check_own(caller, user_id)
+        check_own(caller, user_id, _OWN)
         signed = Query("blocked", user_id, caller.subject)
-        found, last = self._invitations.blocked(user_id, self._after(signed, query), query.limit)
+        found, last = self._invitations.blocked(user_id, query.after(self._cursors, signed), query.limit)
         following = None if last is None else self._cursors.sign(signed, "after", [last])
         items = [{"userId": other_id, "blockedAt": at} for other_id, at in found]
         return {"items": items, "next": following, "hasMore": following is not None}
@@ -71,7 +72,7 @@ class InvitationService:
             Forbidden: the first user is not the caller. InvalidRequest: both are the same user.
         """
         user_id, other_id = request.path.user_id, request.path.other_id
-        _check_own(request.caller, user_id)
+        check_own(request.caller, user_id, _OWN)
         if user_id == other_id:
             detail = FieldError("otherId", "is the same user", echo(other_id), "another user")
             raise InvalidRequest("a user blocks others only", details=[detail])
@@ -85,24 +86,11 @@ class InvitationService:
             Forbidden: the first user is not the caller.
         """
         user_id, other_id = request.path.user_id, request.path.other_id
-        _check_own(request.caller, user_id)
+        check_own(request.caller, user_id, _OWN)
         self._invitations.unblock(user_id, other_id)
         return {"userId": other_id, "blockedAt": None}
-
-    def _after(self, signed: Query, query: ListQuery) -> str | None:
-        if query.position is None:
-            return None
-        field, cursor = query.position
-        (after,) = self._cursors.verify(cursor, signed, field, parts=1, directions=("after",))
-        return after
 
 
 def invitation_body(invitation: Invitation) -> InvitationBody:
     """An invitation as responses show it."""
     return {"invitedBy": invitation.invited_by, "invitedAt": invitation.invited_at, "role": invitation.role}
-
-
-def _check_own(caller: Caller, user_id: str) -> None:
-    if user_id != caller.subject:
-        detail = FieldError("userId", "is not you", echo(user_id), "the token's own user")
-        raise Forbidden("invitations are shown to their own user only", details=[detail])

@@ -9,7 +9,7 @@ from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, StoreThrottled, echo
-from headrace.streams.chat.access import no_room, not_in_room
+from headrace.streams.chat.access import check_own, no_room, not_in_room
 from headrace.streams.chat.invitations import invitation_body
 from headrace.streams.chat.join_messages import shown_name
 from headrace.streams.chat.room_requests import ListQuery, OtherPath, RoomChange, RoomPath
@@ -70,9 +70,8 @@ def open_direct_room(service: RoomService, request: Request[OtherPath, None, Non
         Conflict: the other user has too many open invitations from the caller.
     """
     user_id, other_id = request.path.user_id, request.path.other_id
-    if user_id != request.caller.subject and not request.caller.has(EVENTS_WRITE):
-        detail = FieldError("userId", "is not you", echo(user_id), "the token's own user")
-        raise Forbidden("a user opens only direct rooms with themselves in them", details=[detail])
+    if not request.caller.has(EVENTS_WRITE):
+        check_own(request.caller, user_id, "a user opens only direct rooms with themselves in them")
     if user_id == other_id:
         detail = FieldError("otherId", "is the same user", echo(other_id), "another user")
         raise InvalidRequest("a direct room has two users", details=[detail])
@@ -154,10 +153,7 @@ def list_members(service: RoomService, request: Request[RoomPath, ListQuery, Non
     if not service.access.read_scope(caller, room_id).is_open:
         raise not_in_room(room_id)
     signed = Query("members", room_id, caller.subject)
-    after = None
-    if query.position is not None:
-        field, cursor = query.position
-        (after,) = service.cursors.verify(cursor, signed, field, parts=1, directions=("after",))
+    after = query.after(service.cursors, signed)
     room = service.room(room_id)
     items: list[dict[str, Any]] = []
     more, reads = True, 0
