@@ -34,7 +34,7 @@ from headrace.runtime.observability import Meter
 from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import BreakerSettings
 class RoomPath(Params): room_id: str
-class Body(Params): unknown = ""; message: str
+class Body(Params): unknown = ""; message: str; message_id: str
 def event(name): return json.loads(pathlib.Path(f"events/{name}.json").read_text())
 def no_work(record=None): return record
 def page(_, request): return {"room": request.path.room_id, "limit": request.query.limit}

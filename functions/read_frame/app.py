@@ -1,4 +1,4 @@
-"""Frames about a room: subscribe to it, unsubscribe, read its history."""
+"""Frames about rooms: subscribe, check for new messages, unsubscribe, read the history."""
 
 from headrace.api.router import Route
 from headrace.bootstrap.api import frame_api
@@ -6,11 +6,14 @@ from headrace.bootstrap.chat import subscriptions
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor, NotFound
 from headrace.streams.chat.frames import (
+    Checked,
+    CheckFrame,
     FramePage,
     HistoryPage,
     RoomFrame,
     Subscribed,
     Unsubscribed,
+    check,
     history,
     subscribe,
     unsubscribe,
@@ -18,6 +21,7 @@ from headrace.streams.chat.frames import (
 
 ROUTES = {
     "subscribe": Route(subscribe, scopes=(CHAT_READ,), body=RoomFrame, answer=Subscribed),
+    "check": Route(check, scopes=(CHAT_READ,), body=CheckFrame, answer=Checked),
     "unsubscribe": Route(unsubscribe, scopes=(CHAT_READ,), body=RoomFrame, answer=Unsubscribed),
     "history": Route(
         history,

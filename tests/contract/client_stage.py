@@ -57,6 +57,7 @@ class Stage:
         self.tokens: list[str] = []
         self.sockets: set[web.WebSocketResponse] = set()
         self.fail: dict[str, list[str]] = {}
+        self.frames: list[dict[str, Any]] = []
         self.refuses = False
         self.token_seconds = 3600.0
         self.expiries: dict[str, datetime] = {}
@@ -73,7 +74,8 @@ class Stage:
         self.sockets.add(socket)
         try:
             async for frame in socket:
-                await socket.send_str(json.dumps(self.answer(socket, json.loads(frame.data))))
+                self.frames.append(json.loads(frame.data))
+                await socket.send_str(json.dumps(self.answer(socket, self.frames[-1])))
         except ConnectionError:
             pass
         finally:
@@ -92,6 +94,9 @@ class Stage:
             return {**number, "type": "error", "error": {"code": code, "message": "no"}}
         if action == "authenticate":
             return {**number, "type": "authenticated", "tokenExpiresAt": self.expiry(frame["token"])}
+        if action == "check":
+            found = {room_id: self.check(socket, room_id, int(since)) for room_id, since in frame["rooms"].items()}
+            return {**number, "type": "checked", "rooms": found, "tokenExpiresAt": self.expiry(self.tokens[-1])}
         room = self.rooms[frame["roomId"]]
         if action == "subscribe":
             room.subscribers.add(socket)
@@ -101,6 +106,15 @@ class Stage:
             return {**number, "type": "history", **room.page(frame)}
         room.subscribers.discard(socket)
         return {**number, "type": "unsubscribed"}
+
+    def check(self, socket: web.WebSocketResponse, room_id: str, since: int) -> dict[str, Any]:
+        """What a check finds in a room; ``fail["check of <room>"]`` has codes of errors."""
+        codes = self.fail.get(f"check of {room_id}", [])
+        if codes and (code := codes.pop(0)):
+            return {"error": {"code": code, "message": "no"}}
+        room = self.rooms[room_id]
+        room.subscribers.add(socket)
+        return {"hasNew": len(room.messages) > max(0, since - OVERLAP), "position": room.position}
 
     def expiry(self, token: str) -> str:
         """When a token expires: ``token_seconds`` after its first use."""

@@ -12,6 +12,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from headrace_client import ConnectionSettings, Refused, Rooms
+from headrace_client.rooms import ROOMS_PER_CHECK
 from tests.contract.client_stage import Room, Stage
 
 FAST = ConnectionSettings(check_interval=0.05, answer_timeout=5.0, first_pause=0.001, longest_pause=0.01)
@@ -134,12 +135,39 @@ async def test_a_forbidden_room_is_an_error_at_once_and_later(stage: Stage) -> N
         with pytest.raises(Refused):
             await rooms.follow("kitchen")
         await rooms.follow("kitchen")
+        stage.rooms["hall"] = Room()
+        await rooms.follow("hall")
 
-        stage.fail["subscribe"] = ["forbidden"]
+        stage.fail["check of kitchen"] = ["forbidden"]
         await until(lambda: bool(lost))
+        assert list(rooms.rooms) == ["hall"]
+        stage.fail["check"] = ["forbidden"]
+        await until(lambda: not rooms.rooms)
 
-        assert lost == [("kitchen", "forbidden")]
-        assert rooms.rooms == {}
+        assert lost == [("kitchen", "forbidden"), ("hall", "forbidden")]
+
+
+async def test_all_followed_rooms_are_checked_with_one_frame(stage: Stage) -> None:
+    """The history of a room is read only if something is new in it."""
+    names = [f"room {number}" for number in range(ROOMS_PER_CHECK)]
+    stage.rooms = {name: Room() for name in names}
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
+        for name in names:
+            await rooms.follow(name)
+        stage.frames.clear()
+        await until(lambda: len(stage.frames) >= 3)
+        assert {(frame["action"], *frame["rooms"]) for frame in stage.frames} == {("check", *names)}
+        stage.rooms["room 7"].store(1)
+
+        assert await take(rooms, 1) == ["n1"]
+
+
+async def test_a_subscription_that_was_lost_comes_back_with_the_next_check(stage: Stage) -> None:
+    room = stage.rooms["kitchen"]
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
+        await rooms.follow("kitchen")
+        room.subscribers.clear()
+        await until(lambda: bool(room.subscribers))
 
 
 async def test_temporary_errors_are_retried(stage: Stage) -> None:
@@ -154,9 +182,9 @@ async def test_temporary_errors_are_retried(stage: Stage) -> None:
 async def test_a_limited_client_waits_on_its_connection(stage: Stage) -> None:
     async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen")
-        stage.fail = {"subscribe": ["rate_limited"], "history": ["", "rate_limited"]}
+        stage.rooms["kitchen"].store(1)
+        stage.fail = {"check": ["rate_limited"], "check of kitchen": ["rate_limited"], "history": ["rate_limited"]}
         await until(lambda: not any(stage.fail.values()))
-        await stage.push(stage.rooms["kitchen"].store(1))
 
         assert await take(rooms, 1) == ["n1"]
         assert rooms.connection.opens == 1
@@ -177,7 +205,7 @@ async def test_an_expired_token_leads_to_a_new_connection(stage: Stage) -> None:
     tokens = iter(f"t{number}" for number in range(1000))
     async with Rooms(stage.url, lambda: next(tokens), settings=FAST) as rooms:
         await rooms.follow("kitchen")
-        stage.fail["subscribe"] = ["token_expired"]
+        stage.fail["check"] = ["token_expired"]
         room = stage.rooms["kitchen"]
         await until(lambda: len(stage.tokens) > 1)
         room.store(1)

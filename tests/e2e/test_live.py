@@ -172,6 +172,23 @@ def test_a_push_to_a_closed_connection_deletes_its_row(platform: RunningStage) -
     )
 
 
+def test_a_check_finds_the_rooms_with_new_messages(platform: RunningStage) -> None:
+    alice, busy, quiet = Subscriber(platform), unique("room"), unique("room")
+    since = alice.request("subscribe", busy)["position"]
+
+    def check() -> dict[str, bool]:
+        rooms = {busy: since, quiet: since}
+        answer = alice.socket.request({"action": "check", "requestId": "c", "rooms": rooms})
+        return {room: each["hasNew"] for room, each in answer["rooms"].items()}
+
+    assert check() == {busy: False, quiet: False}
+    alice.client.http("POST", f"/rooms/{busy}/messages", {"message": "hello"})
+    until(check, lambda found: found == {busy: True, quiet: False})
+    # The check subscribed to the other room too.
+    alice.client.http("POST", f"/rooms/{quiet}/messages", {"message": "pushed"})
+    alice.wait_for("pushed")
+
+
 def test_an_invalid_room_frame_gets_an_error_and_the_next_one_works(platform: RunningStage) -> None:
     alice, room = Subscriber(platform), unique("room")
 

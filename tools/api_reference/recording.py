@@ -155,7 +155,11 @@ def _rooms(to: Recorder) -> None:
 
 def _frames(to: Recorder) -> None:
     alice, bob = to.connect("alice"), to.connect("bob")
-    to.frame(bob, {"action": "subscribe", "requestId": "r1", "roomId": "kitchen"})
+    found = to.frame(bob, {"action": "subscribe", "requestId": "r1", "roomId": "kitchen"})
+    to.frame(
+        bob,
+        {"action": "check", "requestId": "r11", "rooms": {"kitchen": found["position"], "attic": found["position"]}},
+    )
     message = {"roomId": "kitchen", "message": "dinner is ready", "messageId": "m-6", "timestamp": at()}
     to.frame(alice, {"action": "sendMessage", "requestId": "r2", **message})
     to.pushed(bob)

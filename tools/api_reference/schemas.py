@@ -96,6 +96,14 @@ class Generator(GenerateJsonSchema):
         """A schema with a validator that runs after its own."""
         return {**super().function_after_schema(schema), **_accepted(schema["function"]["function"])}
 
+    def dict_schema(self, schema: core_schema.DictSchema) -> Schema:
+        """An object with any names; names that the pattern does not match are refused, like those of a wrong length."""
+        found = super().dict_schema(schema)
+        for pattern, values in found.pop("patternProperties", {}).items():
+            names = {**found.get("propertyNames", {}), "pattern": pattern}
+            found |= {"propertyNames": names, "additionalProperties": values}
+        return found
+
     def function_plain_schema(self, schema: core_schema.PlainValidatorFunctionSchema) -> Schema:
         """A validator without a schema."""
         return {**super().function_plain_schema(schema), **_accepted(schema["function"]["function"])}

@@ -51,17 +51,26 @@ class RateLimited(Unavailable):
         return (self.retry_after or 0.0) + random.uniform(0.0, 1.0)  # noqa: S311
 
 
+def error_of(error: Frame) -> Refused | Unavailable:
+    """The exception for an ``error`` object of an answer."""
+    if error["code"] not in TEMPORARY:
+        return Refused(error["code"], error["message"])
+    kind = RateLimited if error["code"] == "rate_limited" else Unavailable
+    return kind(error["message"], error.get("retryAfter"))
+
+
 @dataclass(frozen=True)
 class ConnectionSettings:
     """Times of a WebSocket connection, in seconds.
 
-    ``check_interval``: the longest time between two subscriptions to a room. Each also fetches the messages that were
-    not pushed, and keeps an idle connection open. ``answer_timeout``: how long a request waits for its answer.
-    ``first_pause`` and ``longest_pause``: upper bounds of the random pause before connecting again; the bound doubles
-    with each failed attempt. ``renew``: how long before its expiry a token is renewed.
+    ``check_interval``: the longest time between two checks of the followed rooms. A check fetches messages that were
+    not pushed, and keeps an idle connection open, which API Gateway closes after 10 minutes. ``answer_timeout``: how
+    long a request waits for its answer. ``first_pause`` and ``longest_pause``: upper bounds of the random pause before
+    connecting again; the bound doubles with each failed attempt. ``renew``: how long before its expiry a token is
+    renewed.
     """
 
-    check_interval: float = 60.0
+    check_interval: float = 540.0
     answer_timeout: float = 15.0
     first_pause: float = 0.2
     longest_pause: float = 20.0
@@ -146,12 +155,9 @@ class Connection:
         return found
 
     async def _raise(self, error: Frame) -> None:
-        if error["code"] not in TEMPORARY:
-            raise Refused(error["code"], error["message"])
         if error["code"] == "token_expired":
             await self.reconnect()  # the next connection gets a new token
-        kind = RateLimited if error["code"] == "rate_limited" else Unavailable
-        raise kind(error["message"], error.get("retryAfter"))
+        raise error_of(error)
 
     async def _renew(self) -> None:
         """Renew the token before it expires. If that fails, another connection follows when it has expired."""

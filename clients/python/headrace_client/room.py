@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .connection import Connection, RateLimited, Refused, Unavailable
@@ -41,7 +41,7 @@ class Room:
         return self.position is not None
 
     async def subscribe(self) -> None:
-        """Subscribe, or renew the subscription, and fetch what was stored since the last fetch.
+        """Subscribe, and fetch what was stored since the last fetch.
 
         Raises:
             Refused, Unavailable: see :meth:`Connection.request`.
@@ -59,10 +59,18 @@ class Room:
             if not self._fetching:
                 self._buffered = None  # the next fetch has these messages
             raise
-        if self._fetching:
-            self._is_behind = True
-        else:
+        await self.close_gap()
+
+    async def take_check(self, found: Mapping[str, Any]) -> None:
+        """Take what a check of the room has found: fetch what is new, or keep the new position.
+
+        Raises:
+            Refused, Unavailable: see :meth:`Connection.request`.
+        """
+        if found["hasNew"]:
             await self.close_gap()
+        elif not self._fetching:
+            self.position = str(found["position"])
 
     def receive(self, frame: dict[str, Any]) -> bool:
         """Take a frame of pushed messages; returns ``True`` if the frame reports missed ones."""

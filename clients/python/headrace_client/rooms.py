@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from types import TracebackType
 from typing import Any
 
-from .connection import Connection, ConnectionSettings, Frame, RateLimited, Refused, Unavailable
+from .connection import Connection, ConnectionSettings, Frame, RateLimited, Refused, Unavailable, error_of
 from .room import Message, Room
+
+ROOMS_PER_CHECK = 20
 
 
 class Rooms:
@@ -33,9 +35,7 @@ class Rooms:
         self._messages: asyncio.Queue[Message | None] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
         self.rooms: dict[str, Room] = {}
-        self.connection = Connection(
-            url, token, self._settings, opened=self._renew_subscriptions, received=self._receive
-        )
+        self.connection = Connection(url, token, self._settings, opened=self._follow_again, received=self._receive)
 
     async def __aenter__(self) -> Rooms:
         self._start(self._run())
@@ -97,19 +97,51 @@ class Rooms:
         finally:
             self._messages.put_nowait(None)
 
-    async def _renew_subscriptions(self) -> None:
-        """Subscribe to all followed rooms at once, and then again about every ``check_interval`` seconds."""
-        while True:
-            for room in [each for each in self.rooms.values() if each.is_followed]:
+    async def _follow_again(self) -> None:
+        """Subscribe to all followed rooms, and then check them at least every ``check_interval`` seconds."""
+        try:
+            for room in self._followed():
                 try:
                     await self._subscribe(room)
-                except Unavailable:
-                    await self.connection.reconnect()
-                    return
                 except Refused as error:
                     self._stop_following(room, error)
-            # Jitter: clients that connected together must not subscribe together.
-            await asyncio.sleep(random.uniform(0.5, 1.0) * self._settings.check_interval)  # noqa: S311
+            while True:
+                # Jitter: clients that connected together must not check together.
+                await asyncio.sleep(random.uniform(0.6, 1.0) * self._settings.check_interval)  # noqa: S311
+                followed = self._followed()
+                for start in range(0, len(followed), ROOMS_PER_CHECK):
+                    await self._check(followed[start : start + ROOMS_PER_CHECK])
+        except Unavailable:
+            await self.connection.reconnect()
+
+    def _followed(self) -> list[Room]:
+        return [room for room in self.rooms.values() if room.is_followed]
+
+    async def _check(self, rooms: Sequence[Room]) -> None:
+        """Check rooms in one frame. A room with too many of the user's connections is checked in the next round."""
+        try:
+            answer = await self._ask(rooms)
+        except Refused as error:
+            for room in rooms:
+                self._stop_following(room, error)
+            return
+        for room in rooms:
+            found = answer["rooms"].get(room.room_id, {"hasNew": True})
+            try:
+                if "error" in found:
+                    raise error_of(found["error"])
+                await room.take_check(found)
+            except RateLimited:
+                continue
+            except Refused as error:
+                self._stop_following(room, error)
+
+    async def _ask(self, rooms: Sequence[Room]) -> Frame:
+        while True:
+            try:
+                return await self.connection.request("check", rooms={room.room_id: room.position for room in rooms})
+            except RateLimited as error:
+                await asyncio.sleep(error.pause())
 
     async def _subscribe(self, room: Room) -> None:
         """Subscribe; a limited request is repeated once. A room that is still limited follows in the next round."""

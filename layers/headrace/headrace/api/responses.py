@@ -86,6 +86,11 @@ def subscribed(request_id: RequestId | None, room_id: str, position: str, token_
     return frame("subscribed", request_id, body)
 
 
+def checked(request_id: RequestId | None, rooms: Mapping[str, Any], token_expires_at: int) -> dict[str, Any]:
+    """A frame with what was found out about each of ``rooms``."""
+    return frame("checked", request_id, {"rooms": rooms, "tokenExpiresAt": _expiry(token_expires_at)})
+
+
 def _expiry(seconds: int) -> str:
     return times.iso(min(seconds, times.LAST_SECOND) * times.SECOND)
 

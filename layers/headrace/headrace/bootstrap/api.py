@@ -13,7 +13,7 @@ from typing import Any
 from headrace.api.router import ConnectionRouter, FrameRouter, HttpRouter, Route
 from headrace.bootstrap.shared import clock, rate_limiter, request_times, scope_prefix
 
-ACTIONS = "sendMessage, sendBatch, subscribe, unsubscribe, history, ping, authenticate"
+ACTIONS = "sendMessage, sendBatch, subscribe, check, unsubscribe, history, ping, authenticate"
 """All actions of the WebSocket API."""
 
 

@@ -44,6 +44,11 @@ def check_subscribe(connections: Connections, caller: Caller, room_id: str, conn
         raise RateLimited(message, details=[detail], retry_after=RETRY_SECONDS)
 
 
+def is_subscribed(connections: Connections, caller: Caller, room_id: str, connection_id: str) -> bool:
+    """Whether the connection is known to be subscribed; never for callers with events:write."""
+    return connection_id in _of_user(connections, caller, room_id)
+
+
 def _of_user(connections: Connections, caller: Caller, room_id: str | None = None) -> set[str]:
     if caller.has(EVENTS_WRITE):
         return set()

@@ -9,20 +9,21 @@ from typing_extensions import TypedDict
 
 from headrace.api import responses
 from headrace.api.bodies import event_list
+from headrace.api.paging.request import PageRequest
 from headrace.api.params import Params
 from headrace.api.router import HEAD_FIELDS, Request, own_fields
 from headrace.core import times
 from headrace.core.caller import Caller
-from headrace.core.errors import FieldError, Forbidden, echo, to_body
+from headrace.core.errors import FieldError, Forbidden, HeadraceError, NotFound, echo, mapping_of, to_body
 from headrace.core.fields import StoredId
 from headrace.core.keys import STORED_ID_FORM
 from headrace.ingest.acceptor import Acceptor
 from headrace.live.connections import Connections
-from headrace.live.shares import check_subscribe
+from headrace.live.shares import check_subscribe, is_subscribed
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.streams.chat.access import RoomAccess
-from headrace.streams.chat.positions import position
-from headrace.streams.chat.room_requests import RoomPageRequest
+from headrace.streams.chat.positions import POSITION_FORM, position
+from headrace.streams.chat.room_requests import Position, RoomPageRequest
 from headrace.streams.chat.stream import CHAT, MessageItem, RoomMessagePage
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from headrace.streams.chat.history import History
 
 BATCH_LIMIT = 100
+ROOMS_PER_CHECK = 20
 PAGE_BYTES = responses.FRAME_BYTES - 8 * 1024
 """Bytes of items that a page in a frame may have. The rest is for the cursors and the frame's other fields."""
 
@@ -67,6 +69,21 @@ class Subscriptions:
             since, written = now, now == since
         self._hints.mark_subscribed(room_id)
 
+    def check(self, request: FrameRequest, room_id: str, since: int) -> RoomCheck:
+        """Subscribe the connection if it is not subscribed, and find out whether a room has messages since a position.
+
+        Raises:
+            Forbidden, RateLimited, StoreUnavailable: see :meth:`subscribe`.
+        """
+        connection_id, connected_at = _connection(request)
+        if not is_subscribed(self._connections, request.caller, room_id, connection_id):
+            self.subscribe(request.caller, room_id, connection_id, connected_at)
+        try:
+            page = self.history.room(request.caller, room_id, PageRequest(limit=1), since)
+        except NotFound:  # a room may be followed before it exists
+            return {"hasNew": False, "position": position(request.now)}
+        return {"hasNew": bool(page.items) or page.has_more, "position": str(page.position)}
+
     def unsubscribe(self, room_id: str, connection_id: str) -> None:
         """End the subscription of a connection, if there is one."""
         self._connections.unsubscribe(room_id, [connection_id])
@@ -87,6 +104,18 @@ class RoomFrame(Params):
     unknown = "is not a field of this action"
 
     room_id: StoredId = Field(description=STORED_ID_FORM)
+
+
+class CheckFrame(Params):
+    """Rooms that the connection follows, each with the position up to which the client has all messages."""
+
+    unknown = "is not a field of this action"
+
+    rooms: dict[StoredId, Position] = Field(
+        min_length=1,
+        max_length=ROOMS_PER_CHECK,
+        description=f"1 to {ROOMS_PER_CHECK} room ids, each with {POSITION_FORM}",
+    )
 
 
 class FramePage(RoomPageRequest):
@@ -146,6 +175,31 @@ class Unsubscribed(Answer):
     roomId: str
 
 
+class RoomCheck(TypedDict):
+    """Whether messages may have been stored since the position that was sent, and the position of this answer."""
+
+    hasNew: bool
+    position: str
+
+
+class RoomCheckError(TypedDict):
+    """Why one room could not be checked."""
+
+    error: dict[str, Any]
+
+
+class Checked(Answer):
+    """Each room with ``hasNew`` and ``position``, or with its ``error``. ``tokenExpiresAt`` is that of `pong`.
+
+    With ``hasNew``, messages may have been stored since the position that you sent: read the history since it.
+    Otherwise, keep the new ``position``.
+    """
+
+    type: Literal["checked"]
+    rooms: dict[str, RoomCheck | RoomCheckError]
+    tokenExpiresAt: str
+
+
 class HistoryPage(Answer, RoomMessagePage):
     """A page of the room, with at most 120 KB of items."""
 
@@ -166,6 +220,12 @@ class Messages(TypedDict):
     missed: NotRequired[Literal[True]]
     tokenExpiring: NotRequired[Literal[True]]
     items: list[MessageItem]
+
+
+def _connection(request: FrameRequest) -> tuple[str, int]:
+    """The id of the connection, and when it was opened (epoch seconds)."""
+    context = request.event["requestContext"]
+    return context["connectionId"], int(context["connectedAt"]) // 1000
 
 
 def send_message(acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
@@ -193,10 +253,25 @@ def ping(_acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
 
 def subscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
     """Follow a room: new messages are pushed to the connection."""
-    context, room_id = request.event["requestContext"], request.body.room_id
-    connected_at = int(context["connectedAt"]) // 1000
-    subscriptions.subscribe(request.caller, room_id, context["connectionId"], connected_at)
+    room_id = request.body.room_id
+    subscriptions.subscribe(request.caller, room_id, *_connection(request))
     return responses.subscribed(request.request_id, room_id, position(request.now), request.caller.expires_at)
+
+
+def check(subscriptions: Subscriptions, request: Request[None, None, CheckFrame]) -> dict[str, Any]:
+    """Ask for up to 20 rooms at once whether something is new, and subscribe to those whose subscription has ended.
+
+    Send it every few minutes: it also keeps an idle connection open.
+    """
+    found: dict[str, RoomCheck | RoomCheckError] = {}
+    for room_id, since in request.body.rooms.items():
+        try:
+            found[room_id] = subscriptions.check(request, room_id, since)
+        except HeadraceError as error:
+            if mapping_of(error).status == 500:
+                raise
+            found[room_id] = {"error": to_body(error)}
+    return responses.checked(request.request_id, found, request.caller.expires_at)
 
 
 def unsubscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:

@@ -273,10 +273,14 @@ def _since(value: object) -> int:
         raise PydanticCustomError("position", "is not a position", {"allowed": positions.POSITION_FORM}) from None
 
 
+Position = Annotated[int, BeforeValidator(_since)]
+"""The time of a position, in microseconds."""
+
+
 class RoomPageRequest(PageRequest):
     """A page of a room. With ``since``, it has the messages that were stored after that position, in microseconds."""
 
-    since: Annotated[int, BeforeValidator(_since)] | None = Field(default=None, description=positions.POSITION_FORM)
+    since: Position | None = Field(default=None, description=positions.POSITION_FORM)
 
     @field_validator("since")
     @classmethod
