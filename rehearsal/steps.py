@@ -198,9 +198,10 @@ async def rehearse_all(say: Say) -> None:
     """The whole rehearsal: dev with events, an update and a wrong right; staging without a broker; prod."""
     async with rehearsal(say) as stage:
         await stage.build()
+        await stage.deploy("dev")
+        # Meanwhile, since the function that declares queues waits a minute for its broker.
         without_broker = asyncio.create_task(stage.roll_back_without_a_broker())
         try:
-            await stage.deploy("dev")
             await stage.send_events("dev")
             await stage.change_a_parameter()
             await stage.deploy("prod", **OWN_ISSUER)
