@@ -187,6 +187,9 @@ async def rehearsal(say: Say, state: Path = STATE) -> AsyncIterator[Rehearsal]:
             yield Rehearsal(sam, Account(cloud), machines, say)
         finally:
             await asyncio.gather(machines.stop(), guardian.stop())
+            # The functions' unpacked code; logs stay.
+            for unpacked in (run / "cloud").glob("ministack-lambda-*"):
+                shutil.rmtree(unpacked, ignore_errors=True)
 
 
 @contextmanager
