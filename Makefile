@@ -104,7 +104,7 @@ validate: .local/sam/bin/sam ## check the templates with sam validate --lint
 	@export AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0; \
 	for template in template.yaml templates/*.yaml; do $< validate --lint --template $$template || exit 1; done
 
-rehearse: .local/sam/bin/sam ## deploy dev, staging and prod to an emulated AWS account with IAM enforced, invoke every function, and delete them
+rehearse: .local/sam/bin/sam ## deploy every stage to an emulated AWS account with IAM enforced, and check all answers
 	@$(PY) -m rehearsal
 
 rehearsal: .local/sam/bin/sam ## run the short form of `make rehearse`: dev only
@@ -114,10 +114,10 @@ rehearsal: .local/sam/bin/sam ## run the short form of `make rehearse`: dev only
 	@echo "headrace: setting up the SAM CLI (once)" >&2
 	@.venv/bin/uv venv --quiet --clear .local/sam && VIRTUAL_ENV=$(CURDIR)/.local/sam .venv/bin/uv pip install --quiet --require-hashes -r $< && touch $@
 
-invoke: .local/sam/bin/sam ## run one function in a container with the SAM CLI, beside the running stage if there is one   [FUNCTION=ReceiveFrame] [EVENT=events/receive_frame.ping.json] [SAM_FLAGS=--skip-pull-image]
+invoke: .local/sam/bin/sam ## run one function in a container with the SAM CLI, beside the running stage if any   [FUNCTION=ReceiveFrame] [EVENT=events/receive_frame.ping.json]
 	@$(PY) -m rehearsal.containers invoke "$${FUNCTION:-ReceiveFrame}" "$${EVENT:-events/receive_frame.ping.json}"
 
-sam-test: .local/sam/bin/sam ## run every function in a container with an event, beside a stage, and compare the answers   [SAM_FLAGS=--skip-pull-image]
+sam-test: .local/sam/bin/sam ## run every function in a container beside a stage, and check the answers   [SAM_FLAGS=…]
 	@$(PY) -m rehearsal.containers test
 
 load: setup ## send 50,000 messages with Locust, in frames of 25 and one by one, and check both   [MESSAGES=n]
