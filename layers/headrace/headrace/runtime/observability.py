@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import time
 import traceback
@@ -28,6 +29,9 @@ _Counted = tuple[str, _Dimensions]
 
 _settings = ObserveSettings.read()
 logger = Logger(service=_settings.powertools_service_name)
+# Powertools would take the level of Lambda's ApplicationLogLevel, which is never above INFO: Lambda counts the lines of
+# metrics as INFO, and drops them above it.
+logging.getLogger(logger.name).setLevel(_settings.powertools_log_level)
 _emf = AmazonCloudWatchEMFProvider(
     namespace=_settings.powertools_metrics_namespace, service=_settings.powertools_service_name
 )

@@ -245,6 +245,10 @@ class ObserveSettings(Settings):
     """Service name in logs, and the dimension ``service`` of every metric."""
     powertools_metrics_namespace: str = Field(default="Headrace", description="a CloudWatch namespace")
     """Namespace of the metrics."""
+    powertools_log_level: str = Field(
+        default="INFO", pattern="^(DEBUG|INFO|WARN|ERROR)$", description="DEBUG, INFO, WARN or ERROR"
+    )
+    """Lowest level of lines that the functions log. Metrics are written at every level."""
 
 
 class _TableVariables(Settings):
