@@ -45,10 +45,13 @@ def _declare(declare: Callable[[float], Report], seconds: float) -> dict[str, st
     report = declare(seconds)
     for difference in report.differs:
         logger.warning(difference)
+    meter = Meter()
     if report.parked is not None:
-        meter = Meter()
         meter.measure("ParkedMessages", report.parked)
-        meter.flush()
+    meter.measure("UnreadQueues", len(report.unread))
+    meter.flush()
+    if report.unread:
+        logger.warning("queues without a consumer", extra={"queues": report.unread})
     if report.missing:
         raise ConfigurationError("; ".join(report.missing))
     return {"declared": ", ".join(report.declared), "differs": "; ".join(report.differs)}
