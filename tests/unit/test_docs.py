@@ -15,7 +15,10 @@ COMMENTED = [ROOT / name for name in ("Makefile", "template.yaml", "templates/mo
 FOLDERS = ("layers", "functions", "localstage", "loadtest", "faults", "bench", "ops", "clients", "tests", "templates")
 ELSEWHERE = {"process_partial_response", "WarmThroughput", "stateDiagram", "json.tool", "grant_type", "redirect_uri"}
 ELSEWHERE |= {"response_type", "authorization_code", "code_challenge", "code_challenge_method", "code_verifier"}
-"""Names of Powertools, CloudFormation, Mermaid, Python and OAuth."""
+ELSEWHERE |= {"AvailabilityZones", "BrokerInstanceOptions", "ConcurrentExecutions", "EventSourceMappings"}
+ELSEWHERE |= {"InterfaceType", "LastDeploymentStatusMessage", "LastProcessingResult", "NetworkInterfaces"}
+ELSEWHERE |= {"PublishRate", "StateTransitionReason"}
+"""Names of Powertools, CloudFormation, Mermaid, Python, OAuth, and of AWS's answers and metrics."""
 
 PATH = re.compile(
     r"(?<![\w/.:*$>-])(?!\.local)((?:[\w.*-]+/)*[\w.*-]+\.(?:py|md|json|yaml|toml|sh)\b|(?:[\w.-]+/)+(?![\w:{*]))"
