@@ -51,7 +51,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Queue:
-    """A durable queue, bound to ``exchange`` with ``routing_key``. Without a ``required`` one, events are not stored."""
+    """A durable queue, bound to ``exchange`` with ``routing_key``. Without a ``required`` one nothing is stored."""
 
     name: str
     exchange: str
