@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from headrace.core.errors import ConfigurationError
+from headrace.core.urls import is_https_or_loopback
 from headrace.runtime.observability import Meter, logger
 
 if TYPE_CHECKING:
@@ -88,9 +88,7 @@ def _shortened(text: str) -> str:
 
 
 def _put(url: str, body: bytes) -> None:
-    parts = urlsplit(url)
-    is_local = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1")
-    if parts.scheme != "https" and not is_local:
+    if not is_https_or_loopback(url):
         raise ValueError("the ResponseURL must be https, or http on this machine")
     # S3 signs the URL for an empty content type.
     request = Request(url, data=body, method="PUT", headers={"content-type": ""})  # noqa: S310
