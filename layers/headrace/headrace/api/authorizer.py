@@ -19,7 +19,7 @@ from headrace.api.auth import SUBPROTOCOL, caller_from_claims
 from headrace.api.issuer_keys import IssuerError, signing_keys
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE, Caller
 from headrace.core.errors import TokenExpired, Unauthorized, Unavailable
-from headrace.runtime.observability import Meter, report
+from headrace.runtime.observability import Meter, correlate, report
 
 CONNECT_SCOPES = frozenset({CHAT_READ, CHAT_WRITE, EVENTS_WRITE})
 ALGORITHMS = ("RS256", "RS384", "RS512")
@@ -40,6 +40,7 @@ def decide(event: Mapping[str, Any], verifier: TokenVerifier) -> dict[str, Any]:
             metric ``ConnectRefused`` lets the alarm leave it out.
         headrace.core.errors.Unavailable: the issuer's keys cannot be fetched; API Gateway answers with 500.
     """
+    correlate(event)
     headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
     try:
         caller = verifier.verify(token_from_subprotocols(headers.get("sec-websocket-protocol")))
