@@ -27,7 +27,7 @@ def log(milliseconds: int, message: str, **content: Any) -> str:
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    """The logs of a stage whose table was away for a moment, with another request in the same batch."""
+    """The logs of a stage whose table was unavailable for a moment, with another request in the same batch."""
     folder = tmp_path / "logs"
     folder.mkdir()
     accepted = metric(0, correlation_id="r-1=", stream="chat", lane="main", Accepted=[2.0], ids={"m-1": 1, "m-2": 1})
