@@ -77,7 +77,7 @@ class PushService:
         try:
             raws = [record for queue in event["rmqMessagesByQueue"].values() for record in queue]
             copies = Counter(map(rabbit_correlation_id, raws))
-            correlate_batch(copies, invocation)
+            correlate_batch(copies.keys(), invocation)
             self._push(news_of(event, meter), meter)
             for name, dimensions in list(meter.counts):
                 if name == "LivePushed":

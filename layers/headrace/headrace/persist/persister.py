@@ -85,7 +85,7 @@ class Persister:
         meter = Meter()
         try:
             raws = [record for queue in event["rmqMessagesByQueue"].values() for record in queue]
-            correlate_batch(map(rabbit_correlation_id, raws), invocation)
+            correlate_batch(set(map(rabbit_correlation_id, raws)), invocation)
             unstored = self._store([raw for raw in raws if raw.get("redelivered") is not True], meter)
             refused = self._hand_on([raw for raw in raws if raw.get("redelivered") is True], meter)
             unstored += self._store(refused, meter)
@@ -107,7 +107,7 @@ class Persister:
         meter = Meter()
         try:
             raws = event["Records"]
-            correlate_batch(map(sqs_correlation_id, raws), invocation)
+            correlate_batch(set(map(sqs_correlation_id, raws)), invocation)
             _log_repeated(raws)
             kept = self._store_again(raws, remaining, meter)
             self._retry_lane.postpone([self._visibility_change(raws[index], kept[index]) for index in sorted(kept)])

@@ -64,7 +64,7 @@ class RetryRecord:
 
 CORRELATION_ID = "correlationId"
 """The attribute of a record with the correlation id of its request: known before the record is read."""
-_CORRELATION_ID = re.compile(r"[!-~]{1,64}")
+_CORRELATION_ID = re.compile("[!-~]{1,64}")
 
 
 def correlation_attribute(correlation_id: object) -> dict[str, str]:
@@ -76,8 +76,8 @@ def correlation_attribute(correlation_id: object) -> dict[str, str]:
 
 def rabbit_correlation_id(record: Mapping[str, Any]) -> str:
     """The correlation id in the AMQP properties of a record of Lambda's RabbitMQ event; empty for an unusable one."""
-    properties = record.get("basicProperties") or {}
-    return correlation_attribute(properties.get("correlationId")).get(CORRELATION_ID, "")
+    given = (record.get("basicProperties") or {}).get("correlationId")
+    return given if isinstance(given, str) and _CORRELATION_ID.fullmatch(given) else ""
 
 
 def sqs_correlation_id(record: Mapping[str, Any]) -> str:

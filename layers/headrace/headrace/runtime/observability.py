@@ -6,9 +6,8 @@ import json
 import sys
 import time
 import traceback
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from aws_lambda_powertools import Logger
@@ -43,13 +42,13 @@ def correlate(event: Mapping[str, Any]) -> str:
     return request_id
 
 
-def correlate_batch(correlation_ids: Iterable[str], invocation: str) -> None:
+def correlate_batch(requests: Set[str], invocation: str) -> None:
     """Set the correlation id of all further log lines of a batch: its one request's, or else ``invocation``.
 
     ``invocation`` is Lambda's request id. Metric lines say which requests a batch has (:meth:`Meter.trace`).
     """
-    found = {correlation_id for correlation_id in correlation_ids if correlation_id}
-    logger.set_correlation_id(found.pop() if len(found) == 1 else invocation or None)
+    (only,) = requests if len(requests) == 1 else ("",)
+    logger.set_correlation_id(only or invocation or None)
 
 
 class LogThrottle:
@@ -104,7 +103,7 @@ class Meter:
         self.counts: dict[_Counted, float] = defaultdict(float)
         self.measured: dict[_Counted, list[float]] = defaultdict(list)
         self._units: dict[str, MetricUnit] = {}
-        self._traced: dict[_Dimensions, dict[str, Counter[str]]] = defaultdict(dict)
+        self._traced: dict[_Dimensions, dict[str, dict[str, int]]] = defaultdict(dict)
 
     def count(self, name: str, value: float = 1, **dimensions: str) -> None:
         """Add ``value`` to the sum of ``name`` with these dimensions; 0 adds nothing."""
@@ -121,8 +120,10 @@ class Meter:
 
         They are ids of requests or of events. A line is written only if something is counted with its dimensions.
         """
-        key = tuple(sorted(dimensions.items()))
-        self._traced[key].setdefault(field, Counter()).update({id_: count for id_, count in ids.items() if id_})
+        known = self._traced[tuple(sorted(dimensions.items()))].setdefault(field, {})
+        for id_, count in ids.items():
+            if id_ and (id_ in known or len(known) < TRACED_LIMIT):
+                known[id_] = known.get(id_, 0) + count
 
     def total(self, name: str) -> float:
         """The sum of ``name`` over all dimensions."""
@@ -151,13 +152,11 @@ def _metric(unit: MetricUnit, values: Sequence[float]) -> dict[str, Any]:
     return {"Unit": unit.value, "Value": [float(value) for value in values]}
 
 
-def _write(dimensions: _Dimensions, metrics: dict[str, dict[str, Any]], traced: Mapping[str, Counter[str]]) -> None:
+def _write(dimensions: _Dimensions, metrics: dict[str, dict[str, Any]], traced: dict[str, Any]) -> None:
     if is_metrics_disabled():
         return
     correlation_id = logger.get_correlation_id()
-    properties: dict[str, Any] = {"correlation_id": correlation_id} if correlation_id else {}
-    for field, ids in traced.items():
-        properties[field] = dict(islice(ids.items(), TRACED_LIMIT))
+    properties = {"correlation_id": correlation_id, **traced} if correlation_id else traced
     # The output of Metrics.flush_metrics(), from one provider that is reused: creating a provider per line would cost
     # a fifth of the time of a whole frame.
     all_dimensions = dict(dimensions, service=_settings.powertools_service_name)
