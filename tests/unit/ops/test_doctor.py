@@ -70,7 +70,7 @@ WELL = {
             "(trace r-1), but not readable",
         ),
         ("status", {"body": {**WELL, "accepting": "retry"}}, "accepting retry"),
-        ("status", {"body": {**WELL, "lanes": {"main": {"state": "away"}}}}, "lane main is away"),
+        ("status", {"body": {**WELL, "lanes": {"main": {"state": "away"}}}}, "lane main is"),
         ("status", {"body": {**WELL, "lanes": {**WELL["lanes"], "dead": {"state": "holding"}}}}, "dead lane"),
         ("status", {"body": {**WELL, "breakers": {"state": "open"}}}, "a breaker is open"),
         ("status", {"body": {**WELL, "probes": {"state": "missing"}}}, "probes are missing"),
