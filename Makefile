@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-powertools bench-emulators invoke diagrams lock clean
+.PHONY: dead-letters redrive discard parked retry-budget trace doctor faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-powertools bench-emulators invoke diagrams lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -9,7 +9,7 @@ REPLAY_ARGS = $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED SIZES DAY EXAMPLES
+VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED SIZES DAY EXAMPLES ID HTTP_URL WS_URL TOKEN OPS_TOKEN STACK
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 help: ## list the targets
@@ -50,6 +50,12 @@ discard: setup ## delete dead letters, after you typed their number   [ARGS='--r
 
 parked: setup ## print the size of the parking queue, or return its messages to a lane   [RETURN=main|retry]
 	@$(OPS) parked $(if $(RETURN),--return "$$RETURN")
+
+trace: setup ## print the way of an event through the local stage, from its logs   ID=x-request-id, correlationId or messageId
+	@$(OPS) trace -- "$$ID"
+
+doctor: setup ## check a stage from outside, by default the local one   [HTTP_URL=https://…] [WS_URL=wss://…] [TOKEN=…] [OPS_TOKEN=…] [STACK=headrace-dev]
+	@$(OPS) doctor
 
 retry-budget: setup ## print the longest outage that leaves the dead lane empty   [STAGE_ENV=prod] [FIRST_PAUSE=30]
 	@$(OPS) budget $(if $(FIRST_PAUSE),--first-pause "$$FIRST_PAUSE") $(if $(STAGE_ENV),--config-env "$$STAGE_ENV")

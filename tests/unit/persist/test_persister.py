@@ -134,6 +134,7 @@ def test_unprocessed_items_go_to_the_retry_lane_and_the_rest_is_stored() -> None
         "lane": "main",
         "attempts": "1",
         "firstFailedAt": NOW,
+        "correlationId": "c-1",
     }
 
 

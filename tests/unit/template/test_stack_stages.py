@@ -1,13 +1,16 @@
 """The stages of samconfig.toml."""
 
+import json
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from faults.harness.stage_template import PARAMETERS as FAULT_PARAMETERS
 from headrace.queues.names import live_queues
 from localstage.template import parameters
-from tests.unit.template_stack import ROOT, TemplateStack
+from localstage.template.translate import translate
+from tests.unit.template_stack import ROOT, TEMPLATE, TemplateStack
 
 # Connections that one node takes at most, as Amazon MQ documents them.
 CONNECTIONS = {"mq.m7g.medium": 300, "mq.m7g.large": 5_000, "mq.m7g.xlarge": 10_000, "mq.m7g.2xlarge": 20_000}
@@ -83,5 +86,22 @@ def test_every_parameter_is_set_by_a_stage_or_belongs_to_an_account(template_sta
     stages = [name for name in sections if name != "version"]
     set_by_stages = {name for stage in stages for name in parameters.from_samconfig(ROOT / "samconfig.toml", stage)}
 
-    of_the_account = {"AlarmTopicArn", "ApiGatewayLogsRole", "JwtAudience", "JwtIssuer", "ZoneA", "ZoneB", "ZoneC"}
+    of_the_account = {"AlarmTopicArn", "ApiGatewayLogsRole", "JwtAudience", "JwtIssuer", "Tracing"}
+    of_the_account |= {"ZoneA", "ZoneB", "ZoneC"}
     assert template_stack.parameters.keys() == set_by_stages | of_the_account | FAULT_PARAMETERS.keys()
+
+
+@pytest.mark.parametrize(("tracing", "is_on"), [("Disabled", False), ("Active", True)])
+def test_functions_may_send_traces_only_when_tracing_is_on(tracing: str, is_on: bool, tmp_path: Path) -> None:
+    """Lambda refuses a function with active tracing whose role may not send segments."""
+    resources = translate(TEMPLATE, {"Tracing": tracing}, "us-east-1", tmp_path).document["Resources"]
+    functions = [one["Properties"] for one in resources.values() if one["Type"] == "AWS::Lambda::Function"]
+
+    assert {"TracingConfig" in one for one in functions} == {is_on}
+    for one in functions:
+        role = resources[one["Role"]["Fn::GetAtt"][0]]["Properties"]
+        given = [arn for arn in role["ManagedPolicyArns"] if "xray" in json.dumps(arn).lower()]
+        if any("Fn::If" in arn for arn in given):
+            assert given[0]["Fn::If"][0] == "SendsTraces"
+        else:
+            assert len(given) == is_on

@@ -14,7 +14,7 @@ from headrace.core.errors import POISON_REASONS, PoisonRecord
 from headrace.core.stream import TableSettings
 from headrace.persist.records import rows_of
 from headrace.persist.retry_schedule import RECEIVES
-from headrace.queues.ports import BASE64, ENCODING, ReceivedLetter, RetryRecord, from_text
+from headrace.queues.ports import BASE64, CORRELATION_ID, ENCODING, ReceivedLetter, RetryRecord, from_text
 from headrace.streams.registry import STREAMS
 
 STORABLE = "storable"
@@ -73,6 +73,12 @@ class DeadLetter:
         return given if times.is_canonical(given) else times.iso(self.held.sent_at)
 
     @property
+    def correlation_id(self) -> str:
+        """The correlation id of its request: of the envelope, or of the record's attribute if that cannot be read."""
+        given = self.envelope.get("correlationId")
+        return given[:64] if isinstance(given, str) else self.held.attributes.get(CORRELATION_ID, "")
+
+    @property
     def attempts(self) -> int:
         """The number of attempts to store it: those of its last time in the retry lane, and those before."""
         given = self.held.attributes.get(ATTEMPTS, "0")
@@ -99,7 +105,7 @@ class DeadLetter:
             "recordedReason": self.held.attributes.get("reason"),
             "encoding": self.held.attributes.get(ENCODING),
             REDRIVEN: self.held.attributes.get(REDRIVEN),
-            "correlationId": self.envelope.get("correlationId"),
+            "correlationId": self.correlation_id or None,
             "acceptedAt": self.envelope.get("acceptedAt"),
         }
         body |= {name: value for name, value in optional.items() if isinstance(value, str)}

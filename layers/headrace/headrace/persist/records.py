@@ -35,6 +35,11 @@ class Record:
     envelope: Envelope
     rows: tuple[Row, ...]
 
+    @property
+    def correlation_id(self) -> str:
+        """The correlation id of its request; at most 64 characters of it, since a record may come from anywhere."""
+        return self.envelope.correlation_id[:64]
+
 
 def sqs_body(record: Mapping[str, Any]) -> bytes:
     """The bytes of an SQS record, as they were sent to the retry queue.
