@@ -50,6 +50,10 @@ MEANINGS = {
         "Events at each successful write, by the lane that they arrived on. A redelivery counts again and changes "
         "no row."
     ),
+    "Throttled": (
+        "Records of the retry lane that were sent again, because a table throttled them. That spends none of their "
+        "tries."
+    ),
     "Unexpected": "Unexpected errors, answered with the code `internal`.",
 }
 INTRO = """
