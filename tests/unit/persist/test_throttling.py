@@ -33,10 +33,10 @@ def throttling(*throttled: str) -> WritePath:
 
 def poll(write_path: WritePath) -> None:
     """Deliver what is visible in the retry lane, as the mapping does."""
-    for message in write_path.retry.receive():
-        answer = write_path.persister.retry_lane(received_event([message]))
+    for received in write_path.retry.receive():
+        answer = write_path.persister.retry_lane(received_event([received]))
         if not answer["batchItemFailures"]:
-            write_path.retry.delete([message.receipt])
+            write_path.retry.delete([received.receipt])
 
 
 def test_throttled_events_are_sent_again_without_those_that_were_stored() -> None:
