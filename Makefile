@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-powertools bench-emulators invoke diagrams lock clean
+.PHONY: cost bench-cold dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-powertools bench-emulators invoke diagrams lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -53,6 +53,9 @@ parked: setup ## print the size of the parking queue, or return its messages to 
 
 retry-budget: setup ## print the longest outage that leaves the dead lane empty   [STAGE_ENV=prod] [FIRST_PAUSE=30]
 	@$(OPS) budget $(if $(FIRST_PAUSE),--first-pause "$$FIRST_PAUSE") $(if $(STAGE_ENV),--config-env "$$STAGE_ENV")
+
+cost: setup ## print what a stage costs on AWS, by position   [RATE=100] [EVENT_BYTES=250] [BATCH=25] [LISTENERS=20] [STAGE_ENV=dev] [ARGS='--http --rooms 100']
+	@PYTHONPATH=layers/headrace $(PY) -m tools.cost $(if $(RATE),--rate '$(RATE)') $(if $(EVENT_BYTES),--event-bytes '$(EVENT_BYTES)') $(if $(BATCH),--batch '$(BATCH)') $(if $(LISTENERS),--listeners '$(LISTENERS)') $(if $(STAGE_ENV),--config-env "$$STAGE_ENV") $(ARGS)
 
 kill: setup ## kill a service of the stage, and start it again later   [SERVICE=RabbitMQ] [SECONDS=20]
 	@$(STAGE) kill "$${SERVICE:-RabbitMQ}" --seconds '$(or $(SECONDS),20)'
@@ -147,6 +150,9 @@ bench-analytics: setup ## compare analytics, cold, warm and a minute later, with
 
 bench-powertools: setup ## measure import time and cost per call of Powertools' utilities and of our code
 	@$(PY) -m bench.powertools
+
+bench-cold: setup ## compare the cold start of every function with the same work written the usual way   [ROUNDS=9]
+	@$(PY) -m bench.cold $(if $(ROUNDS),--rounds '$(ROUNDS)')
 
 bench-emulators: setup ## compare DynamoDB and SQS emulators
 	@$(PY) -m bench.emulators

@@ -20,6 +20,7 @@ from typing import Any
 from aiohttp import web
 
 from faults.proxies.http_proxy import Call, Forward
+from headrace.core.items import from_wire, size_of
 
 JSON = "application/x-amz-json-1.0"
 PARTITION_UNITS = 1_000.0
@@ -80,7 +81,7 @@ class Target:
         if not all(key in item for key in self.keys):
             return 0
         kept = {name: value for name, value in item.items() if not self.attributes or name in self.attributes}
-        return -(-item_bytes(kept) // KB)
+        return -(-size_of(from_wire(kept)) // KB)
 
 
 class Throttled:
@@ -176,28 +177,6 @@ class Throttled:
         kind, message, reasons = ON_DEMAND if self._on_demand[table] else PROVISIONED
         body = {"__type": kind, "message": message, reasons: [{"reason": reason, "resource": arn}]}
         return web.Response(status=400, body=json.dumps(body).encode(), content_type=JSON)
-
-
-def item_bytes(item: Item) -> int:
-    """The size of an item as DynamoDB counts it: the names of its attributes and their values."""
-    return sum(len(name.encode()) + _value_bytes(value) for name, value in item.items())
-
-
-def _value_bytes(value: Mapping[str, Any]) -> int:
-    ((kind, content),) = value.items()
-    if kind == "S":
-        return len(content.encode())
-    if kind == "N":
-        return len(content.strip("-0.")) // 2 + 2
-    if kind == "B":
-        return len(content) * 3 // 4
-    if kind == "L":
-        return 3 + sum(1 + _value_bytes(each) for each in content)
-    if kind == "M":
-        return 3 + len(content) + item_bytes(content)
-    if kind in ("SS", "NS", "BS"):
-        return sum(_value_bytes({kind[0]: each}) for each in content)
-    return 1
 
 
 def _targets(table: Mapping[str, Any]) -> Iterator[Target]:

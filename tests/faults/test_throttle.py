@@ -12,7 +12,7 @@ from aiohttp import web
 from botocore.parsers import create_parser
 
 from faults.proxies.http_proxy import Call
-from faults.proxies.throttle import Throttled, item_bytes
+from faults.proxies.throttle import Throttled
 from headrace.runtime.aws import is_throttling
 
 TABLE = {
@@ -153,17 +153,3 @@ async def test_reads_are_forwarded() -> None:
     table = Table(table_units=0)
 
     assert (await table.call("Query", {"TableName": "Messages"}))[0] == 200
-
-
-@pytest.mark.parametrize(
-    ("attributes", "size"),
-    [
-        ({"room": {"S": "lobby"}}, 9),
-        ({"n": {"N": "1234"}}, 1 + 4),
-        ({"m": {"M": {"a": {"BOOL": True}}}}, 1 + 3 + 1 + 2),
-        ({"l": {"L": [{"S": "ab"}]}}, 1 + 3 + 1 + 2),
-        ({"s": {"SS": ["ab", "c"]}}, 1 + 3),
-    ],
-)
-def test_sizes_count_names_and_values(attributes: dict[str, Any], size: int) -> None:
-    assert item_bytes(attributes) == size
