@@ -119,10 +119,10 @@ load: setup ## send 50,000 messages with Locust, in frames of 25 and one by one,
 	@$(PY) -m loadtest.load $(if $(MESSAGES),--messages "$$MESSAGES")
 
 faults: setup ## run the fault scenarios on a separate stage, and print a table   [SCENARIO=broker-killed]
-	@$(PY) -m faults $(if $(SCENARIO),"$$SCENARIO")
+	@PYTHONPATH=layers/headrace $(PY) -m faults $(if $(SCENARIO),"$$SCENARIO")
 
 soak: setup ## inject random faults under load; the seed is printed   [SECONDS=600] [SEED=n]
-	@$(PY) -m faults.soak --seconds '$(or $(SECONDS),600)' $(if $(SEED),--seed "$$SEED")
+	@PYTHONPATH=layers/headrace $(PY) -m faults.soak --seconds '$(or $(SECONDS),600)' $(if $(SEED),--seed "$$SEED")
 
 bench-localstage: setup ## compare an echo function on the local stage and under `sam local start-api`
 	@$(PY) -m bench.echo
