@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from headrace.core import times
 from headrace.core.errors import POISON_REASONS, PoisonRecord
 from headrace.core.stream import TableSettings
-from headrace.persist.records import rows_of
+from headrace.persist.records import ATTEMPTS, THROTTLED_SINCE, attempts, rows_of
 from headrace.persist.retry_schedule import RECEIVES
 from headrace.queues.ports import BASE64, CORRELATION_ID, ENCODING, ReceivedLetter, RetryRecord, from_text
 from headrace.streams.registry import STREAMS
@@ -30,7 +30,6 @@ UNKNOWN_STREAM = "unknown"
 SHOWN_CHARACTERS = 2000
 FIRST_FAILED = "firstFailedAt"
 REDRIVEN = "redrivenAt"
-ATTEMPTS = "attempts"
 
 
 class DeadLetterBody(TypedDict):
@@ -81,8 +80,7 @@ class DeadLetter:
     @property
     def attempts(self) -> int:
         """The number of attempts to store it: those of its last time in the retry lane, and those before."""
-        given = self.held.attributes.get(ATTEMPTS, "0")
-        return RECEIVES + (int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0)
+        return RECEIVES + attempts(self.held.attributes)
 
     def to_body(self, characters: int | None = None) -> DeadLetterBody:
         """The letter as an answer shows it, with at most ``characters`` of its body; ``None``: without its body."""
@@ -113,7 +111,8 @@ class DeadLetter:
 
     def retry_record(self, redriven_at: str) -> RetryRecord:
         """The record for the retry lane: the same bytes, with its attempts and first failure."""
-        attributes = {name: value for name, value in self.held.attributes.items() if name != ENCODING}
+        new = (ENCODING, THROTTLED_SINCE)
+        attributes = {name: value for name, value in self.held.attributes.items() if name not in new}
         attributes |= {ATTEMPTS: str(self.attempts), FIRST_FAILED: self.first_failed_at, REDRIVEN: redriven_at}
         encoding = self.held.attributes.get(ENCODING)
         try:

@@ -21,7 +21,7 @@ from headrace.core.errors import PoisonRecord, RetryLaneUnavailable, StoreThrott
 from headrace.core.stream import StoredHook, TableSettings
 from headrace.core.times import Clock
 from headrace.persist import records, retry_schedule
-from headrace.persist.records import Record
+from headrace.persist.records import ATTEMPTS, THROTTLED_SINCE, Record
 from headrace.persist.row_writer import Failed, Reason, RowWriter
 from headrace.queues.ports import (
     BASE64,
@@ -99,7 +99,8 @@ class Persister:
         """Store an SQS event's records; the partial batch response names those to keep.
 
         A kept record becomes visible again after a pause that grows with each receive, and poison at once, so that it
-        reaches the dead lane in seconds.
+        reaches the dead lane in seconds. What the table throttled is sent again as a new record, whose receives SQS
+        counts from the start.
 
         The mapping's batch size is 1, so a record that crashes the function affects no other. A batch of several is
         stored correctly too, but then a crash costs each of its records one try.
@@ -130,8 +131,10 @@ class Persister:
             late = StoreThrottled("no time is left in this invocation")
             kept.update({index: [late] * len(record.rows) for index, record in parsed.items()})
         else:
-            for failed in self._writer.write(parsed, "retry", meter):
-                kept.setdefault(failed.record, []).append(failed.reason)
+            failures = _by_record(self._writer.write(parsed, "retry", meter))
+            for index in self._send_throttled_again(raws, parsed, failures, meter):
+                del failures[index]
+            kept.update({index: [each.reason for each in failed] for index, failed in failures.items()})
         for index, reasons in kept.items():
             if _receives(raws[index]) >= retry_schedule.RECEIVES:
                 stream = parsed[index].stream.name if index in parsed else UNKNOWN_STREAM
@@ -139,6 +142,44 @@ class Persister:
                 request = parsed[index].correlation_id if index in parsed else sqs_correlation_id(raws[index])
                 meter.trace("dead", {request: len(reasons)}, stream=stream)
         return kept
+
+    def _send_throttled_again(
+        self, raws: Sequence[Raw], parsed: Mapping[int, Record], failures: Mapping[int, Sequence[Failed]], meter: Meter
+    ) -> list[int]:
+        """Send events that the table throttled as new records; the indexes of the records that these replace.
+
+        A record whose events failed for other temporary reasons too, or that SQS refuses, is not replaced: it is kept,
+        and spends a try.
+        """
+        parts = [
+            (index, self._throttled_record(raws[index], part))
+            for index, failed in failures.items()
+            if _is_throttled(failed) and self._may_wait(_attributes(raws[index]))
+            for part in self._repacked(parsed, failed)
+        ]
+        if not parts:
+            return []
+        outcomes = self._retry_lane.send([part for _, part in parts])
+        refused = {index for (index, _), outcome in zip(parts, outcomes, strict=True) if outcome is not None}
+        replaced = sorted({index for index, _ in parts} - refused)
+        meter.count("Throttled", len(replaced))
+        return replaced
+
+    def _throttled_record(self, raw: Raw, part: RetryRecord) -> RetryRecord:
+        """``part`` of the SQS record ``raw``, with the history of ``raw``."""
+        before = _attributes(raw)
+        attempts = records.attempts(before) + _receives(raw)
+        kept = {name: value for name, value in before.items() if name not in (ENCODING, "reason")}
+        since = {THROTTLED_SINCE: times.iso(self._clock.now())}
+        attributes = {**part.attributes, "lane": "retry", **since, **kept, ATTEMPTS: str(attempts)}
+        delay = self._first_pause if part.attributes["reason"] == StoreThrottled.__name__ else 0
+        return RetryRecord(part.body, attributes, delay)
+
+    def _may_wait(self, attributes: Mapping[str, str]) -> bool:
+        since = attributes.get(THROTTLED_SINCE, "")
+        if not times.is_canonical(since):
+            return True
+        return self._clock.now() - times.micros_of(since) < retry_schedule.THROTTLED_SECONDS * times.SECOND
 
     def _visibility_change(self, raw: Raw, reasons: Sequence[Reason]) -> VisibilityChange:
         """When a kept record is tried again. It counts as poison only if no event in it can ever be stored."""
@@ -194,15 +235,15 @@ class Persister:
 
     def _repacked(self, parsed: Mapping[int, Record], failed: Sequence[Failed]) -> Iterable[RetryRecord]:
         """Failed events as new records: one for each poison event, the others of a record together."""
-        waiting: dict[int, list[Failed]] = {}
+        waiting = []
         for each in failed:
             envelope = parsed[each.record].envelope
             if isinstance(each.reason, PoisonRecord):
                 body = replace(envelope, events=[each.event]).encode()
                 yield self._retry_record(body, each.reason.reason, envelope.correlation_id)
             else:
-                waiting.setdefault(each.record, []).append(each)
-        for record, events in waiting.items():
+                waiting.append(each)
+        for record, events in _by_record(waiting).items():
             rest: Envelope = replace(parsed[record].envelope, events=[each.event for each in events])
             for part in pack(rest):
                 yield self._retry_record(part.body, _name(events[0].reason), rest.correlation_id)
@@ -210,7 +251,7 @@ class Persister:
     def _retry_record(
         self, body: bytes, reason: str, correlation_id: str, more: Mapping[str, str] | None = None
     ) -> RetryRecord:
-        attributes = {"reason": reason, "lane": "main", "attempts": "1", "firstFailedAt": times.iso(self._clock.now())}
+        attributes = {"reason": reason, "lane": "main", ATTEMPTS: "1", "firstFailedAt": times.iso(self._clock.now())}
         return RetryRecord(body, {**(more or {}), **attributes, **correlation_attribute(correlation_id)})
 
     def _hand_over(self, unstored: Sequence[RetryRecord], remaining: Remaining, meter: Meter) -> None:
@@ -250,6 +291,25 @@ def _request(record: RetryRecord) -> str:
 def _receives(raw: Raw) -> int:
     """How often SQS has delivered this record, this time included."""
     return max(1, int(raw.get("attributes", {}).get("ApproximateReceiveCount", "1")))
+
+
+def _attributes(raw: Raw) -> dict[str, str]:
+    """The text attributes of an SQS record."""
+    found = raw.get("messageAttributes", {}).items()
+    return {name: value["stringValue"] for name, value in found if "stringValue" in value}
+
+
+def _by_record(failures: Sequence[Failed]) -> dict[int, list[Failed]]:
+    found: dict[int, list[Failed]] = {}
+    for each in failures:
+        found.setdefault(each.record, []).append(each)
+    return found
+
+
+def _is_throttled(failed: Sequence[Failed]) -> bool:
+    """Whether a record failed because of throttling, and otherwise at most because of poison in it."""
+    temporary = [each.reason for each in failed if not isinstance(each.reason, PoisonRecord)]
+    return bool(temporary) and all(isinstance(reason, StoreThrottled) for reason in temporary)
 
 
 def _data(raw: Raw) -> bytes:

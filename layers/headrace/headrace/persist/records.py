@@ -17,6 +17,11 @@ from headrace.core.stream import Stream, TableSettings
 from headrace.queues.ports import ENCODING, from_text
 from headrace.streams.registry import stream_named
 
+ATTEMPTS = "attempts"
+"""The attribute of an SQS record that counts earlier tries, which SQS does not count."""
+THROTTLED_SINCE = "throttledSince"
+"""The attribute of an SQS record that waits for a throttling table: when it began to wait."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -49,6 +54,12 @@ def sqs_body(record: Mapping[str, Any]) -> bytes:
     """
     encoding = record.get("messageAttributes", {}).get(ENCODING, {}).get("stringValue")
     return from_text(str(record["body"]), encoding)
+
+
+def attempts(attributes: Mapping[str, str]) -> int:
+    """The tries of an SQS record before it was sent as this message."""
+    given = attributes.get(ATTEMPTS, "0")
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
 
 
 def rows_of(body: bytes, tables: Mapping[str, TableSettings]) -> Record:

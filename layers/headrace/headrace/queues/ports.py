@@ -56,10 +56,14 @@ _REFUSED_BY_SQS = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U001
 
 @dataclass(frozen=True, slots=True)
 class RetryRecord:
-    """One record for the retry lane: any bytes, and attributes that say why it is there."""
+    """One record for the retry lane: any bytes, and attributes that say why it is there.
+
+    It is delivered after ``delay`` seconds, at most 900.
+    """
 
     body: bytes
     attributes: Mapping[str, str] = field(default_factory=dict)
+    delay: int = 0
 
 
 CORRELATION_ID = "correlationId"
