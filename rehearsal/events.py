@@ -1,0 +1,113 @@
+"""The events of ``events/``, and the answers expected to them, which are in ``events/expected`` under the same names.
+
+An expected answer is the JSON value that the function returns. A text that begins with ``~`` is a regular expression
+for a value that varies: ``"~\\d+"`` fits 17, and ``"~.*"`` fits everything. The body of an HTTP answer or of a frame is
+written as JSON, and an error as ``errorType`` and ``errorMessage`` only.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+EVENTS = Path(__file__).parents[1] / "events"
+_PATTERN = "~"
+
+
+@dataclass(frozen=True)
+class Case:
+    """An event with its expected answer. ``function`` is the logical id in the template."""
+
+    name: str
+    function: str
+    event: bytes
+    expected: Path
+
+    def with_scopes(self, prefix: str) -> bytes:
+        """The event as a stage with this ``ScopePrefix`` gets it: scopes of the caller's token have the prefix."""
+        event = json.loads(self.event)
+        authorizer = event.get("requestContext", {}).get("authorizer", {}) if isinstance(event, dict) else {}
+        for claims in (authorizer, authorizer.get("jwt", {}).get("claims", {})):
+            if "scope" in claims:
+                claims["scope"] = " ".join(f"{prefix}{scope}" for scope in claims["scope"].split())
+        return json.dumps(event).encode()
+
+    def differences(self, answer: Any) -> list[str]:
+        """A sentence for each place where an answer is not the expected one."""
+        if not self.expected.exists():
+            return [f"{self.expected.relative_to(EVENTS.parent)} is missing"]
+        return list(_differences(json.loads(self.expected.read_text()), readable(answer), "answer"))
+
+    def record(self, answer: Any) -> None:
+        """Write an answer as the expected one; patterns that fit stay."""
+        known = json.loads(self.expected.read_text()) if self.expected.exists() else None
+        text = json.dumps(_with_patterns(known, readable(answer)), indent=2, ensure_ascii=False)
+        self.expected.write_text(f"{text}\n")
+
+
+def cases(*names: str) -> list[Case]:
+    """The cases with these names, by default all, in the order of their names.
+
+    In that order, events are stored before they are read, since ``persist`` comes before ``read``.
+    """
+    found = []
+    for path in sorted(EVENTS.glob("*.json")):
+        if not names or path.stem in names:
+            function = "".join(word.title() for word in path.stem.split(".")[0].split("_"))
+            found.append(Case(path.stem, function, path.read_bytes(), EVENTS / "expected" / path.name))
+    return found
+
+
+def readable(answer: Any) -> Any:
+    """An answer in the form of ``events/expected``."""
+    if not isinstance(answer, dict):
+        return answer
+    if "errorType" in answer and "errorMessage" in answer:
+        return {name: answer[name] for name in ("errorType", "errorMessage")}
+    try:
+        return {**answer, "body": json.loads(answer["body"])}
+    except (KeyError, TypeError, ValueError):
+        return answer
+
+
+def _fits(pattern: str, value: Any) -> bool:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return re.fullmatch(pattern[1:], text, re.DOTALL) is not None
+
+
+def _differences(expected: Any, actual: Any, where: str) -> Iterator[str]:
+    if isinstance(expected, str) and expected.startswith(_PATTERN):
+        if not _fits(expected, actual):
+            yield f"{where}: expected {expected[1:]}, got {_short(actual)}"
+    elif isinstance(expected, dict) and isinstance(actual, dict):
+        for name in sorted(expected.keys() | actual.keys()):
+            if name not in actual:
+                yield f"{where}.{name}: expected {_short(expected[name])}, it is missing"
+            elif name not in expected:
+                yield f"{where}.{name}: expected nothing, got {_short(actual[name])}"
+            else:
+                yield from _differences(expected[name], actual[name], f"{where}.{name}")
+    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for number, (one, other) in enumerate(zip(expected, actual, strict=True)):
+            yield from _differences(one, other, f"{where}[{number}]")
+    elif json.dumps(expected, sort_keys=True) != json.dumps(actual, sort_keys=True):
+        yield f"{where}: expected {_short(expected)}, got {_short(actual)}"
+
+
+def _with_patterns(known: Any, actual: Any) -> Any:
+    if isinstance(known, str) and known.startswith(_PATTERN) and _fits(known, actual):
+        return known
+    if isinstance(known, dict) and isinstance(actual, dict):
+        return {name: _with_patterns(known.get(name), value) for name, value in actual.items()}
+    if isinstance(known, list) and isinstance(actual, list) and len(known) == len(actual):
+        return [_with_patterns(one, other) for one, other in zip(known, actual, strict=True)]
+    return actual
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 200 else f"{text[:200]}…"
