@@ -114,7 +114,7 @@ class Account:
 
     def __init__(self, cloud: Cloud) -> None:
         self._denials = cloud.denials
-        config = Config(retries={"max_attempts": 0}, read_timeout=_INVOKE_SECONDS)
+        config = Config(retries={"max_attempts": 3}, read_timeout=_INVOKE_SECONDS)
         session: Any = boto3.session.Session(ACCOUNT, "rehearsal", region_name=REGION)  # the root user
 
         def client(service: str) -> Any:

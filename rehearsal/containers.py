@@ -160,7 +160,7 @@ def containers(state_dir: Path, folder: Path = ROOT) -> Iterator[Containers]:
 
 @contextmanager
 def _stage() -> Iterator[None]:
-    """An empty stage in :data:`STATE`, with ports of its own."""
+    """An empty stage in :data:`STATE`, on free ports."""
     command = [sys.executable, "-m", "localstage", "--state-dir", str(STATE)]
     subprocess.run([*command, "reset", "--yes"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     STATE.mkdir(parents=True, exist_ok=True)
@@ -200,7 +200,7 @@ def test_all() -> list[str]:
 
 
 def _compared(run: Containers, case: Case) -> list[str]:
-    found = [f"{case.name}: {text}" for text in case.differences(run.answer(case.function, case.event))]
+    found = [f"{case.name}: {text}" for text in case.differences(run.answer(case.function, case.sent()))]
     print(f"{'wrong' if found else 'ok':<6} {case.name}", flush=True)
     return found
 

@@ -7,14 +7,19 @@ written as JSON, and an error as ``errorType`` and ``errorMessage`` only.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 EVENTS = Path(__file__).parents[1] / "events"
+DATE = "2025-11-21"
+"""The day of the events, also in expected answers."""
 _PATTERN = "~"
 
 
@@ -27,13 +32,13 @@ class Case:
     event: bytes
     expected: Path
 
-    def with_scopes(self, prefix: str) -> bytes:
-        """The event as a stage with this ``ScopePrefix`` gets it: scopes of the caller's token have the prefix."""
-        event = json.loads(self.event)
-        authorizer = event.get("requestContext", {}).get("authorizer", {}) if isinstance(event, dict) else {}
+    def sent(self, scope_prefix: str = "") -> bytes:
+        """The event with yesterday's date, so that nothing has expired, and with the scopes of a stage."""
+        event = _redated(json.loads(self.event), DATE, _yesterday())
+        authorizer = event.get("requestContext", {}).get("authorizer", {})
         for claims in (authorizer, authorizer.get("jwt", {}).get("claims", {})):
             if "scope" in claims:
-                claims["scope"] = " ".join(f"{prefix}{scope}" for scope in claims["scope"].split())
+                claims["scope"] = " ".join(f"{scope_prefix}{scope}" for scope in claims["scope"].split())
         return json.dumps(event).encode()
 
     def differences(self, answer: Any) -> list[str]:
@@ -64,6 +69,7 @@ def cases(*names: str) -> list[Case]:
 
 def readable(answer: Any) -> Any:
     """An answer in the form of ``events/expected``."""
+    answer = _redated(answer, _yesterday(), DATE)
     if not isinstance(answer, dict):
         return answer
     if "errorType" in answer and "errorMessage" in answer:
@@ -72,6 +78,30 @@ def readable(answer: Any) -> Any:
         return {**answer, "body": json.loads(answer["body"])}
     except (KeyError, TypeError, ValueError):
         return answer
+
+
+def _yesterday() -> str:
+    return (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
+
+
+def _redated(value: Any, old: str, new: str) -> Any:
+    """A JSON value with another date in its texts, also in those of RabbitMQ's messages, which are base64."""
+    if isinstance(value, dict):
+        return {
+            name: _redated_data(one, old, new) if name == "data" else _redated(one, old, new)
+            for name, one in value.items()
+        }
+    if isinstance(value, list):
+        return [_redated(one, old, new) for one in value]
+    return value.replace(old, new) if isinstance(value, str) else value
+
+
+def _redated_data(value: Any, old: str, new: str) -> Any:
+    if not isinstance(value, str):
+        return _redated(value, old, new)
+    with suppress(ValueError):
+        return base64.b64encode(base64.b64decode(value, validate=True).replace(old.encode(), new.encode())).decode()
+    return _redated(value, old, new)
 
 
 def _fits(pattern: str, value: Any) -> bool:

@@ -81,7 +81,7 @@ class Rehearsal:
             for case in wanted:
                 before = len(self.account.denials())
                 function = await asyncio.to_thread(self.account.function, f"headrace-{stage}", case.function)
-                answer = await asyncio.to_thread(self.account.invoke, function, case.with_scopes(prefix))
+                answer = await asyncio.to_thread(self.account.invoke, function, case.sent(prefix))
                 if record:
                     case.record(answer)
                 wrong += [f"{case.name}: {text}" for text in case.differences(answer)]
