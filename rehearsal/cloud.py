@@ -140,7 +140,8 @@ class Account:
 
     def failures(self, stack: str) -> list[str]:
         """The reasons of a stack's failed resources, the first first."""
-        events = self._stacks.describe_stack_events(StackName=stack)["StackEvents"]
+        pages = self._stacks.get_paginator("describe_stack_events").paginate(StackName=stack)
+        events = [one for page in pages for one in page["StackEvents"]]
         failed = [one for one in reversed(events) if one["ResourceStatus"].endswith("_FAILED")]
         return [f"{one['LogicalResourceId']}: {one.get('ResourceStatusReason', '')}" for one in failed]
 

@@ -10,17 +10,23 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 EVENTS = Path(__file__).parents[1] / "events"
-DATE = "2025-11-21"
-"""The day of the events, also in expected answers."""
 _PATTERN = "~"
+_NOW = datetime.now(UTC)
+# The events are of this hour, and ask for windows from the hour before it. Both are sent as the last whole hours, since
+# events expire and clients may not send old ones.
+_HOURS = {
+    "2025-11-21T10": f"{_NOW - timedelta(hours=1):%Y-%m-%dT%H}",
+    "2025-11-21T09": f"{_NOW - timedelta(hours=2):%Y-%m-%dT%H}",
+}
+_FIRST = ("manage_rooms.create", "manage_rooms.join", "open_connection", "read_ski.season", "receive_http")
+_LAST = ("close_connection", "manage_rooms.leave")
 
 
 @dataclass(frozen=True)
@@ -33,8 +39,8 @@ class Case:
     expected: Path
 
     def sent(self, scope_prefix: str = "") -> bytes:
-        """The event with yesterday's date, so that nothing has expired, and with the scopes of a stage."""
-        event = _redated(json.loads(self.event), DATE, _yesterday())
+        """The event with recent times, and with the scopes of a stage."""
+        event = _replaced(json.loads(self.event), _HOURS)
         authorizer = event.get("requestContext", {}).get("authorizer", {})
         for claims in (authorizer, authorizer.get("jwt", {}).get("claims", {})):
             if "scope" in claims:
@@ -55,12 +61,13 @@ class Case:
 
 
 def cases(*names: str) -> list[Case]:
-    """The cases with these names, by default all, in the order of their names.
+    """The cases with these names, by default all.
 
-    In that order, events are stored before they are read, since ``persist`` comes before ``read``.
+    Rooms, connections and seasons are made before they are used, and deleted last. The others have the order of their
+    names, in which events are stored before they are read: ``persist`` comes before ``read``.
     """
     found = []
-    for path in sorted(EVENTS.glob("*.json")):
+    for path in sorted(EVENTS.glob("*.json"), key=lambda path: (_turn(path.stem), path.stem)):
         if not names or path.stem in names:
             function = "".join(word.title() for word in path.stem.split(".")[0].split("_"))
             found.append(Case(path.stem, function, path.read_bytes(), EVENTS / "expected" / path.name))
@@ -69,7 +76,7 @@ def cases(*names: str) -> list[Case]:
 
 def readable(answer: Any) -> Any:
     """An answer in the form of ``events/expected``."""
-    answer = _redated(answer, _yesterday(), DATE)
+    answer = _replaced(answer, {recent: written for written, recent in _HOURS.items()})
     if not isinstance(answer, dict):
         return answer
     if "errorType" in answer and "errorMessage" in answer:
@@ -80,28 +87,33 @@ def readable(answer: Any) -> Any:
         return answer
 
 
-def _yesterday() -> str:
-    return (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
+def _turn(name: str) -> int:
+    for number, start in enumerate(_FIRST):
+        if name.startswith(start):
+            return number - len(_FIRST)
+    return int(name in _LAST)
 
 
-def _redated(value: Any, old: str, new: str) -> Any:
-    """A JSON value with another date in its texts, also in those of RabbitMQ's messages, which are base64."""
+def _replaced(value: Any, texts: Mapping[str, str]) -> Any:
+    """A JSON value with some texts replaced, also in the data of RabbitMQ's messages, which is base64."""
     if isinstance(value, dict):
         return {
-            name: _redated_data(one, old, new) if name == "data" else _redated(one, old, new)
-            for name, one in value.items()
+            name: _replaced_data(one, texts) if name == "data" else _replaced(one, texts) for name, one in value.items()
         }
     if isinstance(value, list):
-        return [_redated(one, old, new) for one in value]
-    return value.replace(old, new) if isinstance(value, str) else value
+        return [_replaced(one, texts) for one in value]
+    if isinstance(value, str):
+        for old, new in texts.items():
+            value = value.replace(old, new)
+    return value
 
 
-def _redated_data(value: Any, old: str, new: str) -> Any:
-    if not isinstance(value, str):
-        return _redated(value, old, new)
-    with suppress(ValueError):
-        return base64.b64encode(base64.b64decode(value, validate=True).replace(old.encode(), new.encode())).decode()
-    return _redated(value, old, new)
+def _replaced_data(value: Any, texts: Mapping[str, str]) -> Any:
+    try:
+        text = base64.b64decode(value, validate=True).decode()
+    except (TypeError, ValueError):
+        return _replaced(value, texts)
+    return base64.b64encode(_replaced(text, texts).encode()).decode()
 
 
 def _fits(pattern: str, value: Any) -> bool:

@@ -131,5 +131,6 @@ class Sam:
             await process.wait()
             raise
         if process.returncode != 0:
-            lines = output.decode(errors="replace").rstrip().splitlines()[-_SHOWN_LINES:]
+            lines = output.decode(errors="replace").rstrip().splitlines()
+            lines = [line for line in lines if line.startswith("Error: ")] or lines[-_SHOWN_LINES:]
             raise RehearsalError("\n  ".join([f"sam {command} failed:", *lines]))

@@ -169,6 +169,39 @@ def _return_what_aws_returns() -> None:
     _provisioners._cognito_user_pool_attributes = with_provider_url
 
 
+def _convert(type_: str, converted: Callable[[Properties], Properties]) -> None:
+    """Create and update resources of a type with converted properties."""
+    handler = _handlers[type_]
+    create, update = handler["create"], handler["update"]
+
+    def make(logical_id: str, properties: Properties, stack_name: str) -> Made:
+        made: Made = create(logical_id, converted(properties), stack_name)
+        return made
+
+    def change(
+        physical_id: str, old: Properties, new: Properties, stack_name: str, logical_id: str | None = None
+    ) -> Made:
+        made: Made = update(physical_id, converted(old), converted(new), stack_name, logical_id)
+        return made
+
+    handler.update(create=make, update=change)
+
+
+def _texts_for_functions(properties: Properties) -> Properties:
+    """CloudFormation passes numbers of the template as texts to a function's environment."""
+    environment = properties.get("Environment", {})
+    texts = {name: str(value) for name, value in environment.get("Variables", {}).items()}
+    return {**properties, "Environment": {**environment, "Variables": texts}}
+
+
+def _numbers_for_queues(properties: Properties) -> Properties:
+    """CloudFormation reads parameters, which are texts, as numbers where SQS needs numbers."""
+    return {
+        name: int(value) if isinstance(value, str) and value.isdecimal() else value
+        for name, value in properties.items()
+    }
+
+
 def _check_rights_as_aws_does() -> None:
     """The batch calls of SQS need the right of the single call. Each denied call is written to a file."""
     actions: Any = import_module("ministack.core.iam_actions")
@@ -209,5 +242,7 @@ def _run_functions_alone() -> None:
 _fill_gaps()
 _accept_metric_math()
 _return_what_aws_returns()
+_convert("AWS::Lambda::Function", _texts_for_functions)
+_convert("AWS::SQS::Queue", _numbers_for_queues)
 _check_rights_as_aws_does()
 _run_functions_alone()
