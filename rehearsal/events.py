@@ -25,7 +25,7 @@ _HOURS = {
     "2025-11-21T10": f"{_NOW - timedelta(hours=1):%Y-%m-%dT%H}",
     "2025-11-21T09": f"{_NOW - timedelta(hours=2):%Y-%m-%dT%H}",
 }
-_FIRST = ("manage_rooms.create", "manage_rooms.join", "open_connection", "read_ski.season", "receive_http")
+_FIRST = ("manage_rooms.create", "manage_rooms.join", "open_connection", "read_ski.season")
 _LAST = ("close_connection", "manage_rooms.leave")
 
 
