@@ -24,6 +24,7 @@ REGION = "us-east-1"
 _LOCK = ROOT / "requirements" / "rehearsal.txt"
 _SERVER = 'bind = ["{address}"]\ngraceful_timeout = 0.2\nworkers = 0\nloglevel = "WARNING"\n'
 _INVOKE_SECONDS = 90
+_KEPT_ROLE = "ApiGatewayLogs"  # docs/how-to/delete-a-stack.md says why
 
 
 class Cloud(Service):
@@ -184,10 +185,10 @@ class Account:
                 self._pools.update_user_pool(UserPoolId=one.physical_id, DeletionProtection="INACTIVE")
 
     def left_over(self, stack: str) -> list[str]:
-        """Functions, tables, queues and roles of a deleted stack that still exist."""
-        prefix = f"{stack}-"
+        """Functions, tables, queues and roles of a deleted stack that still exist, without those that it keeps."""
+        prefix, kept = f"{stack}-", f"{stack}-{_KEPT_ROLE}-"
         names = [one["FunctionName"] for one in self._functions.list_functions()["Functions"]]
         names += self._tables.list_tables()["TableNames"]
         names += [url.rpartition("/")[2] for url in self._queues.list_queues().get("QueueUrls", [])]
         names += [one["RoleName"] for one in self._roles.list_roles()["Roles"]]
-        return sorted(name for name in names if name.startswith(prefix))
+        return sorted(name for name in names if name.startswith(prefix) and not name.startswith(kept))
