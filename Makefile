@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: dead-letters redrive discard parked retry-budget trace doctor cost faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-cold bench-powertools bench-emulators invoke diagrams lock clean
+.PHONY: rehearse rehearsal sam-test dead-letters redrive discard parked retry-budget trace doctor cost faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-cold bench-powertools bench-emulators invoke diagrams lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -9,7 +9,7 @@ REPLAY_ARGS = $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED SIZES DAY EXAMPLES ID HTTP_URL WS_URL TOKEN OPS_TOKEN STACK
+VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED SIZES DAY EXAMPLES ID HTTP_URL WS_URL TOKEN OPS_TOKEN STACK SAM_FLAGS
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 help: ## list the targets
@@ -69,7 +69,7 @@ kill: setup ## kill a service of the stage, and start it again later   [SERVICE=
 reset: setup ## delete the stage's data (tables, queues, broker), after a question   [YES=1]
 	@$(STAGE) reset $(if $(YES),--yes)
 
-test: setup lint unit model contract e2e validate ## run every check: lint, unit, model, contract, e2e and validate
+test: setup lint unit model contract e2e validate rehearsal ## run every check: lint, unit, model, contract, e2e, validate and rehearsal
 
 lint: setup ## run ruff, mypy and the check of the prose
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && $(PY) -m tools.prose
@@ -113,13 +113,21 @@ validate: .local/sam/bin/sam ## check the templates with sam validate --lint
 	@export AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0; \
 	for template in template.yaml templates/*.yaml; do $< validate --lint --template $$template || exit 1; done
 
+rehearse: .local/sam/bin/sam ## deploy dev, staging and prod to an emulated AWS account with IAM enforced, invoke every function, and delete them
+	@$(PY) -m rehearsal
+
+rehearsal: .local/sam/bin/sam ## run the short form of `make rehearse`: dev only
+	@$(PY) -m pytest -q tests/rehearsal
+
 .local/sam/bin/sam: requirements/sam.txt | setup
 	@echo "headrace: setting up the SAM CLI (once)" >&2
 	@.venv/bin/uv venv --quiet --clear .local/sam && VIRTUAL_ENV=$(CURDIR)/.local/sam .venv/bin/uv pip install --quiet --require-hashes -r $< && touch $@
 
-invoke: .local/sam/bin/sam ## run one function in a container with the SAM CLI   [FUNCTION=ReceiveFrame] [EVENT=events/receive_frame.ping.json]
-	@export AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0; $< build --config-env local >/dev/null && \
-	$< local invoke "$${FUNCTION:-ReceiveFrame}" -e "$${EVENT:-events/receive_frame.ping.json}" --config-env local $(SAM_FLAGS)
+invoke: .local/sam/bin/sam ## run one function in a container with the SAM CLI, beside the running stage if there is one   [FUNCTION=ReceiveFrame] [EVENT=events/receive_frame.ping.json] [SAM_FLAGS=--skip-pull-image]
+	@$(PY) -m rehearsal.containers invoke "$${FUNCTION:-ReceiveFrame}" "$${EVENT:-events/receive_frame.ping.json}"
+
+sam-test: .local/sam/bin/sam ## run every function in a container with its events, beside a stage, and compare the answers   [SAM_FLAGS=--skip-pull-image]
+	@$(PY) -m rehearsal.containers test
 
 load: setup ## send 50,000 messages with Locust, in frames of 25 and one by one, and check both   [MESSAGES=n]
 	@$(PY) -m loadtest.load $(if $(MESSAGES),--messages "$$MESSAGES")
@@ -167,7 +175,7 @@ diagrams: setup ## draw the diagrams in docs/diagrams
 	@$(PY) -m tools.diagrams
 
 lock: setup ## refresh the lock files from the *.in files
-	@for in in layers/dependencies/requirements requirements/runtime requirements/dev requirements/sam requirements/uv requirements/ministack requirements/docs; do \
+	@for in in layers/dependencies/requirements requirements/runtime requirements/dev requirements/sam requirements/uv requirements/ministack requirements/rehearsal requirements/docs; do \
 	  .venv/bin/uv pip compile --quiet --upgrade --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
 	    --python-version 3.11 $$in.in -o $$in.txt || exit 1; done
 

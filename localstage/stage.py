@@ -128,7 +128,8 @@ class Stage:
             scopes=model.scopes,
             kill_url=status.kill_url,
         )
-        self._state_file.write(running)
+        variables = {id_: {**environment, **one.environment} for id_, one in model.functions.items()}
+        self._state_file.write(running, variables)
         log.info("ready in %.1f s", time.monotonic() - began)
         return running
 

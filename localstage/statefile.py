@@ -1,7 +1,7 @@
 """``.local/stage.json``: the URLs of the running stage, for commands and clients.
 
-Written when the stage is ready, removed when it stops. ``stage.lock`` beside it is held for the stage's
-whole life, so nothing has to be cleaned up after a killed stage.
+Written when the stage is ready, removed when it stops. ``functions.json`` beside it has the variables of the functions,
+with secrets. ``stage.lock`` is held for the stage's whole life, so nothing has to be cleaned up after a killed stage.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import json
 import os
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
 from localstage.core.errors import AlreadyRunning, NotRunning, StageError
+from localstage.template.atomic_write import write_atomically
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class StateFile:
     def __init__(self, state_dir: Path) -> None:
         self._state_dir = state_dir
         self._path = state_dir / "stage.json"
+        self._functions = state_dir / "functions.json"
         self._lock: IO[str] | None = None
 
     def make_private(self) -> None:
@@ -108,15 +110,17 @@ class StateFile:
                     return
             time.sleep(0.05)
 
-    def write(self, running: Running) -> None:
-        """Write the file, atomically: the stage is ready."""
+    def write(self, running: Running, variables: Mapping[str, Mapping[str, str]]) -> None:
+        """Write the files, atomically: the stage is ready. ``variables`` are those of each function."""
+        write_atomically(self._functions, json.dumps(variables, indent=1))
         draft = self._path.with_suffix(".draft")
         draft.write_text(json.dumps(asdict(running), indent=1), encoding="utf-8")
         draft.replace(self._path)
 
     def release(self) -> None:
-        """Remove the file: the stage has stopped."""
+        """Remove the files: the stage has stopped."""
         self._path.unlink(missing_ok=True)
+        self._functions.unlink(missing_ok=True)
         if self._lock is not None:
             self._lock.close()
             self._lock = None
@@ -133,6 +137,16 @@ class StateFile:
             except FileNotFoundError:
                 raise NotRunning("the stage is still starting; try again in a few seconds") from None
         raise NotRunning(f"no stage runs here ({os.path.relpath(self._state_dir)}); start one with: make up")
+
+    def variables(self) -> Mapping[str, Mapping[str, str]]:
+        """Return the environment variables of each function of the running stage, by logical id.
+
+        Raises:
+            NotRunning: no stage runs in this folder, or it is not ready yet.
+        """
+        self.read()
+        found: Mapping[str, Mapping[str, str]] = json.loads(self._functions.read_text(encoding="utf-8"))
+        return found
 
     def _who(self) -> str:
         try:

@@ -184,20 +184,30 @@ async def ensure_ministack(state_dir: Path) -> Path:
     Raises:
         ServiceError: it could not be installed; the message has the installer's last line.
     """
-    folder = state_dir / "ministack"
-    python = folder / "bin" / "python"
-    with _once(folder, [_MINISTACK_LOCK]) as needed:
+    return await ensure_environment(state_dir / "ministack", _MINISTACK_LOCK, "the SQS emulator")
+
+
+async def ensure_environment(folder: Path, lock: Path, title: str, python: Path | None = None) -> Path:
+    """Make a virtual environment with the packages of a lock file; returns its Python.
+
+    ``title`` names the packages in messages. ``python`` is the interpreter to use, by default that of the caller.
+
+    Raises:
+        ServiceError: it could not be installed; the message has the installer's last line.
+    """
+    made = folder / "bin" / "python"
+    with _once(folder, [lock]) as needed:
         if needed:
-            log.info("Installing the SQS emulator from PyPI (once)")
+            log.info("Installing %s from PyPI (once)", title)
             steps = [
-                ["venv", "--quiet", "--clear", "--python", sys.executable, str(folder)],
-                ["pip", "install", "--quiet", "--python", str(python), "--require-hashes", "-r", str(_MINISTACK_LOCK)],
+                ["venv", "--quiet", "--clear", "--python", str(python or sys.executable), str(folder)],
+                ["pip", "install", "--quiet", "--python", str(made), "--require-hashes", "-r", str(lock)],
             ]
             for step in steps:
                 code, output = await _run([str(Path(sys.prefix) / "bin" / "uv"), *step], dict(os.environ))
                 if code != 0:
-                    raise ServiceError(f"The SQS emulator could not be installed: {_last_line(output)}")
-    return python
+                    raise ServiceError(f"{title[0].upper()}{title[1:]} could not be installed: {_last_line(output)}")
+    return made
 
 
 @contextmanager

@@ -29,7 +29,7 @@ def stage(tmp_path: Path) -> Iterator[Path]:
     state = StateFile(tmp_path)
     state.acquire()
     scopes = ("chat:write", "chat:read", "ops")
-    state.write(Running(os.getpid(), URL, URL, URL, URL, f"{URL}/", 0.0, scopes))
+    state.write(Running(os.getpid(), URL, URL, URL, URL, f"{URL}/", 0.0, scopes), {})
     yield tmp_path
     state.release()
 

@@ -1,0 +1,194 @@
+"""The emulated AWS account: MiniStack with IAM enforced, and questions about its stacks."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from localstage.services import install
+from localstage.services.guardian import Guardian
+from localstage.services.ports import Ports
+from localstage.services.service import HOST, Service, http_answers, plain_environment
+from rehearsal.machines import ACCOUNT
+
+ROOT = Path(__file__).parents[1]
+REGION = "us-east-1"
+_LOCK = ROOT / "requirements" / "rehearsal.txt"
+_SERVER = 'bind = ["{address}"]\ngraceful_timeout = 0.2\nworkers = 0\nloglevel = "WARNING"\n'
+_INVOKE_SECONDS = 90
+_KEPT_ROLE = "ApiGatewayLogs"  # docs/how-to/delete-a-stack.md says why
+
+
+class Cloud(Service):
+    """MiniStack with :mod:`rehearsal.shim`. It keeps everything in memory."""
+
+    name = "AWS (MiniStack)"
+
+    def __init__(self, guardian: Guardian, folder: Path, *, python: Path, runtime: Path, machines_url: str) -> None:
+        super().__init__(guardian, Ports(folder / "ports.json"), folder)
+        self._python = python
+        self._runtime = runtime
+        self._machines_url = machines_url
+        self.denials = folder / "denials.jsonl"
+
+    async def launch(self) -> str:
+        self.port = self.ports.take("cloud")
+        self.denials.touch()
+        settings = {
+            "AUTH": "true",
+            "GATEWAY_PORT": str(self.port),
+            "MINISTACK_HOST": HOST,
+            "MINISTACK_ACCOUNT_ID": ACCOUNT,
+            "BIND_HOST": HOST,
+            "LOG_LEVEL": "WARNING",
+            # Disabled: these would listen on well-known ports.
+            "IOT_MTLS_ENABLED": "0",
+            "SFTP_ENABLED": "0",
+            # Functions are processes; no container engine is looked for.
+            "LAMBDA_EXECUTOR": "local",
+            "DOCKER_HOST": f"unix://{self.folder}/none.sock",
+            "TMPDIR": str(self.folder),
+            "HOME": str(self.folder),
+            "PYTHONPATH": str(ROOT),
+            "REHEARSAL_MACHINES": self._machines_url,
+            "REHEARSAL_DECISIONS": str(self.denials),
+            "REHEARSAL_RUNTIME": str(self._runtime),
+        }
+        config = self.folder / "hypercorn.toml"
+        config.write_text(_SERVER.format(address=self.address))
+        self.process = await self.guardian.spawn(
+            self.name,
+            [self._python, "-m", "hypercorn", "--config", str(config), "rehearsal.shim:app"],
+            folder=self.folder,
+            log=self.folder / "cloud.log",
+            environment=plain_environment({**os.environ, "TMPDIR": ""}, **settings),
+        )
+        await self.until_it_answers(30)
+        return ""
+
+    async def answers(self) -> bool:
+        return await http_answers(f"{self.url}/_ministack/health")
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What makes an AWS client use this account, as its root user."""
+        return {
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_ACCESS_KEY_ID": ACCOUNT,
+            "AWS_SECRET_ACCESS_KEY": "rehearsal",
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_REGION": REGION,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_CONFIG_FILE": str(self.folder / "no-config"),
+            "AWS_SHARED_CREDENTIALS_FILE": str(self.folder / "no-credentials"),
+        }
+
+
+async def ensure_cloud(state_dir: Path, python: Path) -> Path:
+    """Make the emulator's environment with this interpreter, which its functions run on; returns its Python.
+
+    Raises:
+        ServiceError: it could not be installed.
+    """
+    return await install.ensure_environment(state_dir / f"cloud-{python.name}", _LOCK, "the AWS emulator", python)
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A resource of a stack, or of a stack nested in it."""
+
+    id: str
+    physical_id: str
+    type: str
+
+
+class Account:
+    """Questions about the stacks of an emulated account. Its methods block."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self._denials = cloud.denials
+        config = Config(retries={"max_attempts": 3}, read_timeout=_INVOKE_SECONDS)
+        session: Any = boto3.session.Session(ACCOUNT, "rehearsal", region_name=REGION)  # the root user
+
+        def client(service: str) -> Any:
+            return session.client(service, endpoint_url=cloud.url, config=config)
+
+        self._stacks, self._functions, self._roles = client("cloudformation"), client("lambda"), client("iam")
+        self._tables, self._queues, self._pools = client("dynamodb"), client("sqs"), client("cognito-idp")
+
+    def status(self, stack: str) -> str:
+        """The status of a stack, such as ``CREATE_COMPLETE``; ``gone`` without it."""
+        try:
+            (found,) = self._stacks.describe_stacks(StackName=stack)["Stacks"]
+        except ClientError as error:
+            if "does not exist" in str(error):
+                return "gone"
+            raise
+        return "gone" if found["StackStatus"] == "DELETE_COMPLETE" else str(found["StackStatus"])
+
+    def parameter(self, stack: str, name: str) -> str:
+        """The value of a parameter of a stack."""
+        (found,) = self._stacks.describe_stacks(StackName=stack)["Stacks"]
+        return next(str(one["ParameterValue"]) for one in found["Parameters"] if one["ParameterKey"] == name)
+
+    def failures(self, stack: str) -> list[str]:
+        """The reasons of a stack's failed resources, the first first."""
+        pages = self._stacks.get_paginator("describe_stack_events").paginate(StackName=stack)
+        events = [one for page in pages for one in page["StackEvents"]]
+        failed = [one for one in reversed(events) if one["ResourceStatus"].endswith("_FAILED")]
+        return [f"{one['LogicalResourceId']}: {one.get('ResourceStatusReason', '')}" for one in failed]
+
+    def resources(self, stack: str) -> list[Resource]:
+        """The resources of a stack and of those nested in it, without deleted ones."""
+        found = []
+        for page in self._stacks.get_paginator("list_stack_resources").paginate(StackName=stack):
+            for one in page["StackResourceSummaries"]:
+                if one["ResourceStatus"] != "DELETE_COMPLETE":
+                    id_ = one.get("PhysicalResourceId", "")
+                    found.append(Resource(one["LogicalResourceId"], id_, one["ResourceType"]))
+        nested = [one.physical_id for one in found if one.type == "AWS::CloudFormation::Stack"]
+        return found + [one for stack in nested for one in self.resources(stack)]
+
+    def function(self, stack: str, id_: str) -> str:
+        """The name of a function, by its logical id in the template."""
+        found = self._stacks.describe_stack_resource(StackName=stack, LogicalResourceId=id_)
+        return str(found["StackResourceDetail"]["PhysicalResourceId"])
+
+    def variable(self, function: str, name: str) -> str:
+        """The value of an environment variable of a function."""
+        found = self._functions.get_function_configuration(FunctionName=function)
+        return str(found["Environment"]["Variables"][name])
+
+    def invoke(self, function: str, event: bytes) -> Any:
+        """Invoke a function, and return its answer: a JSON value."""
+        answer = self._functions.invoke(FunctionName=function, Payload=event)
+        return json.loads(answer["Payload"].read() or b"null")
+
+    def denials(self) -> list[Mapping[str, str]]:
+        """The calls of functions that IAM has denied so far: ``who``, ``action`` and ``resource``."""
+        return [json.loads(line) for line in self._denials.read_text().splitlines()]
+
+    def remove_protection(self, resources: Sequence[Resource]) -> None:
+        """Let tables and user pools be deleted, as docs/how-to/delete-a-stack.md describes."""
+        for one in resources:
+            if one.type == "AWS::DynamoDB::Table":
+                self._tables.update_table(TableName=one.physical_id, DeletionProtectionEnabled=False)
+            elif one.type == "AWS::Cognito::UserPool":
+                self._pools.update_user_pool(UserPoolId=one.physical_id, DeletionProtection="INACTIVE")
+
+    def left_over(self, stack: str) -> list[str]:
+        """Functions, tables, queues and roles of a deleted stack that still exist, without those that it keeps."""
+        prefix, kept = f"{stack}-", f"{stack}-{_KEPT_ROLE}-"
+        names = [one["FunctionName"] for one in self._functions.list_functions()["Functions"]]
+        names += self._tables.list_tables()["TableNames"]
+        names += [url.rpartition("/")[2] for url in self._queues.list_queues().get("QueueUrls", [])]
+        names += [one["RoleName"] for one in self._roles.list_roles()["Roles"]]
+        return sorted(name for name in names if name.startswith(prefix) and not name.startswith(kept))

@@ -1,0 +1,251 @@
+"""Functions in containers, with the SAM CLI: ``make invoke`` and ``make sam-test``.
+
+While a stage runs, containers get the functions' variables of that stage and the network of this machine, so that they
+reach its services. Without one, they get the values of ``sam-local.env.json``, where nothing listens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from localstage.core.errors import MissingProgram, NotRunning
+from localstage.services.ports import Ports
+from localstage.statefile import StateFile
+from rehearsal.errors import RehearsalError
+from rehearsal.events import Case, cases
+from rehearsal.sam import ROOT, RUNTIME, SAM, Sam, architecture, interpreter
+
+STATE = ROOT / ".local" / "sam-test"
+_HOST_NETWORK = ROOT / "rehearsal" / "host_network.py"
+_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION")
+_READY_SECONDS = 300
+_PING = "import docker; docker.from_env(timeout=5).ping()"
+# One GET route of each function behind the HTTP API that has one, else another route with an empty body.
+_ROUTES = {
+    "CheckHealth": "GET /health",
+    "ManageDeadLetters": "GET /dead-letters",
+    "ManageInvitations": "GET /users/alice/invitations",
+    "ManageRooms": "GET /rooms/kitchen",
+    "ReadAds": "GET /ads/top",
+    "ReadAnalytics": "GET /analytics/window",
+    "ReadConversations": "GET /users/alice/rooms",
+    "ReadRoom": "GET /rooms/kitchen/messages",
+    "ReadSki": "GET /resorts",
+    "ReadStatus": "GET /status",
+    "ReadUser": "GET /users/alice/messages",
+    "ReceiveHttp": "POST /messages/batch",
+    "ReturnParked": "GET /parked",
+}
+
+
+def has_engine() -> bool:
+    """Whether a container engine answers at DOCKER_HOST or at the usual socket."""
+    python = SAM.with_name("python")
+    return subprocess.run([python, "-c", _PING], check=False, capture_output=True).returncode == 0
+
+
+class Containers:
+    """Runs functions in containers. ``variables`` are those of each function of a running stage, or nothing."""
+
+    def __init__(self, folder: Path, variables: Mapping[str, Mapping[str, str]], private: Path) -> None:
+        self._folder = folder
+        self._variables = variables
+        self._file = private / "variables.json"
+        if variables:
+            self._file.touch(mode=0o600)
+            self._file.write_text(json.dumps(variables))
+
+    def build(self) -> None:
+        """``sam build`` for this machine.
+
+        Raises:
+            MissingProgram: the Python of the template's runtime is not on the path.
+            RehearsalError: the build failed.
+        """
+        python = interpreter()
+        if python.name != RUNTIME:
+            raise MissingProgram(f"sam build needs a {RUNTIME} with pip on the path. Install it, and run this again.")
+        done = self._run("build", output=True)
+        if done.returncode != 0:
+            raise RehearsalError(f"sam build failed:\n{done.stderr}")
+
+    def invoke(self, function: str, event: Path) -> int:
+        """``sam local invoke``, with its output on the terminal; returns its exit code."""
+        return self._run("local", "invoke", function, "-e", str(event), *self._environment()).returncode
+
+    def answer(self, function: str, event: bytes) -> Any:
+        """The answer of ``sam local invoke``.
+
+        Raises:
+            RehearsalError: the container printed no JSON value.
+        """
+        with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            file.write(event)
+            file.flush()
+            done = self._run("local", "invoke", function, "-e", file.name, *self._environment(), output=True)
+        try:
+            return json.loads(done.stdout.strip().splitlines()[-1])
+        except (IndexError, ValueError):
+            raise RehearsalError(f"{function} in a container printed no answer:\n{done.stderr}") from None
+
+    @contextmanager
+    def api(self, port: int) -> Iterator[str]:
+        """``sam local start-api`` on this port; yields its URL."""
+        command = self._command("local", "start-api", "--port", str(port), *self._environment())
+        log = self._folder / "start-api.log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                command, cwd=self._folder, env=self._process_environment(), stdout=output, stderr=output
+            )
+        try:
+            deadline = time.monotonic() + 60
+            while "Running on" not in log.read_text():
+                if process.poll() is not None or time.monotonic() > deadline:
+                    raise RehearsalError(f"sam local start-api did not start:\n{log.read_text()}")
+                time.sleep(0.2)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(60)
+
+    def _environment(self) -> list[str]:
+        extra = shlex.split(os.environ.get("SAM_FLAGS", ""))
+        return [*extra, "--env-vars", str(self._file)] if self._variables else extra
+
+    def _command(self, *arguments: str) -> list[str]:
+        start = [str(SAM.with_name("python")), str(_HOST_NETWORK)] if self._variables else [str(SAM)]
+        return [*start, *arguments, "--config-env", "local"]
+
+    def _process_environment(self) -> dict[str, str]:
+        path = f"{interpreter().parent}{os.pathsep}{os.environ.get('PATH', '')}"
+        first: Mapping[str, str] = next(iter(self._variables.values()), {})
+        keys = {name: first[name] for name in _KEYS if name in first}
+        return {**os.environ, "AWS_DEFAULT_REGION": "us-east-1", **keys, "PATH": path, "SAM_CLI_TELEMETRY": "0"}
+
+    def _run(self, *arguments: str, output: bool = False) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self._command(*arguments),
+            cwd=self._folder,
+            env=self._process_environment(),
+            check=False,
+            capture_output=output,
+            text=True,
+        )
+
+
+@contextmanager
+def containers(state_dir: Path, folder: Path = ROOT) -> Iterator[Containers]:
+    """Containers beside the stage of ``state_dir``, if one runs there."""
+    try:
+        variables = StateFile(state_dir).variables()
+    except NotRunning:
+        variables = {}
+    with tempfile.TemporaryDirectory(prefix="headrace-") as private:
+        yield Containers(folder, variables, Path(private))
+
+
+@contextmanager
+def _stage() -> Iterator[None]:
+    """An empty stage in :data:`STATE`, on free ports."""
+    command = [sys.executable, "-m", "localstage", "--state-dir", str(STATE)]
+    subprocess.run([*command, "reset", "--yes"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    STATE.mkdir(parents=True, exist_ok=True)
+    with (STATE / "up.log").open("wb") as output:
+        ports = ["--http-port", "0", "--websocket-port", "0"]
+        process = subprocess.Popen(
+            [*command, "up", *ports], cwd=ROOT, stdout=output, stderr=output, start_new_session=True
+        )
+    try:
+        deadline = time.monotonic() + _READY_SECONDS
+        while not (STATE / "stage.json").exists():
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise RehearsalError(f"the stage did not start:\n{(STATE / 'up.log').read_text()}")
+            time.sleep(0.2)
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+
+
+def test_all() -> list[str]:
+    """Run every event of ``events/`` in a container beside a stage; returns a sentence for each difference.
+
+    Raises:
+        RehearsalError: the stage, a build or a container did not start.
+        MissingProgram: a program is missing.
+    """
+    sources = Sam(STATE / "work", interpreter())
+    sources.copy_sources()
+    with _stage(), containers(STATE, STATE / "work") as run:
+        run.build()
+        wrong = [text for case in cases() for text in _compared(run, case)]
+        port = Ports(STATE / "sam-test-ports.json").take("start-api")
+        with run.api(port) as url:
+            wrong += [text for function, route in _ROUTES.items() for text in _asked(url, function, route)]
+    return wrong
+
+
+def _compared(run: Containers, case: Case) -> list[str]:
+    found = [f"{case.name}: {text}" for text in case.differences(run.answer(case.function, case.sent()))]
+    print(f"{'wrong' if found else 'ok':<6} {case.name}", flush=True)
+    return found
+
+
+def _asked(url: str, function: str, route: str) -> list[str]:
+    """``sam local start-api`` checks no token, so a function that needs one answers with its own refusal."""
+    method, path = route.split()
+    request = urllib.request.Request(f"{url}{path}", method=method, data=b"{}" if method == "POST" else None)  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
+            status, body = answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        status, body = error.code, error.read()
+    except OSError as error:
+        return [f"{function}: {route}: {error}"]
+    expected = 200 if function == "CheckHealth" else 401
+    with contextlib.suppress(ValueError):
+        if status == expected and isinstance(json.loads(body), dict):
+            print(f"ok     {route}", flush=True)
+            return []
+    return [f"{function}: {route}: expected {expected} with a JSON object, got {status} {body[:200]!r}"]
+
+
+def main(arguments: list[str]) -> int:
+    """``test``, or ``invoke FUNCTION EVENT``; returns the exit code."""
+    if not has_engine():
+        print("No container engine answers, so no function runs in a container. Start Docker and try again.")
+        return 0 if arguments == ["test"] else 1
+    if arguments[0] == "invoke":
+        _, function, event = arguments
+        state_dir = Path(os.environ.get("LOCALSTAGE_STATE_DIR", ".local"))
+        with containers(state_dir) as run:
+            run.build()
+            return run.invoke(function, Path(event))
+    wrong = test_all()
+    for text in wrong:
+        print(text)
+    print(f"sam-test: {architecture()}, {len(wrong)} differences")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (RehearsalError, MissingProgram) as error:
+        sys.exit(f"sam: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,136 @@
+"""RabbitMQ and Redis of the stacks: started when a stack creates its broker or cache, stopped when it deletes them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from localstage.core.errors import StageError
+from localstage.services import install
+from localstage.services.guardian import Guardian
+from localstage.services.ports import Ports
+from localstage.services.rabbitmq import RabbitMq
+from localstage.services.redis import Redis
+from localstage.services.service import HOST, Service
+from rehearsal.gaps import BROKER
+
+ACCOUNT = "123456789012"
+
+
+class Machines:
+    """Answers the questions of :mod:`rehearsal.shim` over HTTP. Data and logs are in ``folder``.
+
+    Brokers of the stacks in ``down`` are created, but nothing listens at their endpoints.
+    """
+
+    def __init__(self, folder: Path, down: frozenset[str] = frozenset()) -> None:
+        self.url = ""
+        self._folder = folder
+        self._down = down
+        self._programs: Mapping[install.Program, Path] = {}
+        self._guardians: dict[str, Guardian] = {}
+        self._services: dict[str, Service] = {}
+        self._attributes: dict[str, dict[str, Any]] = {}
+        self._runner: web.AppRunner | None = None
+
+    @property
+    def running(self) -> list[str]:
+        """The ids of machines that no stack has deleted."""
+        return sorted(self._attributes)
+
+    async def start(self) -> None:
+        """Find or install the programs, and listen.
+
+        Raises:
+            MissingProgram: RabbitMQ or Redis cannot be installed from here.
+        """
+        self._programs = await install.ensure_programs([install.RABBITMQ, install.REDIS], os.environ)
+        app = web.Application()
+        app.add_routes(
+            [
+                web.post("/start", self._start),
+                web.post("/attributes", self._attributes_of),
+                web.post("/stop", self._stop),
+            ]
+        )
+        self._runner = web.AppRunner(app, access_log=None)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, HOST, 0).start()
+        self.url = f"http://{HOST}:{self._runner.addresses[0][1]}"
+
+    async def stop(self) -> None:
+        """Stop every machine."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+        await asyncio.gather(*(self._end(id_) for id_ in list(self._guardians)))
+
+    async def _start(self, request: web.Request) -> web.Response:
+        asked = await request.json()
+        try:
+            made = await self._make(asked["type"], asked["stack"], asked["properties"])
+        except (StageError, ValueError, KeyError, TypeError) as error:
+            return web.Response(status=400, text=f"{type(error).__name__}: {error}")
+        return web.json_response(made)
+
+    async def _make(self, type_: str, stack: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+        kind = "broker" if type_ == BROKER else "cache"
+        id_ = f"{stack}-{kind}"
+        folder = self._folder / id_
+        folder.mkdir(parents=True)
+        if kind == "broker" and stack in self._down:
+            port = Ports(folder / "ports.json").take("nothing")
+            self._attributes[id_] = _broker_attributes(id_, f"amqp://{HOST}:{port}")
+            return {"id": id_, "attributes": self._attributes[id_]}
+        guardian = self._guardians[id_] = Guardian()
+        await guardian.start()
+        ports = Ports(folder / "ports.json")
+        if kind == "broker":
+            (user,) = properties["Users"]  # Amazon MQ accepts one user at the creation of a RabbitMQ broker
+            broker = RabbitMq(
+                guardian,
+                ports,
+                folder,
+                program=self._programs[install.RABBITMQ],
+                username=user["Username"],
+                password=user["Password"],
+                environ=os.environ,
+            )
+            await self._run(id_, broker)
+            self._attributes[id_] = _broker_attributes(id_, broker.url)
+        else:
+            cache = Redis(guardian, ports, folder, program=self._programs[install.REDIS], environ=os.environ)
+            await self._run(id_, cache)
+            address, _, port_text = cache.endpoint.rpartition(":")
+            # The address has the password of this machine's Redis in it, as the functions' setting allows.
+            self._attributes[id_] = {"Endpoint.Address": address, "Endpoint.Port": port_text}
+        return {"id": id_, "attributes": self._attributes[id_]}
+
+    async def _run(self, id_: str, service: Service) -> None:
+        self._services[id_] = service
+        await service.start()
+
+    async def _attributes_of(self, request: web.Request) -> web.Response:
+        return web.json_response(self._attributes[(await request.json())["id"]])
+
+    async def _stop(self, request: web.Request) -> web.Response:
+        id_ = (await request.json())["id"]
+        self._attributes.pop(id_, None)
+        await self._end(id_)
+        return web.json_response({})
+
+    async def _end(self, id_: str) -> None:
+        service, guardian = self._services.pop(id_, None), self._guardians.pop(id_, None)
+        if service is not None:
+            await service.stop()
+        if guardian is not None:
+            await guardian.stop()
+
+
+def _broker_attributes(id_: str, endpoint: str) -> dict[str, Any]:
+    arn = f"arn:aws:mq:us-east-1:{ACCOUNT}:broker:{id_}:b-{id_}"
+    return {"Arn": arn, "AmqpEndpoints": [endpoint]}

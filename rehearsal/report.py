@@ -1,0 +1,40 @@
+"""The table of what was checked, by resource type."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rehearsal.cloud import Resource
+from rehearsal.gaps import ALARM, GAPS
+
+_USED = {
+    "AWS::CloudFormation::Stack": "created and deployed",
+    "AWS::DynamoDB::Table": "created, and used by the functions",
+    "AWS::IAM::ManagedPolicy": "created, and enforced in every call of a function",
+    "AWS::IAM::Role": "created, and enforced in every call of a function",
+    "AWS::Lambda::Function": "created, and invoked with its events",
+    "AWS::Lambda::LayerVersion": "created, and imported by the functions",
+    "AWS::SQS::Queue": "created, and used by the functions",
+    "AWS::SecretsManager::Secret": "created, and read by the functions",
+}
+_CREATED = "created by the emulator; not used"
+
+
+def table(resources: Sequence[Resource]) -> str:
+    """One line for each type: how many of it the stacks have, and what was checked of them."""
+    counts = Counter(one.type for one in resources)
+    lines = [(type_, str(count), checked(type_)) for type_, count in sorted(counts.items())]
+    widths = [max(len(line[column]) for line in lines) for column in (0, 1)]
+    return "\n".join(f"  {type_:<{widths[0]}}  {count:>{widths[1]}}  {text}" for type_, count, text in lines)
+
+
+def checked(type_: str) -> str:
+    """What the rehearsal checks of a type."""
+    if type_.startswith("Custom::"):
+        return "run: its function declared exchanges and queues on the broker"
+    if type_ == ALARM:
+        return "created by the emulator; of metric math, ids and the number of metrics are checked"
+    if type_ in GAPS:
+        return GAPS[type_].instead
+    return _USED.get(type_, _CREATED)

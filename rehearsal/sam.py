@@ -1,0 +1,136 @@
+"""The SAM CLI, in a copy of what it reads, so that neither the working tree nor its ``.aws-sam`` changes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from localstage.core.errors import MissingProgram
+from rehearsal.errors import RehearsalError
+
+ROOT = Path(__file__).parents[1]
+SAM = ROOT / ".local" / "sam" / "bin" / "sam"
+_SOURCES = ("template.yaml", "samconfig.toml", "templates", "functions", "layers")
+RUNTIME = "python3.13"
+_SHOWN_LINES = 25
+
+
+def interpreter() -> Path:
+    """The Python that functions run on: that of the template's runtime if it is on the path, else this one.
+
+    ``sam build`` installs packages with it, so it needs pip.
+    """
+    found = shutil.which(RUNTIME)
+    if found and subprocess.run([found, "-m", "pip", "--version"], check=False, capture_output=True).returncode == 0:
+        return Path(found)
+    # Beside the one of .venv, which has pip on every machine.
+    return Path(sys.executable).with_name(f"python3.{sys.version_info[1]}")
+
+
+def architecture() -> str:
+    """The parameter ``Architecture`` that fits this machine."""
+    return "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64"
+
+
+class Sam:
+    """Commands of the SAM CLI in ``folder``, with ``python`` first on the path and the variables of a cloud."""
+
+    def __init__(self, folder: Path, python: Path) -> None:
+        self._folder = folder
+        self._python = python
+        self.variables: Mapping[str, str] = {}
+
+    @property
+    def same_runtime(self) -> bool:
+        """Whether functions run on the Python of the template's runtime."""
+        return self._python.name == RUNTIME
+
+    def copy_sources(self) -> None:
+        """Copy the template, its configuration, functions and layers, all as they are.
+
+        Without the Python of the template's runtime, the copy names this machine's instead.
+
+        Raises:
+            MissingProgram: the SAM CLI is not installed.
+        """
+        if not SAM.exists():
+            raise MissingProgram("The SAM CLI is not installed. Run: make .local/sam/bin/sam")
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for name in _SOURCES:
+            target = self._folder / name
+            if target.is_dir():
+                shutil.rmtree(target)
+            if (ROOT / name).is_dir():
+                shutil.copytree(ROOT / name, target, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(ROOT / name, target)
+        if not self.same_runtime:
+            self.edit(RUNTIME, self._python.name)
+
+    def edit(self, text: str, new: str) -> None:
+        """Replace a text everywhere in the copied template.
+
+        Raises:
+            RehearsalError: the template does not have the text.
+        """
+        template = self._folder / "template.yaml"
+        before = template.read_text()
+        if text not in before:
+            raise RehearsalError(f"template.yaml does not have the text {text!r}, which the rehearsal replaces")
+        template.write_text(before.replace(text, new))
+
+    def overrides(self, stage: str, more: Mapping[str, str]) -> list[str]:
+        """The parameters of a stage in samconfig.toml, with what this machine needs instead, and ``more``."""
+        with (self._folder / "samconfig.toml").open("rb") as file:
+            found = tomllib.load(file)[stage]["deploy"]["parameters"]["parameter_overrides"]
+        # The Redis of this machine has no TLS.
+        values = {**found, "Architecture": architecture(), "CacheTls": "false", **more}
+        return ["--parameter-overrides", *(f"{name}={value}" for name, value in values.items())]
+
+    async def build(self) -> None:
+        """``sam build``."""
+        await self._run("build", "--config-env", "dev", *self.overrides("dev", {}))
+
+    async def deploy(self, stage: str, **parameters: str) -> None:
+        """``sam deploy`` of what was built, as a stage of samconfig.toml with some other parameters."""
+        options = ["--no-confirm-changeset", "--no-progressbar", *self.overrides(stage, parameters)]
+        await self._run("deploy", "--config-env", stage, *options)
+
+    async def delete(self, stage: str) -> None:
+        """``sam delete``."""
+        await self._run("delete", "--config-env", stage, "--stack-name", f"headrace-{stage}", "--no-prompts")
+
+    async def _run(self, command: str, *arguments: str) -> None:
+        path = f"{self._python.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+        environment = {**os.environ, **self.variables, "PATH": path, "SAM_CLI_TELEMETRY": "0"}
+        environment |= {"PYTHONUNBUFFERED": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+        process = await asyncio.create_subprocess_exec(
+            str(SAM),
+            command,
+            *arguments,
+            cwd=self._folder,
+            env=environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,  # Ctrl-C ends it below, not before
+        )
+        try:
+            output, _ = await process.communicate()
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, 15)
+            await process.wait()
+            raise
+        if process.returncode != 0:
+            lines = output.decode(errors="replace").rstrip().splitlines()
+            lines = [line for line in lines if line.startswith("Error: ")] or lines[-_SHOWN_LINES:]
+            raise RehearsalError("\n  ".join([f"sam {command} failed:", *lines]))

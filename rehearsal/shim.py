@@ -1,0 +1,263 @@
+"""MiniStack with what it lacks for this template; runs in MiniStack's environment, as the application of its server.
+
+Variables: ``REHEARSAL_MACHINES`` is the URL of :mod:`rehearsal.machines`, ``REHEARSAL_DECISIONS`` the file of denied
+calls, ``REHEARSAL_RUNTIME`` the folder of boto3, which functions import as in Lambda's runtime.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import string
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+from localstage.ministack import app
+from rehearsal.gaps import ALARM, BROKER, CACHE, GAPS, ROUTE_RESPONSE
+
+__all__ = ["app"]
+
+Made = tuple[str, dict[str, Any]]
+"""The physical id and the attributes of a resource."""
+Properties = dict[str, Any]
+
+_provisioners: Any = import_module("ministack.services.cloudformation.provisioners")
+_handlers: dict[str, dict[str, Any]] = _provisioners._RESOURCE_HANDLERS
+_MAX_METRICS = 10
+_MACHINES_SECONDS = 120
+
+
+def _ask_machines(question: str, **body: Any) -> Any:
+    """Ask the rehearsal to start or stop a machine.
+
+    Raises:
+        ValueError: it could not; CloudFormation shows the message.
+    """
+    url = f"{os.environ['REHEARSAL_MACHINES']}/{question}"
+    request = Request(url, json.dumps(body).encode(), {"content-type": "application/json"})  # noqa: S310
+    try:
+        with urlopen(request, timeout=_MACHINES_SECONDS) as answer:  # noqa: S310
+            return json.load(answer)
+    except HTTPError as error:
+        raise ValueError(error.read().decode(errors="replace")) from None
+
+
+def _checked(type_: str, properties: Properties) -> None:
+    if refusal := GAPS[type_].refusal(properties):
+        raise ValueError(f"{type_}: {refusal}")
+    if type_ == ROUTE_RESPONSE:
+        routes = import_module("ministack.services.apigateway")._routes.get(properties["ApiId"], {})
+        if str(properties["RouteId"]).rpartition("/")[2] not in routes:
+            raise ValueError(f"{type_}: RouteId: the API has no route {properties['RouteId']!r}")
+
+
+def _make(type_: str) -> Callable[[str, Properties, str], Made]:
+    def create(logical_id: str, properties: Properties, stack_name: str) -> Made:
+        _checked(type_, properties)
+        if type_ not in (BROKER, CACHE):
+            return f"{stack_name}-{logical_id}-{secrets.token_hex(4)}", {}
+        made = _ask_machines("start", type=type_, stack=stack_name, id=logical_id, properties=properties)
+        return made["id"], made["attributes"]
+
+    return create
+
+
+def _change(type_: str) -> Callable[[str, Properties, Properties, str], Made]:
+    def update(physical_id: str, _old: Properties, new: Properties, _stack_name: str) -> Made:
+        _checked(type_, new)
+        if type_ not in (BROKER, CACHE):
+            return physical_id, {}
+        return physical_id, _ask_machines("attributes", id=physical_id)
+
+    return update
+
+
+def _remove(type_: str) -> Callable[[str, Properties], None]:
+    def delete(physical_id: str, _properties: Properties) -> None:
+        if type_ in (BROKER, CACHE):
+            _ask_machines("stop", id=physical_id)
+
+    return delete
+
+
+def _fill_gaps() -> None:
+    for type_ in GAPS:
+        if type_ in _handlers:
+            raise ValueError(f"MiniStack has {type_} now: remove it from rehearsal/gaps.py")
+        _handlers[type_] = {"create": _make(type_), "update": _change(type_), "delete": _remove(type_)}
+    stacks: Any = import_module("ministack.services.cloudformation.stacks")
+    blocks = stacks._runs_on_worker_thread
+    stacks._runs_on_worker_thread = lambda type_: type_ in (BROKER, CACHE) or blocks(type_)
+
+
+def _check_metrics(metrics: list[dict[str, Any]]) -> None:
+    ids = [one.get("Id") for one in metrics]
+    if len(set(ids)) != len(ids) or None in ids:
+        raise ValueError(f"{ALARM}: Metrics: each needs a different Id, got {ids}")
+    if sum("MetricStat" in one for one in metrics) > _MAX_METRICS:
+        raise ValueError(f"{ALARM}: Metrics: at most {_MAX_METRICS} with MetricStat")
+    if sum(str(one.get("ReturnData", True)).lower() == "true" for one in metrics) != 1:
+        raise ValueError(f"{ALARM}: Metrics: exactly one must have ReturnData")
+
+
+def _accept_metric_math() -> None:
+    """MiniStack refuses alarms on expressions. Those are accepted if ids, ReturnData and the number of metrics fit."""
+    alarm = _handlers[ALARM]
+    create, update, delete = alarm["create"], alarm["update"], alarm["delete"]
+
+    def make(logical_id: str, properties: Properties, stack_name: str) -> Made:
+        if not properties.get("Metrics"):
+            made: Made = create(logical_id, properties, stack_name)
+            return made
+        _check_metrics(properties["Metrics"])
+        return f"{stack_name}-{logical_id}-{secrets.token_hex(4)}", {}
+
+    def change(
+        physical_id: str, old: Properties, new: Properties, stack_name: str, logical_id: str | None = None
+    ) -> Made:
+        if not new.get("Metrics"):
+            made: Made = update(physical_id, old, new, stack_name, logical_id)
+            return made
+        _check_metrics(new["Metrics"])
+        return physical_id, {}
+
+    def remove(physical_id: str, properties: Properties) -> None:
+        if not properties.get("Metrics"):
+            delete(physical_id, properties)
+
+    alarm.update(create=make, update=change, delete=remove)
+
+
+def _return_what_aws_returns() -> None:
+    """``Ref`` of a secret is its ARN; generated passwords have no punctuation; a user pool has ``ProviderURL``."""
+    secret = _handlers["AWS::SecretsManager::Secret"]
+    create, update, delete = secret["create"], secret["update"], secret["delete"]
+
+    def name_of(arn: str) -> str:
+        return arn.rpartition(":secret:")[2][:-7] if arn.startswith("arn:") else arn
+
+    def make(logical_id: str, properties: Properties, stack_name: str) -> Made:
+        generated = properties.get("GenerateSecretString", {})
+        if str(generated.get("ExcludePunctuation", "")).lower() == "true":
+            generated = {**generated, "ExcludeCharacters": string.punctuation}
+            properties = {**properties, "GenerateSecretString": generated}
+        _, attributes = create(logical_id, properties, stack_name)
+        return attributes["Id"], attributes
+
+    def change(
+        physical_id: str, old: Properties, new: Properties, stack_name: str, logical_id: str | None = None
+    ) -> Made:
+        _, attributes = update(name_of(physical_id), old, new, stack_name, logical_id)
+        return physical_id, attributes
+
+    def remove(physical_id: str, properties: Properties) -> None:
+        delete(name_of(physical_id), properties)
+
+    secret.update(create=make, update=change, delete=remove)
+    attributes_of = _provisioners._cognito_user_pool_attributes
+
+    def with_provider_url(pool: str) -> dict[str, Any]:
+        found = dict(attributes_of(pool))
+        return {**found, "ProviderURL": f"https://{found['ProviderName']}"}
+
+    _provisioners._cognito_user_pool_attributes = with_provider_url
+
+
+def _convert(type_: str, converted: Callable[[Properties], Properties]) -> None:
+    """Create and update resources of a type with converted properties."""
+    handler = _handlers[type_]
+    create, update = handler["create"], handler["update"]
+
+    def make(logical_id: str, properties: Properties, stack_name: str) -> Made:
+        made: Made = create(logical_id, converted(properties), stack_name)
+        return made
+
+    def change(
+        physical_id: str, old: Properties, new: Properties, stack_name: str, logical_id: str | None = None
+    ) -> Made:
+        made: Made = update(physical_id, converted(old), converted(new), stack_name, logical_id)
+        return made
+
+    handler.update(create=make, update=change)
+
+
+def _texts_for_functions(properties: Properties) -> Properties:
+    """CloudFormation passes numbers of the template as texts to a function's environment."""
+    environment = properties.get("Environment", {})
+    texts = {name: str(value) for name, value in environment.get("Variables", {}).items()}
+    return {**properties, "Environment": {**environment, "Variables": texts}}
+
+
+def _numbers_for_queues(properties: Properties) -> Properties:
+    """CloudFormation reads parameters, which are texts, as numbers where SQS needs numbers."""
+    return {
+        name: int(value) if isinstance(value, str) and value.isdecimal() else value
+        for name, value in properties.items()
+    }
+
+
+def _show_addresses_of_s3() -> None:
+    """``sam delete`` reads the addresses of nested templates, and knows only those of AWS."""
+    actions: Any = import_module("ministack.services.cloudformation.handlers")._ACTION_HANDLERS
+    get_template = actions["GetTemplate"]
+    gateway = f"http://{os.environ['MINISTACK_HOST']}:{os.environ['GATEWAY_PORT']}/"
+
+    def shown(parameters: Any) -> Any:
+        status, headers, body = get_template(parameters)
+        text = body.decode() if isinstance(body, bytes) else body
+        return status, headers, text.replace(gateway, "https://s3.us-east-1.amazonaws.com/").encode()
+
+    actions["GetTemplate"] = shown
+
+
+def _check_rights_as_aws_does() -> None:
+    """The batch calls of SQS need the right of the single call. Each denied call is written to a file."""
+    actions: Any = import_module("ministack.core.iam_actions")
+    evaluator: Any = import_module("ministack.core.iam_evaluator")
+    extract, enforce = actions.extract_iam_action, evaluator.enforce
+    denied = Path(os.environ["REHEARSAL_DECISIONS"])
+
+    def action_of(*arguments: Any) -> str | None:
+        action: str | None = extract(*arguments)
+        return action.removesuffix("Batch") if action and action.startswith("sqs:") else action
+
+    def recorded(access_key: str, action: str, service: str, region: str, *rest: Any, **named: Any) -> Any:
+        result = enforce(access_key, action, service, region, *rest, **named)
+        if isinstance(result, evaluator.EvalResult):
+            resource = named.get("resource_arn", "*")
+            with denied.open("a") as file:
+                file.write(json.dumps({"who": result.principal_arn, "action": action, "resource": resource}) + "\n")
+        return result
+
+    actions.extract_iam_action = action_of
+    evaluator.enforce = recorded
+
+
+def _run_functions_alone() -> None:
+    """Functions get a Python without the emulator's packages, and boto3 as in Lambda's runtime."""
+    runtime: Any = import_module("ministack.core.lambda_runtime")
+    detect = runtime._detect_runtime_binary
+    base = getattr(sys, "_base_executable", sys.executable)
+
+    def binary(name: str) -> tuple[str, str]:
+        found, script = detect(name)
+        return (base, script) if found == sys.executable else (found, script)
+
+    runtime._detect_runtime_binary = binary
+    os.environ["PYTHONPATH"] = os.environ["REHEARSAL_RUNTIME"]  # for the functions: this process has started
+
+
+_fill_gaps()
+_accept_metric_math()
+_return_what_aws_returns()
+_convert("AWS::Lambda::Function", _texts_for_functions)
+_convert("AWS::SQS::Queue", _numbers_for_queues)
+_show_addresses_of_s3()
+_check_rights_as_aws_does()
+_run_functions_alone()

@@ -1,0 +1,214 @@
+"""What is rehearsed, in order. A step that does not end as expected raises; events are all tried first."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+from localstage.functions import build as build_runtime
+from localstage.services.guardian import Guardian
+from rehearsal import report
+from rehearsal.cloud import ROOT, Account, Cloud, Resource, ensure_cloud
+from rehearsal.errors import RehearsalError
+from rehearsal.events import cases
+from rehearsal.machines import Machines
+from rehearsal.sam import Sam, interpreter
+
+STATE = ROOT / ".local" / "rehearsal"
+_RUNTIME_REQUIREMENTS = ROOT / "requirements" / "runtime.txt"
+OWN_ISSUER = {"JwtIssuer": "https://issuer.example.com/tenant", "JwtAudience": "headrace"}
+WITHOUT_BROKER = "headrace-staging"
+
+# A statement that open_connection needs, and one that looks like it.
+RIGHT = "{Effect: Allow, Action: dynamodb:PutItem, Resource: !GetAtt ConnectionsTable.Arn}"
+WRONG = "{Effect: Allow, Action: dynamodb:PutItem, Resource: !GetAtt RoomsTable.Arn}"
+
+Say = Callable[[str], None]
+
+
+class Rehearsal:
+    """An emulated account and the commands that deploy to it."""
+
+    def __init__(self, sam: Sam, account: Account, machines: Machines, say: Say) -> None:
+        self.sam = sam
+        self.account = account
+        self._machines = machines
+        self._say = say
+        self._resources: dict[str, list[Resource]] = {}
+
+    @contextmanager
+    def _timed(self, text: str) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        self._say(f"{time.monotonic() - began:5.1f} s  {text}")
+
+    async def build(self) -> None:
+        """Build the functions and layers."""
+        with self._timed("sam build"):
+            await self.sam.build()
+
+    async def deploy(self, stage: str, **parameters: str) -> None:
+        """Deploy a stage; every resource must be created."""
+        stack = f"headrace-{stage}"
+        shown = " ".join(f"{name}={value}" for name, value in parameters.items())
+        with self._timed(f"sam deploy --config-env {stage} {shown}".rstrip()):
+            try:
+                await self.sam.deploy(stage, **parameters)
+            except RehearsalError as error:
+                reasons = await asyncio.to_thread(self.account.failures, stack)
+                raise RehearsalError("\n  ".join([str(error), *reasons])) from None
+        status = await asyncio.to_thread(self.account.status, stack)
+        if status not in ("CREATE_COMPLETE", "UPDATE_COMPLETE"):
+            raise RehearsalError(f"{stack}: expected CREATE_COMPLETE or UPDATE_COMPLETE, the stack is {status}")
+        self._resources[stack] = await asyncio.to_thread(self.account.resources, stack)
+
+    async def send_events(self, stage: str, *names: str, record: bool = False) -> None:
+        """Invoke functions with their events, under their own roles, and compare the answers.
+
+        Raises:
+            RehearsalError: an answer differs, or IAM denied a call; names all of them.
+        """
+        wrong: list[str] = []
+        wanted = cases(*names)
+        prefix = await asyncio.to_thread(self.account.parameter, f"headrace-{stage}", "ScopePrefix")
+        with self._timed(f"{len(wanted)} events of events/ to {stage}"):
+            for case in wanted:
+                before = len(self.account.denials())
+                function = await asyncio.to_thread(self.account.function, f"headrace-{stage}", case.function)
+                answer = await asyncio.to_thread(self.account.invoke, function, case.sent(prefix))
+                if record:
+                    case.record(answer)
+                wrong += [f"{case.name}: {text}" for text in case.differences(answer)]
+                for denied in self.account.denials()[before:]:
+                    wrong.append(
+                        f"{case.name}: IAM denied {denied['action']} on {denied['resource']} to {denied['who']}"
+                    )
+        if wrong:
+            raise RehearsalError("\n  ".join(["answers differ from events/expected:", *wrong]))
+
+    async def change_a_parameter(self) -> None:
+        """Update dev with another level of logs; the functions must have it."""
+        await self.deploy("dev", LogLevel="ERROR")
+        function = await asyncio.to_thread(self.account.function, "headrace-dev", "ReadRoom")
+        level = await asyncio.to_thread(self.account.variable, function, "POWERTOOLS_LOG_LEVEL")
+        if level != "ERROR":
+            raise RehearsalError(f"ReadRoom: POWERTOOLS_LOG_LEVEL is {level!r} after the update, expected 'ERROR'")
+
+    async def notice_a_wrong_right(self) -> None:
+        """Update dev with a wrong IAM statement; the event of its function must fail."""
+        self.sam.edit(RIGHT, WRONG)
+        await self.sam.build()
+        await self.deploy("dev")
+        try:
+            await self.send_events("dev", "open_connection")
+        except RehearsalError as error:
+            if "IAM denied dynamodb:PutItem" not in str(error):
+                raise
+            self._say("         a wrong IAM statement was noticed, as it must be")
+        else:
+            raise RehearsalError("open_connection answered as expected without its right to dynamodb:PutItem")
+
+    async def roll_back_without_a_broker(self) -> None:
+        """Deploy staging, whose broker does not answer; the stack must roll back and leave nothing."""
+        with self._timed("sam deploy --config-env staging without a broker, and its rollback"):
+            try:
+                await self.sam.deploy("staging")
+            except RehearsalError:
+                pass
+            else:
+                raise RehearsalError(f"{WITHOUT_BROKER} was deployed, although its broker does not answer")
+        status = await asyncio.to_thread(self.account.status, WITHOUT_BROKER)
+        reasons = await asyncio.to_thread(self.account.failures, WITHOUT_BROKER)
+        if status != "ROLLBACK_COMPLETE" or not reasons or not reasons[0].startswith("Topology: "):
+            raise RehearsalError(f"{WITHOUT_BROKER}: expected Topology to fail and a rollback, got {status} {reasons}")
+        await self.delete("staging")
+
+    async def delete(self, stage: str) -> None:
+        """Delete a stage; nothing of it may remain."""
+        stack = f"headrace-{stage}"
+        with self._timed(f"sam delete --config-env {stage}"):
+            if stage == "prod":
+                await asyncio.to_thread(self.account.remove_protection, self._resources[stack])
+            await self.sam.delete(stage)
+        status = await asyncio.to_thread(self.account.status, stack)
+        left = await asyncio.to_thread(self.account.left_over, stack)
+        left += [name for name in self._machines.running if name.startswith(stack)]
+        if status != "gone" or left:
+            raise RehearsalError(f"{stack} is {status} after sam delete; left over: {', '.join(left) or 'nothing'}")
+
+    def table(self) -> str:
+        """The report on resource types, of all stages that were deployed."""
+        return report.table([one for resources in self._resources.values() for one in resources])
+
+
+@asynccontextmanager
+async def rehearsal(say: Say, state: Path = STATE) -> AsyncIterator[Rehearsal]:
+    """Start an empty account, and stop everything afterwards.
+
+    Raises:
+        RehearsalError: another rehearsal runs in ``state``.
+        StageError: a program is missing or a service did not start.
+    """
+    with _alone(state):
+        python = interpreter()
+        sam = Sam(state / "work", python)
+        sam.copy_sources()
+        if not sam.same_runtime:
+            say(f"the functions run on {python.name}, since this machine has no python3.13 with pip")
+        run = state / "run"
+        shutil.rmtree(run, ignore_errors=True)
+        run.mkdir()
+        machines, guardian = Machines(run, down=frozenset({WITHOUT_BROKER})), Guardian(state / "guardian.lock")
+        try:
+            await asyncio.gather(machines.start(), guardian.start())
+            built = await build_runtime([], state, runtime_requirements=_RUNTIME_REQUIREMENTS)
+            environment = await ensure_cloud(state, python)
+            folder = run / "cloud"
+            folder.mkdir()
+            cloud = Cloud(
+                guardian, folder, python=environment, runtime=built.runtime.absolute(), machines_url=machines.url
+            )
+            await cloud.start()
+            sam.variables = cloud.variables
+            yield Rehearsal(sam, Account(cloud), machines, say)
+        finally:
+            await asyncio.gather(machines.stop(), guardian.stop())
+
+
+@contextmanager
+def _alone(state: Path) -> Iterator[None]:
+    state.mkdir(parents=True, exist_ok=True)
+    lock = os.open(state / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise RehearsalError(f"another rehearsal runs in {state}") from None
+    finally:
+        os.close(lock)
+
+
+async def rehearse_all(say: Say) -> None:
+    """The whole rehearsal: dev with events, an update and a wrong right; staging without a broker; prod."""
+    async with rehearsal(say) as stage:
+        await stage.build()
+        without_broker = asyncio.create_task(stage.roll_back_without_a_broker())
+        try:
+            await stage.deploy("dev")
+            await stage.send_events("dev")
+            await stage.change_a_parameter()
+            await stage.deploy("prod", **OWN_ISSUER)
+            await stage.send_events("prod")
+            await stage.delete("prod")
+            await without_broker
+            await stage.notice_a_wrong_right()
+            await stage.delete("dev")
+        finally:
+            without_broker.cancel()
+        say(f"\nWhat was checked, by resource type:\n{stage.table()}")

@@ -1,0 +1,98 @@
+"""The parts of `make rehearse` that need no emulator: expected answers, gaps, and the statement that it breaks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rehearsal.events import EVENTS, Case, cases, readable
+from rehearsal.gaps import GAPS
+from rehearsal.report import checked
+from rehearsal.steps import RIGHT, WRONG
+from tests.unit.template_stack import ROOT, TemplateStack
+
+
+def case(folder: Path, expected: object) -> Case:
+    path = folder / "expected.json"
+    path.write_text(json.dumps(expected))
+    return Case("read_room", "ReadRoom", b"{}", path)
+
+
+def test_every_event_has_an_expected_answer() -> None:
+    assert {path.name for path in (EVENTS / "expected").glob("*.json")} == {path.name for path in EVENTS.glob("*.json")}
+
+
+def test_every_event_is_for_a_function_of_the_template(template_stack: TemplateStack) -> None:
+    assert {one.function for one in cases()} == set(template_stack.folders)
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer"),
+    [
+        ({"statusCode": 200}, {"statusCode": 403}),
+        ({"statusCode": 200}, {"statusCode": 200, "body": "no JSON"}),
+        ({"statusCode": 200, "body": {"items": []}}, {"statusCode": 200}),
+        ({"body": {"items": []}}, {"body": '{"items": [1]}'}),
+        ({"body": {"time": r"~\d+"}}, {"body": '{"time": "now"}'}),
+        ([1, 2], [1]),
+        (1, True),
+    ],
+)
+def test_another_answer_is_a_difference(tmp_path: Path, expected: object, answer: object) -> None:
+    assert len(case(tmp_path, expected).differences(answer)) == 1
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer"),
+    [
+        ({"body": {"items": [r"~\d+"]}}, {"body": '{"items": [17]}'}),
+        ({"headers": "~.*"}, {"headers": {"x": "1"}}),
+        ({"errorType": "E", "errorMessage": "m"}, {"errorType": "E", "errorMessage": "m", "stackTrace": []}),
+        (None, None),
+    ],
+)
+def test_the_expected_answer_has_no_difference(tmp_path: Path, expected: object, answer: object) -> None:
+    assert case(tmp_path, expected).differences(answer) == []
+
+
+def test_recording_an_answer_keeps_the_patterns_that_fit(tmp_path: Path) -> None:
+    known = case(tmp_path, {"body": {"id": "~[a-z]+", "time": r"~\d+"}})
+
+    known.record({"body": '{"id": "abc", "time": "later"}'})
+
+    assert json.loads(known.expected.read_text()) == {"body": {"id": "~[a-z]+", "time": "later"}}
+
+
+def test_a_body_that_is_no_json_stays_as_it_is() -> None:
+    assert readable({"body": "plain"}) == {"body": "plain"}
+
+
+@pytest.mark.parametrize("type_", GAPS)
+def test_a_gap_takes_only_properties_that_it_knows(type_: str) -> None:
+    gap = GAPS[type_]
+    fitting = dict.fromkeys(gap.required | gap.optional, "")
+
+    assert gap.refusal(fitting) == ""
+    assert "Engin" in gap.refusal({**fitting, "Engin": ""})
+    assert "missing" in gap.refusal(dict.fromkeys(sorted(gap.required)[1:], ""))
+
+
+def test_the_gaps_know_the_properties_that_the_template_uses(template_stack: TemplateStack) -> None:
+    for type_, gap in GAPS.items():
+        for name, properties in template_stack.of_type(type_).items():
+            assert (name, gap.refusal(properties)) == (name, "")
+
+
+def test_the_report_tells_accepted_resources_from_used_ones() -> None:
+    assert "accepted" in checked("AWS::EC2::SecurityGroupEgress")
+    assert "used" in checked("AWS::DynamoDB::Table")
+    assert "not used" in checked("AWS::EC2::Subnet")
+
+
+def test_the_template_has_the_statement_that_the_rehearsal_breaks() -> None:
+    text = (ROOT / "template.yaml").read_text()
+
+    assert text.count(RIGHT) == 1
+    assert WRONG not in text
