@@ -30,6 +30,17 @@ def test_a_scheduled_run_does_not_wait_and_returns_what_was_declared(
     assert (metrics["ParkedMessages"], metrics["UnreadQueues"]) == ([7.0], [2.0])
 
 
+def test_a_deployment_reports_no_queue_that_its_mappings_do_not_read_yet(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(topology, "_put", lambda _url, _body: None)
+
+    declare_for(CREATE, lambda _: Report(["queue persist.0"], parked=0, unread=["persist.0"]))
+
+    assert caplog.messages == []
+    assert "UnreadQueues" not in json.loads(capsys.readouterr().out)
+
+
 def test_a_queue_that_is_missing_is_an_error() -> None:
     report = Report(missing=["queue persist.0 is missing: refused"])
 

@@ -38,21 +38,22 @@ def declare_for(event: Mapping[str, Any], declare: Callable[[float], Report], in
     """
     logger.set_correlation_id(invocation or None)
     if "RequestType" in event and "ResponseURL" in event:
-        return answer(event, lambda: _declare(declare, STARTING_SECONDS))
-    return dict(_declare(declare, 0.0))
+        return answer(event, lambda: _declare(declare, STARTING_SECONDS, deploying=True))
+    return dict(_declare(declare, 0.0, deploying=False))
 
 
-def _declare(declare: Callable[[float], Report], seconds: float) -> dict[str, str]:
+def _declare(declare: Callable[[float], Report], seconds: float, *, deploying: bool) -> dict[str, str]:
     report = declare(seconds)
     for difference in report.differs:
         logger.warning(difference)
     meter = Meter()
     if report.parked is not None:
         meter.measure("ParkedMessages", report.parked)
-    meter.measure("UnreadQueues", len(report.unread))
+    if not deploying:  # while a stack is deployed, its mappings may not exist yet
+        meter.measure("UnreadQueues", len(report.unread))
+        if report.unread:
+            logger.warning("queues without a consumer", extra={"queues": report.unread})
     meter.flush()
-    if report.unread:
-        logger.warning("queues without a consumer", extra={"queues": report.unread})
     if report.missing:
         raise ConfigurationError("; ".join(report.missing))
     return {"declared": ", ".join(report.declared), "differs": "; ".join(report.differs)}
