@@ -51,7 +51,7 @@ discard: setup ## delete dead letters, after you typed their number   [ARGS='--r
 parked: setup ## print the size of the parking queue, or return its messages to a lane   [RETURN=main|retry]
 	@$(OPS) parked $(if $(RETURN),--return "$$RETURN")
 
-trace: setup ## print the way of an event through the local stage, from its logs   ID=x-request-id, correlationId or messageId
+trace: setup ## print the way of an event through the local stage, from its logs   [ID=m-1]
 	@$(OPS) trace -- "$$ID"
 
 doctor: setup ## check a stage from outside, by default the local one   [HTTP_URL=https://…] [WS_URL=wss://…] [TOKEN=…] [OPS_TOKEN=…] [STACK=headrace-dev]

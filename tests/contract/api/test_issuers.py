@@ -199,7 +199,8 @@ def test_a_discovery_document_that_cannot_be_trusted_gives_no_keys(server: Issue
         (200, b'{"keys": 5}'),
         (200, b'{"keys": ["k1", {"kty": "RSA"}]}'),
         (200, b'{"keys": [' + json.dumps(ENCRYPTION_KEY).encode() + b"]}"),
-        (200, b'{"keys": "' + b"x" * FETCH_BYTES + b'"}'),
+        (200, b'{"keys": [' + json.dumps({**JWK, "use": "enc"}).encode() + b"]}"),
+        (200, json.dumps({"keys": [JWK], "padding": "x" * FETCH_BYTES}).encode()),
     ],
     ids=lambda answer: f"{answer[0]} {answer[1][:20]!r}",
 )
