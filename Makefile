@@ -126,7 +126,7 @@ rehearsal: .local/sam/bin/sam ## run the short form of `make rehearse`: dev only
 invoke: .local/sam/bin/sam ## run one function in a container with the SAM CLI, beside the running stage if there is one   [FUNCTION=ReceiveFrame] [EVENT=events/receive_frame.ping.json] [SAM_FLAGS=--skip-pull-image]
 	@$(PY) -m rehearsal.containers invoke "$${FUNCTION:-ReceiveFrame}" "$${EVENT:-events/receive_frame.ping.json}"
 
-sam-test: .local/sam/bin/sam ## run every function in a container with its events, beside a stage, and compare the answers   [SAM_FLAGS=--skip-pull-image]
+sam-test: .local/sam/bin/sam ## run every function in a container with an event, beside a stage, and compare the answers   [SAM_FLAGS=--skip-pull-image]
 	@$(PY) -m rehearsal.containers test
 
 load: setup ## send 50,000 messages with Locust, in frames of 25 and one by one, and check both   [MESSAGES=n]

@@ -140,7 +140,9 @@ class Account:
         return next(str(one["ParameterValue"]) for one in found["Parameters"] if one["ParameterKey"] == name)
 
     def failures(self, stack: str) -> list[str]:
-        """The reasons of a stack's failed resources, the first first."""
+        """The reasons of a stack's failed resources, the first first; none without the stack."""
+        if self.status(stack) == "gone":
+            return []
         pages = self._stacks.get_paginator("describe_stack_events").paginate(StackName=stack)
         events = [one for page in pages for one in page["StackEvents"]]
         failed = [one for one in reversed(events) if one["ResourceStatus"].endswith("_FAILED")]

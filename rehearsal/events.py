@@ -27,6 +27,7 @@ _HOURS = {
 }
 _FIRST = ("manage_rooms.create", "manage_rooms.join", "open_connection", "read_ski.season")
 _LAST = ("close_connection", "manage_rooms.leave")
+_NEEDS_OTHERS = ("read_conversations.list",)
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,11 @@ class Case:
     function: str
     event: bytes
     expected: Path
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether the event may be sent again without another effect."""
+        return self.name.startswith(("check_", "read_"))
 
     def sent(self, scope_prefix: str = "") -> bytes:
         """The event with recent times, and with the scopes of a stage."""
@@ -72,6 +78,15 @@ def cases(*names: str) -> list[Case]:
             function = "".join(word.title() for word in path.stem.split(".")[0].split("_"))
             found.append(Case(path.stem, function, path.read_bytes(), EVENTS / "expected" / path.name))
     return found
+
+
+def one_of_each_function() -> list[Case]:
+    """The first case of each function, except where its answer needs the cases before it."""
+    found: dict[str, Case] = {}
+    for case in cases():
+        if case.name not in _NEEDS_OTHERS:
+            found.setdefault(case.function, case)
+    return list(found.values())
 
 
 def readable(answer: Any) -> Any:

@@ -12,13 +12,14 @@ from typing import Any
 
 _container: Any = import_module("samcli.local.docker.container").Container
 _lambda_container: Any = import_module("samcli.local.docker.lambda_container").LambdaContainer
+_containers: Any = import_module("docker.models.containers").ContainerCollection
 _find_free_port: Any = import_module("samcli.local.docker.utils").find_free_port
 _HOST = "127.0.0.1"
 _PORTS = (20000, 32000)
 
 
 def _join_host_network() -> None:
-    create = _container.create
+    create, make = _container.create, _containers.create
 
     def in_host_network(self: Any, context: Any, *rest: Any, **named: Any) -> Any:
         if isinstance(self, _lambda_container):
@@ -28,7 +29,12 @@ def _join_host_network() -> None:
             self._container_opts = {**(self._container_opts or {}), "network_mode": "host"}
         return create(self, context, *rest, **named)
 
-    _container.create = in_host_network
+    def without_ports(self: Any, image: Any, **named: Any) -> Any:
+        if named.get("network_mode") == "host":
+            del named["ports"]  # an engine maps no ports of the host's network
+        return make(self, image, **named)
+
+    _container.create, _containers.create = in_host_network, without_ports
 
 
 if __name__ == "__main__":

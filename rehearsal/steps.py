@@ -29,6 +29,9 @@ WITHOUT_BROKER = "headrace-staging"
 RIGHT = "{Effect: Allow, Action: dynamodb:PutItem, Resource: !GetAtt ConnectionsTable.Arn}"
 WRONG = "{Effect: Allow, Action: dynamodb:PutItem, Resource: !GetAtt RoomsTable.Arn}"
 
+_AGAIN_SECONDS = 6
+"""More than the time that functions remember a failed health check, and an unavailable cache."""
+
 Say = Callable[[str], None]
 
 
@@ -81,7 +84,12 @@ class Rehearsal:
             for case in wanted:
                 before = len(self.account.denials())
                 function = await asyncio.to_thread(self.account.function, f"headrace-{stage}", case.function)
-                answer = await asyncio.to_thread(self.account.invoke, function, case.sent(prefix))
+                event = case.sent(prefix)
+                answer = await asyncio.to_thread(self.account.invoke, function, event)
+                if case.only_reads and case.differences(answer):
+                    # Health checks and caches give up within a second, which a busy machine may need.
+                    await asyncio.sleep(_AGAIN_SECONDS)
+                    answer = await asyncio.to_thread(self.account.invoke, function, event)
                 if record:
                     case.record(answer)
                 wrong += [f"{case.name}: {text}" for text in case.differences(answer)]
@@ -179,6 +187,9 @@ async def rehearsal(say: Say, state: Path = STATE) -> AsyncIterator[Rehearsal]:
             yield Rehearsal(sam, Account(cloud), machines, say)
         finally:
             await asyncio.gather(machines.stop(), guardian.stop())
+            # The functions' unpacked code; logs stay.
+            for unpacked in (run / "cloud").glob("ministack-lambda-*"):
+                shutil.rmtree(unpacked, ignore_errors=True)
 
 
 @contextmanager
@@ -198,17 +209,18 @@ async def rehearse_all(say: Say) -> None:
     """The whole rehearsal: dev with events, an update and a wrong right; staging without a broker; prod."""
     async with rehearsal(say) as stage:
         await stage.build()
+        await stage.deploy("dev")
+        await stage.send_events("dev")
+        # Beside the other updates, since the function that declares queues waits a minute for its broker.
         without_broker = asyncio.create_task(stage.roll_back_without_a_broker())
         try:
-            await stage.deploy("dev")
-            await stage.send_events("dev")
             await stage.change_a_parameter()
             await stage.deploy("prod", **OWN_ISSUER)
-            await stage.send_events("prod")
-            await stage.delete("prod")
             await without_broker
-            await stage.notice_a_wrong_right()
-            await stage.delete("dev")
         finally:
             without_broker.cancel()
+        await stage.send_events("prod")
+        await stage.delete("prod")
+        await stage.notice_a_wrong_right()
+        await stage.delete("dev")
         say(f"\nWhat was checked, by resource type:\n{stage.table()}")
