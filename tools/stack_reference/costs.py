@@ -122,7 +122,7 @@ def _assumptions() -> list[tuple[str, str]]:
 
 def _prices(listed: prices.Prices) -> list[list[str]]:
     return [
-        [f"`{name}`", f"{each.dollars:.10f}".rstrip("0").rstrip("."), each.per, _source(each)]
+        [name.replace("_", " "), f"{each.dollars:.10f}".rstrip("0").rstrip("."), each.per, _source(each)]
         for name, each in listed.named.items()
     ]
 
