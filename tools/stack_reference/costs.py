@@ -27,8 +27,8 @@ the same indexes. It costs nothing at rest. It keeps no event while its table is
 """
 CHECKS = """
 A connection that is open all month costs ${connection:.4f}, and its checks ${checks:.4f} with one check frame every 7
-minutes. A client that subscribes to each room again every 45 s, as the Python client does, costs ${often:.2f} a month
-and room: `make cost LISTENERS=1000 ARGS='--check-seconds 45'`. A live copy costs ${live:.2f} per million frames.
+minutes, as the Python client sends for up to 20 rooms; a subscription per room and 45 s would cost ${often:.2f}. A live
+copy costs ${live:.2f} per million frames.
 """
 
 
@@ -122,7 +122,7 @@ def _assumptions() -> list[tuple[str, str]]:
 
 def _prices(listed: prices.Prices) -> list[list[str]]:
     return [
-        [f"`{name}`", f"{each.dollars:.10f}".rstrip("0").rstrip("."), each.per, _source(each)]
+        [name.replace("_", " "), f"{each.dollars:.10f}".rstrip("0").rstrip("."), each.per, _source(each)]
         for name, each in listed.named.items()
     ]
 

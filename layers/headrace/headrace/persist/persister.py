@@ -20,8 +20,8 @@ from headrace.core.envelope import Envelope, pack
 from headrace.core.errors import PoisonRecord, RetryLaneUnavailable, StoreThrottled
 from headrace.core.stream import StoredHook, TableSettings
 from headrace.core.times import Clock
-from headrace.persist import records, retry_schedule
-from headrace.persist.records import ATTEMPTS, THROTTLED_SINCE, Record
+from headrace.persist import records, retry_schedule, throttling
+from headrace.persist.records import ATTEMPTS, Record
 from headrace.persist.row_writer import Failed, Reason, RowWriter
 from headrace.queues.ports import (
     BASE64,
@@ -136,7 +136,7 @@ class Persister:
                 del failures[index]
             kept.update({index: [each.reason for each in failed] for index, failed in failures.items()})
         for index, reasons in kept.items():
-            if _receives(raws[index]) >= retry_schedule.RECEIVES:
+            if records.receives(raws[index]) >= retry_schedule.RECEIVES:
                 stream = parsed[index].stream.name if index in parsed else UNKNOWN_STREAM
                 meter.count("Dead", len(reasons), stream=stream)
                 request = parsed[index].correlation_id if index in parsed else sqs_correlation_id(raws[index])
@@ -152,9 +152,9 @@ class Persister:
         and spends a try.
         """
         parts = [
-            (index, self._throttled_record(raws[index], part))
+            (index, throttling.record(raws[index], part, self._clock.now(), self._first_pause))
             for index, failed in failures.items()
-            if _is_throttled(failed) and self._may_wait(_attributes(raws[index]))
+            if throttling.is_cause(failed) and throttling.may_wait(raws[index], self._clock.now())
             for part in self._repacked(parsed, failed)
         ]
         if not parts:
@@ -165,26 +165,10 @@ class Persister:
         meter.count("Throttled", len(replaced))
         return replaced
 
-    def _throttled_record(self, raw: Raw, part: RetryRecord) -> RetryRecord:
-        """``part`` of the SQS record ``raw``, with the history of ``raw``."""
-        before = _attributes(raw)
-        attempts = records.attempts(before) + _receives(raw)
-        kept = {name: value for name, value in before.items() if name not in (ENCODING, "reason")}
-        since = {THROTTLED_SINCE: times.iso(self._clock.now())}
-        attributes = {**part.attributes, "lane": "retry", **since, **kept, ATTEMPTS: str(attempts)}
-        delay = self._first_pause if part.attributes["reason"] == StoreThrottled.__name__ else 0
-        return RetryRecord(part.body, attributes, delay)
-
-    def _may_wait(self, attributes: Mapping[str, str]) -> bool:
-        since = attributes.get(THROTTLED_SINCE, "")
-        if not times.is_canonical(since):
-            return True
-        return self._clock.now() - times.micros_of(since) < retry_schedule.THROTTLED_SECONDS * times.SECOND
-
     def _visibility_change(self, raw: Raw, reasons: Sequence[Reason]) -> VisibilityChange:
         """When a kept record is tried again. It counts as poison only if no event in it can ever be stored."""
         poison = all(isinstance(reason, PoisonRecord) for reason in reasons)
-        seconds = 0 if poison else retry_schedule.pause_after(_receives(raw), self._first_pause)
+        seconds = 0 if poison else retry_schedule.pause_after(records.receives(raw), self._first_pause)
         return VisibilityChange(raw["receiptHandle"], seconds)
 
     def _store(self, raws: Sequence[Raw], meter: Meter) -> list[RetryRecord]:
@@ -279,8 +263,8 @@ class Persister:
 def _log_repeated(raws: Sequence[Raw]) -> None:
     """Log each record that was received before: an attempt that crashed the function wrote nothing else."""
     for raw in raws:
-        if _receives(raw) > 1:
-            extra = {"attempt": _receives(raw), "correlation_id": sqs_correlation_id(raw) or None}
+        if records.receives(raw) > 1:
+            extra = {"attempt": records.receives(raw), "correlation_id": sqs_correlation_id(raw) or None}
             logger.info("a record of the retry lane is tried again", extra=extra)
 
 
@@ -288,28 +272,11 @@ def _request(record: RetryRecord) -> str:
     return record.attributes.get(CORRELATION_ID, "")
 
 
-def _receives(raw: Raw) -> int:
-    """How often SQS has delivered this record, this time included."""
-    return max(1, int(raw.get("attributes", {}).get("ApproximateReceiveCount", "1")))
-
-
-def _attributes(raw: Raw) -> dict[str, str]:
-    """The text attributes of an SQS record."""
-    found = raw.get("messageAttributes", {}).items()
-    return {name: value["stringValue"] for name, value in found if "stringValue" in value}
-
-
 def _by_record(failures: Sequence[Failed]) -> dict[int, list[Failed]]:
     found: dict[int, list[Failed]] = {}
     for each in failures:
         found.setdefault(each.record, []).append(each)
     return found
-
-
-def _is_throttled(failed: Sequence[Failed]) -> bool:
-    """Whether a record failed because of throttling, and otherwise at most because of poison in it."""
-    temporary = [each.reason for each in failed if not isinstance(each.reason, PoisonRecord)]
-    return bool(temporary) and all(isinstance(reason, StoreThrottled) for reason in temporary)
 
 
 def _data(raw: Raw) -> bytes:

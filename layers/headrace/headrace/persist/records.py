@@ -56,6 +56,11 @@ def sqs_body(record: Mapping[str, Any]) -> bytes:
     return from_text(str(record["body"]), encoding)
 
 
+def receives(raw: Mapping[str, Any]) -> int:
+    """How often SQS has delivered this record, this time included."""
+    return max(1, int(raw.get("attributes", {}).get("ApproximateReceiveCount", "1")))
+
+
 def attempts(attributes: Mapping[str, str]) -> int:
     """The tries of an SQS record before it was sent as this message."""
     given = attributes.get(ATTEMPTS, "0")
