@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: rehearse rehearsal sam-test dead-letters redrive discard parked retry-budget faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-powertools bench-emulators invoke diagrams lock clean
+.PHONY: rehearse rehearsal sam-test dead-letters redrive discard parked retry-budget trace doctor cost faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-cold bench-powertools bench-emulators invoke diagrams lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -9,7 +9,7 @@ REPLAY_ARGS = $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED SIZES DAY EXAMPLES SAM_FLAGS
+VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED SIZES DAY EXAMPLES ID HTTP_URL WS_URL TOKEN OPS_TOKEN STACK SAM_FLAGS
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 help: ## list the targets
@@ -51,8 +51,17 @@ discard: setup ## delete dead letters, after you typed their number   [ARGS='--r
 parked: setup ## print the size of the parking queue, or return its messages to a lane   [RETURN=main|retry]
 	@$(OPS) parked $(if $(RETURN),--return "$$RETURN")
 
+trace: setup ## print the way of an event through the local stage, from its logs   [ID=m-1]
+	@$(OPS) trace -- "$$ID"
+
+doctor: setup ## check a stage from outside, by default the local one   [HTTP_URL=https://…] [WS_URL=wss://…] [TOKEN=…] [OPS_TOKEN=…] [STACK=headrace-dev]
+	@$(OPS) doctor
+
 retry-budget: setup ## print the longest outage that leaves the dead lane empty   [STAGE_ENV=prod] [FIRST_PAUSE=30]
 	@$(OPS) budget $(if $(FIRST_PAUSE),--first-pause "$$FIRST_PAUSE") $(if $(STAGE_ENV),--config-env "$$STAGE_ENV")
+
+cost: setup ## print what a stage costs on AWS, by position   [RATE=100] [EVENT_BYTES=250] [BATCH=25] [LISTENERS=20] [STAGE_ENV=dev] [ARGS=--http]
+	@PYTHONPATH=layers/headrace $(PY) -m tools.cost $(if $(RATE),--rate '$(RATE)') $(if $(EVENT_BYTES),--event-bytes '$(EVENT_BYTES)') $(if $(BATCH),--batch '$(BATCH)') $(if $(LISTENERS),--listeners '$(LISTENERS)') $(if $(STAGE_ENV),--config-env "$$STAGE_ENV") $(ARGS)
 
 kill: setup ## kill a service of the stage, and start it again later   [SERVICE=RabbitMQ] [SECONDS=20]
 	@$(STAGE) kill "$${SERVICE:-RabbitMQ}" --seconds '$(or $(SECONDS),20)'
@@ -124,10 +133,10 @@ load: setup ## send 50,000 messages with Locust, in frames of 25 and one by one,
 	@$(PY) -m loadtest.load $(if $(MESSAGES),--messages "$$MESSAGES")
 
 faults: setup ## run the fault scenarios on a separate stage, and print a table   [SCENARIO=broker-killed]
-	@$(PY) -m faults $(if $(SCENARIO),"$$SCENARIO")
+	@PYTHONPATH=layers/headrace $(PY) -m faults $(if $(SCENARIO),"$$SCENARIO")
 
 soak: setup ## inject random faults under load; the seed is printed   [SECONDS=600] [SEED=n]
-	@$(PY) -m faults.soak --seconds '$(or $(SECONDS),600)' $(if $(SEED),--seed "$$SEED")
+	@PYTHONPATH=layers/headrace $(PY) -m faults.soak --seconds '$(or $(SECONDS),600)' $(if $(SEED),--seed "$$SEED")
 
 bench-localstage: setup ## compare an echo function on the local stage and under `sam local start-api`
 	@$(PY) -m bench.echo
@@ -155,6 +164,9 @@ bench-analytics: setup ## compare analytics, cold, warm and a minute later, with
 
 bench-powertools: setup ## measure import time and cost per call of Powertools' utilities and of our code
 	@$(PY) -m bench.powertools
+
+bench-cold: setup ## compare the cold start of every function with the same work written the usual way   [ROUNDS=9]
+	@$(PY) -m bench.cold $(if $(ROUNDS),--rounds '$(ROUNDS)')
 
 bench-emulators: setup ## compare DynamoDB and SQS emulators
 	@$(PY) -m bench.emulators

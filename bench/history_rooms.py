@@ -65,9 +65,9 @@ class RoomAccesses:
     """The access to the same rooms as ``open`` and as ``members`` rooms, by kind."""
 
     def __init__(self, sizes: list[int]) -> None:
-        from headrace.core import keys
         from headrace.runtime.aws import client as lean
         from headrace.streams.chat.access import RoomAccess
+        from headrace.streams.chat.tables.fold import membership_event
         from headrace.streams.chat.tables.memberships import Change, DynamoMemberships, EventKind
         from headrace.streams.chat.tables.rooms import CachedRooms, DynamoRooms, Room
 
@@ -84,5 +84,5 @@ class RoomAccesses:
             middle = size // 2
             changes: list[tuple[EventKind, int]] = [("join", 0), ("leave", middle - 20), ("join", middle - 10)]
             for event, number in changes:
-                change = keys.membership_event(moment(number), f"e{number}")
+                change = membership_event(moment(number), f"e{number}")
                 memberships.add(Change(user_id="alice", room_id=f"room-{size}", kind=event, event=change))

@@ -1,7 +1,8 @@
-"""``python -m ops dead-letters | redrive | discard | parked | budget``."""
+"""``python -m ops dead-letters | redrive | discard | parked | budget | trace | doctor``."""
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -16,9 +17,11 @@ from rich.text import Text
 
 from localstage.client.errors import ClientError, HttpError
 from localstage.client.http_api import HttpApi
+from localstage.client.running_stage import stage_file
 from localstage.client.terminal import visible
 from localstage.core.errors import StageError
-from ops.target import find
+from ops.doctor import Finding, examine
+from ops.target import find, find_stage
 
 TRIES = 5
 WIDTH = 140
@@ -202,6 +205,54 @@ def _return_parked(api: HttpApi, lane: str, rate: int, count: int) -> str:
             if "failure" in answer:
                 return f"{answer['failure']}; {answer['left']} are parked"
     return ""
+
+
+@cli.command()
+@click.argument("id_", metavar="ID")
+def trace(id_: str) -> None:
+    """Print the way of an event through the local stage, from its logs.
+
+    ID is the x-request-id or correlationId of an answer, or the id of an event.
+    """
+    from ops.trace import trace as steps_of
+
+    logs = stage_file().parent / "logs"
+    with _errors_as_messages():
+        steps = steps_of(logs, id_)
+        if not steps:
+            raise ClientError(
+                f"no line in {logs} has {id_!r}; an id is the x-request-id of an HTTP answer, the correlationId of an "
+                "answer to a frame, or the id of an event, such as a messageId"
+            )
+    for step in steps:
+        click.echo(visible(f"{step.at:%H:%M:%S}.{step.at.microsecond // 1000:03}  {step.function:<20} {step.text}"))
+
+
+@cli.command()
+@click.option("--http-url", envvar=["HTTP_URL", "HEADRACE_HTTP_URL"], help="Output HttpUrl of a stack.")
+@click.option("--ws-url", envvar="WS_URL", help="Output WebSocketUrl of a stack.")
+@click.option("--stack", envvar="STACK", help="Name of a stack, for the checks with AWS credentials.")
+def doctor(http_url: str | None, ws_url: str | None, stack: str | None) -> None:
+    """Check a stage from outside; by default the running local stage. Leaves one message in a room doctor-….
+
+    TOKEN is a token with chat:read and chat:write, OPS_TOKEN one with ops. The exit code is 1 if a check fails.
+    """
+    with _errors_as_messages():
+        stage = find_stage(http_url, ws_url)
+    failed = False
+    for finding in itertools.chain(examine(stage), _stack_findings(stack)):
+        failed = failed or finding.verdict == "fail"
+        click.echo(visible(f"{finding.verdict:<8} {finding.check:<24} {finding.detail}"))
+    sys.exit(1 if failed else 0)
+
+
+def _stack_findings(stack: str | None) -> Iterator[Finding]:
+    if stack is None:
+        yield Finding("stack", "unknown", "give STACK, the name of a stack, and AWS credentials")
+        return
+    from ops.doctor_aws import examine_stack
+
+    yield from examine_stack(stack)
 
 
 @cli.command()

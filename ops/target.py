@@ -1,4 +1,4 @@
-"""Finds the HTTP API that the commands use."""
+"""Finds the stage that the commands use."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import os
 from localstage.client.errors import StageNotFound
 from localstage.client.http_api import HttpApi
 from localstage.client.running_stage import running_stage, stage_file
-from localstage.client.tokens import Token
+from localstage.client.tokens import Token, fetch_token
+from ops.doctor import Stage
 
 OPERATOR = "operator"
+VISITOR = "doctor"
 ANSWER_SECONDS = 40.0
 """A slice of work takes up to 28 s."""
 
@@ -29,3 +31,20 @@ def find(http_url: str | None) -> HttpApi:
     if stage is None:
         raise StageNotFound(f"no stage runs in {stage_file().parent}; start one with: make up, or give --http-url")
     return HttpApi(stage.http_url, Token(stage.token_url, OPERATOR, ["ops"]), timeout=ANSWER_SECONDS)
+
+
+def find_stage(http_url: str | None, websocket_url: str | None) -> Stage:
+    """The stage at these URLs, with the tokens in ``TOKEN`` and ``OPS_TOKEN``; without a URL the local stage.
+
+    Raises:
+        StageNotFound: no URL and no local stage runs.
+        TokenRefused: the local stage gives no token.
+    """
+    if http_url:
+        environ = os.environ
+        return Stage(http_url, websocket_url or "", environ.get("TOKEN", ""), environ.get("OPS_TOKEN", ""))
+    stage = running_stage()
+    if stage is None:
+        raise StageNotFound(f"no stage runs in {stage_file().parent}; start one with: make up, or give HTTP_URL")
+    token = fetch_token(stage.token_url, VISITOR, ["chat:read", "chat:write"])
+    return Stage(stage.http_url, stage.websocket_url, token, fetch_token(stage.token_url, OPERATOR, ["ops"]))

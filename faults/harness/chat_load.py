@@ -34,9 +34,9 @@ STUCK = 60.0
 class EventGenerator:
     """Generates the events of one worker in the rooms of one scenario. The seed determines ids and texts."""
 
-    def __init__(self, scenario: str, user: str, seed: int) -> None:
+    def __init__(self, scenario: str, user: str, seed: int, rooms: int = ROOMS) -> None:
         self._random = random.Random(f"{scenario}/{user}/{seed}")
-        self._rooms = [f"{scenario}-{number}" for number in range(ROOMS)]
+        self._rooms = [f"{scenario}-{number}" for number in range(rooms)]
         self._user = user
 
     def events(self, count: int) -> list[ChatEvent]:
@@ -66,11 +66,19 @@ class _Counting(WebSocket):
 class Load:
     """Sends events in threads, from :meth:`start` to :meth:`stop`; ``checker`` records every event.
 
-    ``rate`` is events per second of all workers; each frame or request has ``size`` events.
+    ``rate`` is events per second of all workers; each frame or request has ``size`` events, in ``rooms`` rooms.
     """
 
     def __init__(
-        self, target: Target, scenario: str, *, sockets: int = 3, posts: int = 1, rate: float = 240, size: int = 20
+        self,
+        target: Target,
+        scenario: str,
+        *,
+        sockets: int = 3,
+        posts: int = 1,
+        rate: float = 240,
+        size: int = 20,
+        rooms: int = ROOMS,
     ) -> None:
         self.target = target
         self.scenario = scenario
@@ -78,6 +86,7 @@ class Load:
         self.refusals: Counter[str] = Counter()
         self.problems: list[str] = []
         self._size = size
+        self._rooms = rooms
         self._pause = size * (sockets + posts) / rate
         self._stopping = threading.Event()
         self._going = threading.Event()
@@ -153,7 +162,7 @@ class Load:
         socket = _Counting(self.target.websocket_url, self.target.token_for(user, "chat:write"), timeout=10.0)
         socket.refusals = self.refusals
         sender = WebSocketSender(socket, self.checker, window=WINDOW, single=False)
-        generator = EventGenerator(self.scenario, user, 0)
+        generator = EventGenerator(self.scenario, user, 0, self._rooms)
         try:
             _retry_while_unavailable(socket.open)
             for _ in self._turns(user, lambda: _retry_while_unavailable(sender.finish)):
@@ -164,8 +173,13 @@ class Load:
             socket.close()
 
     def _turns(self, user: str, settle: Callable[[], object]) -> Iterator[None]:
-        """Yields once per frame or request, at the load's rate; ``settle`` is called when a pause begins."""
-        while not self._stopping.wait(self._pause):
+        """Yields once per frame or request, at the load's rate; ``settle`` is called when a pause begins.
+
+        A turn that is late begins at once, and moves the next ones.
+        """
+        due = time.monotonic() + self._pause
+        while not self._stopping.wait(max(0.0, due - time.monotonic())):
+            due = max(due, time.monotonic() - self._pause) + self._pause
             if not self._going.is_set():
                 settle()
                 self._sending.discard(user)
@@ -178,7 +192,7 @@ class Load:
 
     def _send_posts(self, user: str) -> None:
         api = HttpApi(self.target.http_url, self.target.token_for(user, "chat:write"))
-        generator = EventGenerator(self.scenario, user, 0)
+        generator = EventGenerator(self.scenario, user, 0, self._rooms)
         try:
             for _ in self._turns(user, lambda: None):
                 events = generator.events(self._size)

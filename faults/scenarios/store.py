@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
@@ -9,7 +10,7 @@ from faults.harness import poison
 from faults.harness.chat_load import EventGenerator
 from faults.harness.harness import PATIENCE, Harness
 from faults.harness.ledger import Row
-from faults.harness.outages import both, dynamodb_fault, sqs_down
+from faults.harness.outages import both, dynamodb_fault, sqs_down, throttled
 from faults.proxies.proxy_faults import CrashRecord, HalfThrottled, KillsWriters, RefusesSome, down
 from loadtest.client.chat_events import batches, iso
 from loadtest.sending.websocket_sender import WebSocketSender
@@ -18,6 +19,7 @@ CRASHING_TEXT = "the-record-that-crashes"
 REPEATED = 10_000
 SETS_OF_POISON = 4
 DEAD_AT_FIRST = 50
+IMPORTERS, IMPORT_RATE, IMPORTED, PARTITION_UNITS = 4, 2_000, 20_000, 250.0
 
 
 def dynamodb_down(harness: Harness) -> Row:
@@ -34,6 +36,25 @@ def dynamodb_throttles_half(harness: Harness) -> Row:
         run.load.start()
         run.wait(15)
         return run.finish(f"{throttle.unprocessed:,} unprocessed items")
+
+
+def throttled_import(harness: Harness) -> Row:
+    """2,000 events/s go into one room, an eighth of which its partition takes.
+
+    On AWS a partition takes 1,000. Here it takes 250, less than the emulator on a busy machine.
+    """
+    load = {"sockets": 0, "posts": IMPORTERS, "rate": IMPORT_RATE, "size": 250, "rooms": 1}
+    limited = throttled(harness.services, partition_units=PARTITION_UNITS)
+    with harness.scenario("throttled-import", **load) as run, limited as throttle:
+        run.load.start()
+        began = time.monotonic()
+        run.load.wait_for(IMPORTED)
+        rate = run.load.accepted / (time.monotonic() - began)
+        run.load.stop()
+        run.expect(throttle.unprocessed > 0, "the table throttled nothing")
+        return run.finish(
+            lambda: f"{rate:,.0f} accepted/s, {throttle.unprocessed:,} unprocessed items", patience=120, heal=False
+        )
 
 
 def persist_killed(harness: Harness) -> Row:

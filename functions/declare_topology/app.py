@@ -8,6 +8,6 @@ from headrace.bootstrap import queues
 from headrace.operations.topology import declare_for
 
 
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Declare what is missing, and report exchanges and queues that exist with other properties."""
-    return declare_for(event, queues.declare_topology)
+    return declare_for(event, queues.declare_topology, context.aws_request_id)

@@ -14,6 +14,6 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any] | None:
         return float(context.get_remaining_time_in_millis()) / 1000
 
     if event.get("eventSource") == "aws:rmq":
-        persister().main_lane(event, remaining)
+        persister().main_lane(event, remaining, context.aws_request_id)
         return None
-    return persister().retry_lane(event, remaining)
+    return persister().retry_lane(event, remaining, context.aws_request_id)

@@ -7,6 +7,6 @@ from typing import Any
 from headrace.bootstrap.push import push_service
 
 
-def handler(event: dict[str, Any], context: object) -> None:
+def handler(event: dict[str, Any], context: Any) -> None:
     """Push the batch. No message returns to the queue; history has all of them."""
-    push_service().push(event)
+    push_service().push(event, context.aws_request_id)

@@ -131,8 +131,9 @@ class MemoryQueue:
         self.messages.append(message)
 
     def send(self, record: RetryRecord) -> Message:
-        """Store ``record`` as a new message."""
+        """Store ``record`` as a new message, visible after its delay."""
         self.put(message := Message(f"message-{next(self._serial)}", record, self._clock.now()))
+        message.visible_at = self._clock.now() + record.delay * SECOND if record.delay else 0
         return message
 
     def visible(self) -> list[Message]:

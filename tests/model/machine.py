@@ -135,6 +135,17 @@ class Faults(Triggers):
 
     @precondition(lambda self: self.world.broker.bodies())
     @rule(queue=queues)
+    def long_throttling(self, queue: str) -> None:
+        """The table throttles for as long as all tries of an unavailable one take."""
+        before, self.world.throttled = self.world.throttled, frozenset(IDS)
+        self.check_neighbours(self.world.deliver(self._busy(queue), 10))
+        for pause in (*PAUSES, 0, 0):
+            self.poll_all()
+            self.world.clock.advance(pause)
+        self.world.throttled = before
+
+    @precondition(lambda self: self.world.broker.bodies())
+    @rule(queue=queues)
     def acknowledgements_are_lost_until_parked(self, queue: str) -> None:
         """The broker parks stored records, because it never received their acknowledgement."""
         for _ in range(DELIVERY_LIMIT + 1):

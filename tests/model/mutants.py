@@ -208,6 +208,12 @@ def no_pauses_between_tries(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(retry_schedule, "pause_after", lambda _received, _first: 0)
 
 
+@found_as(r"dead after")
+def a_throttled_try_counts(patch: pytest.MonkeyPatch) -> None:
+    """Records that a table throttles spend their tries, as if it were unavailable."""
+    patch.setattr(Persister, "_send_throttled_again", lambda *_: [])
+
+
 @found_as(r"poison is not dead at once|poison was waited for")
 def poison_waits_like_any_other(patch: pytest.MonkeyPatch) -> None:
     """Poison reaches the dead lane only after all retries."""

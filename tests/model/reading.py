@@ -8,12 +8,13 @@ from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.newest_page_cache import AGE_SECONDS, NewestPageCache
-from headrace.core import keys, times
+from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.history import History
 from headrace.streams.chat.hook import NewestPageHook
 from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.tables.fold import membership_event
 from headrace.streams.chat.tables.memberships import Change
 from headrace.streams.chat.tables.rooms import CachedRooms, Room
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
@@ -94,7 +95,7 @@ class Platform:
 
     def move(self, kind: Any, user: str, tick: int, event_id: str) -> None:
         """Add a join or leave."""
-        event = keys.membership_event(time_of(tick), event_id)
+        event = membership_event(time_of(tick), event_id)
         self.memberships.add(Change(user_id=user, room_id="club", kind=kind, event=event))
 
     @staticmethod

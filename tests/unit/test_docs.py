@@ -11,11 +11,21 @@ from tests.unit.template_stack import ROOT
 PACKAGE = ROOT / "layers" / "headrace" / "headrace"
 BASES = (ROOT, PACKAGE.parent, PACKAGE, ROOT / "tests" / "unit")
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
-COMMENTED = [ROOT / name for name in ("Makefile", "template.yaml", "templates/monitoring.yaml", "samconfig.toml")]
+COMMENTED = [ROOT / name for name in ("Makefile", "template.yaml", "samconfig.toml")]
+COMMENTED += sorted((ROOT / "templates").glob("*.yaml"))
 FOLDERS = ("layers", "functions", "localstage", "loadtest", "faults", "bench", "ops", "clients", "tests", "templates")
 ELSEWHERE = {"process_partial_response", "WarmThroughput", "stateDiagram", "json.tool", "grant_type", "redirect_uri"}
 ELSEWHERE |= {"response_type", "authorization_code", "code_challenge", "code_challenge_method", "code_verifier"}
-"""Names of Powertools, CloudFormation, Mermaid, Python and OAuth."""
+ELSEWHERE |= {
+    "AvailabilityZones",
+    "BrokerInstances",
+    "BrokerInstanceOptions",
+    "ConcurrentExecutions",
+    "EventSourceMappings",
+}
+ELSEWHERE |= {"InterfaceType", "LastDeploymentStatusMessage", "LastProcessingResult", "NetworkInterfaces"}
+ELSEWHERE |= {"PublishRate", "StateTransitionReason"}
+"""Names of Powertools, CloudFormation, Mermaid, Python, OAuth, and of AWS's answers and metrics."""
 
 PATH = re.compile(
     r"(?<![\w/.:*$>-])(?!\.local)((?:[\w.*-]+/)*[\w.*-]+\.(?:py|md|json|yaml|toml|sh)\b|(?:[\w.-]+/)+(?![\w:{*]))"

@@ -174,24 +174,33 @@ def test_only_settings_reads_the_environment() -> None:
     assert reading == [LAYER / "runtime" / "settings.py"]
 
 
-@pytest.mark.parametrize(
-    ("function", "never"),
-    [
-        ("receive_frame", {"boto3", "redis", "requests", "aws_lambda_powertools.event_handler"}),
-        ("receive_http", {"boto3", "redis", "requests", "aws_lambda_powertools.event_handler"}),
-        ("persist_events", {"boto3", "pika", "redis", "aws_lambda_powertools.event_handler"}),
-        ("declare_topology", {"boto3", "redis", "aws_lambda_powertools.event_handler"}),
-        ("send_probes", {"boto3", "redis", "interlock", "aws_lambda_powertools.event_handler"}),
-        ("push_live", {"boto3", "pika", "redis", "requests", "aws_lambda_powertools.event_handler"}),
-        ("read_frame", {"boto3", "pika", "redis", "aws_lambda_powertools.event_handler"}),
-        ("read_analytics", {"boto3", "pika", "redis", "aws_lambda_powertools.event_handler"}),
-        ("read_ski", {"boto3", "pika", "redis", "aws_lambda_powertools.event_handler"}),
-        ("read_ads", {"boto3", "pika", "redis", "aws_lambda_powertools.event_handler"}),
-        ("manage_dead_letters", {"boto3", "pika", "redis", "aws_lambda_powertools.event_handler"}),
-        ("read_status", {"boto3", "redis", "aws_lambda_powertools.event_handler"}),
-    ],
-)
-def test_a_cold_start_imports_nothing_that_the_function_does_not_use(function: str, never: set[str]) -> None:
+PUBLISHING = {"manage_rooms", "receive_frame", "receive_http"}
+PAGING = {
+    "manage_invitations",
+    "manage_rooms",
+    "read_ads",
+    "read_conversations",
+    "read_frame",
+    "read_room",
+    "read_user",
+}
+VERIFYING = {"authorize_connection", "renew_connection"}
+EXPENSIVE: dict[str, set[str]] = {
+    "boto3": set(),
+    "redis": set(),
+    "requests": set(),
+    "aws_lambda_powertools.event_handler": set(),
+    "pika": PUBLISHING | {"declare_topology", "read_status", "return_parked", "send_probes"},
+    "interlock": PUBLISHING | {"persist_events", "read_status"},
+    "cryptography": PAGING | VERIFYING,
+    "jwt": VERIFYING,
+}
+"""Packages that slow down a cold start, and the functions that need them in every environment."""
+
+
+@pytest.mark.parametrize("function", [path.parent.name for path in FUNCTIONS])
+def test_a_cold_start_imports_nothing_that_the_function_does_not_use(function: str) -> None:
+    never = {name for name, using in EXPENSIVE.items() if function not in using}
     code = "import sys, app; print(*sys.modules)"
     folder = ROOT / "functions" / function
     path = {"PYTHONPATH": f"{LAYER.parent}:{folder}", "AWS_DEFAULT_REGION": "us-east-1"}

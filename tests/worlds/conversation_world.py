@@ -6,12 +6,12 @@ from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.request import ListRequest
-from headrace.core import keys
 from headrace.core.caller import Caller
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.conversations import DEFAULT_LIMIT, Conversations
 from headrace.streams.chat.hook import ActivityHook
 from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.tables.fold import membership_event
 from headrace.streams.chat.tables.memberships import Change, EventKind
 from headrace.streams.chat.tables.rooms import Room, RoomKind
 from tests.fakes.chat import MemoryMemberships, MemoryRoomActivity, MemoryRooms
@@ -51,7 +51,7 @@ class ConversationWorld:
         self.rooms.create(Room(room_id, kind, "group", at(0), "owner"))
 
     def change(self, kind: EventKind, user: str, room: str, second: float) -> None:
-        event = keys.membership_event(at(second), f"e{len(self.memberships.rows)}")
+        event = membership_event(at(second), f"e{len(self.memberships.rows)}")
         self.memberships.add(Change(user_id=user, room_id=room, kind=kind, event=event))
 
     def join(self, user: str, room: str, second: float = 0) -> None:

@@ -9,27 +9,34 @@ from tools.stack_reference.markdown import bullets, code, page, paragraph, sente
 INTRO = """
 `templates/monitoring.yaml` defines the CloudWatch alarms of a stage. For example, `DeadLettersAlarm` is on while the
 dead lane holds a record. With the parameter [`AlarmTopicArn`](parameters.md#alarmtopicarn) they notify an SNS topic.
-[How to operate a stage](../how-to/operate.md) says what to do about each.
+The [runbook](../how-to/runbook.md) says what to do about each.
 """
+OWNERS = ("FunctionName", "TableName", "GlobalSecondaryIndexName")
 COMPARISONS = {"GreaterThanThreshold": "above", "LessThanThreshold": "below"}
 
 
 def _metrics(alarm: dict[str, Any]) -> str:
     if "MetricName" in alarm:
-        return " of ".join(filter(None, (_metric(alarm, alarm["Statistic"]), _function(alarm))))
-    parts = [one["MetricStat"] for one in alarm["Metrics"] if "MetricStat" in one]
+        return " of ".join(filter(None, (_metric(alarm, alarm["Statistic"]), _owner(alarm))))
     names: dict[str, list[str]] = {}
-    for part in parts:
-        names.setdefault(_metric(part["Metric"], part["Stat"]), []).append(_function(part["Metric"]))
-    expression = next(one["Expression"] for one in alarm["Metrics"] if "Expression" in one)
+    for part in _stats(alarm):
+        names.setdefault(_metric(part["Metric"], part["Stat"]), []).append(_owner(part["Metric"]))
+    listed = " and ".join(name + (f" of {', '.join(of)}" if any(of) else "") for name, of in names.items())
+    expression = next((one["Expression"] for one in alarm["Metrics"] if one.get("ReturnData")), None)
     expression = expression["Fn::Sub"] if isinstance(expression, dict) else expression
-    listed = (name + (f" of {', '.join(of)}" if any(of) else "") for name, of in names.items())
-    return f"`{expression}` of " + " and ".join(listed)
+    return f"`{expression}` of {listed}" if expression else listed
 
 
-def _function(metric: dict[str, Any]) -> str:
-    """The function whose Lambda metric this is."""
-    return next((code(each["Value"]["Ref"]) for each in metric["Dimensions"] if each["Name"] == "FunctionName"), "")
+def _stats(alarm: dict[str, Any]) -> list[dict[str, Any]]:
+    """The metrics of an alarm. Of a broker's node, that of a single node: a cluster is asked for its worst one."""
+    found = (one["Fn::If"][2] if "Fn::If" in one else one for one in alarm["Metrics"])
+    return [one["MetricStat"] for one in found if "MetricStat" in one]
+
+
+def _owner(metric: dict[str, Any]) -> str:
+    """The function, or the table and its index, whose metric this is."""
+    values = [each["Value"] for each in metric["Dimensions"] if each["Name"] in OWNERS]
+    return " ".join(code(value["Ref"] if isinstance(value, dict) else value) for value in values)
 
 
 def _metric(metric: dict[str, Any], statistic: str) -> str:
@@ -40,7 +47,7 @@ def _metric(metric: dict[str, Any], statistic: str) -> str:
 
 
 def _condition(alarm: dict[str, Any]) -> str:
-    period = alarm.get("Period") or max(one["MetricStat"]["Period"] for one in alarm["Metrics"] if "MetricStat" in one)
+    period = alarm.get("Period") or max(one["Period"] for one in _stats(alarm))
     times = alarm["EvaluationPeriods"]
     comparison = f"{COMPARISONS[alarm['ComparisonOperator']]} {alarm['Threshold']}"
     return f"{comparison}, {'in' if times == 1 else f'{times} times in a row, each in'} {period} s"

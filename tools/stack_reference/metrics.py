@@ -50,6 +50,11 @@ MEANINGS = {
         "Events at each successful write, by the lane that they arrived on. A redelivery counts again and changes "
         "no row."
     ),
+    "Throttled": (
+        "Records of the retry lane that were sent again, because a table throttled them. That spends none of their "
+        "tries."
+    ),
+    "UnreadQueues": "Persist and live queues without a consumer, counted every 5 minutes; 0 is written too.",
     "Unexpected": "Unexpected errors, answered with the code `internal`.",
 }
 INTRO = """

@@ -20,7 +20,6 @@ UNITS = {"SECONDS": "seconds", "DAYS": "days", "PERCENT": "percent", "EVENT_RATE
 """By the end of a variable's name."""
 TYPES = {int: "integer", float: "number", bool: "boolean", str: "text"}
 LIBRARIES = {
-    "POWERTOOLS_LOG_LEVEL": "Lowest level that is logged. Powertools reads it.",
     "AWS_ENDPOINT_URL_DYNAMODB": "Endpoint of DynamoDB; empty for AWS. boto3 reads it.",
     "AWS_ENDPOINT_URL_SQS": "Endpoint of SQS; empty for AWS. boto3 reads it.",
     "AWS_ENDPOINT_URL_SECRETS_MANAGER": "Endpoint of Secrets Manager; empty for AWS. boto3 reads it.",

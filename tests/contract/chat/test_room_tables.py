@@ -9,9 +9,9 @@ import pytest
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.intervals import Interval
-from headrace.core.keys import membership_event
 from headrace.core.times import iso
 from headrace.runtime.aws import client
+from headrace.streams.chat.tables.fold import membership_event
 from headrace.streams.chat.tables.memberships import (
     EVENT_ID_LIMIT,
     JOINS_LIMIT,

@@ -74,6 +74,16 @@ def test_a_sent_record_is_stored_with_its_attributes(parts: tuple[RetryLane, Tak
     assert sorted(taken(), key=lambda record: record.body) == sorted(records, key=lambda record: record.body)
 
 
+def test_a_record_with_a_delay_is_received_later(queue: tuple[Any, str]) -> None:
+    sqs, url = queue
+
+    assert SqsRetryLane(url).send([RetryRecord(b"now"), RetryRecord(b"later", delay=900)]) == [None, None]
+
+    assert [message["Body"] for message in receive(sqs, url)] == ["now"]
+    counts = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessagesDelayed"])
+    assert counts["Attributes"] == {"ApproximateNumberOfMessagesDelayed": "1"}
+
+
 @pytest.mark.parametrize(
     "body", [b"", b"=", b"\x00\x01\x1f", b"\xff\xfe", "\ufffe 👩‍👩‍👧".encode(), b'{"a": "\\u0000"}', b"\r\n\t", b"%%%"]
 )

@@ -105,6 +105,34 @@ def test_a_conflicting_declaration_is_reported_and_the_others_succeed(vhost: str
     channel.basic_publish(PERSIST_EXCHANGE, "persist.0", b"routed", mandatory=True)
 
 
+def test_a_live_queue_that_cannot_be_used_is_reported_and_fails_no_deployment(
+    vhost: str, channel: BlockingChannel
+) -> None:
+    """As while the node of a live queue restarts. Another connection's exclusive queue refuses the same commands."""
+    channel.queue_declare("live.0", exclusive=True)
+
+    report = declare(settings(vhost), SECRETS)
+
+    assert report.missing == []
+    assert [difference.split(" cannot")[0] for difference in report.differs][-1] == "queue live.0"
+    assert "queue live.1" in report.declared
+
+
+def test_a_persist_queue_that_cannot_be_used_is_missing(vhost: str, channel: BlockingChannel) -> None:
+    channel.queue_declare("persist.0", exclusive=True)
+
+    assert declare(settings(vhost), SECRETS).missing[0].startswith("queue persist.0 cannot be used")
+
+
+def test_queues_that_no_mapping_reads_are_named(vhost: str, channel: BlockingChannel) -> None:
+    first = declare(settings(vhost), SECRETS)
+    channel.basic_consume("persist.1", lambda *_: None)
+    channel.basic_consume("live.0", lambda *_: None)
+
+    assert first.unread == ["persist.0", "persist.1", "live.0", "live.1"]
+    assert declare(settings(vhost), SECRETS).unread == ["persist.0", "live.1"]
+
+
 def test_a_queue_without_at_least_once_dead_lettering_is_reported(vhost: str, channel: BlockingChannel) -> None:
     arguments: dict[str, Any] = {
         "x-queue-type": "quorum",

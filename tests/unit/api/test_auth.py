@@ -33,6 +33,22 @@ def test_only_scopes_with_our_prefix_count() -> None:
 
 
 @pytest.mark.parametrize(
+    "claims",
+    [
+        {"scope": "pre/chat:read pre/chat:write other/ops"},
+        {"scp": "pre/chat:read pre/chat:write"},
+        {"scp": ["pre/chat:read", "pre/chat:write", 7, None]},
+        {"scp": "[pre/chat:read pre/chat:write other/ops]"},
+        {"scope": "pre/chat:read", "scp": ["pre/chat:write"]},
+        {"scope": ["pre/chat:read", "pre/chat:write"], "scp": {"pre/ops": True}},
+    ],
+    ids=["text", "scp text", "scp array", "array by API Gateway", "both", "scope array"],
+)
+def test_scopes_are_in_scope_or_scp_as_a_text_or_an_array(claims: dict[str, Any]) -> None:
+    assert caller_from_claims({"sub": "u-1", "exp": "1", **claims}, "pre/").scopes == {"chat:read", "chat:write"}
+
+
+@pytest.mark.parametrize(
     ("given", "shown"),
     [("a\x01b", "ab"), ("al\nice\x7f", "alice"), ("\x00", "u-1"), ("Zoë | x", "Zoë | x"), ("x" * 200, "x" * 128)],
 )

@@ -30,7 +30,7 @@ class Verifier:
 
 
 def event(header: str = "Sec-WebSocket-Protocol", value: str = "headrace.v1, abc.def.ghi") -> dict[str, Any]:
-    return {"headers": {header: value}, "methodArn": ARN}
+    return {"headers": {header: value}, "methodArn": ARN, "requestContext": {"requestId": "r-1"}}
 
 
 def caller(*scopes: str) -> Caller:

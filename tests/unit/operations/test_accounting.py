@@ -92,6 +92,7 @@ def test_events_are_dead_when_the_last_try_of_their_record_failed(
 def test_only_unstored_events_of_a_dead_record_count_as_dead(metrics: MetricSums) -> None:
     write_path = WritePath()
     write_path.store.throttled = lambda row: row["messageId"] == "m-2"
+    write_path.retry.refuse_next(1)
 
     write_path.persist_retry(RetryRecord(envelope("m-1", "m-2", "m-3")), received=RECEIVES)
 
@@ -124,11 +125,12 @@ def test_every_accepted_event_is_counted_as_stored_or_dead(metrics: MetricSums) 
     accept(write_path, 10)
     write_path.store.throttled = lambda row: row["messageId"] in ("m-3", "m-4")
     write_path.persist(*write_path.broker.bodies())
+    write_path.store.down = True
     write_path.persist_retry(*write_path.retry.records, received=RECEIVES)
 
     assert (metrics.of("Accepted"), metrics.of("Stored"), metrics.of("Dead")) == (10, 8, 2)
 
-    write_path.store.throttled = lambda row: False
+    write_path.store.down, write_path.store.throttled = False, lambda row: False
     write_path.persist_retry(*write_path.retry.records)
 
     redriven = 2

@@ -19,14 +19,26 @@ def test_a_scheduled_run_does_not_wait_and_returns_what_was_declared(
     capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     waited: list[float] = []
-    report = Report(["queue a", "queue b"], ["queue b has another form"], [], 7)
+    report = Report(["queue a", "queue b"], ["queue b has another form"], [], 7, ["persist.0", "live.1"])
 
     found = declare_for({"time": "2025-11-21T10:00:00Z"}, lambda seconds: waited.append(seconds) or report)
 
     assert found == {"declared": "queue a, queue b", "differs": "queue b has another form"}
     assert waited == [0.0]
-    assert caplog.messages == ["queue b has another form"]
-    assert json.loads(capsys.readouterr().out)["ParkedMessages"] == [7.0]
+    assert caplog.messages == ["queue b has another form", "queues without a consumer"]
+    metrics = json.loads(capsys.readouterr().out)
+    assert (metrics["ParkedMessages"], metrics["UnreadQueues"]) == ([7.0], [2.0])
+
+
+def test_a_deployment_reports_no_queue_that_its_mappings_do_not_read_yet(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(topology, "_put", lambda _url, _body: None)
+
+    declare_for(CREATE, lambda _: Report(["queue persist.0"], parked=0, unread=["persist.0"]))
+
+    assert caplog.messages == []
+    assert "UnreadQueues" not in json.loads(capsys.readouterr().out)
 
 
 def test_a_queue_that_is_missing_is_an_error() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.core.envelope import Envelope, decode
-from headrace.core.errors import POISON_REASONS, PoisonRecord, RetryLaneUnavailable
+from headrace.core.errors import POISON_REASONS, PoisonRecord, RetryLaneUnavailable, StoreUnavailable
 from headrace.ingest.acceptor import Acceptor
 from headrace.persist.persister import LONGEST_WAIT, TRY_MARGIN
 from headrace.persist.records import rows_of
@@ -134,6 +134,7 @@ def test_unprocessed_items_go_to_the_retry_lane_and_the_rest_is_stored() -> None
         "lane": "main",
         "attempts": "1",
         "firstFailedAt": NOW,
+        "correlationId": "c-1",
     }
 
 
@@ -194,7 +195,12 @@ def test_a_retry_lane_that_refuses_for_a_while_gets_each_record_once() -> None:
 
 def test_the_partial_batch_response_names_the_records_that_failed() -> None:
     write_path = WritePath()
-    write_path.store.throttled = lambda row: row["messageId"] == "2"
+    put_many = write_path.store.put_many
+    broken = StoreUnavailable("the table is unavailable")
+    write_path.store.put_many = lambda table, items: [  # type: ignore[method-assign]
+        broken if item["messageId"] == "2" else outcome
+        for item, outcome in zip(items, put_many(table, items), strict=True)
+    ]
 
     kept = write_path.persist_retry(*(RetryRecord(envelope(event(each))) for each in ("1", "2", "3")))
 

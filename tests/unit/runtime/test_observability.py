@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
@@ -124,3 +127,24 @@ def test_metrics_can_be_switched_off_as_powertools_says(
     meter.flush()
 
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(("level", "shown"), [("WARN", ["metric", "warning"]), ("INFO", ["info", "metric", "warning"])])
+def test_a_log_level_hides_lines_and_no_metric(level: str, shown: list[str]) -> None:
+    """On Lambda, Powertools alone would take Lambda's level, which is INFO."""
+    code = """
+from headrace.runtime.observability import Meter, logger
+logger.info("info")
+logger.warning("warning")
+meter = Meter()
+meter.count("metric")
+meter.flush()
+"""
+    levels = {"AWS_LAMBDA_LOG_LEVEL": "INFO", "POWERTOOLS_LOG_LEVEL": level}
+    environ = {**os.environ, **levels, "PYTHONPATH": os.pathsep.join(sys.path)}
+    lines = subprocess.run(
+        [sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+
+    found = [json.loads(line) for line in lines]
+    assert sorted(one.get("message", "metric") for one in found) == shown

@@ -1,6 +1,13 @@
 """Every failure that operators must see raises an alarm, which the docs explain."""
 
+import re
+from typing import Any
+
+import pytest
+
 from tests.unit.template_stack import ROOT, TemplateStack
+
+BROKER_NAME = {"Fn::Sub": "${AWS::StackName}-${BrokerDeploymentMode}"}
 
 
 def test_a_stage_that_sends_no_probes_raises_an_alarm(template_stack: TemplateStack) -> None:
@@ -42,6 +49,80 @@ def test_refusals_that_are_counted_late_set_no_alarm(template_stack: TemplateSta
     assert (alarm["EvaluationPeriods"], alarm.get("DatapointsToAlarm", 2)) == (2, 2)
 
 
+def branches(metrics: list[dict[str, Any]], chosen: int) -> list[dict[str, Any]]:
+    """The metrics of an alarm for a cluster (1) or for a single node (2)."""
+    return [one["Fn::If"][chosen] if "Fn::If" in one else one for one in metrics]
+
+
+@pytest.mark.parametrize(
+    ("name", "worst"),
+    [
+        ("BrokerMemoryAlarm", "MAX(RabbitMQMemUsed)"),
+        ("BrokerDiskAlarm", "MIN(RabbitMQDiskFree)"),
+        ("BrokerConnectionsAlarm", "MAX(ConnectionCount)"),
+        ("BrokerCpuAlarm", "MAX(SystemCpuUtilization)"),
+    ],
+)
+def test_an_alarm_on_a_cluster_looks_at_its_worst_node(template_stack: TemplateStack, name: str, worst: str) -> None:
+    """With the dimension Broker alone, Amazon MQ reports the sum of the nodes; one full node blocks every publisher."""
+    alarm = template_stack.alarms[name]
+    (node,) = [one for one in branches(alarm["Metrics"], 1) if one["Id"] == "node"]
+    (alone,) = [one for one in branches(alarm["Metrics"], 2) if one["Id"] == "node"]
+
+    query = f"""SELECT {worst} FROM SCHEMA("AWS/AmazonMQ", Broker, Node) WHERE Broker = '${{BrokerName}}'"""
+    assert node["Expression"] == {"Fn::Sub": query}
+    assert alone["MetricStat"]["Metric"]["Dimensions"] == [{"Name": "Broker", "Value": BROKER_NAME}]
+    assert alone["MetricStat"]["Metric"]["MetricName"] in worst
+    if name in ("BrokerMemoryAlarm", "BrokerDiskAlarm"):
+        (ratio,) = [one for one in alarm["Metrics"] if one.get("ReturnData")]
+        assert ratio["Expression"] == {"Fn::Sub": "node / (limit / ${BrokerNodes})"}
+
+
+def test_an_alarm_has_at_most_one_metrics_insights_query(template_stack: TemplateStack) -> None:
+    """CloudWatch takes one, in one period with the other metrics."""
+    for alarm in template_stack.alarms.values():
+        found = branches(alarm.get("Metrics", []), 1)
+        queries = [one for one in found if str(one.get("Expression", "")).startswith("{'Fn::Sub': 'SELECT")]
+        periods = {one.get("Period") or one["MetricStat"]["Period"] for one in found if one["Id"] in ("node", "limit")}
+        assert len(queries) <= 1
+        assert not queries or periods == {60}
+
+
+def test_throttled_writes_of_every_table_and_index_set_an_alarm(template_stack: TemplateStack) -> None:
+    """An index counts its throttled writes alone."""
+    watched = [
+        [each["Value"] for each in one["MetricStat"]["Metric"]["Dimensions"]]
+        for name in ("EventWritesThrottledAlarm", "RoomWritesThrottledAlarm")
+        for one in template_stack.alarms[name]["Metrics"]
+        if "MetricStat" in one
+    ]
+    tables = template_stack.of_type("AWS::DynamoDB::Table")
+    expected = [[{"Ref": name}] for name in tables] + [
+        [{"Ref": name}, index["IndexName"]]
+        for name, table in tables.items()
+        for index in table.get("GlobalSecondaryIndexes", [])
+    ]
+
+    assert sorted(map(str, watched)) == sorted(map(str, expected))
+
+
+def test_refused_events_for_want_of_environments_set_an_alarm(template_stack: TemplateStack) -> None:
+    """Lambda counts them in Throttles, and not in Errors."""
+    metrics = [one["MetricStat"]["Metric"] for one in template_stack.alarms["ReceiveThrottlesAlarm"]["Metrics"][1:]]
+
+    assert {one["MetricName"] for one in metrics} == {"Throttles"}
+    assert [one["Dimensions"][0]["Value"] for one in metrics] == [
+        {"Ref": name} for name in ("ReceiveFrame", "ReceiveHttp", "ManageRooms")
+    ]
+
+
+def test_a_stopped_mapping_sets_an_alarm_and_a_restarting_one_does_not(template_stack: TemplateStack) -> None:
+    alarm = template_stack.alarms["UnreadQueuesAlarm"]
+
+    assert (alarm["MetricName"], alarm["Statistic"], alarm["Threshold"]) == ("UnreadQueues", "Minimum", 0)
+    assert alarm["Period"] * alarm["EvaluationPeriods"] == 900
+
+
 def test_no_alarm_has_more_metrics_than_cloudwatch_takes(template_stack: TemplateStack) -> None:
     for alarm in template_stack.alarms.values():
         assert sum("MetricStat" in one for one in alarm.get("Metrics", [])) <= 10
@@ -66,7 +147,10 @@ def test_every_alarm_notifies_the_topic_when_it_starts_and_ends(template_stack: 
     assert all(one["AlarmActions"] == one["OKActions"] == topic for one in template_stack.alarms.values())
 
 
-def test_the_page_about_operations_explains_every_alarm(template_stack: TemplateStack) -> None:
-    page = (ROOT / "docs" / "how-to" / "operate.md").read_text()
+def test_the_runbook_has_a_section_for_every_alarm_and_for_no_other(template_stack: TemplateStack) -> None:
+    """What it means, how to see it, and what to do."""
+    page = (ROOT / "docs" / "how-to" / "runbook.md").read_text()
+    sections = dict(re.findall(r"^## `(\w+Alarm)`\n((?:(?!## ).*\n)*)", page, re.M))
 
-    assert [name for name in template_stack.alarms if f"`{name}`" not in page] == []
+    assert sections.keys() == template_stack.alarms.keys()
+    assert [name for name, text in sections.items() if "**See:**" not in text or "**Do:**" not in text] == []

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from tests.unit.template_stack import TemplateStack
+from tests.unit.template_stack import TemplateStack, as_list
 
 OPERATORS_ROUTES = {
     "GET /status",
@@ -44,6 +45,14 @@ def test_every_frame_route_answers_on_the_same_connection(template_stack: Templa
 
     assert two_way == {name for name, one in routes.items() if one["RouteKey"] != "$disconnect"}
     assert sorted(answered) == sorted(two_way)
+
+
+def test_route_responses_are_made_one_after_the_other(template_stack: TemplateStack) -> None:
+    """API Gateway refuses simultaneous changes of one API."""
+    answers = list(template_stack.of_type("AWS::ApiGatewayV2::RouteResponse"))
+
+    for before, name in pairwise(answers):
+        assert before in as_list(template_stack.resources[name]["DependsOn"])
 
 
 def test_no_function_behind_an_api_runs_longer_than_the_api_waits(template_stack: TemplateStack) -> None:

@@ -37,3 +37,21 @@ def test_s3_takes_only_answers_to_cloudformation_in_this_region(template_stack: 
     assert statement["Action"] == "s3:PutObject"
     assert pattern == "arn:${AWS::Partition}:s3:::cloudformation-custom-resource-response-${Region}/*"
     assert values == {"Region": {"Fn::Join": ["", {"Fn::Split": ["-", {"Ref": "AWS::Region"}]}]}}
+
+
+def test_zones_are_named_together_or_chosen_by_position(template_stack: TemplateStack) -> None:
+    for number, zone in enumerate("ABC"):
+        subnet = template_stack.resources[f"Subnet{zone}"]["Properties"]
+        by_position = {"Fn::Select": [number, {"Fn::GetAZs": ""}]}
+
+        assert subnet["AvailabilityZone"] == {"Fn::If": ["NamesZones", {"Ref": f"Zone{zone}"}, by_position]}
+        assert template_stack.parameters[f"Zone{zone}"]["Default"] == ""
+
+
+def test_only_prod_pays_for_endpoints_in_two_zones(template_stack: TemplateStack) -> None:
+    endpoints = [
+        one for one in template_stack.of_type("AWS::EC2::VPCEndpoint").values() if one["VpcEndpointType"] == "Interface"
+    ]
+    subnets = {"Fn::If": ["IsProd", [{"Ref": "SubnetA"}, {"Ref": "SubnetB"}], [{"Ref": "SubnetA"}]]}
+
+    assert [one["SubnetIds"] for one in endpoints] == [subnets] * 4

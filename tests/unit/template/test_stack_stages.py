@@ -1,16 +1,19 @@
 """The stages of samconfig.toml."""
 
+import json
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from faults.harness.stage_template import PARAMETERS as FAULT_PARAMETERS
 from headrace.queues.names import live_queues
 from localstage.template import parameters
-from tests.unit.template_stack import ROOT, TemplateStack
+from localstage.template.translate import translate
+from tests.unit.template_stack import ROOT, TEMPLATE, TemplateStack
 
-# Connections that one node takes by default (single, cluster), as Amazon MQ documents them.
-CONNECTIONS = {"mq.m7g.medium": (100, 100), "mq.m7g.large": (1500, 500), "mq.m7g.xlarge": (3000, 1000)}
+# Connections that one node takes at most, as Amazon MQ documents them.
+CONNECTIONS = {"mq.m7g.medium": 300, "mq.m7g.large": 5_000, "mq.m7g.xlarge": 10_000, "mq.m7g.2xlarge": 20_000}
 
 
 @pytest.mark.parametrize("stage", ["default", "dev", "staging", "prod", "local"])
@@ -29,16 +32,13 @@ def test_without_a_stage_name_sam_does_what_it_does_for_dev() -> None:
     assert config["default"] == config["dev"]
 
 
-@pytest.mark.parametrize("stage", ["dev", "staging", "prod"])
-def test_a_stage_opens_no_more_connections_than_one_broker_node_takes(
-    template_stack: TemplateStack, stage: str
+@pytest.mark.parametrize(("stage", "opened"), [("dev", 192), ("staging", 884), ("prod", 944)])
+def test_two_generations_of_environments_fit_into_one_broker_node(
+    template_stack: TemplateStack, stage: str, opened: int
 ) -> None:
+    """After a deployment, connections of old environments stay open beside those of the new ones."""
     values = parameters.values(template_stack.parameters, parameters.from_samconfig(ROOT / "samconfig.toml", stage))
-    alone, in_a_cluster = CONNECTIONS[values["BrokerInstanceType"]]
-    limit = in_a_cluster if values["BrokerDeploymentMode"] == "CLUSTER_MULTI_AZ" else alone
     publishers = sum(int(values[f"{name}Concurrency"]) for name in ("ReceiveFrame", "ReceiveHttp", "ManageRooms"))
-
-    assert int(values["BrokerConnectionLimit"]) == limit
     own = sum(
         template_stack.resources[name]["Properties"]["ReservedConcurrentExecutions"]
         for name in ("DeclareTopology", "SendProbes", "ReadStatus", "ReturnParked")
@@ -47,7 +47,37 @@ def test_a_stage_opens_no_more_connections_than_one_broker_node_takes(
     mappings = persist_queues + len(live_queues())
     # persist_events publishes live copies: from the mappings' environments, and from those of the retry lane.
     persisting = persist_queues + int(values["RetryMaxConcurrency"])
-    assert publishers + mappings + persisting + own <= limit
+
+    assert 2 * (publishers + persisting + own) + mappings == opened
+    assert opened <= int(values["BrokerConnectionLimit"]) <= CONNECTIONS[values["BrokerInstanceType"]]
+
+
+def test_the_docs_have_the_sum_of_every_stage_and_the_maximum_of_every_type() -> None:
+    page = (ROOT / "docs" / "how-to" / "deploy.md").read_text()
+
+    for opened in ("192 of 300", "884 of 1,500", "944 of 1,000"):
+        assert opened in page
+    assert ", ".join(f"{most:,}" for most in CONNECTIONS.values()) in page
+
+
+def test_the_broker_takes_the_connections_that_the_stage_calculates_with(template_stack: TemplateStack) -> None:
+    broker = template_stack.resources["Broker"]["Properties"]
+    configuration = template_stack.resources["BrokerConfiguration"]["Properties"]
+
+    assert configuration["Data"] == {"Fn::Base64": {"Fn::Sub": "connection_max=${BrokerConnectionLimit}"}}
+    assert broker["Configuration"] == {
+        "Id": {"Ref": "BrokerConfiguration"},
+        "Revision": {"Fn::GetAtt": ["BrokerConfiguration", "Revision"]},
+    }
+    assert configuration["EngineVersion"] == broker["EngineVersion"]
+
+
+def test_a_failed_deployment_of_dev_keeps_its_broker() -> None:
+    """The broker takes 20 minutes to make."""
+    config = tomllib.loads((ROOT / "samconfig.toml").read_text())
+    kept = {name: config[name]["deploy"]["parameters"].get("disable_rollback") for name in ("dev", "staging", "prod")}
+
+    assert kept == {"dev": True, "staging": None, "prod": None}
 
 
 def test_every_parameter_is_set_by_a_stage_or_belongs_to_an_account(template_stack: TemplateStack) -> None:
@@ -56,5 +86,22 @@ def test_every_parameter_is_set_by_a_stage_or_belongs_to_an_account(template_sta
     stages = [name for name in sections if name != "version"]
     set_by_stages = {name for stage in stages for name in parameters.from_samconfig(ROOT / "samconfig.toml", stage)}
 
-    of_the_account = {"AlarmTopicArn", "ApiGatewayLogsRole", "JwtAudience", "JwtIssuer"}
+    of_the_account = {"AlarmTopicArn", "ApiGatewayLogsRole", "JwtAudience", "JwtIssuer", "Tracing"}
+    of_the_account |= {"ZoneA", "ZoneB", "ZoneC"}
     assert template_stack.parameters.keys() == set_by_stages | of_the_account | FAULT_PARAMETERS.keys()
+
+
+@pytest.mark.parametrize(("tracing", "is_on"), [("Disabled", False), ("Active", True)])
+def test_functions_may_send_traces_only_when_tracing_is_on(tracing: str, is_on: bool, tmp_path: Path) -> None:
+    """Lambda refuses a function with active tracing whose role may not send segments."""
+    resources = translate(TEMPLATE, {"Tracing": tracing}, "us-east-1", tmp_path).document["Resources"]
+    functions = [one["Properties"] for one in resources.values() if one["Type"] == "AWS::Lambda::Function"]
+
+    assert {"TracingConfig" in one for one in functions} == {is_on}
+    for one in functions:
+        role = resources[one["Role"]["Fn::GetAtt"][0]]["Properties"]
+        given = [arn for arn in role["ManagedPolicyArns"] if "xray" in json.dumps(arn).lower()]
+        if any("Fn::If" in arn for arn in given):
+            assert given[0]["Fn::If"][0] == "SendsTraces"
+        else:
+            assert len(given) == is_on

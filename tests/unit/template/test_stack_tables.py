@@ -19,7 +19,7 @@ def test_every_table_can_be_restored_and_has_the_right_expiry(
 
     for table in tables.values():
         assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
-        assert table["SSESpecification"] == {"SSEEnabled": True}
+        assert "SSESpecification" not in table, "DynamoDB's own key encrypts, and is free"
     forget = {name for name, table in tables.items() if "TimeToLiveSpecification" in table}
     for name in forget:
         assert tables[name]["TimeToLiveSpecification"] == {"AttributeName": "expiresAt", "Enabled": True}
@@ -43,6 +43,17 @@ def test_the_indexes_contain_every_attribute_that_slots_need(
     keys = {one["AttributeName"] for one in found["KeySchema"]} | {stream.partition_key, stream.sort_key}
     wanted = {stream.analytics_dimensions.user, *stream.analytics_dimensions.groups, "expiresAt"}
     assert set(found["Projection"]["NonKeyAttributes"]) == wanted - keys
+
+
+def test_every_table_of_events_and_its_indexes_can_be_warmed(template_stack: TemplateStack) -> None:
+    """An index that is not warm holds back the writes of its table."""
+    warm = {"Fn::If": ["WarmsTables", {"WriteUnitsPerSecond": {"Ref": "WarmWriteUnits"}}, {"Ref": "AWS::NoValue"}]}
+    for name in ("ChatMessagesTable", "LiftRidesTable", "AdClicksTable"):
+        table = template_stack.resources[name]["Properties"]
+
+        assert [one.get("WarmThroughput") for one in (table, *table["GlobalSecondaryIndexes"])] == [warm] * (
+            1 + len(table["GlobalSecondaryIndexes"])
+        )
 
 
 def test_a_table_has_the_keys_and_indexes_of_its_stream(template_stack: TemplateStack) -> None:

@@ -14,12 +14,16 @@ from headrace.core.caller import Caller
 from headrace.core.errors import Unauthorized
 from headrace.core.keys import normalize_id, without_controls
 
+SUBPROTOCOL = "headrace.v1"
+SCOPE_CLAIMS = ("scope", "scp")
+"""The claims with scopes that API Gateway's JWT authorizer reads too."""
+
 
 def caller_from_claims(claims: Mapping[str, Any], prefix: str = "") -> Caller:
     """The caller in the claims of a verified token; API Gateway passes their values as texts.
 
-    Scopes without ``prefix`` belong to other applications and are left out. A subject is taken as it is or refused:
-    to the issuer, two forms of one text may be two users.
+    Scopes are in ``scope`` or ``scp``, as a text or an array. Those without ``prefix`` belong to other applications and
+    are left out. A subject is taken as it is or refused: to the issuer, two forms of one text may be two users.
 
     Raises:
         Unauthorized: ``sub`` or ``exp`` is missing or unusable.
@@ -32,7 +36,7 @@ def caller_from_claims(claims: Mapping[str, Any], prefix: str = "") -> Caller:
         raise Unauthorized("the token names no usable subject or expiry") from None
     if subject != given:
         raise Unauthorized("the token's subject is not in Unicode's form NFC")
-    scopes = str(claims.get("scope") or "").split()
+    scopes = {scope for name in SCOPE_CLAIMS for scope in _texts(claims.get(name))}
     username = without_controls(str(claims.get("username") or ""))[:128] or subject
     return Caller(
         subject=subject,
@@ -40,6 +44,16 @@ def caller_from_claims(claims: Mapping[str, Any], prefix: str = "") -> Caller:
         scopes=frozenset(scope.removeprefix(prefix) for scope in scopes if scope.startswith(prefix)),
         expires_at=expires_at,
     )
+
+
+def _texts(claim: object) -> list[str]:
+    """The texts in a claim: an array, or words; ``[a b]`` is how API Gateway passes an array to a function."""
+    if isinstance(claim, list):
+        return [text for text in claim if isinstance(text, str)]
+    words = claim.strip() if isinstance(claim, str) else ""
+    if words.startswith("[") and words.endswith("]"):
+        words = words[1:-1]
+    return words.split()
 
 
 def caller_from_http(event: Mapping[str, Any], prefix: str = "") -> Caller:
@@ -66,6 +80,3 @@ def caller_from_frame(event: Mapping[str, Any], prefix: str = "") -> Caller:
     if not context:
         raise Unauthorized("this connection has no token")
     return caller_from_claims(context, prefix)
-
-
-SUBPROTOCOL = "headrace.v1"

@@ -13,17 +13,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import jwt
-from jwt import PyJWK, PyJWKClient, PyJWTError
+from jwt import PyJWK
 
 from headrace.api.auth import SUBPROTOCOL, caller_from_claims
+from headrace.api.issuer_keys import IssuerError, signing_keys
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE, Caller
 from headrace.core.errors import TokenExpired, Unauthorized, Unavailable
-from headrace.runtime.observability import Meter, report
+from headrace.runtime.observability import Meter, correlate, report
 
 CONNECT_SCOPES = frozenset({CHAT_READ, CHAT_WRITE, EVENTS_WRITE})
 ALGORITHMS = ("RS256", "RS384", "RS512")
 TOKEN_LIMIT = 8192
-KEYS_TIMEOUT_SECONDS = 1.5
 KEYS_LIFESPAN_SECONDS = 7200
 REFETCH_SECONDS = 10.0
 """An unknown key id causes a new fetch of the keys, but not more often than this: anyone can send an unknown id."""
@@ -40,6 +40,7 @@ def decide(event: Mapping[str, Any], verifier: TokenVerifier) -> dict[str, Any]:
             metric ``ConnectRefused`` lets the alarm leave it out.
         headrace.core.errors.Unavailable: the issuer's keys cannot be fetched; API Gateway answers with 500.
     """
+    correlate(event)
     headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
     try:
         caller = verifier.verify(token_from_subprotocols(headers.get("sec-websocket-protocol")))
@@ -66,8 +67,8 @@ def decide(event: Mapping[str, Any], verifier: TokenVerifier) -> dict[str, Any]:
 class TokenVerifier:
     """Verifies the tokens of one issuer for one of ``audience``; scopes that begin with ``prefix`` are the caller's.
 
-    ``fetch`` returns the issuer's signing keys: by default from its JWKS document. They are fetched on first use, and
-    kept for two hours.
+    ``fetch`` returns the issuer's signing keys, or raises IssuerError; the default is :func:`signing_keys`. They are
+    fetched on first use, and kept for two hours.
     """
 
     def __init__(
@@ -82,11 +83,7 @@ class TokenVerifier:
         self._issuer = issuer
         self._audience = audience
         self.prefix = prefix
-        if fetch is None:
-            url = issuer.rstrip("/") + "/.well-known/jwks.json"
-            client = PyJWKClient(url, cache_jwk_set=False, timeout=KEYS_TIMEOUT_SECONDS)
-            fetch = functools.partial(client.get_signing_keys, refresh=True)
-        self._fetch = fetch
+        self._fetch = fetch or functools.partial(signing_keys, issuer)
         self._monotonic = monotonic
         self._keys: dict[str, PyJWK] = {}
         self._fetched_at = float("-inf")
@@ -119,8 +116,8 @@ class TokenVerifier:
 
     def _check_audience(self, claims: Mapping[str, Any]) -> None:
         given = claims.get("aud", claims.get("client_id"))
-        named = set(given) if isinstance(given, list) else {given}
-        if named.isdisjoint(self._audience):
+        named = given if isinstance(given, list) else [given]
+        if not any(name in self._audience for name in named):
             raise Unauthorized("the token is for another application")
 
     def _key(self, key_id: str) -> PyJWK:
@@ -134,7 +131,8 @@ class TokenVerifier:
     def _refetch(self) -> None:
         try:
             self._keys = {key.key_id: key for key in self._fetch() if key.key_id}
-        except (PyJWTError, OSError, ValueError) as error:  # no answer, half of one, or not the keys
+        except IssuerError as error:
+            report("issuer", f"the issuer's keys cannot be fetched: {error}", level="error")
             if not self._keys:
                 raise Unavailable("tokens cannot be checked right now; try again shortly") from error
         self._fetched_at = self._monotonic()

@@ -282,23 +282,6 @@ def probe_room(queue: str) -> str:
     return f"#probe#{queue}"
 
 
-def membership_event(timestamp: str, event_id: str) -> str:
-    """A join or leave in the sets of a membership: ordered by time, then id."""
-    return f"{timestamp}#{event_id}"
-
-
-def parse_membership_event(member: str) -> tuple[str, str]:
-    """The time and id of a join or leave.
-
-    Raises:
-        ValueError: not such a member.
-    """
-    timestamp, _, event_id = member.partition(SEPARATOR)
-    if not is_canonical(timestamp) or not event_id or SEPARATOR in event_id:
-        raise ValueError("not a join or leave")
-    return timestamp, event_id
-
-
 def derived_id(*parts: object) -> str:
     """The id of an event that was sent without one: equal for equal ``parts``, of which none contains ``#``."""
     digest = sha256(SEPARATOR.join(map(str, parts)).encode()).digest()

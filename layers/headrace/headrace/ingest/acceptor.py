@@ -31,7 +31,7 @@ from headrace.core.sender import SenderContext
 from headrace.core.stream import Stream, ValidatedEvent
 from headrace.core.times import Clock
 from headrace.queues import names
-from headrace.queues.ports import Outgoing, Publisher, RetryLane, RetryRecord
+from headrace.queues.ports import Outgoing, Publisher, RetryLane, RetryRecord, correlation_attribute
 from headrace.runtime.observability import Meter, report
 
 Key = tuple[str, str]
@@ -142,21 +142,25 @@ class Acceptor:
             for part in packed
         ]
         published = list(zip(packed, self._publisher.publish(outgoing), strict=True))
-        retried = iter(self._hand_over([(part, failure) for part, failure in published if failure is not None]))
+        unpublished = [(part, failure) for part, failure in published if failure is not None]
+        retried = iter(self._hand_over(unpublished, envelope.correlation_id))
         outcomes: list[Outcome] = []
         for part, failure in published:
             outcome: Outcome = ("main", None) if failure is None else next(retried)
             outcomes.extend([outcome] * len(part.indexes))
         return outcomes
 
-    def _hand_over(self, parts: Sequence[tuple[EncodedEnvelope, Unavailable]]) -> list[Outcome]:
+    def _hand_over(self, parts: Sequence[tuple[EncodedEnvelope, Unavailable]], correlation_id: str) -> list[Outcome]:
         """Send unpublished parts to the retry lane: the lane or the error of each, in order."""
         if not parts:
             return []
         for _, failure in parts:
             report(type(failure).__name__, f"events go to the retry lane: {failure.message}")
         outcomes: list[Outcome] = []
-        records = [RetryRecord(part.body, {"reason": type(failure).__name__}) for part, failure in parts]
+        records = [
+            RetryRecord(part.body, {"reason": type(failure).__name__, **correlation_attribute(correlation_id)})
+            for part, failure in parts
+        ]
         for refusal in self._retry_lane.send(records):
             if refusal is None:
                 outcomes.append(("retry", None))
@@ -189,8 +193,12 @@ def _sent_id(stream: Stream, raw: object) -> dict[str, str]:
 
 
 def _measure(stream: Stream, results: Sequence[Result], meter: Meter) -> None:
+    accepted: dict[Lane, list[str]] = {}
     for result in results:
         if result.error is not None:
             meter.count("Refused", stream=stream.name, code=mapping_of(result.error).code)
         elif result.lane is not None:
-            meter.count("Accepted", stream=stream.name, lane=result.lane)
+            accepted.setdefault(result.lane, []).append(result.receipt[stream.id_field])
+    for lane, ids in accepted.items():
+        meter.count("Accepted", len(ids), stream=stream.name, lane=lane)
+        meter.trace("ids", dict.fromkeys(ids, 1), stream=stream.name, lane=lane)

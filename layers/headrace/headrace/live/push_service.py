@@ -19,8 +19,9 @@ from headrace.live.connections import Connections, Subscription
 from headrace.live.news import News, news_of
 from headrace.live.push.port import ConnectionPusher, Push, PushResult
 from headrace.live.turns import BATCH_SECONDS, Turns
+from headrace.queues.ports import rabbit_correlation_id
 from headrace.runtime.bounded import BoundedDict
-from headrace.runtime.observability import Meter, report, report_unexpected
+from headrace.runtime.observability import Meter, correlate_batch, report, report_unexpected
 from headrace.runtime.parallel import Parallel
 
 FIRST_REST = 1.0
@@ -70,11 +71,17 @@ class PushService:
         """Rooms whose subscriptions could not be read for their last copies."""
         self._parallel = Parallel(READS_AT_ONCE, "rooms")
 
-    def push(self, event: Mapping[str, Any]) -> None:
-        """Push the live copies of a RabbitMQ event. Never raises."""
+    def push(self, event: Mapping[str, Any], invocation: str = "") -> None:
+        """Push the live copies of a RabbitMQ event; ``invocation`` is Lambda's request id. Never raises."""
         meter = Meter()
         try:
+            raws = [record for queue in event["rmqMessagesByQueue"].values() for record in queue]
+            copies = Counter(map(rabbit_correlation_id, raws))
+            correlate_batch(copies.keys(), invocation)
             self._push(news_of(event, meter), meter)
+            for name, dimensions in list(meter.counts):
+                if name == "LivePushed":
+                    meter.trace("copies", copies, **dict(dimensions))
         except Exception as error:  # noqa: BLE001 - reported; a retried batch would be too late to be useful
             report_unexpected(error)
         finally:

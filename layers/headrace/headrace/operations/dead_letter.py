@@ -12,9 +12,9 @@ from typing_extensions import TypedDict
 from headrace.core import times
 from headrace.core.errors import POISON_REASONS, PoisonRecord
 from headrace.core.stream import TableSettings
-from headrace.persist.records import rows_of
+from headrace.persist.records import ATTEMPTS, THROTTLED_SINCE, attempts, rows_of
 from headrace.persist.retry_schedule import RECEIVES
-from headrace.queues.ports import BASE64, ENCODING, ReceivedLetter, RetryRecord, from_text
+from headrace.queues.ports import BASE64, CORRELATION_ID, ENCODING, ReceivedLetter, RetryRecord, from_text
 from headrace.streams.registry import STREAMS
 
 STORABLE = "storable"
@@ -30,7 +30,6 @@ UNKNOWN_STREAM = "unknown"
 SHOWN_CHARACTERS = 2000
 FIRST_FAILED = "firstFailedAt"
 REDRIVEN = "redrivenAt"
-ATTEMPTS = "attempts"
 
 
 class DeadLetterBody(TypedDict):
@@ -73,10 +72,15 @@ class DeadLetter:
         return given if times.is_canonical(given) else times.iso(self.held.sent_at)
 
     @property
+    def correlation_id(self) -> str:
+        """The correlation id of its request: of the envelope, or of the record's attribute if that cannot be read."""
+        given = self.envelope.get("correlationId")
+        return given[:64] if isinstance(given, str) else self.held.attributes.get(CORRELATION_ID, "")
+
+    @property
     def attempts(self) -> int:
         """The number of attempts to store it: those of its last time in the retry lane, and those before."""
-        given = self.held.attributes.get(ATTEMPTS, "0")
-        return RECEIVES + (int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0)
+        return RECEIVES + attempts(self.held.attributes)
 
     def to_body(self, characters: int | None = None) -> DeadLetterBody:
         """The letter as an answer shows it, with at most ``characters`` of its body; ``None``: without its body."""
@@ -99,7 +103,7 @@ class DeadLetter:
             "recordedReason": self.held.attributes.get("reason"),
             "encoding": self.held.attributes.get(ENCODING),
             REDRIVEN: self.held.attributes.get(REDRIVEN),
-            "correlationId": self.envelope.get("correlationId"),
+            "correlationId": self.correlation_id or None,
             "acceptedAt": self.envelope.get("acceptedAt"),
         }
         body |= {name: value for name, value in optional.items() if isinstance(value, str)}
@@ -107,7 +111,8 @@ class DeadLetter:
 
     def retry_record(self, redriven_at: str) -> RetryRecord:
         """The record for the retry lane: the same bytes, with its attempts and first failure."""
-        attributes = {name: value for name, value in self.held.attributes.items() if name != ENCODING}
+        new = (ENCODING, THROTTLED_SINCE)
+        attributes = {name: value for name, value in self.held.attributes.items() if name not in new}
         attributes |= {ATTEMPTS: str(self.attempts), FIRST_FAILED: self.first_failed_at, REDRIVEN: redriven_at}
         encoding = self.held.attributes.get(ENCODING)
         try:

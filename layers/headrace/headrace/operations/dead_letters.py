@@ -168,6 +168,7 @@ class DeadLetters:
             if deleted:
                 gone.add(letter.held.id)
                 meter.count(counted_as, letter.events, stream=letter.stream)
+                meter.trace(counted_as.lower(), {letter.correlation_id: letter.events}, stream=letter.stream)
         return gone
 
     def _pace(self, began: float, count: int, rate: int, deadline: float) -> None:

@@ -19,7 +19,7 @@ from headrace.core.envelope import Envelope
 from headrace.core.errors import StoreUnavailable
 from headrace.core.times import Clock
 from headrace.queues.ports import Outgoing, Publisher
-from headrace.runtime.observability import Meter, report
+from headrace.runtime.observability import Meter, logger, report
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.probe import PROBE, probe
 
@@ -82,6 +82,7 @@ class Prober:
 
     def run_for(self, event: Mapping[str, Any], correlation_id: str) -> dict[str, Any]:
         """Run the minute of a scheduled ``event``, or the current one for an event without a time."""
+        logger.set_correlation_id(correlation_id)
         at = event.get("time")
         return asdict(self.run(times.parse_iso(at) if isinstance(at, str) else self.clock.now(), correlation_id))
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from headrace.core.errors import ConfigurationError
+from headrace.core.urls import is_https_or_loopback
 from headrace.runtime.observability import Meter, logger
 
 if TYPE_CHECKING:
@@ -26,29 +26,34 @@ TEXT_LIMIT = 1000
 """Bytes of the reason and of each value in Data: CloudFormation refuses an answer of more than 4096 bytes."""
 
 
-def declare_for(event: Mapping[str, Any], declare: Callable[[float], Report]) -> dict[str, Any]:
+def declare_for(event: Mapping[str, Any], declare: Callable[[float], Report], invocation: str = "") -> dict[str, Any]:
     """Declare the topology, and return what was declared and what exists with other properties.
 
-    ``declare`` takes the seconds to wait for the broker. For the request of a custom resource, the return value is the
-    answer that was sent to CloudFormation.
+    ``declare`` takes the seconds to wait for the broker; ``invocation`` is Lambda's request id, for the log. For the
+    request of a custom resource, the return value is the answer that was sent to CloudFormation.
 
     Raises:
         headrace.core.errors.HeadraceError: the broker is unavailable, or refuses a required queue. A custom resource
             gets a FAILED answer instead.
     """
+    logger.set_correlation_id(invocation or None)
     if "RequestType" in event and "ResponseURL" in event:
-        return answer(event, lambda: _declare(declare, STARTING_SECONDS))
-    return dict(_declare(declare, 0.0))
+        return answer(event, lambda: _declare(declare, STARTING_SECONDS, deploying=True))
+    return dict(_declare(declare, 0.0, deploying=False))
 
 
-def _declare(declare: Callable[[float], Report], seconds: float) -> dict[str, str]:
+def _declare(declare: Callable[[float], Report], seconds: float, *, deploying: bool) -> dict[str, str]:
     report = declare(seconds)
     for difference in report.differs:
         logger.warning(difference)
+    meter = Meter()
     if report.parked is not None:
-        meter = Meter()
         meter.measure("ParkedMessages", report.parked)
-        meter.flush()
+    if not deploying:  # while a stack is deployed, its mappings may not exist yet
+        meter.measure("UnreadQueues", len(report.unread))
+        if report.unread:
+            logger.warning("queues without a consumer", extra={"queues": report.unread})
+    meter.flush()
     if report.missing:
         raise ConfigurationError("; ".join(report.missing))
     return {"declared": ", ".join(report.declared), "differs": "; ".join(report.differs)}
@@ -88,9 +93,7 @@ def _shortened(text: str) -> str:
 
 
 def _put(url: str, body: bytes) -> None:
-    parts = urlsplit(url)
-    is_local = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1")
-    if parts.scheme != "https" and not is_local:
+    if not is_https_or_loopback(url):
         raise ValueError("the ResponseURL must be https, or http on this machine")
     # S3 signs the URL for an empty content type.
     request = Request(url, data=body, method="PUT", headers={"content-type": ""})  # noqa: S310

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,11 +20,23 @@ from headrace.core.envelope import Envelope, pack
 from headrace.core.errors import PoisonRecord, RetryLaneUnavailable, StoreThrottled
 from headrace.core.stream import StoredHook, TableSettings
 from headrace.core.times import Clock
-from headrace.persist import records, retry_schedule
-from headrace.persist.records import Record
+from headrace.persist import records, retry_schedule, throttling
+from headrace.persist.records import ATTEMPTS, Record
 from headrace.persist.row_writer import Failed, Reason, RowWriter
-from headrace.queues.ports import BASE64, ENCODING, RetryLane, RetryRecord, VisibilityChange, fits, rabbit_body
-from headrace.runtime.observability import Meter, report
+from headrace.queues.ports import (
+    BASE64,
+    CORRELATION_ID,
+    ENCODING,
+    RetryLane,
+    RetryRecord,
+    VisibilityChange,
+    correlation_attribute,
+    fits,
+    rabbit_body,
+    rabbit_correlation_id,
+    sqs_correlation_id,
+)
+from headrace.runtime.observability import Meter, correlate_batch, logger, report
 from headrace.storage.ports import Store
 
 TRY_MARGIN = 12.0
@@ -60,8 +73,8 @@ class Persister:
         self._first_pause = first_pause
         self._sleep = sleep
 
-    def main_lane(self, event: Mapping[str, Any], remaining: Remaining) -> None:
-        """Store a RabbitMQ event's records, or send them to the retry queue.
+    def main_lane(self, event: Mapping[str, Any], remaining: Remaining, invocation: str = "") -> None:
+        """Store a RabbitMQ event's records, or send them to the retry queue; ``invocation`` is Lambda's request id.
 
         Redelivered records may have crashed the function, so they go to the retry queue unprocessed: its mapping gives
         the function one record at a time. If SQS refuses them, they are stored here.
@@ -72,6 +85,7 @@ class Persister:
         meter = Meter()
         try:
             raws = [record for queue in event["rmqMessagesByQueue"].values() for record in queue]
+            correlate_batch(set(map(rabbit_correlation_id, raws)), invocation)
             unstored = self._store([raw for raw in raws if raw.get("redelivered") is not True], meter)
             refused = self._hand_on([raw for raw in raws if raw.get("redelivered") is True], meter)
             unstored += self._store(refused, meter)
@@ -79,11 +93,14 @@ class Persister:
         finally:
             meter.flush()
 
-    def retry_lane(self, event: Mapping[str, Any], remaining: Remaining = lambda: math.inf) -> dict[str, Any]:
+    def retry_lane(
+        self, event: Mapping[str, Any], remaining: Remaining = lambda: math.inf, invocation: str = ""
+    ) -> dict[str, Any]:
         """Store an SQS event's records; the partial batch response names those to keep.
 
         A kept record becomes visible again after a pause that grows with each receive, and poison at once, so that it
-        reaches the dead lane in seconds.
+        reaches the dead lane in seconds. What the table throttled is sent again as a new record, whose receives SQS
+        counts from the start.
 
         The mapping's batch size is 1, so a record that crashes the function affects no other. A batch of several is
         stored correctly too, but then a crash costs each of its records one try.
@@ -91,6 +108,8 @@ class Persister:
         meter = Meter()
         try:
             raws = event["Records"]
+            correlate_batch(set(map(sqs_correlation_id, raws)), invocation)
+            _log_repeated(raws)
             kept = self._store_again(raws, remaining, meter)
             self._retry_lane.postpone([self._visibility_change(raws[index], kept[index]) for index in sorted(kept)])
             return {"batchItemFailures": [{"itemIdentifier": raws[index]["messageId"]} for index in sorted(kept)]}
@@ -106,23 +125,50 @@ class Persister:
                 parsed[index] = records.rows_of(records.sqs_body(raw), self._tables)
             except PoisonRecord as error:
                 meter.count("Poison", lane="retry", reason=error.reason)
+                meter.trace("poison", {sqs_correlation_id(raw): 1}, lane="retry", reason=error.reason)
                 kept[index] = [error]
         if remaining() < TRY_MARGIN:
             late = StoreThrottled("no time is left in this invocation")
             kept.update({index: [late] * len(record.rows) for index, record in parsed.items()})
         else:
-            for failed in self._writer.write(parsed, "retry", meter):
-                kept.setdefault(failed.record, []).append(failed.reason)
+            failures = _by_record(self._writer.write(parsed, "retry", meter))
+            for index in self._send_throttled_again(raws, parsed, failures, meter):
+                del failures[index]
+            kept.update({index: [each.reason for each in failed] for index, failed in failures.items()})
         for index, reasons in kept.items():
-            if _receives(raws[index]) >= retry_schedule.RECEIVES:
+            if records.receives(raws[index]) >= retry_schedule.RECEIVES:
                 stream = parsed[index].stream.name if index in parsed else UNKNOWN_STREAM
                 meter.count("Dead", len(reasons), stream=stream)
+                request = parsed[index].correlation_id if index in parsed else sqs_correlation_id(raws[index])
+                meter.trace("dead", {request: len(reasons)}, stream=stream)
         return kept
+
+    def _send_throttled_again(
+        self, raws: Sequence[Raw], parsed: Mapping[int, Record], failures: Mapping[int, Sequence[Failed]], meter: Meter
+    ) -> list[int]:
+        """Send events that the table throttled as new records; the indexes of the records that these replace.
+
+        A record whose events failed for other temporary reasons too, or that SQS refuses, is not replaced: it is kept,
+        and spends a try.
+        """
+        parts = [
+            (index, throttling.record(raws[index], part, self._clock.now(), self._first_pause))
+            for index, failed in failures.items()
+            if throttling.is_cause(failed) and throttling.may_wait(raws[index], self._clock.now())
+            for part in self._repacked(parsed, failed)
+        ]
+        if not parts:
+            return []
+        outcomes = self._retry_lane.send([part for _, part in parts])
+        refused = {index for (index, _), outcome in zip(parts, outcomes, strict=True) if outcome is not None}
+        replaced = sorted({index for index, _ in parts} - refused)
+        meter.count("Throttled", len(replaced))
+        return replaced
 
     def _visibility_change(self, raw: Raw, reasons: Sequence[Reason]) -> VisibilityChange:
         """When a kept record is tried again. It counts as poison only if no event in it can ever be stored."""
         poison = all(isinstance(reason, PoisonRecord) for reason in reasons)
-        seconds = 0 if poison else retry_schedule.pause_after(_receives(raw), self._first_pause)
+        seconds = 0 if poison else retry_schedule.pause_after(records.receives(raw), self._first_pause)
         return VisibilityChange(raw["receiptHandle"], seconds)
 
     def _store(self, raws: Sequence[Raw], meter: Meter) -> list[RetryRecord]:
@@ -146,15 +192,18 @@ class Persister:
         refused = [raw for raw, outcome in zip(raws, outcomes, strict=True) if outcome is not None]
         sent = len(raws) - len(refused)
         meter.count("HandedOver", sent)
+        handed_over = Counter(map(rabbit_correlation_id, raws)) - Counter(map(rabbit_correlation_id, refused))
+        meter.trace("handedOver", handed_over)
         report(REDELIVERED, f"{len(raws)} records were redelivered, {sent} of them were sent to the retry queue")
         return refused
 
     def _unread(self, raw: Raw) -> RetryRecord:
         """A RabbitMQ record for the retry queue, whatever its bytes are."""
+        request = rabbit_correlation_id(raw)
         try:
-            return self._retry_record(rabbit_body(raw), REDELIVERED)
+            return self._retry_record(rabbit_body(raw), REDELIVERED, request)
         except PoisonRecord as error:
-            return self._retry_record(_data(raw), error.reason, {ENCODING: BASE64})
+            return self._retry_record(_data(raw), error.reason, request, {ENCODING: BASE64})
 
     def _read(self, raw: Raw, meter: Meter) -> Record | RetryRecord:
         """A RabbitMQ record's rows; or, if it can never be stored, a record for the retry queue."""
@@ -163,26 +212,31 @@ class Persister:
             body, marked = rabbit_body(raw), {}
             return records.rows_of(body, self._tables)
         except PoisonRecord as error:
+            request = rabbit_correlation_id(raw)
             meter.count("Poison", lane="main", reason=error.reason)
-            return self._retry_record(body, error.reason, marked)
+            meter.trace("poison", {request: 1}, lane="main", reason=error.reason)
+            return self._retry_record(body, error.reason, request, marked)
 
     def _repacked(self, parsed: Mapping[int, Record], failed: Sequence[Failed]) -> Iterable[RetryRecord]:
         """Failed events as new records: one for each poison event, the others of a record together."""
-        waiting: dict[int, list[Failed]] = {}
+        waiting = []
         for each in failed:
             envelope = parsed[each.record].envelope
             if isinstance(each.reason, PoisonRecord):
-                yield self._retry_record(replace(envelope, events=[each.event]).encode(), each.reason.reason)
+                body = replace(envelope, events=[each.event]).encode()
+                yield self._retry_record(body, each.reason.reason, envelope.correlation_id)
             else:
-                waiting.setdefault(each.record, []).append(each)
-        for record, events in waiting.items():
+                waiting.append(each)
+        for record, events in _by_record(waiting).items():
             rest: Envelope = replace(parsed[record].envelope, events=[each.event for each in events])
             for part in pack(rest):
-                yield self._retry_record(part.body, _name(events[0].reason))
+                yield self._retry_record(part.body, _name(events[0].reason), rest.correlation_id)
 
-    def _retry_record(self, body: bytes, reason: str, more: Mapping[str, str] | None = None) -> RetryRecord:
-        attributes = {"reason": reason, "lane": "main", "attempts": "1", "firstFailedAt": times.iso(self._clock.now())}
-        return RetryRecord(body, {**(more or {}), **attributes})
+    def _retry_record(
+        self, body: bytes, reason: str, correlation_id: str, more: Mapping[str, str] | None = None
+    ) -> RetryRecord:
+        attributes = {"reason": reason, "lane": "main", ATTEMPTS: "1", "firstFailedAt": times.iso(self._clock.now())}
+        return RetryRecord(body, {**(more or {}), **attributes, **correlation_attribute(correlation_id)})
 
     def _hand_over(self, unstored: Sequence[RetryRecord], remaining: Remaining, meter: Meter) -> None:
         """Send records to the retry queue, again and again until near the deadline."""
@@ -192,6 +246,7 @@ class Persister:
             outcomes = self._retry_lane.send(left)
             refused = [record for record, outcome in zip(left, outcomes, strict=True) if outcome is not None]
             meter.count("HandedOver", len(left) - len(refused))
+            meter.trace("handedOver", Counter(map(_request, left)) - Counter(map(_request, refused)))
             if not refused:
                 return
             left = refused
@@ -205,9 +260,23 @@ class Persister:
             wait = min(wait * 2, LONGEST_WAIT)
 
 
-def _receives(raw: Raw) -> int:
-    """How often SQS has delivered this record, this time included."""
-    return max(1, int(raw.get("attributes", {}).get("ApproximateReceiveCount", "1")))
+def _log_repeated(raws: Sequence[Raw]) -> None:
+    """Log each record that was received before: an attempt that crashed the function wrote nothing else."""
+    for raw in raws:
+        if records.receives(raw) > 1:
+            extra = {"attempt": records.receives(raw), "correlation_id": sqs_correlation_id(raw) or None}
+            logger.info("a record of the retry lane is tried again", extra=extra)
+
+
+def _request(record: RetryRecord) -> str:
+    return record.attributes.get(CORRELATION_ID, "")
+
+
+def _by_record(failures: Sequence[Failed]) -> dict[int, list[Failed]]:
+    found: dict[int, list[Failed]] = {}
+    for each in failures:
+        found.setdefault(each.record, []).append(each)
+    return found
 
 
 def _data(raw: Raw) -> bytes:

@@ -17,6 +17,11 @@ from headrace.core.stream import Stream, TableSettings
 from headrace.queues.ports import ENCODING, from_text
 from headrace.streams.registry import stream_named
 
+ATTEMPTS = "attempts"
+"""The attribute of an SQS record that counts earlier tries, which SQS does not count."""
+THROTTLED_SINCE = "throttledSince"
+"""The attribute of an SQS record that waits for a throttling table: when it began to wait."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -35,6 +40,11 @@ class Record:
     envelope: Envelope
     rows: tuple[Row, ...]
 
+    @property
+    def correlation_id(self) -> str:
+        """The correlation id of its request; at most 64 characters of it, since a record may come from anywhere."""
+        return self.envelope.correlation_id[:64]
+
 
 def sqs_body(record: Mapping[str, Any]) -> bytes:
     """The bytes of an SQS record, as they were sent to the retry queue.
@@ -44,6 +54,17 @@ def sqs_body(record: Mapping[str, Any]) -> bytes:
     """
     encoding = record.get("messageAttributes", {}).get(ENCODING, {}).get("stringValue")
     return from_text(str(record["body"]), encoding)
+
+
+def receives(raw: Mapping[str, Any]) -> int:
+    """How often SQS has delivered this record, this time included."""
+    return max(1, int(raw.get("attributes", {}).get("ApproximateReceiveCount", "1")))
+
+
+def attempts(attributes: Mapping[str, str]) -> int:
+    """The tries of an SQS record before it was sent as this message."""
+    given = attributes.get(ATTEMPTS, "0")
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
 
 
 def rows_of(body: bytes, tables: Mapping[str, TableSettings]) -> Record:

@@ -9,6 +9,8 @@ RECEIVES = 5
 """Tries before SQS moves a record to the dead lane: the template's ``maxReceiveCount``."""
 FACTOR = 4
 LONGEST_PAUSE = 900
+THROTTLED_SECONDS = 86_400
+"""How long a record may wait for a table that throttles it. Until then, throttled tries do not count."""
 
 
 def pause_after(received: int, first_pause: int) -> int:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.core.errors import FollowUpUnavailable, Lane, PoisonRecord, echo
+from headrace.core.errors import FollowUpUnavailable, Lane, PoisonRecord
 from headrace.core.items import Item
 from headrace.core.stream import StoredHook, Stream, TableSettings
 from headrace.persist.records import Record, Row
-from headrace.runtime.observability import Meter, report
+from headrace.runtime.observability import Meter, logger, report
 from headrace.storage.ports import Failure, Store, Table
 from headrace.streams.registry import STREAMS
 
@@ -42,19 +44,24 @@ class RowWriter:
             rows = [(index, row) for index, record in parsed.items() if record.stream is stream for row in record.rows]
             not_stored = self._write_stream(stream, rows)
             meter.count("Stored", len(rows) - len(not_stored), stream=name, lane=lane)
+            meter.trace("stored", _stored(parsed, stream, not_stored), stream=name, lane=lane)
+            if rows and logger.log_level <= logging.DEBUG:
+                _log_stored(rows, not_stored, parsed, lane)
             failed.extend(not_stored)
         for each in failed:
+            record = parsed[each.record]
+            request = {record.correlation_id: 1}
             if isinstance(each.reason, PoisonRecord):
                 meter.count("Poison", lane=lane, reason=each.reason.reason)
+                meter.trace("poison", request, lane=lane, reason=each.reason.reason)
             elif isinstance(each.reason, FollowUpUnavailable):
-                meter.count("NotFollowedUp", stream=parsed[each.record].stream.name, lane=lane)
+                meter.count("NotFollowedUp", stream=record.stream.name, lane=lane)
+                meter.trace("notFollowedUp", request, stream=record.stream.name, lane=lane)
             else:
-                meter.count("NotStored", stream=parsed[each.record].stream.name, lane=lane)
-                report(
-                    type(each.reason).__name__,
-                    f"events are not stored yet: {each.reason.message}",
-                    correlation_id=echo(parsed[each.record].envelope.correlation_id),
-                )
+                meter.count("NotStored", stream=record.stream.name, lane=lane)
+                meter.trace("notStored", request, stream=record.stream.name, lane=lane)
+                message = f"events are not stored yet: {each.reason.message}"
+                report(type(each.reason).__name__, message, correlation_id=record.correlation_id)
         return failed
 
     def _write_stream(self, stream: Stream, rows: Sequence[tuple[int, Row]]) -> list[Failed]:
@@ -82,3 +89,27 @@ class RowWriter:
             for at, reason in zip(stored, found, strict=True):
                 reasons[at] = reason
         return reasons
+
+
+def _stored(parsed: Mapping[int, Record], stream: Stream, failed: Sequence[Failed]) -> Counter[str]:
+    """How many events of each request are stored, by correlation id."""
+    found: Counter[str] = Counter()
+    for record in parsed.values():
+        if record.stream is stream:
+            found[record.correlation_id] += len(record.rows)
+    found.subtract(parsed[each.record].correlation_id for each in failed)
+    return +found
+
+
+def _log_stored(
+    rows: Sequence[tuple[int, Row]], failed: Sequence[Failed], parsed: Mapping[int, Record], lane: Lane
+) -> None:
+    """Log the ids of the stored events, a line per record."""
+    left = {id(each.event) for each in failed}
+    stored: dict[int, list[str]] = {}
+    for index, row in rows:
+        if id(row.event) not in left:
+            stored.setdefault(index, []).append(str(row.event.get(parsed[index].stream.id_field)))
+    for index, ids in stored.items():
+        extra = {"events": ids, "lane": lane, "correlation_id": parsed[index].correlation_id}
+        logger.debug("events are stored", extra=extra)

@@ -56,10 +56,37 @@ _REFUSED_BY_SQS = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U001
 
 @dataclass(frozen=True, slots=True)
 class RetryRecord:
-    """One record for the retry lane: any bytes, and attributes that say why it is there."""
+    """One record for the retry lane: any bytes, and attributes that say why it is there.
+
+    It is delivered after ``delay`` seconds, at most 900.
+    """
 
     body: bytes
     attributes: Mapping[str, str] = field(default_factory=dict)
+    delay: int = 0
+
+
+CORRELATION_ID = "correlationId"
+"""The attribute of a record with the correlation id of its request: known before the record is read."""
+_CORRELATION_ID = re.compile("[!-~]{1,64}")
+
+
+def correlation_attribute(correlation_id: object) -> dict[str, str]:
+    """The attribute of a record for the retry lane; none for an id that SQS may refuse, which only strangers write."""
+    if isinstance(correlation_id, str) and _CORRELATION_ID.fullmatch(correlation_id):
+        return {CORRELATION_ID: correlation_id}
+    return {}
+
+
+def rabbit_correlation_id(record: Mapping[str, Any]) -> str:
+    """The correlation id in the AMQP properties of a record of Lambda's RabbitMQ event; empty for an unusable one."""
+    given = (record.get("basicProperties") or {}).get("correlationId")
+    return given if isinstance(given, str) and _CORRELATION_ID.fullmatch(given) else ""
+
+
+def sqs_correlation_id(record: Mapping[str, Any]) -> str:
+    """The correlation id in the attributes of a record of Lambda's SQS event; empty for one without."""
+    return str(record.get("messageAttributes", {}).get(CORRELATION_ID, {}).get("stringValue", ""))
 
 
 @dataclass(frozen=True, slots=True)

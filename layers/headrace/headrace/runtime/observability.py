@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from aws_lambda_powertools import Logger
@@ -22,12 +23,17 @@ QUIET_SECONDS = 5.0
 KINDS_LIMIT = 256
 VALUES_LIMIT = 100
 """Values of a metric in one line, the limit of CloudWatch."""
+TRACED_LIMIT = 1000
+"""Ids of one property of a line."""
 
 _Dimensions = tuple[tuple[str, str], ...]
 _Counted = tuple[str, _Dimensions]
 
 _settings = ObserveSettings.read()
 logger = Logger(service=_settings.powertools_service_name)
+# Powertools would take the level of Lambda's ApplicationLogLevel, which is never above INFO: Lambda counts the lines of
+# metrics as INFO, and drops them above it.
+logging.getLogger(logger.name).setLevel(_settings.powertools_log_level)
 _emf = AmazonCloudWatchEMFProvider(
     namespace=_settings.powertools_metrics_namespace, service=_settings.powertools_service_name
 )
@@ -38,6 +44,15 @@ def correlate(event: Mapping[str, Any]) -> str:
     request_id = str(event["requestContext"].get("requestId", ""))
     logger.set_correlation_id(request_id)
     return request_id
+
+
+def correlate_batch(requests: Set[str], invocation: str) -> None:
+    """Set the correlation id of all further log lines of a batch: its one request's, or else ``invocation``.
+
+    ``invocation`` is Lambda's request id. Metric lines say which requests a batch has (:meth:`Meter.trace`).
+    """
+    (only,) = requests if len(requests) == 1 else ("",)
+    logger.set_correlation_id(only or invocation or None)
 
 
 class LogThrottle:
@@ -84,13 +99,15 @@ def report_unexpected(error: BaseException) -> None:
 class Meter:
     """Counts during one invocation; :meth:`flush` writes the sums as CloudWatch metrics (EMF).
 
-    ``counts`` maps (name, dimensions) to a sum; dimensions are few and bounded: stream, lane, code.
+    Each line has the correlation id of the log lines as a property, which is no dimension. ``counts`` maps
+    (name, dimensions) to a sum; dimensions are few and bounded: stream, lane, code.
     """
 
     def __init__(self) -> None:
         self.counts: dict[_Counted, float] = defaultdict(float)
         self.measured: dict[_Counted, list[float]] = defaultdict(list)
         self._units: dict[str, MetricUnit] = {}
+        self._traced: dict[_Dimensions, dict[str, dict[str, int]]] = defaultdict(dict)
 
     def count(self, name: str, value: float = 1, **dimensions: str) -> None:
         """Add ``value`` to the sum of ``name`` with these dimensions; 0 adds nothing."""
@@ -101,6 +118,16 @@ class Meter:
         """Record ``value``, including 0: CloudWatch computes a distribution of all values of ``name``."""
         self.measured[name, tuple(sorted(dimensions.items()))].append(value)
         self._units[name] = unit
+
+    def trace(self, field: str, ids: Mapping[str, int], **dimensions: str) -> None:
+        """Add ``ids`` with their counts to the property ``field`` of the line with these dimensions, to search logs by.
+
+        They are ids of requests or of events. A line is written only if something is counted with its dimensions.
+        """
+        known = self._traced[tuple(sorted(dimensions.items()))].setdefault(field, {})
+        for id_, count in ids.items():
+            if id_ and (id_ in known or len(known) < TRACED_LIMIT):
+                known[id_] = known.get(id_, 0) + count
 
     def total(self, name: str) -> float:
         """The sum of ``name`` over all dimensions."""
@@ -115,24 +142,27 @@ class Meter:
             for start in range(0, len(values), VALUES_LIMIT):
                 part = _metric(self._units[name], values[start : start + VALUES_LIMIT])
                 if start:
-                    _write(dimensions, {name: part})
+                    _write(dimensions, {name: part}, {})
                 else:
                     lines.setdefault(dimensions, {})[name] = part
         for dimensions, metrics in lines.items():
-            _write(dimensions, metrics)
+            _write(dimensions, metrics, self._traced.get(dimensions, {}))
         self.counts.clear()
         self.measured.clear()
+        self._traced.clear()
 
 
 def _metric(unit: MetricUnit, values: Sequence[float]) -> dict[str, Any]:
     return {"Unit": unit.value, "Value": [float(value) for value in values]}
 
 
-def _write(dimensions: _Dimensions, metrics: dict[str, dict[str, Any]]) -> None:
+def _write(dimensions: _Dimensions, metrics: dict[str, dict[str, Any]], traced: dict[str, Any]) -> None:
     if is_metrics_disabled():
         return
+    correlation_id = logger.get_correlation_id()
+    properties = {"correlation_id": correlation_id, **traced} if correlation_id else traced
     # The output of Metrics.flush_metrics(), from one provider that is reused: creating a provider per line would cost
     # a fifth of the time of a whole frame.
     all_dimensions = dict(dimensions, service=_settings.powertools_service_name)
-    line = _emf.serialize_metric_set(metrics, all_dimensions, {})
+    line = _emf.serialize_metric_set(metrics, all_dimensions, properties)
     sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")

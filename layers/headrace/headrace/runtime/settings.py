@@ -54,8 +54,8 @@ class BrokerSettings(Settings):
     """Persist queues that new events are spread over, or that are read."""
     publish_budget_seconds: float = Field(default=1.0, gt=0, le=20, description="seconds, above 0 and at most 20")
     """Longest time that one request may take to publish and confirm its events."""
-    broker_heartbeat_seconds: int = Field(default=600, ge=60, le=3600, description="whole seconds from 60 to 3600")
-    """Heartbeat of the AMQP connections."""
+    broker_heartbeat_seconds: int = Field(default=180, ge=60, le=3600, description="whole seconds from 60 to 3600")
+    """Heartbeat of the AMQP connections. The broker closes that of a frozen environment after one to two of them."""
 
 
 class AuthSettings(Settings):
@@ -245,6 +245,10 @@ class ObserveSettings(Settings):
     """Service name in logs, and the dimension ``service`` of every metric."""
     powertools_metrics_namespace: str = Field(default="Headrace", description="a CloudWatch namespace")
     """Namespace of the metrics."""
+    powertools_log_level: str = Field(
+        default="INFO", pattern="^(DEBUG|INFO|WARN|ERROR)$", description="DEBUG, INFO, WARN or ERROR"
+    )
+    """Lowest level of lines that the functions log. Metrics are written at every level."""
 
 
 class _TableVariables(Settings):

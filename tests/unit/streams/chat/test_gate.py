@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from headrace.core.errors import Forbidden, InvalidEvent, NotFound, PoisonRecord, StoreUnavailable
-from headrace.core.keys import direct_room, membership_event
+from headrace.core.keys import direct_room
 from headrace.core.times import iso
 from headrace.ingest.acceptor import Acceptor, Result
 from headrace.runtime.observability import Meter
 from headrace.storage.ports import Table
 from headrace.streams.chat.gate import CheckedStore
 from headrace.streams.chat.stream import CHAT, UNCHECKED, item
+from headrace.streams.chat.tables.fold import membership_event
 from headrace.streams.chat.tables.memberships import Change
 from headrace.streams.chat.tables.rooms import CachedRooms, Room
 from tests.fakes.chat import MemoryRooms

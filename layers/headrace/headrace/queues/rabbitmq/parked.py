@@ -21,7 +21,7 @@ from pika.exceptions import NackError, UnroutableError
 from headrace.core import times
 from headrace.core.errors import Lane
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queue, persist_queues
-from headrace.queues.ports import RetryLane, RetryRecord
+from headrace.queues.ports import RetryLane, RetryRecord, correlation_attribute
 from headrace.queues.rabbitmq.endpoints import blocking_connection
 from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import BrokerSettings
@@ -106,6 +106,7 @@ class ParkingQueue:
 
     def _send_to_retry_lane(self, _channel: BlockingChannel, properties: Any, body: bytes) -> str | None:
         attributes = {"reason": "parked", "lane": "main", "attempts": "1"}
+        attributes |= correlation_attribute(properties.correlation_id)
         parked_at = _parked_at(properties.headers or {})
         if parked_at is not None:
             attributes["firstFailedAt"] = parked_at

@@ -51,25 +51,28 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Queue:
-    """A durable queue, bound to ``exchange`` with ``routing_key``."""
+    """A durable queue, bound to ``exchange`` with ``routing_key``. Without a ``required`` one nothing is stored."""
 
     name: str
     exchange: str
     routing_key: str
     arguments: Mapping[str, Any]
+    required: bool = True
 
 
 @dataclass
 class Report:
-    """What was declared, what ``differs`` (exists with other properties) and what is missing, a sentence for each.
+    """What was declared, what ``differs`` (is not as planned) and what is ``missing`` (required), a sentence for each.
 
-    ``parked`` is the number of parked messages; ``None`` if unknown.
+    ``parked`` is the number of parked messages; ``None`` if unknown. ``unread`` are the persist and live queues without
+    a consumer: their event source mappings do not read them.
     """
 
     declared: list[str] = field(default_factory=list)
     differs: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     parked: int | None = None
+    unread: list[str] = field(default_factory=list)
 
 
 def plan(queues: int, delivery_limit: int) -> list[Exchange | Queue]:
@@ -96,7 +99,8 @@ def plan(queues: int, delivery_limit: int) -> list[Exchange | Queue]:
         Exchange(names.PERSIST_EXCHANGE, "direct"),
         *(Queue(name, names.PERSIST_EXCHANGE, name, persist) for name in names.persist_queues(queues)),
         Exchange(names.LIVE_EXCHANGE, "direct"),
-        *(Queue(name, names.LIVE_EXCHANGE, name, live) for name in names.live_queues()),
+        # A live queue is on one node, and unusable while that node restarts.
+        *(Queue(name, names.LIVE_EXCHANGE, name, live, required=False) for name in names.live_queues()),
     ]
 
 
@@ -146,8 +150,16 @@ def _declare_all(connection: BlockingConnection, settings: TopologySettings) -> 
     report = Report()
     for step in plan(settings.persist_queues, settings.persist_delivery_limit):
         _declare_one(connection, step, report)
-    _attempt(connection, lambda channel: _count_parked(channel, report))
+    depths = {name: _depth(connection, name) for name in (PARKED_QUEUE, *_read_queues(settings))}
+    parked = depths.pop(PARKED_QUEUE)
+    report.parked = parked.ready if isinstance(parked, QueueDepth) else None
+    report.unread = [name for name, depth in depths.items() if isinstance(depth, str) or not depth.consumers]
     return report
+
+
+def _read_queues(settings: TopologySettings) -> list[str]:
+    """The queues that an event source mapping reads."""
+    return [*names.persist_queues(settings.persist_queues), *names.live_queues()]
 
 
 def _declare_one(connection: BlockingConnection, step: Exchange | Queue, report: Report) -> None:
@@ -167,16 +179,13 @@ def _declare_one(connection: BlockingConnection, step: Exchange | Queue, report:
     if refused:
         absent = _attempt(connection, lambda channel: channel.queue_bind(step.name, step.exchange, step.routing_key))
         if absent:
-            report.missing.append(f"queue {step.name} cannot be used: {absent}")
+            found = report.missing if step.required else report.differs
+            found.append(f"queue {step.name} cannot be used: {absent}")
 
 
 def _declare_queue(channel: BlockingChannel, queue: Queue, arguments: Mapping[str, Any]) -> None:
     channel.queue_declare(queue.name, durable=True, arguments=dict(arguments))
     channel.queue_bind(queue.name, queue.exchange, queue.routing_key)
-
-
-def _count_parked(channel: BlockingChannel, report: Report) -> None:
-    report.parked = channel.queue_declare(PARKED_QUEUE, passive=True).method.message_count
 
 
 def _attempt(connection: BlockingConnection, action: Callable[[BlockingChannel], object]) -> str | None:

@@ -79,12 +79,14 @@ class SqsRetryLane:
 
 def batches(records: Sequence[RetryRecord]) -> list[list[Entry]]:
     """SendMessageBatch's entries for ``records``, in groups that SQS takes; an entry's id is its record's index."""
-    entries = (_entry(index, *to_text(record)) for index, record in enumerate(records))
+    entries = (_entry(index, *to_text(record), record.delay) for index, record in enumerate(records))
     return groups(entries, BATCH_ENTRIES, MESSAGE_BYTES)
 
 
-def _entry(index: int, body: str, attributes: Mapping[str, str]) -> tuple[Entry, int]:
+def _entry(index: int, body: str, attributes: Mapping[str, str], delay: int) -> tuple[Entry, int]:
     entry: Entry = {"Id": str(index), "MessageBody": body}
+    if delay:
+        entry["DelaySeconds"] = delay
     if attributes:
         entry["MessageAttributes"] = {
             name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()

@@ -21,7 +21,7 @@ from headrace.queues.names import live_queue
 from headrace.queues.ports import LivePublisher, Outgoing
 from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.cooldown import Cooldown
-from headrace.runtime.observability import report, report_unexpected
+from headrace.runtime.observability import logger, report, report_unexpected
 from headrace.runtime.parallel import Parallel
 from headrace.storage.cache import Cache
 from headrace.storage.ports import Failure
@@ -67,7 +67,7 @@ class LiveHook:
         followed = self._hints.rooms_with_subscribers(list(rooms))
         at = position(self._clock.now())
         messages = [
-            Outgoing(live_queue(room_id), body, "")
+            Outgoing(live_queue(room_id), body, logger.get_correlation_id() or "")
             for room_id in followed
             for body in frames(room_id, map(item_of, rooms[room_id].values()), at, missed=room_id in self._missed)
         ]

@@ -10,10 +10,9 @@ from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import Request
-from headrace.core import keys, times
+from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, NotFound, echo
-from headrace.core.times import Clock
 from headrace.live.connections import Connections
 from headrace.streams.chat.access import RoomAccess, no_room
 from headrace.streams.chat.consent import Consent
@@ -27,6 +26,7 @@ from headrace.streams.chat.room_requests import (
     RoomRequest,
     check,
 )
+from headrace.streams.chat.tables.fold import membership_event
 from headrace.streams.chat.tables.invitations import Invitation
 from headrace.streams.chat.tables.memberships import MEMBER, OWNER, Change, EventKind, Membership, Memberships, Role
 from headrace.streams.chat.tables.rooms import DIRECT, MEMBERS, OPEN, CachedRooms, Room
@@ -47,7 +47,7 @@ class RoomService:
         consent: Consent,
         join_messages: JoinMessages,
         cursors: CursorSigner,
-        clock: Clock,
+        clock: times.Clock,
     ) -> None:
         self.rooms = rooms
         self.memberships = memberships
@@ -241,7 +241,7 @@ class RoomService:
         username: str | None,
     ) -> Membership:
         """Add a join or leave. Returns the new membership."""
-        event = keys.membership_event(at, event_id or event_id_of(kind, request.caller, user_id, room.room_id, at))
+        event = membership_event(at, event_id or event_id_of(kind, request.caller, user_id, room.room_id, at))
         return self.memberships.add(
             Change(user_id=user_id, room_id=room.room_id, kind=kind, event=event, role=role, username=username)
         )

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.intervals import Interval
-from headrace.core.keys import derived_id, membership_event, parse_membership_event
+from headrace.core.keys import derived_id
 from headrace.core.times import iso, micros_of
+from headrace.streams.chat.tables.fold import membership_event, parse_membership_event
 from headrace.streams.chat.tables.memberships import Change, Membership, fold
 from tests.fakes.chat import MemoryMemberships
 

@@ -5,7 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headrace.core.intervals import Interval
-from headrace.core.keys import TIME_LENGTH, parse_membership_event
+from headrace.core.keys import SEPARATOR, TIME_LENGTH
+from headrace.core.times import is_canonical
+
+
+def membership_event(timestamp: str, event_id: str) -> str:
+    """A join or leave in the sets of a membership: ordered by time, then id."""
+    return f"{timestamp}#{event_id}"
+
+
+def parse_membership_event(member: str) -> tuple[str, str]:
+    """The time and id of a join or leave.
+
+    Raises:
+        ValueError: not such a member.
+    """
+    timestamp, _, event_id = member.partition(SEPARATOR)
+    if not is_canonical(timestamp) or not event_id or SEPARATOR in event_id:
+        raise ValueError("not a join or leave")
+    return timestamp, event_id
 
 
 def fold(joins: Iterable[str], leaves: Iterable[str]) -> tuple[Interval, ...]:

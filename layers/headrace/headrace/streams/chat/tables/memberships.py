@@ -15,10 +15,10 @@ from typing import Any, Literal, Protocol
 from headrace.core.errors import StoreThrottled
 from headrace.core.intervals import Interval
 from headrace.core.items import Item, to_wire
-from headrace.core.keys import TIME_LENGTH, parse_membership_event
+from headrace.core.keys import TIME_LENGTH
 from headrace.core.times import micros_of
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
-from headrace.streams.chat.tables.fold import fold, forgettable
+from headrace.streams.chat.tables.fold import fold, forgettable, parse_membership_event
 
 Role = Literal["owner", "member"]
 EventKind = Literal["join", "leave"]

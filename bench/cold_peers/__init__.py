@@ -1,0 +1,5 @@
+"""The duties of Headrace's functions, written the usual way: the peers of ``bench/cold.py``.
+
+Each imports what its tutorials import, at the top: boto3 with resources, a resolver and the logger of Powertools,
+pydantic, pika, redis. They are imported, and never called.
+"""

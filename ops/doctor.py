@@ -1,0 +1,290 @@
+"""Checks a stage from outside, as a client with a token, and prints one line per check."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import urllib3
+import websocket
+
+SUBPROTOCOL = "headrace.v1"
+ORIGIN = "https://doctor.example"
+NOT_A_TOKEN = "not.a.token"  # noqa: S105
+ANSWER_SECONDS = 35.0
+"""Longer than API Gateway waits for a function (30 s)."""
+READ_SECONDS = 20.0
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+Verdict = Literal["pass", "fail", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check; ``unknown``: it needs a right or a setting that was not given."""
+
+    check: str
+    verdict: Verdict
+    detail: str
+
+
+class CannotTell(Exception):
+    """A check has no result; the message says what it needs."""
+
+
+class Failed(Exception):
+    """A check failed; the message says what came and what should have come."""
+
+
+Check = Callable[["Stage"], str]
+"""Returns the detail of a check that passed, or raises :class:`Failed` or :class:`CannotTell`."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage and a token for it; ``operator_token`` may be another one, with the scope ``ops``."""
+
+    http_url: str
+    websocket_url: str
+    token: str = ""
+    operator_token: str = ""
+    room: str = field(default_factory=lambda: f"doctor-{uuid.uuid4().hex[:12]}")
+    pool: urllib3.PoolManager = field(
+        default_factory=lambda: urllib3.PoolManager(timeout=urllib3.Timeout(total=ANSWER_SECONDS), retries=False)
+    )
+
+    def request(self, method: str, path: str, token: str = "", **headers: str) -> urllib3.BaseHTTPResponse:
+        """One answer of the HTTP API. Raises Failed when there is none."""
+        if token:
+            headers["authorization"] = f"Bearer {token}"
+        try:
+            return self.pool.request(method, self.http_url.rstrip("/") + path, headers=headers)
+        except urllib3.exceptions.HTTPError as error:
+            raise Failed(f"{self.http_url} does not answer: {type(error).__name__}") from None
+
+    def connect(self, token: str) -> websocket.WebSocket:
+        """A connection to the WebSocket API. Raises Failed, with the status, when it is refused."""
+        if not self.websocket_url:
+            raise CannotTell("give WS_URL")
+        try:
+            return websocket.create_connection(
+                self.websocket_url, timeout=ANSWER_SECONDS, subprotocols=[SUBPROTOCOL, token]
+            )
+        except websocket.WebSocketBadStatusException as refused:
+            raise Failed(f"the connection is refused with {refused.status_code}") from None
+        except (websocket.WebSocketException, OSError) as error:
+            raise Failed(f"{self.websocket_url} cannot be reached: {type(error).__name__}") from None
+
+    def ask(self, frame: dict[str, Any]) -> dict[str, Any]:
+        """The answer to ``frame`` on a new connection. Raises Failed when there is none."""
+        connection = self.connect(self._needed_token())
+        try:
+            connection.send(json.dumps({**frame, "requestId": "doctor"}))
+            answer = json.loads(connection.recv())
+        except (websocket.WebSocketException, OSError, ValueError) as error:
+            raise Failed(
+                f"no answer to {frame['action']} ({type(error).__name__}); see LastDeploymentStatusMessage of the stage"
+            ) from None
+        finally:
+            connection.close()
+        return answer if isinstance(answer, dict) else {}
+
+    def _needed_token(self) -> str:
+        if not self.token:
+            raise CannotTell("give TOKEN, with the scopes chat:read and chat:write")
+        return self.token
+
+    def read(self, path: str) -> urllib3.BaseHTTPResponse:
+        """GET ``path`` with the token."""
+        return self.request("GET", path, self._needed_token())
+
+
+def examine(stage: Stage) -> Iterator[Finding]:
+    """Run all checks of :data:`CHECKS`, one after the other."""
+    for name, check in CHECKS.items():
+        yield run(name, lambda check=check: check(stage))  # type: ignore[misc]
+
+
+def run(name: str, check: Callable[[], str]) -> Finding:
+    """The finding of one check."""
+    try:
+        return Finding(name, "pass", check())
+    except Failed as failure:
+        return Finding(name, "fail", str(failure))
+    except CannotTell as reason:
+        return Finding(name, "unknown", str(reason))
+
+
+def tls(stage: Stage) -> str:
+    """The certificate is valid, and TLS is 1.2 or newer."""
+    parts = urlsplit(stage.http_url)
+    if parts.scheme != "https":
+        if parts.hostname in LOOPBACK:
+            raise CannotTell("the stage is on this machine, without TLS")
+        raise Failed(f"{stage.http_url} is not https")
+    context = ssl.create_default_context()
+    try:
+        with (
+            socket.create_connection((str(parts.hostname), parts.port or 443), timeout=ANSWER_SECONDS) as plain,
+            context.wrap_socket(plain, server_hostname=parts.hostname) as secured,
+        ):
+            version = secured.version() or "no TLS"
+    except OSError as error:
+        raise Failed(f"no TLS connection: {error}") from None
+    if version not in ("TLSv1.2", "TLSv1.3"):
+        raise Failed(f"{version}; it should be TLSv1.2 or newer")
+    return version
+
+
+def health(stage: Stage) -> str:
+    """GET /health is 200, and each part is ok."""
+    answer = stage.request("GET", "/health")
+    body = _object(answer)
+    if answer.status != 200 or body.get("status") != "ok":
+        raise Failed(f"{answer.status} {json.dumps(body)[:300]}")
+    return f"{', '.join(body.get('parts', {}))} answer"
+
+
+def refuses(token: str) -> Check:
+    """A check that a request without a valid token is a 401 in API Gateway's form."""
+
+    def check(stage: Stage) -> str:
+        answer = stage.request("GET", f"/rooms/{stage.room}/messages", token)
+        body = _object(answer)
+        if answer.status != 401 or body.get("message") != "Unauthorized":
+            raise Failed(f"{answer.status} {json.dumps(body)[:200]}; it should be 401 {{'message': 'Unauthorized'}}")
+        return "401 Unauthorized"
+
+    return check
+
+
+def socket_refuses(stage: Stage) -> str:
+    """A connection with a wrong token is refused with 401."""
+    try:
+        stage.connect(NOT_A_TOKEN).close()
+    except Failed as failure:
+        if str(failure).endswith(" 401"):
+            return "401"
+        raise Failed(f"{failure}; it should be 401") from None
+    raise Failed("the connection was accepted; it should be refused with 401")
+
+
+def scopes(stage: Stage) -> str:
+    """A token without the scope ops cannot read the status."""
+    answer = stage.read("/status")
+    if answer.status == 200:
+        raise CannotTell("TOKEN has the scope ops; give one without")
+    if answer.status not in (401, 403):
+        raise Failed(f"{answer.status}; it should be 401 or 403")
+    return f"{answer.status} without the scope ops"
+
+
+def headers(stage: Stage) -> str:
+    """An answer has its request id, is not cached, and is read as what it says."""
+    answer = stage.read(f"/rooms/{stage.room}/messages")
+    wrong = [
+        f"{name}: {answer.headers.get(name)}"
+        for name, value in (("x-request-id", ""), ("cache-control", "no-store"), ("x-content-type-options", "nosniff"))
+        if not answer.headers.get(name) or value not in str(answer.headers.get(name))
+    ]
+    if answer.status in (401, 403):
+        raise Failed(f"{answer.status}: the token is not accepted; see JwtIssuer, JwtAudience and ScopePrefix")
+    if wrong:
+        raise Failed(", ".join(wrong))
+    return "x-request-id, no-store, nosniff"
+
+
+def cors(stage: Stage) -> str:
+    """A preflight request is answered by the parameter CorsOrigins."""
+    wanted = {"origin": ORIGIN, "access-control-request-method": "GET"}
+    answer = stage.request("OPTIONS", f"/rooms/{stage.room}/messages", **wanted)
+    allowed = answer.headers.get("access-control-allow-origin")
+    if answer.status >= 400:
+        raise Failed(f"a preflight request is answered with {answer.status}")
+    if allowed in ("*", ORIGIN):
+        return f"any origin ({allowed}): name yours in CorsOrigins of a production stage"
+    return f"pages of {ORIGIN} are refused, as they should be"
+
+
+def ping(stage: Stage) -> str:
+    """A ping frame is answered. Without route responses no frame is."""
+    began = time.monotonic()
+    answer = stage.ask({"action": "ping"})
+    if answer.get("type") != "pong" or not answer.get("correlationId"):
+        raise Failed(f"{json.dumps(answer)[:200]}; it should be a pong with a correlationId")
+    return f"pong after {time.monotonic() - began:.2f} s with the handshake"
+
+
+def message(stage: Stage) -> str:
+    """A message is acknowledged on the main lane, and is in the history."""
+    message_id = uuid.uuid4().hex
+    frame = {"action": "sendMessage", "roomId": stage.room, "messageId": message_id, "message": "a check from outside"}
+    ack = stage.ask(frame)
+    if ack.get("type") == "error":
+        error = ack.get("error", {})
+        if error.get("code") == "not_found":
+            raise CannotTell("RoomsByFirstMessage is false: the room of the check does not exist")
+        raise Failed(f"{error.get('code')}: {error.get('message')}")
+    began = time.monotonic()
+    while time.monotonic() - began < READ_SECONDS:
+        answer = stage.read(f"/rooms/{stage.room}/messages")
+        if any(item.get("messageId") == message_id for item in _object(answer).get("items", ())):
+            seconds = time.monotonic() - began
+            if ack.get("lane") != "main":
+                raise Failed(f"accepted on the {ack.get('lane')} lane: the broker does not confirm; readable")
+            return f"lane main, readable after {seconds:.2f} s; it stays in room {stage.room}"
+        time.sleep(0.2)
+    raise Failed(f"acknowledged (trace {ack.get('correlationId')}), but not readable within {READ_SECONDS:g} s")
+
+
+def status(stage: Stage) -> str:
+    """Lanes, breakers and probes of GET /status are well."""
+    token = stage.operator_token or stage.token
+    if not token:
+        raise CannotTell("give TOKEN, with the scope ops")
+    answer = stage.request("GET", "/status", token)
+    if answer.status in (401, 403):
+        raise CannotTell(f"{answer.status}: it needs a token with the scope ops in OPS_TOKEN")
+    body = _object(answer)
+    lanes = body.get("lanes", {})
+    wrong = [
+        *([f"accepting {body.get('accepting')}"] if body.get("accepting") != "main" else []),
+        *([f"lane main is {lanes['main']['state']}"] if lanes.get("main", {}).get("state") != "ok" else []),
+        *(["the dead lane holds letters"] if lanes.get("dead", {}).get("state") == "holding" else []),
+        *(["a breaker is open"] if body.get("breakers", {}).get("state") == "open" else []),
+        *(["probes are missing"] if body.get("probes", {}).get("state") == "missing" else []),
+    ]
+    if answer.status != 200 or wrong:
+        raise Failed(f"{answer.status} {'; '.join(wrong)}")
+    return "lanes, breakers and probes are well"
+
+
+CHECKS: dict[str, Check] = {
+    "TLS": tls,
+    "health": health,
+    "no token": refuses(""),
+    "wrong token": refuses(NOT_A_TOKEN),
+    "wrong token, WebSocket": socket_refuses,
+    "scopes": scopes,
+    "headers": headers,
+    "CORS": cors,
+    "ping frame": ping,
+    "message": message,
+    "status": status,
+}
+"""The checks in their order; each has the docstring of what must hold."""
+
+
+def _object(answer: urllib3.BaseHTTPResponse) -> dict[str, Any]:
+    try:
+        content = json.loads(answer.data)
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}

@@ -1,0 +1,135 @@
+"""Checks of a stack that need AWS credentials; each only reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from ops.doctor import CannotTell, Failed, Finding, run
+
+Resources = dict[str, dict[str, str]]
+"""By type: the logical and the physical ids of the stack's resources, of nested stacks too."""
+NESTED = "AWS::CloudFormation::Stack"
+
+
+class Stack:
+    """A deployed stack, read with the credentials of the environment."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._resources: Resources = {}
+
+    def call(self, service: str, operation: str, **arguments: Any) -> Any:
+        """Call AWS. Raises CannotTell when credentials, a right or the service are missing."""
+        try:
+            return getattr(_client(service), operation)(**arguments)
+        except ClientError as error:
+            found = error.response.get("Error", {})
+            raise CannotTell(f"{service} {operation}: {found.get('Code')}: {found.get('Message')}"[:300]) from None
+        except BotoCoreError as error:
+            raise CannotTell(f"{service} {operation}: {error}") from None
+
+    def ids(self, kind: str) -> dict[str, str]:
+        """The physical ids of the stack's resources of type ``kind``, by logical id."""
+        if not self._resources:
+            self._read(self._name)
+        return self._resources.get(kind, {})
+
+    def _read(self, name: str) -> None:
+        token: dict[str, str] = {}
+        while True:
+            answer = self.call("cloudformation", "list_stack_resources", StackName=name, **token)
+            for each in answer["StackResourceSummaries"]:
+                physical = each.get("PhysicalResourceId", "")
+                self._resources.setdefault(each["ResourceType"], {})[each["LogicalResourceId"]] = physical
+                if each["ResourceType"] == NESTED and physical:
+                    self._read(physical)
+            if not answer.get("NextToken"):
+                return
+            token = {"NextToken": answer["NextToken"]}
+
+
+def examine_stack(name: str) -> Iterator[Finding]:
+    """Run all checks of the stack ``name``."""
+    stack = Stack(name)
+    for title, check in CHECKS.items():
+        yield run(title, lambda check=check: check(stack))  # type: ignore[misc]
+
+
+def _client(service: str) -> Any:
+    make: Any = boto3.client
+    return make(service)
+
+
+def mappings(stack: Stack) -> str:
+    """Every event source mapping is enabled, and had no problem when it was last polled."""
+    found = _needed(stack.ids("AWS::Lambda::EventSourceMapping"), "event source mappings")
+    wrong = []
+    for logical, uuid in found.items():
+        mapping = stack.call("lambda", "get_event_source_mapping", UUID=uuid)
+        result = mapping.get("LastProcessingResult") or ""
+        if mapping.get("State") != "Enabled" or result.startswith("PROBLEM"):
+            reason = mapping.get("StateTransitionReason") or ""
+            wrong.append(f"{logical}: {mapping.get('State')} {result} {reason}".strip())
+    if wrong:
+        raise Failed("; ".join(wrong))
+    return f"{len(found)} mappings are Enabled"
+
+
+def deployments(stack: Stack) -> str:
+    """The last deployment of each API's stage succeeded."""
+    apis = _needed(stack.ids("AWS::ApiGatewayV2::Api"), "APIs")
+    wrong, count = [], 0
+    for logical, api in apis.items():
+        for stage in stack.call("apigatewayv2", "get_stages", ApiId=api).get("Items", ()):
+            count += 1
+            text = str(stage.get("LastDeploymentStatusMessage") or "")
+            if text and not text.startswith("Successfully deployed"):
+                wrong.append(f"{logical} {stage.get('StageName')}: {text}")
+    if wrong or not count:
+        raise Failed("; ".join(wrong) or "no API has a stage")
+    return f"{count} stages of {len(apis)} APIs are deployed"
+
+
+def alarms(stack: Stack) -> str:
+    """No alarm of the stack is in the state ALARM."""
+    names = list(_needed(stack.ids("AWS::CloudWatch::Alarm"), "alarms").values())
+    ringing = []
+    for start in range(0, len(names), 100):
+        part = names[start : start + 100]
+        answer = stack.call("cloudwatch", "describe_alarms", AlarmNames=part)
+        on = [each for each in answer["MetricAlarms"] if each["StateValue"] == "ALARM"]
+        ringing += [f"{each['AlarmName']}: {each.get('StateReason', '')}"[:200] for each in on]
+    if ringing:
+        raise Failed("; ".join(ringing))
+    return f"{len(names)} alarms are quiet"
+
+
+def queues(stack: Stack) -> str:
+    """The dead-letter queue is empty; the detail has the depth of every queue."""
+    depths = {}
+    for logical, url in _needed(stack.ids("AWS::SQS::Queue"), "queues").items():
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        found = stack.call("sqs", "get_queue_attributes", QueueUrl=url, AttributeNames=names)["Attributes"]
+        depths[logical] = sum(int(found.get(name, 0)) for name in names)
+    detail = ", ".join(f"{name} {depth}" for name, depth in sorted(depths.items()))
+    if depths.get("DeadLetterQueue"):
+        raise Failed(f"{detail}; see make dead-letters")
+    return detail
+
+
+CHECKS: dict[str, Callable[[Stack], str]] = {
+    "mappings": mappings,
+    "deployments": deployments,
+    "alarms": alarms,
+    "queues": queues,
+}
+
+
+def _needed(found: dict[str, str], what: str) -> dict[str, str]:
+    if not found:
+        raise CannotTell(f"the stack has no {what}")
+    return found

@@ -1,0 +1,128 @@
+"""The doctor's checks with AWS credentials, against moto."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+import boto3
+import pytest
+
+from ops.doctor import Finding, run
+from ops.doctor_aws import Stack, alarms, examine_stack
+
+STACK = {
+    "Resources": {
+        "RetryQueue": {"Type": "AWS::SQS::Queue"},
+        "DeadLetterQueue": {"Type": "AWS::SQS::Queue"},
+        "Topic": {"Type": "AWS::SNS::Topic"},
+    }
+}
+
+
+def found(name: str) -> dict[str, Finding]:
+    return {finding.check: finding for finding in examine_stack(name)}
+
+
+@pytest.fixture
+def stack(aws: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """A stack with queues; its physical ids by logical id."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", aws)
+    name = f"headrace-{uuid.uuid4().hex[:8]}"
+    client = boto3.client("cloudformation")
+    client.create_stack(StackName=name, TemplateBody=json.dumps(STACK))
+    resources = client.list_stack_resources(StackName=name)["StackResourceSummaries"]
+    return {"name": name, **{each["LogicalResourceId"]: each["PhysicalResourceId"] for each in resources}}
+
+
+def test_the_depths_of_queues_are_shown(stack: dict[str, str]) -> None:
+    boto3.client("sqs").send_message(QueueUrl=stack["RetryQueue"], MessageBody="waits")
+
+    finding = found(stack["name"])["queues"]
+
+    assert (finding.verdict, finding.detail) == ("pass", "DeadLetterQueue 0, RetryQueue 1")
+
+
+def test_a_dead_letter_fails(stack: dict[str, str]) -> None:
+    boto3.client("sqs").send_message(QueueUrl=stack["DeadLetterQueue"], MessageBody="dead")
+
+    assert found(stack["name"])["queues"].verdict == "fail"
+
+
+def test_an_alarm_that_is_on_fails_with_its_reason(stack: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """moto makes no alarms for stacks, so the alarm is made beside it."""
+    cloudwatch = boto3.client("cloudwatch")
+    cloudwatch.put_metric_alarm(
+        AlarmName="dead-letters",
+        Namespace="Headrace",
+        MetricName="Dead",
+        Statistic="Sum",
+        Period=60,
+        EvaluationPeriods=1,
+        Threshold=0,
+        ComparisonOperator="GreaterThanThreshold",
+    )
+    monkeypatch.setattr(Stack, "ids", lambda *_: {"DeadLettersAlarm": "dead-letters"})
+    assert run("alarms", lambda: alarms(Stack(stack["name"]))).verdict == "pass"
+
+    cloudwatch.set_alarm_state(AlarmName="dead-letters", StateValue="ALARM", StateReason="3 letters")
+
+    finding = run("alarms", lambda: alarms(Stack(stack["name"])))
+    assert (finding.verdict, finding.detail) == ("fail", "dead-letters: 3 letters")
+
+
+def test_what_a_stack_does_not_have_is_unknown(stack: dict[str, str]) -> None:
+    findings = found(stack["name"])
+
+    assert {findings[check].verdict for check in ("mappings", "deployments", "alarms")} == {"unknown"}
+
+
+def test_a_stack_that_does_not_exist_is_unknown(stack: dict[str, str]) -> None:
+    findings = found("no-such-stack")
+
+    assert {finding.verdict for finding in findings.values()} == {"unknown"}
+    assert "no-such-stack" in findings["queues"].detail
+
+
+@pytest.mark.parametrize(
+    ("state", "result", "verdict"),
+    [
+        ("Enabled", "OK", "pass"),
+        ("Enabled", "No records processed", "pass"),
+        ("Disabled", "", "fail"),
+        ("Enabled", "PROBLEM: Cannot connect to the broker", "fail"),
+    ],
+)
+def test_a_mapping_is_well_while_it_is_enabled_and_polls(
+    state: str, result: str, verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """moto has no RabbitMQ mappings, so AWS's answers are played."""
+    answers: dict[str, Any] = {
+        "list_stack_resources": {
+            "StackResourceSummaries": [
+                {
+                    "ResourceType": "AWS::Lambda::EventSourceMapping",
+                    "LogicalResourceId": "Persist0",
+                    "PhysicalResourceId": "uuid-0",
+                },
+                {
+                    "ResourceType": "AWS::ApiGatewayV2::Api",
+                    "LogicalResourceId": "WebSocketApi",
+                    "PhysicalResourceId": "abc123",
+                },
+            ]
+        },
+        "get_event_source_mapping": {"State": state, "LastProcessingResult": result},
+        "get_stages": {"Items": [{"StageName": "dev", "LastDeploymentStatusMessage": "Successfully deployed stage"}]},
+    }
+
+    class Played:
+        def __getattr__(self, operation: str) -> Any:
+            return lambda **_: answers[operation]
+
+    monkeypatch.setattr("ops.doctor_aws._client", lambda _: Played())
+
+    findings = found("headrace-dev")
+
+    assert (findings["mappings"].verdict, findings["deployments"].verdict) == (verdict, "pass")

@@ -1,0 +1,71 @@
+"""The commands that look at a stage from outside, on a whole stage."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.e2e.clients import Client, message, unique
+from tests.e2e.conftest import ROOT, RunningStage
+
+
+def ops(stage: RunningStage, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    environ = {**stage.environ, "PYTHONPATH": "layers/headrace", **environ}
+    command = [sys.executable, "-m", "ops", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=120)
+
+
+def verdicts(output: str) -> dict[str, str]:
+    """The verdict of each check."""
+    return {line[9:33].strip(): line[:9].strip() for line in output.splitlines()}
+
+
+def test_the_doctor_finds_a_running_stage_well(platform: RunningStage) -> None:
+    result = ops(platform, "doctor")
+
+    found = verdicts(result.stdout)
+    assert {check for check, verdict in found.items() if verdict == "fail"} <= {"status"}, result.stdout
+    assert {check for check, verdict in found.items() if verdict == "unknown"} == {"TLS", "stack"}, result.stdout
+    assert found["message"] == "pass"
+
+
+def test_the_doctor_checks_without_a_token_what_needs_none(platform: RunningStage) -> None:
+    where = platform.where
+
+    result = ops(platform, "doctor", HTTP_URL=where["http_url"], WS_URL=where["websocket_url"])
+
+    found = verdicts(result.stdout)
+    assert result.returncode == 0, result.stdout
+    passed = {"health", "no token", "wrong token", "wrong token, WebSocket", "CORS"}
+    assert {check for check, verdict in found.items() if verdict == "pass"} == passed
+    assert found["message"] == found["ping frame"] == "unknown"
+
+
+def test_a_stage_that_does_not_answer_fails(platform: RunningStage) -> None:
+    result = ops(platform, "doctor", HTTP_URL="http://127.0.0.1:1", WS_URL="ws://127.0.0.1:1")
+
+    assert result.returncode == 1
+    assert "fail     health                   http://127.0.0.1:1 does not answer" in result.stdout
+
+
+def test_the_way_of_a_message_is_in_the_logs(platform: RunningStage) -> None:
+    alice, room = Client(platform), unique("room")
+    socket = alice.connect()
+    socket.request({"action": "sendMessage", **message(room)})
+    assert socket.request({"action": "subscribe", "roomId": room})["type"] == "subscribed"
+    alice.wait_for(room, 1)
+    sent = message(room)
+    ack = socket.request({"action": "sendMessage", **sent})
+    alice.wait_for(room, 2)
+    socket.receive()
+
+    by_request, by_event = (
+        ops(platform, "trace", "--", ack["correlationId"]),
+        ops(platform, "trace", "--", sent["messageId"]),
+    )
+
+    assert by_request.stdout == by_event.stdout
+    steps = [line[14:] for line in by_request.stdout.splitlines()]
+    assert steps[0] == "ReceiveFrame         accepted 1 chat event, lane main"
+    assert "PersistEvents        stored 1 chat event, lane main" in steps
+    assert any(step.startswith("PushLive             live copies of the batch: ") for step in steps)

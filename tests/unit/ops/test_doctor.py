@@ -1,0 +1,124 @@
+"""The doctor's checks fail for a stage that answers otherwise than it should, and say what came."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import urllib3
+
+from ops.doctor import CHECKS, CannotTell, Failed, Stage, run
+
+
+class Answers:
+    """A stage whose HTTP API gives one answer, and whose WebSocket API another."""
+
+    def __init__(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        status: int = 200,
+        body: object = None,
+        headers: dict[str, str] | None = None,
+        frame: dict[str, Any] | Exception | None = None,
+        token: str = "token",
+    ) -> None:
+        answer = urllib3.HTTPResponse(json.dumps(body or {}).encode(), headers=headers or {}, status=status)
+        monkeypatch.setattr(Stage, "request", lambda *_, **__: answer)
+
+        def ask(_stage: Stage, _frame: dict[str, Any]) -> dict[str, Any]:
+            if isinstance(frame, Exception):
+                raise frame
+            return frame or {}
+
+        monkeypatch.setattr(Stage, "ask", ask)
+        monkeypatch.setattr("ops.doctor.READ_SECONDS", 0.05)
+        monkeypatch.setattr("time.sleep", lambda _: None)
+        self.stage = Stage("https://stage.example", "wss://stage.example", token)
+
+    def finding(self, check: str) -> tuple[str, str]:
+        found = run(check, lambda: CHECKS[check](self.stage))
+        return found.verdict, found.detail
+
+
+GOOD_HEADERS = {"x-request-id": "r-1", "cache-control": "no-store", "x-content-type-options": "nosniff"}
+WELL = {
+    "accepting": "main",
+    "lanes": {"main": {"state": "ok"}, "dead": {"state": "empty"}},
+    "breakers": {"state": "ok"},
+    "probes": {"state": "ok"},
+}
+
+
+@pytest.mark.parametrize(
+    ("check", "answer", "part"),
+    [
+        ("health", {"status": 503, "body": {"status": "down"}}, '503 {"status": "down"}'),
+        ("health", {"body": {"status": "degraded"}}, "degraded"),
+        ("no token", {"status": 200}, "it should be 401"),
+        ("wrong token", {"status": 500, "body": {"message": "Internal Server Error"}}, "500"),
+        ("scopes", {"status": 500}, "it should be 401 or 403"),
+        ("headers", {"headers": {**GOOD_HEADERS, "cache-control": "public"}}, "cache-control: public"),
+        ("headers", {"status": 403, "headers": GOOD_HEADERS}, "JwtIssuer, JwtAudience and ScopePrefix"),
+        ("CORS", {"status": 500}, "500"),
+        ("ping frame", {"frame": {"type": "error"}}, "it should be a pong"),
+        ("ping frame", {"frame": Failed("no answer to ping")}, "no answer"),
+        ("message", {"frame": {"type": "error", "error": {"code": "forbidden", "message": "no"}}}, "forbidden: no"),
+        (
+            "message",
+            {"frame": {"type": "ack", "lane": "main", "correlationId": "r-1"}},
+            "(trace r-1), but not readable",
+        ),
+        ("status", {"body": {**WELL, "accepting": "retry"}}, "accepting retry"),
+        ("status", {"body": {**WELL, "lanes": {"main": {"state": "away"}}}}, "lane main is"),
+        ("status", {"body": {**WELL, "lanes": {**WELL["lanes"], "dead": {"state": "holding"}}}}, "dead lane"),
+        ("status", {"body": {**WELL, "breakers": {"state": "open"}}}, "a breaker is open"),
+        ("status", {"body": {**WELL, "probes": {"state": "missing"}}}, "probes are missing"),
+    ],
+)
+def test_a_stage_that_is_not_well_fails(
+    monkeypatch: pytest.MonkeyPatch, check: str, answer: dict[str, Any], part: str
+) -> None:
+    verdict, detail = Answers(monkeypatch, **answer).finding(check)
+
+    assert verdict == "fail"
+    assert part in detail
+
+
+@pytest.mark.parametrize(
+    ("check", "answer"),
+    [
+        ("scopes", {"status": 200}),
+        ("headers", {"token": ""}),
+        ("status", {"status": 403}),
+        ("status", {"token": ""}),
+        ("ping frame", {"frame": CannotTell("give TOKEN")}),
+        ("message", {"frame": {"type": "error", "error": {"code": "not_found", "message": "no room"}}}),
+    ],
+)
+def test_a_check_without_its_right_or_setting_is_unknown(
+    monkeypatch: pytest.MonkeyPatch, check: str, answer: dict[str, Any]
+) -> None:
+    assert Answers(monkeypatch, **answer).finding(check)[0] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("check", "answer"),
+    [
+        ("health", {"body": {"status": "ok", "parts": {"broker": "ok"}}}),
+        ("no token", {"status": 401, "body": {"message": "Unauthorized"}}),
+        ("scopes", {"status": 403}),
+        ("headers", {"status": 404, "headers": GOOD_HEADERS}),
+        ("CORS", {"status": 204, "headers": {"access-control-allow-origin": "*"}}),
+        ("ping frame", {"frame": {"type": "pong", "correlationId": "r-1"}}),
+        ("status", {"body": WELL}),
+    ],
+)
+def test_a_stage_that_is_well_passes(monkeypatch: pytest.MonkeyPatch, check: str, answer: dict[str, Any]) -> None:
+    assert Answers(monkeypatch, **answer).finding(check)[0] == "pass"
+
+
+def test_plain_http_to_another_machine_fails() -> None:
+    found = run("TLS", lambda: CHECKS["TLS"](Stage("http://stage.example", "")))
+
+    assert (found.verdict, found.detail) == ("fail", "http://stage.example is not https")

@@ -1,0 +1,145 @@
+"""The cost of a stage is computed from its template, its prices and its load."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.cost import prices, stage
+from tools.cost.model import MINUTES, SECONDS, Load, Position, events_per_invocation, positions, row_of
+from tools.cost.prices import Prices
+from tools.cost.stage import Stage
+from tools.cost.summary import Summary
+
+DEV = Stage("dev", "mq.m7g.medium", 1, 200, 8, 3, 31, 1)
+
+
+def cost(load: Load, name: str, at: Stage = DEV, listed: Prices | None = None) -> Position:
+    (found,) = (each for each in positions(load, at, listed or prices.read()) if each.name.startswith(name))
+    return found
+
+
+def of(name: str) -> float:
+    return prices.read()(name)
+
+
+def test_prices_are_dated_and_each_has_a_source() -> None:
+    listed = prices.read()
+
+    assert (listed.date, listed.region) == ("2026-11-22", "us-east-1")
+    assert all(each.source and each.dollars > 0 for each in listed.named.values())
+
+
+def test_a_price_per_million_is_a_price_of_one() -> None:
+    assert of("lambda_request") == pytest.approx(0.20 / 1_000_000)
+    assert of("secret") == 0.40
+
+
+def test_only_prices_in_use_are_named_as_not_confirmed() -> None:
+    listed = prices.read()
+    assert listed.unconfirmed == []
+
+    listed("mq_m7g_medium")
+    listed("sqs_request")
+
+    assert listed.unconfirmed == ["mq_m7g_medium"]
+
+
+def test_every_price_is_used() -> None:
+    listed = prices.read()
+    for name in stage.STAGES:
+        positions(Load(listeners=1, connections=1), stage.read(name), listed)
+    positions(Load(http=True), DEV, listed)
+
+    assert listed.used == listed.named.keys()
+
+
+def test_the_stages_are_read_from_the_template() -> None:
+    dev, staging, prod = (stage.read(name) for name in stage.STAGES)
+
+    assert (dev.instance, dev.nodes, dev.disk_gb) == ("mq.m7g.medium", 1, 200)
+    assert (staging.instance, staging.nodes) == ("mq.m7g.large", 1)
+    assert (prod.instance, prod.nodes, prod.disk_gb) == ("mq.m7g.large", 3, 45)
+    assert dev.secrets >= 3
+    assert dev.endpoints >= 4
+    assert dev.alarm_metrics >= 15
+
+
+def test_a_position_at_rest_is_a_price_times_hours() -> None:
+    assert cost(Load(), "broker, 1").rest == pytest.approx(0.077 * 730)
+    assert cost(Load(), "interface endpoints").rest == pytest.approx(8 * 0.01 * 730)
+    assert cost(Load(), "cache, the").rest == pytest.approx(0.1 * 0.084 * 730)
+
+
+def test_a_small_message_takes_three_write_units() -> None:
+    """One of the table, one of each index."""
+    assert row_of(250).units == 3
+    assert row_of(250).sent == 250
+
+
+def test_a_large_message_takes_a_unit_per_kilobyte_of_table_and_user_index() -> None:
+    assert row_of(4_100).units == 5 + 5 + 1
+
+
+def test_writes_cost_the_same_in_both_designs() -> None:
+    found = cost(Load(rate=1, batch=1), "DynamoDB, 3 write units")
+
+    assert found.load == found.usual == pytest.approx(SECONDS * 3 * 0.625 / 1e6)
+
+
+def test_a_frame_and_its_acknowledgement_are_two_messages() -> None:
+    found = cost(Load(rate=1, batch=25), "API Gateway, requests")
+
+    assert found.load == pytest.approx(SECONDS / 25 * 2 / 1e6)
+    assert found.usual == pytest.approx(SECONDS * 2 / 1e6)
+
+
+def test_a_frame_over_32_kb_counts_as_two() -> None:
+    found = cost(Load(rate=1, batch=25, event_bytes=2_000), "API Gateway, requests")
+
+    assert found.load == pytest.approx(SECONDS / 25 * 3 / 1e6)
+
+
+def test_an_http_request_has_no_acknowledgement_to_pay() -> None:
+    assert cost(Load(rate=1, batch=500, http=True), "API Gateway, requests").load == pytest.approx(SECONDS / 500 / 1e6)
+
+
+def test_few_events_cost_a_call_per_message_and_many_share_calls() -> None:
+    assert events_per_invocation(Load(rate=1, batch=1)) == 1
+    assert events_per_invocation(Load(rate=1, batch=25)) == 25
+    assert events_per_invocation(Load(rate=4_000, batch=1)) == pytest.approx(1_000 * 0.02 / (1 - 1_000 * 0.0002))
+    assert events_per_invocation(Load(rate=100_000, batch=1)) == 200
+
+
+def test_a_connection_costs_minutes_and_a_check_frame_every_seven_minutes() -> None:
+    load = Load(connections=1_000)
+    checks = 1_000 * SECONDS / 420
+
+    assert cost(load, "connections").load == pytest.approx(1_000 * MINUTES * 0.25 / 1e6)
+    assert cost(load, "checks").load == pytest.approx(checks * (2 + 0.2 + 0.2 + 0.35 + 0.625 + 0.3125) / 1e6, rel=0.01)
+
+
+def test_live_copies_are_paid_per_listener_and_frame() -> None:
+    found = cost(Load(rate=25, batch=25, listeners=10), "API Gateway, live")
+
+    assert found.load == pytest.approx(SECONDS * 10 / 1e6)
+    assert found.usual == pytest.approx(25 * SECONDS * 10 / 1e6)
+
+
+def test_frames_of_25_cost_at_most_55_percent_of_the_usual_design() -> None:
+    found = Summary(tuple(positions(Load(), stage.read("dev"), prices.read())))
+
+    assert found.share <= 0.55
+    assert found.share_without_dynamodb <= 0.10
+
+
+def test_a_summary_adds_up_and_finds_the_break_even() -> None:
+    summary = Summary((Position("a", rest=30), Position("b", load=2, usual=5), Position("c", 0, 3, 5, True)))
+
+    assert (summary.rest, summary.load, summary.usual) == (30, 5, 10)
+    assert (summary.share, summary.share_without_dynamodb, summary.share_with_rest) == (0.5, 0.2, 3.5)
+    assert summary.break_even == 6
+    assert summary.lines(10)[-1] == "break-even                     60 million events a month"
+
+
+def test_a_load_that_costs_more_than_the_usual_design_has_no_break_even() -> None:
+    assert Summary((Position("a", 1, 3, 2),)).break_even is None

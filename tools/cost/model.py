@@ -1,0 +1,212 @@
+"""What events use of each service, and what that costs, beside the usual design.
+
+The usual design: each event is one WebSocket frame with an acknowledgement, one call of a function, and one put into
+the same table with the same indexes. It has no broker, so it costs nothing at rest, and an event is lost or refused
+while its table is unavailable.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from headrace.core.items import size_of
+from headrace.core.sender import SenderContext
+from headrace.core.stream import TableSettings
+from headrace.streams.chat.stream import CHAT
+from tools.cost.prices import Prices
+from tools.cost.stage import Stage
+
+HOURS = 730
+SECONDS = HOURS * 3600
+MINUTES = HOURS * 60
+GB = 1e9
+KB = 1024
+FRAME_BYTES = 32 * KB
+REQUEST_BYTES = 512 * KB
+ACK_BYTES = 120
+ITEM_OVERHEAD = 100
+"""Bytes that DynamoDB stores with each row of a table or index."""
+
+# Assumed, until they are measured on AWS: seconds of a function, bytes of logs, numbers of calls.
+GIGABYTES = 1.0
+RECEIVE_SECONDS, RECEIVE_EVENT_SECONDS = 0.010, 0.0006
+PERSIST_SECONDS, PERSIST_EVENT_SECONDS = 0.020, 0.0002
+PUSH_SECONDS = 0.0005
+CHECK_CALL_SECONDS = 0.015
+USUAL_SECONDS, USUAL_GIGABYTES = 0.010, 0.5
+LOG_BYTES = 700
+PERSIST_QUEUES = 4
+CACHE_UNITS = 4
+CHECK_WRITES, CHECK_READS = 1, 2.5
+CUSTOM_METRICS = 40
+POLLS_PER_MINUTE = 15
+SCHEDULED_CALLS = HOURS * 12 + MINUTES
+PROBES = PERSIST_QUEUES * MINUTES
+"""At rest: the topology every 5 minutes, the prober every minute, and a probe through each persist queue."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """``rate`` events/s of ``event_bytes`` each, as clients send them, in frames or HTTP requests of ``batch``.
+
+    Each event is pushed to ``listeners``. ``connections`` are open all the time; each sends a check frame every
+    ``check_seconds``. The events are spread over ``rooms``; those of a frame are in one room.
+    """
+
+    rate: float = 100.0
+    event_bytes: int = 250
+    batch: int = 25
+    listeners: float = 0.0
+    connections: float = 0.0
+    check_seconds: float = 420.0
+    rooms: int = 10
+    http: bool = False
+
+    @property
+    def frames(self) -> float:
+        """Frames or requests in a month."""
+        return self.events / self.batch
+
+    @property
+    def events(self) -> float:
+        """Events in a month."""
+        return self.rate * SECONDS
+
+
+@dataclass(frozen=True)
+class Position:
+    """Dollars per month: at rest, under the load in addition, and of the usual design under the same load."""
+
+    name: str
+    rest: float = 0.0
+    load: float = 0.0
+    usual: float = 0.0
+    is_dynamodb: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """Bytes of one chat message as sent, in its table, and in each index."""
+
+    sent: int
+    table: int
+    indexes: tuple[int, ...]
+
+    @property
+    def units(self) -> int:
+        """Write units of one put."""
+        return sum(math.ceil(size / KB) for size in (self.table, *self.indexes))
+
+    @property
+    def stored(self) -> int:
+        """Bytes that DynamoDB bills."""
+        return sum(size + ITEM_OVERHEAD for size in (self.table, *self.indexes))
+
+
+def row_of(event_bytes: int) -> Row:
+    """The row of a message whose JSON has ``event_bytes``, or as few as a message can have."""
+    sender = SenderContext("user-0123", "user-0123", False, 1_763_719_258_722_861)
+    raw = {
+        "roomId": "room-0123",
+        "messageId": "01a20292-958f-7c23-a001-8207a85ed176",
+        "timestamp": "2025-11-21T10:00:58.722861Z",
+        "message": "",
+    }
+    length = max(1, event_bytes - len(json.dumps(raw, separators=(",", ":"))))
+    raw["message"] = "x" * min(length, 4_000)
+    row = CHAT.item(CHAT.accept(raw, sender).event, sender.now, TableSettings(table="table", retention_days=30))
+    whole = size_of(row) + max(0, length - 4_000)
+    in_time_index = ("bucketId", "timestampSk", "roomId", "userId", "expiresAt")
+    by_time = size_of({name: row[name] for name in in_time_index})
+    return Row(len(json.dumps(raw, separators=(",", ":"))) + max(0, length - 4_000), whole, (whole, by_time))
+
+
+def positions(load: Load, stage: Stage, prices: Prices) -> list[Position]:
+    """Every position of a month."""
+    return [*_at_rest(stage, prices), *_writing(load, prices), *_listening(load, prices)]
+
+
+def _at_rest(stage: Stage, price: Prices) -> Iterator[Position]:
+    broker = stage.nodes * HOURS * price(stage.instance.replace("mq.", "mq_").replace(".", "_"))
+    yield Position(f"broker, {stage.nodes} x {stage.instance}", broker)
+    yield Position("broker storage", stage.disk_gb * price("mq_storage"))
+    yield Position("interface endpoints", stage.endpoints * HOURS * price("endpoint"))
+    yield Position("cache, the smallest", 0.1 * HOURS * price("cache_storage"))
+    yield Position("secrets", stage.secrets * price("secret"))
+    observed = stage.alarm_metrics * price("alarm_metric") + CUSTOM_METRICS * price("custom_metric")
+    yield Position("alarms and metrics", observed)
+    yield Position("Cognito clients of machines", stage.machine_clients * price("cognito_client"))
+    calls = (SCHEDULED_CALLS + PROBES) * _call(price, 0.05, GIGABYTES) + PROBES * price("dynamodb_write")
+    yield Position("scheduled calls and polling", calls + POLLS_PER_MINUTE * MINUTES * price("sqs_request"))
+
+
+def _writing(load: Load, price: Prices) -> Iterator[Position]:
+    row, events, frames = row_of(load.event_bytes), load.events, load.frames
+    usual_api = events * (_metered(row.sent, FRAME_BYTES) + 1) * price("websocket_message")
+    if load.http:
+        api = frames * _metered(load.batch * row.sent, REQUEST_BYTES) * price("http_request")
+    else:
+        metered = _metered(load.batch * row.sent, FRAME_BYTES) + _metered(load.batch * ACK_BYTES, FRAME_BYTES)
+        api = frames * metered * price("websocket_message")
+    yield Position("API Gateway, requests and acks", load=api, usual=usual_api)
+    receive = _call(price, RECEIVE_SECONDS + RECEIVE_EVENT_SECONDS * load.batch, GIGABYTES)
+    usual_call = _call(price, USUAL_SECONDS, USUAL_GIGABYTES)
+    yield Position("Lambda, receiving", load=frames * receive, usual=events * usual_call)
+    invocations = events / events_per_invocation(load)
+    persist = _call(price, PERSIST_SECONDS + PERSIST_EVENT_SECONDS * events_per_invocation(load), GIGABYTES)
+    yield Position("Lambda, persisting", load=invocations * persist)
+    units = events * row.units * price("dynamodb_write")
+    yield Position(f"DynamoDB, {row.units} write units an event", load=units, usual=units, is_dynamodb=True)
+    activity = min(frames, load.rooms * PERSIST_QUEUES * SECONDS)
+    yield Position("DynamoDB, last activity of rooms", load=activity * price("dynamodb_write"), is_dynamodb=True)
+    stored = events * row.stored / GB * (price("dynamodb_storage") + price("dynamodb_recovery"))
+    yield Position("DynamoDB, a month's events for a month", load=stored, usual=stored, is_dynamodb=True)
+    logs = LOG_BYTES / GB * price("logs")
+    yield Position("logs", load=(frames + invocations) * logs, usual=events * logs)
+    yield Position("cache, commands", load=(frames + invocations) * CACHE_UNITS * price("cache_unit"))
+    traffic = events * row.sent / GB
+    moved = traffic * 1.4 * price("endpoint_data") + traffic * price("data_between_zones")
+    yield Position("traffic between zones and endpoints", load=moved)
+    acks = events * ACK_BYTES / GB * price("data_out")
+    yield Position("data out, acks", load=acks, usual=acks)
+
+
+def _listening(load: Load, price: Prices) -> Iterator[Position]:
+    row, copies = row_of(load.event_bytes), load.events * load.listeners
+    pushed = copies / load.batch
+    one, many = _metered(row.sent, FRAME_BYTES), _metered(load.batch * row.sent, FRAME_BYTES)
+    messages = price("websocket_message")
+    yield Position("API Gateway, live copies", load=pushed * many * messages, usual=copies * one * messages)
+    second = GIGABYTES * price("lambda_gb_second")
+    calls = min(pushed, load.frames) * price("lambda_request")
+    yield Position("Lambda, pushing", load=calls + pushed * PUSH_SECONDS * second, usual=copies * PUSH_SECONDS * second)
+    out = copies * row.sent / GB * price("data_out")
+    yield Position("data out, live copies", load=out, usual=out)
+    minutes = load.connections * MINUTES * price("websocket_minute")
+    yield Position("connections", load=minutes, usual=minutes)
+    checks = load.connections * SECONDS / load.check_seconds
+    frame = 2 * messages + _call(price, CHECK_CALL_SECONDS, GIGABYTES) + LOG_BYTES / GB * price("logs")
+    kept = CHECK_WRITES * price("dynamodb_write") + CHECK_READS * price("dynamodb_read")
+    yield Position("checks of connections", load=checks * (frame + kept), usual=checks * frame)
+
+
+def events_per_invocation(load: Load) -> float:
+    """Events that one call of persist_events stores: the messages that arrive in its queue during the call before.
+
+    With few events each message is a call. A queue is at its limit where its calls take as long as its events.
+    """
+    arriving = load.rate / PERSIST_QUEUES
+    waiting = arriving * PERSIST_SECONDS / max(1e-9, 1 - arriving * PERSIST_EVENT_SECONDS)
+    return min(max(float(load.batch), waiting), 200.0 * load.batch)
+
+
+def _metered(size: float, unit: int) -> int:
+    return max(1, math.ceil(size / unit))
+
+
+def _call(price: Prices, seconds: float, gigabytes: float) -> float:
+    """One call of a function."""
+    return price("lambda_request") + seconds * gigabytes * price("lambda_gb_second")

@@ -1,0 +1,81 @@
+"""What a stage has at rest, from ``template.yaml`` and a section of ``samconfig.toml``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from localstage.template import parameters
+from localstage.template.attributes import Attributes, Live
+from localstage.template.document import parse
+from localstage.template.intrinsics import Resolver
+
+ROOT = Path(__file__).resolve().parents[2]
+STAGES = ("dev", "staging", "prod")
+REGION = "us-east-1"
+DISK_GB = {"SINGLE_INSTANCE": 200, "mq.m7g.medium": 5, "mq.m7g.large": 15, "mq.m7g.xlarge": 25}
+"""A single node's disk, and that of one node of a cluster, by instance type."""
+_NOWHERE = Live("", "", 0, "", "", "", "", "")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Counts of what is paid per month or hour: ``endpoints`` counts each zone."""
+
+    name: str
+    instance: str
+    nodes: int
+    disk_gb: int
+    endpoints: int
+    secrets: int
+    alarm_metrics: int
+    machine_clients: int
+
+
+def read(name: str) -> Stage:
+    """The stage that this section of ``samconfig.toml`` deploys.
+
+    Raises:
+        localstage.core.errors.TemplateError: there is no such section, or the template cannot be evaluated.
+    """
+    path = ROOT / "template.yaml"
+    document = parse(path.read_text(encoding="utf-8"), path)
+    values = parameters.values(document["Parameters"], parameters.from_samconfig(ROOT / "samconfig.toml", name))
+    resolver = Resolver(document, values, Attributes(_NOWHERE), REGION)
+    resources = document["Resources"]
+
+    def properties(type_: str) -> list[Any]:
+        found = ((id_, one) for id_, one in resources.items() if one["Type"] == type_)
+        used = [(id_, one) for id_, one in found if _is_made(resolver, id_, one)]
+        return [one.get("Properties", {}) for _, one in used]
+
+    instance, mode = str(values["BrokerInstanceType"]), str(values["BrokerDeploymentMode"])
+    nodes = 1 if mode == "SINGLE_INSTANCE" else 3
+    zones = [resolver.value(one["SubnetIds"], "SubnetIds") for one in properties("AWS::EC2::VPCEndpoint") if _paid(one)]
+    monitoring = parse((ROOT / "templates" / "monitoring.yaml").read_text(encoding="utf-8"), path)["Resources"]
+    alarms = [one["Properties"] for one in monitoring.values() if one["Type"] == "AWS::CloudWatch::Alarm"]
+    clients = properties("AWS::Cognito::UserPoolClient")
+    return Stage(
+        name,
+        instance,
+        nodes,
+        nodes * DISK_GB[mode if nodes == 1 else instance],
+        sum(map(len, zones)),
+        len(properties("AWS::SecretsManager::Secret")),
+        sum(_metrics(alarm) for alarm in alarms),
+        sum("client_credentials" in str(client.get("AllowedOAuthFlows")) for client in clients),
+    )
+
+
+def _is_made(resolver: Resolver, id_: str, resource: dict[str, Any]) -> bool:
+    return "Condition" not in resource or resolver.condition(resource["Condition"], id_)
+
+
+def _paid(endpoint: dict[str, Any]) -> bool:
+    return endpoint.get("VpcEndpointType") == "Interface"
+
+
+def _metrics(alarm: dict[str, Any]) -> int:
+    """The metrics of an alarm; an expression over others is none."""
+    return max(1, sum("MetricStat" in each for each in alarm.get("Metrics", ())))
