@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,8 @@ class Gap:
     instead: str
     required: frozenset[str]
     optional: frozenset[str] = frozenset()
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    """What ``Fn::GetAtt`` returns. An attribute that is not here fails the stack."""
 
     def refusal(self, properties: Mapping[str, object]) -> str:
         """Why a resource with these properties is refused; empty if it is accepted."""
@@ -27,8 +29,8 @@ class Gap:
         return ""
 
 
-def _gap(instead: str, required: str, optional: str = "") -> Gap:
-    return Gap(instead, frozenset(required.split()), frozenset(optional.split()))
+def _gap(instead: str, required: str, optional: str = "", **attributes: str) -> Gap:
+    return Gap(instead, frozenset(required.split()), frozenset(optional.split()), attributes)
 
 
 BROKER = "AWS::AmazonMQ::Broker"
@@ -44,7 +46,7 @@ GAPS: Mapping[str, Gap] = {
         "BrokerName EngineType HostInstanceType DeploymentMode PubliclyAccessible Users",
         "EngineVersion AutoMinorVersionUpgrade SubnetIds SecurityGroups Logs Configuration MaintenanceWindowStartTime",
     ),
-    "AWS::AmazonMQ::Configuration": _gap(_ACCEPTED, "Name EngineType Data", "EngineVersion Description"),
+    "AWS::AmazonMQ::Configuration": _gap(_ACCEPTED, "Name EngineType Data", "EngineVersion Description", Revision="1"),
     CACHE: _gap(
         "a real Redis or Valkey",
         "ServerlessCacheName Engine",

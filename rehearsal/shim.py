@@ -61,7 +61,7 @@ def _make(type_: str) -> Callable[[str, Properties, str], Made]:
     def create(logical_id: str, properties: Properties, stack_name: str) -> Made:
         _checked(type_, properties)
         if type_ not in (BROKER, CACHE):
-            return f"{stack_name}-{logical_id}-{secrets.token_hex(4)}", {}
+            return f"{stack_name}-{logical_id}-{secrets.token_hex(4)}", dict(GAPS[type_].attributes)
         made = _ask_machines("start", type=type_, stack=stack_name, id=logical_id, properties=properties)
         return made["id"], made["attributes"]
 
@@ -72,7 +72,7 @@ def _change(type_: str) -> Callable[[str, Properties, Properties, str], Made]:
     def update(physical_id: str, _old: Properties, new: Properties, _stack_name: str) -> Made:
         _checked(type_, new)
         if type_ not in (BROKER, CACHE):
-            return physical_id, {}
+            return physical_id, dict(GAPS[type_].attributes)
         return physical_id, _ask_machines("attributes", id=physical_id)
 
     return update
