@@ -33,6 +33,7 @@ STATE = ROOT / ".local" / "sam-test"
 _HOST_NETWORK = ROOT / "rehearsal" / "host_network.py"
 _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION")
 _READY_SECONDS = 300
+_ROUTE_SECONDS = 120
 _PING = "import docker; docker.from_env(timeout=5).ping()"
 # One GET route of each function behind the HTTP API that has one, else another route with an empty body.
 _ROUTES = {
@@ -190,6 +191,8 @@ def test_all() -> list[str]:
     """
     sources = Sam(STATE / "work", interpreter())
     sources.copy_sources()
+    # The SAM CLI counts the start of a container as time of the function.
+    sources.edit("    Timeout: 10\n", "    Timeout: 60\n")
     with _stage(), containers(STATE, STATE / "work") as run:
         run.build()
         wrong = [text for case in one_of_each_function() for text in _compared(run, case)]
@@ -213,7 +216,7 @@ def _asked(url: str, function: str, route: str) -> list[str]:
     method, path = route.split()
     request = urllib.request.Request(f"{url}{path}", method=method, data=b"{}" if method == "POST" else None)  # noqa: S310
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=_ROUTE_SECONDS) as answer:  # noqa: S310
             status, body = answer.status, answer.read()
     except urllib.error.HTTPError as error:
         status, body = error.code, error.read()
