@@ -20,7 +20,7 @@ PAGES = ["*.md", "clients/**/*.md", "docs/**/*.md", "tools/api_reference/texts.m
 WRITTEN_REFERENCE = ["functions.md", "dependencies.md"]
 """The pages of docs/reference that are not generated."""
 LINE, SENTENCE, ARCHITECTURE_WORDS = 120, 40, 1_000
-PAGES_WORDS, DECISION_WORDS = 19_600, 190
+PAGES_WORDS, DECISION_WORDS = 22_600, 190
 """Of all pages without the decision records, and of each record: they grow in number, and not in length."""
 
 _BE = r"(?:am|is|are|was|were|be|been|being)"

@@ -39,9 +39,9 @@ def dynamodb_throttles_half(harness: Harness) -> Row:
 
 
 def throttled_import(harness: Harness) -> Row:
-    """2,000 events/s go into one room, an eighth of which its partition takes.
+    """Up to 2,000 events/s go into one room, whose partition takes 250.
 
-    On AWS a partition takes 1,000. Here it takes 250, less than the emulator on a busy machine.
+    On AWS a partition takes 1,000, which is more than the local stage stores on two cores.
     """
     load = {"sockets": 0, "posts": IMPORTERS, "rate": IMPORT_RATE, "size": 250, "rooms": 1}
     limited = throttled(harness.services, partition_units=PARTITION_UNITS)

@@ -118,7 +118,7 @@ def accepted_without_a_confirm(patch: pytest.MonkeyPatch) -> None:
 def accepted_though_the_retry_lane_refused(patch: pytest.MonkeyPatch) -> None:
     """Fault 7: the retry lane's refusal is swallowed."""
     hand_over = Acceptor._hand_over
-    patch.setattr(Acceptor, "_hand_over", lambda self, parts: [("retry", None) for _ in hand_over(self, parts)])
+    patch.setattr(Acceptor, "_hand_over", lambda *arguments: [("retry", None) for _ in hand_over(*arguments)])
 
 
 @found_as(r"lost|unexpected")
@@ -126,10 +126,10 @@ def a_lost_confirm_is_a_failure(patch: pytest.MonkeyPatch) -> None:
     """An event gets a new id when it enters the retry lane, so it is stored twice."""
     hand_over = Acceptor._hand_over
 
-    def renamed(self: Acceptor, parts: Sequence[Any]) -> Any:
+    def renamed(self: Acceptor, parts: Sequence[Any], correlation_id: str) -> Any:
         for part, _ in parts:
             object.__setattr__(part, "body", part.body.replace(b'"messageId":"m-', b'"messageId":"new-'))
-        return hand_over(self, parts)
+        return hand_over(self, parts, correlation_id)
 
     patch.setattr(Acceptor, "_hand_over", renamed)
 

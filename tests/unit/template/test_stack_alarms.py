@@ -106,6 +106,16 @@ def test_throttled_writes_of_every_table_and_index_set_an_alarm(template_stack: 
     assert sorted(map(str, watched)) == sorted(map(str, expected))
 
 
+def test_throttling_that_lasts_sets_an_alarm_although_no_record_grows_old(template_stack: TemplateStack) -> None:
+    """A throttled record is sent again as a new one, also after a throttled read, which no alarm of a table counts."""
+    alarm = template_stack.alarms["ThrottledRecordsAlarm"]
+    aged = template_stack.alarms["RetryAgeAlarm"]
+
+    assert (alarm["Namespace"], alarm["MetricName"], alarm["Threshold"]) == ("Headrace", "Throttled", 0)
+    assert [each["Name"] for each in alarm["Dimensions"]] == ["service"], "it is written without other dimensions"
+    assert alarm["Period"] * alarm["EvaluationPeriods"] == aged["Threshold"]
+
+
 def test_refused_events_for_want_of_environments_set_an_alarm(template_stack: TemplateStack) -> None:
     """Lambda counts them in Throttles, and not in Errors."""
     metrics = [one["MetricStat"]["Metric"] for one in template_stack.alarms["ReceiveThrottlesAlarm"]["Metrics"][1:]]
