@@ -119,6 +119,7 @@ def function_frozen(harness: Harness, meanwhile: Callable[[], object] = lambda: 
     """
     with harness.scenario("function-frozen", posts=0) as run:
         run.load.start()
+        run.wait_until(lambda: run.load.checker.lanes["main"] > 0)  # a slow machine starts functions in seconds
         run.wait(3)
         run.load.pause()
         held = {port for port in harness.services.broker.peers if owned_by(port, FREEZES)}
