@@ -178,10 +178,8 @@ def _convert(type_: str, converted: Callable[[Properties], Properties]) -> None:
         made: Made = create(logical_id, converted(properties), stack_name)
         return made
 
-    def change(
-        physical_id: str, old: Properties, new: Properties, stack_name: str, logical_id: str | None = None
-    ) -> Made:
-        made: Made = update(physical_id, converted(old), converted(new), stack_name, logical_id)
+    def change(physical_id: str, old: Properties, new: Properties, *rest: Any) -> Made:
+        made: Made = update(physical_id, converted(old), converted(new), *rest)
         return made
 
     handler.update(create=make, update=change)
@@ -194,12 +192,15 @@ def _texts_for_functions(properties: Properties) -> Properties:
     return {**properties, "Environment": {**environment, "Variables": texts}}
 
 
-def _numbers_for_queues(properties: Properties) -> Properties:
-    """CloudFormation reads parameters, which are texts, as numbers where SQS needs numbers."""
-    return {
-        name: int(value) if isinstance(value, str) and value.isdecimal() else value
-        for name, value in properties.items()
-    }
+def _numbers(properties: Properties) -> Properties:
+    """CloudFormation reads parameters, which are texts, as numbers where SQS and Lambda need numbers."""
+    found = dict(properties)
+    for name, value in properties.items():
+        if isinstance(value, str) and value.isdecimal():
+            found[name] = int(value)
+        elif name == "ScalingConfig":
+            found[name] = _numbers(value)
+    return found
 
 
 def _show_addresses_of_s3() -> None:
@@ -257,7 +258,8 @@ _fill_gaps()
 _accept_metric_math()
 _return_what_aws_returns()
 _convert("AWS::Lambda::Function", _texts_for_functions)
-_convert("AWS::SQS::Queue", _numbers_for_queues)
+_convert("AWS::Lambda::EventSourceMapping", _numbers)
+_convert("AWS::SQS::Queue", _numbers)
 _show_addresses_of_s3()
 _check_rights_as_aws_does()
 _run_functions_alone()
