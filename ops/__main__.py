@@ -1,4 +1,4 @@
-"""``python -m ops dead-letters | redrive | discard | parked | budget | trace | doctor``."""
+"""``python -m ops dead-letters | redrive | discard | parked | budget | trace | doctor | deploy``."""
 
 from __future__ import annotations
 
@@ -253,6 +253,17 @@ def _stack_findings(stack: str | None) -> Iterator[Finding]:
     from ops.doctor_aws import examine_stack
 
     yield from examine_stack(stack)
+
+
+@cli.command()
+@click.option("--config-env", default="dev", show_default=True, help="A section of samconfig.toml.")
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+def deploy(config_env: str, options: tuple[str, ...]) -> None:
+    """Build and deploy a stage under a new name of the release. OPTIONS, after --, are for `sam deploy`."""
+    from ops.deploy import deploy as deploy_stage
+
+    with _errors_as_messages():
+        click.echo(f"deployed {config_env}, release {deploy_stage(config_env, list(options))}")
 
 
 @cli.command()

@@ -46,6 +46,7 @@ class Sam:
     def __init__(self, folder: Path, python: Path) -> None:
         self._folder = folder
         self._python = python
+        self._deployments = 0
         self.variables: Mapping[str, str] = {}
 
     @property
@@ -101,7 +102,9 @@ class Sam:
 
     async def deploy(self, stage: str, **parameters: str) -> None:
         """``sam deploy`` of what was built, as a stage of samconfig.toml with some other parameters."""
-        options = ["--no-confirm-changeset", "--no-progressbar", *self.overrides(stage, parameters)]
+        self._deployments += 1
+        named = {"Release": f"{self._deployments:010}-rehearsal", **parameters}
+        options = ["--no-confirm-changeset", "--no-progressbar", *self.overrides(stage, named)]
         await self._run("deploy", "--config-env", stage, *options)
 
     async def delete(self, stage: str) -> None:
