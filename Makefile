@@ -66,6 +66,18 @@ cost: setup ## print what a stage costs on AWS, by position   [RATE=100] [EVENT_
 deploy: .local/sam/bin/sam ## build and deploy a stage to AWS under a new name of the release   [STAGE_ENV=dev] [ARGS=--no-confirm-changeset]
 	@$(OPS) deploy $(if $(STAGE_ENV),--config-env "$$STAGE_ENV") -- $(ARGS)
 
+backup: setup ## back up every table of a stack, before a change that may lose data   [STACK=headrace-prod]
+	@$(OPS) backup
+
+restore: setup ## restore a table as of a time into a new table, and print the next steps   [STACK=headrace-prod] [TABLE=ChatMessagesTable] [AT=2026-11-22T09:00:00Z]
+	@$(OPS) restore
+
+copy-rows: setup ## copy the rows that a table lacks from a restored one   [STACK=headrace-prod] [TABLE=ChatMessagesTable] [FROM=…]
+	@$(OPS) copy-rows
+
+restore-drill: setup ## back up, lose and restore rows in an emulated DynamoDB
+	@$(OPS) restore-drill
+
 kill: setup ## kill a service of the stage, and start it again later   [SERVICE=RabbitMQ] [SECONDS=20]
 	@$(STAGE) kill "$${SERVICE:-RabbitMQ}" --seconds '$(or $(SECONDS),20)'
 
