@@ -55,7 +55,8 @@ class Tables:
         Raises:
             TableError: no such stack, or it has no table.
         """
-        found, token = {}, {}
+        found: dict[str, str] = {}
+        token: dict[str, str] = {}
         while True:
             answer = _call(self._stacks.list_stack_resources, StackName=self._stack, **token)
             for one in answer["StackResourceSummaries"]:
