@@ -92,8 +92,14 @@ class Sam:
         """The parameters of a stage in samconfig.toml, with what this machine needs instead, and ``more``."""
         with (self._folder / "samconfig.toml").open("rb") as file:
             found = tomllib.load(file)[stage]["deploy"]["parameters"]["parameter_overrides"]
-        # The Redis of this machine has no TLS.
-        values = {**found, "Architecture": architecture(), "CacheTls": "false", **more}
+        # Each deployment is another release. The Redis of this machine has no TLS.
+        values = {
+            **found,
+            "Release": f"{self._deployments:010}-rehearsal",
+            "Architecture": architecture(),
+            "CacheTls": "false",
+            **more,
+        }
         return ["--parameter-overrides", *(f"{name}={value}" for name, value in values.items())]
 
     async def build(self) -> None:
@@ -103,8 +109,7 @@ class Sam:
     async def deploy(self, stage: str, **parameters: str) -> None:
         """``sam deploy`` of what was built, as a stage of samconfig.toml with some other parameters."""
         self._deployments += 1
-        named = {"Release": f"{self._deployments:010}-rehearsal", **parameters}
-        options = ["--no-confirm-changeset", "--no-progressbar", *self.overrides(stage, named)]
+        options = ["--no-confirm-changeset", "--no-progressbar", *self.overrides(stage, parameters)]
         await self._run("deploy", "--config-env", stage, *options)
 
     async def delete(self, stage: str) -> None:
