@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from localstage.template import parameters
 from localstage.template.translate import translate
-from tests.unit.template_stack import TEMPLATE, TemplateStack
+from tests.unit.template_stack import ROOT, TEMPLATE, TemplateStack
 
 RELEASE = "2611222357-677f840"
 ALARMS = ["ApiErrorsAlarm", "OperatorErrorsAlarm", "QuestionErrorsAlarm"]
@@ -56,12 +57,16 @@ def test_a_release_publishes_a_version_of_each_function(template_stack: Template
     assert first.keys().isdisjoint(second)
 
 
-def test_a_release_changes_each_function(template_stack: TemplateStack, tmp_path: Path) -> None:
-    """Lambda publishes no version of a function that did not change since the last one."""
+def test_a_release_changes_the_functions_of_the_http_api_alone(template_stack: TemplateStack, tmp_path: Path) -> None:
+    """Lambda publishes no version of a function that did not change. SAM writes the release into the description."""
     resources = translate(TEMPLATE, {"Release": RELEASE}, "us-east-1", tmp_path).document["Resources"]
+    described = {
+        name: one["Properties"]["Description"]
+        for name, one in resources.items()
+        if one["Type"] == "AWS::Lambda::Function" and "Description" in one["Properties"]
+    }
 
-    for name in functions_of_the_http_api(template_stack):
-        assert resources[name]["Properties"]["Description"] == RELEASE
+    assert described == dict.fromkeys(functions_of_the_http_api(template_stack), RELEASE)
 
 
 def test_sam_alone_sees_no_other_parameter_so_a_release_is_demanded(
@@ -74,17 +79,28 @@ def test_sam_alone_sees_no_other_parameter_so_a_release_is_demanded(
     }
 
 
-@pytest.mark.parametrize("shift", ["AllAtOnce", "Canary10Percent5Minutes"])
-def test_an_alarm_stops_a_canary_and_does_not_stop_a_mend(shift: str, template_stack: TemplateStack) -> None:
-    """CodeDeploy refuses a deployment while one of its alarms is on."""
-    for group in template_stack.of_type("AWS::CodeDeploy::DeploymentGroup").values():
-        condition, with_alarms, without = group["AlarmConfiguration"]["Fn::If"]
-        chosen = without if shift == "AllAtOnce" else with_alarms
-        assert condition == "ShiftsTraffic"
-        assert [one["Name"]["Fn::GetAtt"][1] for one in chosen.get("Alarms", [])] == (
-            [] if shift == "AllAtOnce" else [f"Outputs.{name}" for name in ALARMS]
-        )
+def test_an_alarm_stops_a_canary_and_does_not_stop_a_mend(template_stack: TemplateStack) -> None:
+    """CodeDeploy refuses a deployment while one of its alarms is on, so AllAtOnce has none."""
+    groups = template_stack.of_type("AWS::CodeDeploy::DeploymentGroup").values()
+
+    assert len(groups) == 13
+    for group in groups:
+        condition, canary, at_once = group["AlarmConfiguration"]["Fn::If"]
+        names = [one["Name"]["Fn::GetAtt"] for one in canary["Alarms"]]
+        assert (condition, canary["Enabled"], at_once) == ("ShiftsTraffic", True, {})
+        assert names == [["Monitoring", f"Outputs.{name}"] for name in ALARMS]
         assert "DEPLOYMENT_STOP_ON_ALARM" in group["AutoRollbackConfiguration"]["Events"]
+    assert template_stack.conditions["ShiftsTraffic"] == {
+        "Fn::Not": [{"Fn::Equals": [{"Ref": "TrafficShift"}, "AllAtOnce"]}]
+    }
+
+
+@pytest.mark.parametrize(
+    ("stage", "shift"), [("dev", None), ("staging", None), ("local", None), ("prod", "Canary10Percent5Minutes")]
+)
+def test_only_prod_has_a_canary(template_stack: TemplateStack, stage: str, shift: str | None) -> None:
+    assert parameters.from_samconfig(ROOT / "samconfig.toml", stage).get("TrafficShift") == shift
+    assert template_stack.parameters["TrafficShift"]["Default"] == "AllAtOnce"
 
 
 def test_the_alarms_of_a_deployment_watch_each_function_of_the_http_api(template_stack: TemplateStack) -> None:
