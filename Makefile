@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: rehearse rehearsal sam-test dead-letters redrive discard parked retry-budget trace doctor cost faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-cold bench-powertools bench-emulators invoke diagrams dashboard lock clean
+.PHONY: deploy backup restore copy-rows restore-drill rehearse rehearsal sam-test dead-letters redrive discard parked retry-budget trace doctor cost faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-cold bench-powertools bench-emulators invoke diagrams dashboard lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -9,7 +9,7 @@ REPLAY_ARGS = $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED SIZES DAY EXAMPLES ID HTTP_URL WS_URL TOKEN OPS_TOKEN STACK SAM_FLAGS
+VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED SIZES DAY EXAMPLES ID HTTP_URL WS_URL TOKEN OPS_TOKEN STACK SAM_FLAGS TABLE AT FROM
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 help: ## list the targets
@@ -62,6 +62,21 @@ retry-budget: setup ## print the longest outage that leaves the dead lane empty 
 
 cost: setup ## print what a stage costs on AWS, by position   [RATE=100] [EVENT_BYTES=250] [BATCH=25] [LISTENERS=20] [STAGE_ENV=dev] [ARGS=--http]
 	@PYTHONPATH=layers/headrace $(PY) -m tools.cost $(if $(RATE),--rate '$(RATE)') $(if $(EVENT_BYTES),--event-bytes '$(EVENT_BYTES)') $(if $(BATCH),--batch '$(BATCH)') $(if $(LISTENERS),--listeners '$(LISTENERS)') $(if $(STAGE_ENV),--config-env "$$STAGE_ENV") $(ARGS)
+
+deploy: .local/sam/bin/sam ## build and deploy a stage to AWS under a new name of the release   [STAGE_ENV=dev] [ARGS=--no-confirm-changeset]
+	@$(OPS) deploy $(if $(STAGE_ENV),--config-env "$$STAGE_ENV") -- $(ARGS)
+
+backup: setup ## back up every table of a stack, before a change that may lose data   [STACK=headrace-prod]
+	@$(OPS) backup
+
+restore: setup ## restore a table as of a time into a new table, and print the next steps   [STACK=headrace-prod] [TABLE=ChatMessagesTable] [AT=2026-11-22T09:00:00Z]
+	@$(OPS) restore
+
+copy-rows: setup ## copy the rows that a table lacks from a restored one   [STACK=headrace-prod] [TABLE=ChatMessagesTable] [FROM=…]
+	@$(OPS) copy-rows
+
+restore-drill: setup ## back up, lose and restore rows in an emulated DynamoDB
+	@$(OPS) restore-drill
 
 kill: setup ## kill a service of the stage, and start it again later   [SERVICE=RabbitMQ] [SECONDS=20]
 	@$(STAGE) kill "$${SERVICE:-RabbitMQ}" --seconds '$(or $(SECONDS),20)'

@@ -1,4 +1,5 @@
-"""``python -m ops dead-letters | redrive | discard | parked | budget | trace | doctor``."""
+"""``python -m ops dead-letters | redrive | discard | parked | budget | trace | doctor | deploy |
+backup | restore | copy-rows | restore-drill``."""
 
 from __future__ import annotations
 
@@ -6,7 +7,6 @@ import itertools
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -19,22 +19,15 @@ from localstage.client.errors import ClientError, HttpError
 from localstage.client.http_api import HttpApi
 from localstage.client.running_stage import stage_file
 from localstage.client.terminal import visible
-from localstage.core.errors import StageError
-from ops.doctor import Finding, examine
+from ops.doctor import CannotTell, Finding, examine
+from ops.messages import errors_as_messages
+from ops.stack_commands import COMMANDS
 from ops.target import find, find_stage
 
 TRIES = 5
 WIDTH = 140
 """Columns that the table of dead letters needs."""
 Command = Callable[..., Any]
-
-
-@contextmanager
-def _errors_as_messages() -> Iterator[None]:
-    try:
-        yield
-    except (ClientError, StageError) as error:
-        sys.exit(f"headrace: {visible(str(error))}")
 
 
 def _with_filters(command: Command) -> Command:
@@ -75,7 +68,7 @@ def cli(context: click.Context, http_url: str | None) -> None:
 @click.pass_obj
 def dead_letters(http_url: str | None, /, limit: int, bodies: bool, **wanted: str | None) -> None:
     """List the dead letters with their reasons. Changes nothing."""
-    with _errors_as_messages():
+    with errors_as_messages():
         api = find(http_url)
         shown = {"bodies": "true"} if bodies else {}
         answer = api.get("/dead-letters", {**_filter(**wanted), "limit": str(limit), **shown})
@@ -107,7 +100,7 @@ def _summary(answer: dict[str, Any]) -> str:
 @click.pass_obj
 def redrive(http_url: str | None, /, rate: int, dry_run: bool, **wanted: str | None) -> None:
     """Move letters back to the retry lane. Ctrl-C stops it between two slices; it can be repeated."""
-    with _errors_as_messages():
+    with errors_as_messages():
         api = find(http_url)
         counted = api.post("/dead-letters/redrive", {**_filter(**wanted), "dryRun": True})
         click.echo(_summary(counted))
@@ -154,7 +147,7 @@ def _not_moved(answer: dict[str, Any]) -> str:
 @click.pass_obj
 def discard(http_url: str | None, /, confirm: int | None, dry_run: bool, **wanted: str | None) -> None:
     """Delete letters permanently, at most 2,000 at a time, after you confirm their number."""
-    with _errors_as_messages():
+    with errors_as_messages():
         api = find(http_url)
         counted = api.post("/dead-letters/discard", {**_filter(**wanted), "dryRun": True})
         click.echo(_summary(counted))
@@ -175,7 +168,7 @@ def discard(http_url: str | None, /, confirm: int | None, dry_run: bool, **wante
 @click.pass_obj
 def parked(http_url: str | None, /, lane: str | None, rate: int) -> None:
     """Print the size of the parking queue, or return its messages to a lane."""
-    with _errors_as_messages():
+    with errors_as_messages():
         api = find(http_url)
         count = int(api.get("/parked")["parked"])
         click.echo(f"{count} parked")
@@ -217,7 +210,7 @@ def trace(id_: str) -> None:
     from ops.trace import trace as steps_of
 
     logs = stage_file().parent / "logs"
-    with _errors_as_messages():
+    with errors_as_messages():
         steps = steps_of(logs, id_)
         if not steps:
             raise ClientError(
@@ -237,13 +230,25 @@ def doctor(http_url: str | None, ws_url: str | None, stack: str | None) -> None:
 
     TOKEN is a token with chat:read and chat:write, OPS_TOKEN one with ops. The exit code is 1 if a check fails.
     """
-    with _errors_as_messages():
-        stage = find_stage(http_url, ws_url)
+    with errors_as_messages():
+        stage = find_stage(*_addresses(http_url, ws_url, stack))
     failed = False
     for finding in itertools.chain(examine(stage), _stack_findings(stack)):
         failed = failed or finding.verdict == "fail"
         click.echo(visible(f"{finding.verdict:<8} {finding.check:<24} {finding.detail}"))
     sys.exit(1 if failed else 0)
+
+
+def _addresses(http_url: str | None, ws_url: str | None, stack: str | None) -> tuple[str | None, str | None]:
+    """The URLs that were given; with a stack alone, those of its outputs."""
+    if http_url or not stack:
+        return http_url, ws_url
+    from ops.doctor_aws import addresses
+
+    try:
+        return addresses(stack)
+    except CannotTell as error:
+        raise ClientError(f"{error}; or give HTTP_URL and WS_URL") from None
 
 
 def _stack_findings(stack: str | None) -> Iterator[Finding]:
@@ -262,9 +267,12 @@ def budget(first_pause: int | None, config_env: str) -> None:
     """Print the retry budget: the outage that leaves the dead lane empty."""
     from ops.budget import Budget
 
-    with _errors_as_messages():
+    with errors_as_messages():
         click.echo("\n".join(Budget.of_stage(config_env, first_pause).lines()))
 
+
+for _command in COMMANDS:
+    cli.add_command(_command)
 
 if __name__ == "__main__":
     cli()

@@ -52,6 +52,19 @@ class Stack:
             token = {"NextToken": answer["NextToken"]}
 
 
+def addresses(name: str) -> tuple[str, str]:
+    """The URLs of the HTTP and the WebSocket API of a stack.
+
+    Raises:
+        CannotTell: no such stack, or credentials that may not read it.
+    """
+    (found,) = Stack(name).call("cloudformation", "describe_stacks", StackName=name)["Stacks"]
+    outputs = {each["OutputKey"]: each["OutputValue"] for each in found.get("Outputs", ())}
+    if missing := {"HttpUrl", "WebSocketUrl"} - outputs.keys():
+        raise CannotTell(f"the stack {name} has no output {', '.join(sorted(missing))}")
+    return outputs["HttpUrl"], outputs["WebSocketUrl"]
+
+
 def examine_stack(name: str) -> Iterator[Finding]:
     """Run all checks of the stack ``name``."""
     stack = Stack(name)
@@ -94,6 +107,27 @@ def deployments(stack: Stack) -> str:
     return f"{count} stages of {len(apis)} APIs are deployed"
 
 
+def releases(stack: Stack) -> str:
+    """The alias of each function of the HTTP API serves what was deployed last, and nothing else."""
+    wrong, names = [], set()
+    for logical, alias in _needed(stack.ids("AWS::Lambda::Alias"), "aliases").items():
+        function, _, name = alias.rpartition(":")
+        weights = stack.call("lambda", "get_alias", FunctionName=function, Name=name).get("RoutingConfig") or {}
+        if weights.get("AdditionalVersionWeights"):
+            wrong.append(f"{logical}: a part of the requests has another version; a deployment is not finished")
+        serving, latest = (
+            stack.call("lambda", "get_function_configuration", FunctionName=each) for each in (alias, function)
+        )
+        names.add(str(serving.get("Description")))
+        if any(
+            serving.get(part) != latest.get(part) for part in ("Description", "CodeSha256", "Environment", "Layers")
+        ):
+            wrong.append(f"{logical}: serves {serving.get('Description')}, deployed is {latest.get('Description')}")
+    if wrong:
+        raise Failed("; ".join(wrong))
+    return ", ".join(sorted(names))
+
+
 def alarms(stack: Stack) -> str:
     """No alarm of the stack is in the state ALARM."""
     names = list(_needed(stack.ids("AWS::CloudWatch::Alarm"), "alarms").values())
@@ -124,6 +158,7 @@ def queues(stack: Stack) -> str:
 CHECKS: dict[str, Callable[[Stack], str]] = {
     "mappings": mappings,
     "deployments": deployments,
+    "releases": releases,
     "alarms": alarms,
     "queues": queues,
 }

@@ -24,6 +24,7 @@ REGION = "us-east-1"
 _LOCK = ROOT / "requirements" / "rehearsal.txt"
 _SERVER = 'bind = ["{address}"]\ngraceful_timeout = 0.2\nworkers = 0\nloglevel = "WARNING"\n'
 _INVOKE_SECONDS = 90
+_ALIAS = "live"
 _KEPT_ROLE = "ApiGatewayLogs"  # docs/how-to/delete-a-stack.md says why
 
 
@@ -160,8 +161,11 @@ class Account:
         return found + [one for stack in nested for one in self.resources(stack)]
 
     def function(self, stack: str, id_: str) -> str:
-        """The name of a function, by its logical id in the template."""
-        found = self._stacks.describe_stack_resource(StackName=stack, LogicalResourceId=id_)
+        """A function by its logical id in the template: the ARN of the alias that the HTTP API calls, else its name."""
+        try:
+            found = self._stacks.describe_stack_resource(StackName=stack, LogicalResourceId=f"{id_}Alias{_ALIAS}")
+        except ClientError:  # no such resource
+            found = self._stacks.describe_stack_resource(StackName=stack, LogicalResourceId=id_)
         return str(found["StackResourceDetail"]["PhysicalResourceId"])
 
     def variable(self, function: str, name: str) -> str:

@@ -55,6 +55,12 @@ GAPS: Mapping[str, Gap] = {
     ROUTE_RESPONSE: _gap("accepted, if its route exists", "ApiId RouteId RouteResponseKey"),
     "AWS::EC2::SecurityGroupEgress": _gap(_ACCEPTED, "GroupId IpProtocol", _RULE),
     "AWS::EC2::SecurityGroupIngress": _gap(_ACCEPTED, "GroupId IpProtocol", _RULE),
+    "AWS::CodeDeploy::Application": _gap(_ACCEPTED, "ComputePlatform", "ApplicationName Tags"),
+    "AWS::CodeDeploy::DeploymentGroup": _gap(
+        "accepted: only its properties are checked; the emulator moves an alias at once",
+        "ApplicationName ServiceRoleArn DeploymentConfigName DeploymentStyle",
+        "AlarmConfiguration AutoRollbackConfiguration TriggerConfigurations Tags",
+    ),
     "AWS::ApplicationAutoScaling::ScalableTarget": _gap(
         _ACCEPTED, "MaxCapacity MinCapacity ResourceId ScalableDimension ServiceNamespace", "RoleARN"
     ),

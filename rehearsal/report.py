@@ -13,6 +13,7 @@ _USED = {
     "AWS::DynamoDB::Table": "created, and used by the functions",
     "AWS::IAM::ManagedPolicy": "created, and enforced in every call of a function",
     "AWS::IAM::Role": "created, and enforced in every call of a function",
+    "AWS::Lambda::Alias": "created, and invoked with the events of its function",
     "AWS::Lambda::Function": "created, and invoked with its events",
     "AWS::Lambda::LayerVersion": "created, and imported by the functions",
     "AWS::SQS::Queue": "created, and used by the functions",

@@ -46,6 +46,7 @@ class Sam:
     def __init__(self, folder: Path, python: Path) -> None:
         self._folder = folder
         self._python = python
+        self._deployments = 0
         self.variables: Mapping[str, str] = {}
 
     @property
@@ -91,8 +92,14 @@ class Sam:
         """The parameters of a stage in samconfig.toml, with what this machine needs instead, and ``more``."""
         with (self._folder / "samconfig.toml").open("rb") as file:
             found = tomllib.load(file)[stage]["deploy"]["parameters"]["parameter_overrides"]
-        # The Redis of this machine has no TLS.
-        values = {**found, "Architecture": architecture(), "CacheTls": "false", **more}
+        # Each deployment is another release. The Redis of this machine has no TLS.
+        values = {
+            **found,
+            "Release": f"{self._deployments:010}-rehearsal",
+            "Architecture": architecture(),
+            "CacheTls": "false",
+            **more,
+        }
         return ["--parameter-overrides", *(f"{name}={value}" for name, value in values.items())]
 
     async def build(self) -> None:
@@ -101,6 +108,7 @@ class Sam:
 
     async def deploy(self, stage: str, **parameters: str) -> None:
         """``sam deploy`` of what was built, as a stage of samconfig.toml with some other parameters."""
+        self._deployments += 1
         options = ["--no-confirm-changeset", "--no-progressbar", *self.overrides(stage, parameters)]
         await self._run("deploy", "--config-env", stage, *options)
 

@@ -12,6 +12,7 @@ import secrets
 import string
 import sys
 from collections.abc import Callable
+from contextvars import ContextVar
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -185,6 +186,25 @@ def _convert(type_: str, converted: Callable[[Properties], Properties]) -> None:
     handler.update(create=make, update=change)
 
 
+def _transform_with_parameters() -> None:
+    """AWS's transform gets the values of parameters, such as the release; MiniStack's gets none."""
+    engine: Any = import_module("ministack.services.cloudformation.engine")
+    translator: Any = import_module("samtranslator.translator.transform")
+    apply, transform = engine._apply_transforms, translator.transform
+    values: ContextVar[dict[str, Any]] = ContextVar("values")
+
+    def apply_with_values(template: Any, provided: Any = None, previous: Any = None) -> Any:
+        token = values.set(engine._transform_parameters(template, provided, previous))
+        try:
+            return apply(template, provided, previous)
+        finally:
+            values.reset(token)
+
+    translator.transform = lambda template, _, loader: transform(template, values.get(), loader)
+    for name in ("changesets", "handlers"):
+        import_module(f"ministack.services.cloudformation.{name}")._apply_transforms = apply_with_values
+
+
 def _texts_for_functions(properties: Properties) -> Properties:
     """CloudFormation passes numbers of the template as texts to a function's environment."""
     environment = properties.get("Environment", {})
@@ -260,6 +280,7 @@ _return_what_aws_returns()
 _convert("AWS::Lambda::Function", _texts_for_functions)
 _convert("AWS::Lambda::EventSourceMapping", _numbers)
 _convert("AWS::SQS::Queue", _numbers)
+_transform_with_parameters()
 _show_addresses_of_s3()
 _check_rights_as_aws_does()
 _run_functions_alone()

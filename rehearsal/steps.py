@@ -101,7 +101,7 @@ class Rehearsal:
             raise RehearsalError("\n  ".join(["answers differ from events/expected:", *wrong]))
 
     async def change_a_parameter(self) -> None:
-        """Update dev with another level of logs; the functions must have it."""
+        """Update dev with another level of logs; the version that the HTTP API calls must have it."""
         await self.deploy("dev", LogLevel="ERROR")
         function = await asyncio.to_thread(self.account.function, "headrace-dev", "ReadRoom")
         level = await asyncio.to_thread(self.account.variable, function, "POWERTOOLS_LOG_LEVEL")

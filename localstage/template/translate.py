@@ -137,6 +137,8 @@ def _run_translator(
         document.get("Transform")
     ):
         raise TemplateError(f"{template}: AWS::Serverless types need the line Transform: AWS::Serverless-2016-10-31")
+    # Warns for each alias about a feature flag of AWS's own service.
+    logging.getLogger("samtranslator.feature_toggle.feature_toggle").setLevel(logging.ERROR)
     translator = Translator({}, Parser(), boto_session=_Session(region))
     try:
         # Managed policies come bundled with the translator; others remain names.

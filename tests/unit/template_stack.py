@@ -40,6 +40,8 @@ class TemplateStack:
         document = translate(TEMPLATE, {}, "us-east-1", state_dir).document
         self.parameters: dict[str, Any] = document["Parameters"]
         self.resources: dict[str, Any] = document["Resources"]
+        self.rules: dict[str, Any] = document["Rules"]
+        self.conditions: dict[str, Any] = document["Conditions"]
         written = parse(TEMPLATE.read_text(), TEMPLATE)
         self.shared_variables: dict[str, Any] = written["Globals"]["Function"]["Environment"]["Variables"]
         self.folders = {

@@ -24,8 +24,8 @@ ELSEWHERE |= {
     "EventSourceMappings",
 }
 ELSEWHERE |= {"InterfaceType", "LastDeploymentStatusMessage", "LastProcessingResult", "NetworkInterfaces"}
-ELSEWHERE |= {"PublishRate", "StateTransitionReason"}
-"""Names of Powertools, CloudFormation, Mermaid, Python, OAuth, and of AWS's answers and metrics."""
+ELSEWHERE |= {"PublishRate", "StateTransitionReason", "token.actions.githubusercontent.com"}
+"""Names of Powertools, CloudFormation, GitHub, Mermaid, Python, OAuth, and of AWS's answers and metrics."""
 
 PATH = re.compile(
     r"(?<![\w/.:*$>-])(?!\.local)((?:[\w.*-]+/)*[\w.*-]+\.(?:py|md|json|yaml|toml|sh)\b|(?:[\w.-]+/)+(?![\w:{*]))"

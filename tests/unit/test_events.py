@@ -85,7 +85,7 @@ def test_an_http_event_comes_from_a_route_of_its_function(template_stack: Templa
     route = template_stack.resources["HttpApi"]["Properties"]["Body"]["paths"][path][method.lower()]
     uri = route["x-amazon-apigateway-integration"]["uri"]["Fn::Sub"]
     function = next(logical_id for logical_id, folder in template_stack.folders.items() if folder == name.split(".")[0])
-    assert f"${{{function}.Arn}}" in uri
+    assert f"${{{function}Aliaslive}}" in uri
     assert event["rawPath"] == path.format(**event.get("pathParameters", {}))
 
 

@@ -10,7 +10,7 @@ from tools.stack_reference.markdown import ROOT, bullets, code, page, paragraph,
 STAGES = ("dev", "staging", "prod", "local")
 INTRO = """
 A deployment of `template.yaml` is configured by parameters. `samconfig.toml` has a section per stage, which sets some
-of them; the others have the default of the template. For example, `sam deploy --config-env prod` deploys the stage
+of them; the others have the default of the template. For example, `make deploy STAGE_ENV=prod` deploys the stage
 `prod`, and `EventRate = "500"` in its section raises the limit of events per user. [How to deploy](../how-to/deploy.md)
 has the steps.
 """

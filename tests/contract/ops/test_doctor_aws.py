@@ -9,8 +9,8 @@ from typing import Any
 import boto3
 import pytest
 
-from ops.doctor import Finding, run
-from ops.doctor_aws import Stack, alarms, examine_stack
+from ops.doctor import CannotTell, Finding, run
+from ops.doctor_aws import Stack, addresses, alarms, examine_stack, releases
 
 STACK = {
     "Resources": {
@@ -126,3 +126,58 @@ def test_a_mapping_is_well_while_it_is_enabled_and_polls(
     findings = found("headrace-dev")
 
     assert (findings["mappings"].verdict, findings["deployments"].verdict) == (verdict, "pass")
+
+
+def configuration(release: str) -> dict[str, Any]:
+    return {"Description": release, "CodeSha256": "abc", "Environment": {"Variables": {}}, "Layers": []}
+
+
+@pytest.mark.parametrize(
+    ("serving", "weights", "verdict", "detail"),
+    [
+        ("new", {}, "pass", "new"),
+        ("old", {}, "fail", "ReadRoomAliaslive: serves old, deployed is new"),
+        ("new", {"2": 0.1}, "fail", "a deployment is not finished"),
+    ],
+)
+def test_an_alias_that_serves_an_older_release_fails(
+    serving: str, weights: dict[str, float], verdict: str, detail: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alias = "arn:aws:lambda:us-east-1:123456789012:function:read-room:live"
+    resource = {
+        "ResourceType": "AWS::Lambda::Alias",
+        "LogicalResourceId": "ReadRoomAliaslive",
+        "PhysicalResourceId": alias,
+    }
+
+    class Played:
+        def list_stack_resources(self, **_: Any) -> Any:
+            return {"StackResourceSummaries": [resource]}
+
+        def get_alias(self, **_: Any) -> Any:
+            return {"RoutingConfig": {"AdditionalVersionWeights": weights}}
+
+        def get_function_configuration(self, **named: Any) -> Any:
+            return configuration(serving if named["FunctionName"] == alias else "new")
+
+    monkeypatch.setattr("ops.doctor_aws._client", lambda _: Played())
+
+    finding = run("releases", lambda: releases(Stack("headrace-dev")))
+
+    assert finding.verdict == verdict
+    assert detail in finding.detail
+
+
+def test_the_addresses_of_a_stage_are_the_outputs_of_its_stack(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", aws)
+    name = f"headrace-{uuid.uuid4().hex[:8]}"
+    outputs = {"HttpUrl": {"Value": "https://abc"}, "WebSocketUrl": {"Value": "wss://def/dev"}}
+    client = boto3.client("cloudformation")
+    client.create_stack(StackName=name, TemplateBody=json.dumps({**STACK, "Outputs": outputs}))
+
+    assert addresses(name) == ("https://abc", "wss://def/dev")
+
+
+def test_a_stack_without_addresses_says_which_output_it_lacks(stack: dict[str, str]) -> None:
+    with pytest.raises(CannotTell, match="no output HttpUrl, WebSocketUrl"):
+        addresses(stack["name"])

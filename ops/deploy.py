@@ -1,0 +1,70 @@
+"""Deploys a stage with the SAM CLI, under a new name of the release."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from localstage.core.errors import MissingProgram, StageError
+from localstage.template import parameters
+
+ROOT = Path(__file__).resolve().parents[1]
+SAM = ROOT / ".local" / "sam" / "bin" / "sam"
+CONFIG = ROOT / "samconfig.toml"
+UNNAMED = 'Release = ""\n'
+
+
+class DeploymentError(StageError):
+    """A command of a deployment failed; it has printed why."""
+
+
+def new_release(now: datetime) -> str:
+    """The time in UTC and the commit, such as ``2611222357-677f840``."""
+    command = ["git", "rev-parse", "--short=7", "HEAD"]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return f"{now.astimezone(UTC):%y%m%d%H%M}-{found.stdout.strip() or 'no-commit'}"
+
+
+def config_of(release: str) -> str:
+    """samconfig.toml with the release in every stage.
+
+    A file, because the command line of the SAM CLI takes no empty values and replaces all parameters of a section.
+
+    Raises:
+        StageError: samconfig.toml has no line for it.
+    """
+    text = CONFIG.read_text(encoding="utf-8")
+    if UNNAMED not in text:
+        raise StageError(f"samconfig.toml has no line {UNNAMED.strip()}")
+    return text.replace(UNNAMED, f'Release = "{release}"\n')
+
+
+def deploy(config_env: str, options: list[str]) -> str:
+    """Build and deploy a stage; returns the name of the release.
+
+    Raises:
+        StageError: samconfig.toml has no such stage, the SAM CLI is missing, or one of its commands failed.
+    """
+    if config_env not in (known := parameters.sections(CONFIG)):
+        raise StageError(f"STAGE_ENV: got {config_env!r}, samconfig.toml has {', '.join(known)}")
+    if not SAM.exists():
+        raise MissingProgram("The SAM CLI is not installed. Run: make .local/sam/bin/sam")
+    release = new_release(datetime.now(UTC))
+    named = config_of(release)
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "samconfig.toml"
+        file.write_text(named, encoding="utf-8")
+        section = ["--config-file", str(file), "--config-env", config_env]
+        _run(["build", *section])
+        _run(["deploy", *section, *options])
+    return release
+
+
+def _run(arguments: list[str]) -> None:
+    environment = {**os.environ, "SAM_CLI_TELEMETRY": "0"}
+    code = subprocess.run([str(SAM), *arguments], cwd=ROOT, env=environment, check=False).returncode
+    if code:
+        raise DeploymentError(f"sam {arguments[0]} ended with {code}; nothing further was done")

@@ -1,0 +1,20 @@
+"""Errors of the commands, as one line for the person at the terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from localstage.client.errors import ClientError
+from localstage.client.terminal import visible
+from localstage.core.errors import StageError
+
+
+@contextmanager
+def errors_as_messages() -> Iterator[None]:
+    """Print an error of the platform's tools and exit with 1; others are raised."""
+    try:
+        yield
+    except (ClientError, StageError) as error:
+        sys.exit(f"headrace: {visible(str(error))}")

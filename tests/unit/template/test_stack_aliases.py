@@ -1,0 +1,114 @@
+"""The HTTP API calls an alias, which moves to a new version with each deployment."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localstage.template import parameters
+from localstage.template.translate import translate
+from tests.unit.template_stack import ROOT, TEMPLATE, TemplateStack
+
+RELEASE = "2611222357-677f840"
+ALARMS = ["ApiErrorsAlarm", "OperatorErrorsAlarm", "QuestionErrorsAlarm"]
+
+
+def integrations(stack: TemplateStack) -> set[str]:
+    """What the routes of the HTTP API call: the names between ``functions/`` and ``/invocations``."""
+    paths = stack.resources["HttpApi"]["Properties"]["Body"]["paths"]
+    routes = [one for methods in paths.values() for one in methods.values()]
+    uris = [one["x-amazon-apigateway-integration"]["uri"]["Fn::Sub"] for one in routes]
+    return {uri.partition("/functions/${")[2].removesuffix("}/invocations") for uri in uris}
+
+
+def functions_of_the_http_api(stack: TemplateStack) -> set[str]:
+    return {name.removesuffix("Aliaslive") for name in integrations(stack)}
+
+
+def released(release: str, folder: Path, **more: str) -> dict[str, Any]:
+    resources = translate(TEMPLATE, {"Release": release, **more}, "us-east-1", folder).document["Resources"]
+    return {name: one for name, one in resources.items() if one["Type"] == "AWS::Lambda::Version"}
+
+
+def test_every_route_calls_an_alias_and_may_do_so(template_stack: TemplateStack) -> None:
+    aliases = set(template_stack.of_type("AWS::Lambda::Alias"))
+    permissions = [one["FunctionName"] for one in template_stack.of_type("AWS::Lambda::Permission").values()]
+
+    assert integrations(template_stack) == aliases
+    assert all({"Ref": alias} in permissions for alias in aliases)
+    assert [name for name in functions_of_the_http_api(template_stack) if {"Ref": name} in permissions] == []
+
+
+def test_mappings_schedules_and_websockets_call_no_alias(template_stack: TemplateStack) -> None:
+    callers = ("AWS::Lambda::EventSourceMapping", "AWS::Events::Rule", "AWS::ApiGatewayV2::Integration")
+    found = [one for type_ in callers for one in template_stack.of_type(type_).values()]
+
+    assert found
+    assert "Aliaslive" not in str(found)
+
+
+def test_a_release_publishes_a_version_of_each_function(template_stack: TemplateStack, tmp_path: Path) -> None:
+    first, second = released(RELEASE, tmp_path), released("2611222358-677f840", tmp_path)
+
+    assert {one["Properties"]["FunctionName"]["Ref"] for one in second.values()} == functions_of_the_http_api(
+        template_stack
+    )
+    assert len(second) == 13
+    assert first.keys().isdisjoint(second)
+
+
+def test_a_release_changes_the_functions_of_the_http_api_alone(template_stack: TemplateStack, tmp_path: Path) -> None:
+    """Lambda publishes no version of a function that did not change. SAM writes the release into the description."""
+    resources = translate(TEMPLATE, {"Release": RELEASE}, "us-east-1", tmp_path).document["Resources"]
+    described = {
+        name: one["Properties"]["Description"]
+        for name, one in resources.items()
+        if one["Type"] == "AWS::Lambda::Function" and "Description" in one["Properties"]
+    }
+
+    assert described == dict.fromkeys(functions_of_the_http_api(template_stack), RELEASE)
+
+
+def test_sam_alone_sees_no_other_parameter_so_a_release_is_demanded(
+    template_stack: TemplateStack, tmp_path: Path
+) -> None:
+    """Else a new rate or a new broker would not reach the HTTP API, and no one would notice."""
+    assert released(RELEASE, tmp_path).keys() == released(RELEASE, tmp_path, EventRate="7").keys()
+    assert template_stack.rules["ReleaseIsNamed"]["Assertions"][0]["Assert"] == {
+        "Fn::Not": [{"Fn::Equals": [{"Ref": "Release"}, ""]}]
+    }
+
+
+def test_an_alarm_stops_a_canary_and_does_not_stop_a_mend(template_stack: TemplateStack) -> None:
+    """CodeDeploy refuses a deployment while one of its alarms is on, so AllAtOnce has none."""
+    groups = template_stack.of_type("AWS::CodeDeploy::DeploymentGroup").values()
+
+    assert len(groups) == 13
+    for group in groups:
+        condition, canary, at_once = group["AlarmConfiguration"]["Fn::If"]
+        names = [one["Name"]["Fn::GetAtt"] for one in canary["Alarms"]]
+        assert (condition, canary["Enabled"], at_once) == ("ShiftsTraffic", True, {})
+        assert names == [["Monitoring", f"Outputs.{name}"] for name in ALARMS]
+        assert "DEPLOYMENT_STOP_ON_ALARM" in group["AutoRollbackConfiguration"]["Events"]
+    assert template_stack.conditions["ShiftsTraffic"] == {
+        "Fn::Not": [{"Fn::Equals": [{"Ref": "TrafficShift"}, "AllAtOnce"]}]
+    }
+
+
+@pytest.mark.parametrize(
+    ("stage", "shift"), [("dev", None), ("staging", None), ("local", None), ("prod", "Canary10Percent5Minutes")]
+)
+def test_only_prod_has_a_canary(template_stack: TemplateStack, stage: str, shift: str | None) -> None:
+    assert parameters.from_samconfig(ROOT / "samconfig.toml", stage).get("TrafficShift") == shift
+    assert template_stack.parameters["TrafficShift"]["Default"] == "AllAtOnce"
+
+
+def test_the_alarms_of_a_deployment_watch_each_function_of_the_http_api(template_stack: TemplateStack) -> None:
+    watching = str([template_stack.alarms[name] for name in ALARMS])
+
+    assert [name for name in functions_of_the_http_api(template_stack) if str({"Ref": name}) not in watching] == []
+    assert template_stack.monitoring["Outputs"] == {name: {"Value": {"Ref": name}} for name in ALARMS}
+
+
+def test_a_stack_stays_below_the_limit_on_resources(template_stack: TemplateStack) -> None:
+    assert len(template_stack.resources) <= 450

@@ -1,0 +1,96 @@
+"""The workflows of GitHub: what runs before a deployment, who may start it, and with which rights."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.unit.template_stack import ROOT
+
+WORKFLOWS = ROOT / ".github" / "workflows"
+DEPLOYING = ["dev", "prod"]
+
+
+def read(name: str) -> dict[str, Any]:
+    """A workflow. YAML 1.1 reads the key ``on`` as true."""
+    found = yaml.safe_load((WORKFLOWS / name).read_text())
+    return {"on" if key is True else key: value for key, value in found.items()}
+
+
+@pytest.fixture(scope="module")
+def deploy() -> dict[str, Any]:
+    return read("deploy.yml")
+
+
+def commands(job: dict[str, Any]) -> list[str]:
+    return [step["run"] for step in job["steps"] if "run" in step]
+
+
+def test_what_is_deployed_was_tested_and_rehearsed(deploy: dict[str, Any]) -> None:
+    assert commands(deploy["jobs"]["test"]) == [".ci/run", "make rehearse"]
+    assert deploy["jobs"].keys() == {"test", *DEPLOYING}
+    assert [deploy["jobs"][stage]["needs"] for stage in DEPLOYING] == ["test", "test"]
+
+
+def test_dev_is_deployed_after_a_merge_and_prod_by_hand(deploy: dict[str, Any]) -> None:
+    assert deploy["on"] == {"push": {"branches": ["main"]}, "workflow_dispatch": None}
+    assert deploy["jobs"]["dev"]["if"] == "github.event_name == 'push'"
+    assert deploy["jobs"]["prod"]["if"] == "github.event_name == 'workflow_dispatch'"
+
+
+@pytest.mark.parametrize("stage", DEPLOYING)
+def test_a_deployment_belongs_to_the_environment_of_its_stage(deploy: dict[str, Any], stage: str) -> None:
+    """The environment asks for the approval, and is in the subject that the role trusts."""
+    job = deploy["jobs"][stage]
+
+    assert (job["environment"], job["concurrency"], job["env"]["STACK"]) == (
+        stage,
+        f"deploy-{stage}",
+        f"headrace-{stage}",
+    )
+    assert f"make deploy STAGE_ENV={stage} ARGS=--no-confirm-changeset" in commands(job)
+
+
+@pytest.mark.parametrize("stage", DEPLOYING)
+def test_the_doctor_looks_at_a_stage_after_its_deployment(deploy: dict[str, Any], stage: str) -> None:
+    assert commands(deploy["jobs"][stage])[-1].startswith("make doctor")
+
+
+def test_only_jobs_that_deploy_may_ask_for_a_role(deploy: dict[str, Any]) -> None:
+    given = {name: job.get("permissions", deploy["permissions"]) for name, job in deploy["jobs"].items()}
+
+    assert given.pop("test") == {"contents": "read"}
+    assert set(map(str, given.values())) == {str({"contents": "read", "id-token": "write"})}
+
+
+@pytest.mark.parametrize("stage", DEPLOYING)
+def test_credentials_are_those_of_a_role_and_there_is_no_key(deploy: dict[str, Any], stage: str) -> None:
+    (step,) = [one for one in deploy["jobs"][stage]["steps"] if "configure-aws" in one.get("uses", "")]
+
+    assert step["with"]["role-to-assume"] == "${{ vars.AWS_ROLE_ARN }}"
+    assert step["with"]["aws-region"] == "${{ vars.AWS_REGION }}"
+    assert "secrets." not in (WORKFLOWS / "deploy.yml").read_text()
+
+
+def test_actions_of_a_deployment_are_pinned_to_a_commit(deploy: dict[str, Any]) -> None:
+    """A tag can be moved; code of an action runs with the role."""
+    used = [step["uses"] for job in deploy["jobs"].values() for step in job["steps"] if "uses" in step]
+
+    assert len(used) == 5
+    assert [one for one in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", one)] == []
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in WORKFLOWS.glob("*.yml")))
+def test_a_workflow_may_read_and_has_a_time_limit(name: str) -> None:
+    workflow = read(name)
+
+    assert workflow["permissions"] == {"contents": "read"}
+    assert [one for one, job in workflow["jobs"].items() if "timeout-minutes" not in job] == []
+
+
+def test_no_command_contains_a_text_from_outside(deploy: dict[str, Any]) -> None:
+    """A name of a branch or a title in a command would be run by the shell."""
+    assert [one for job in deploy["jobs"].values() for one in commands(job) if "${{" in one] == []
