@@ -43,6 +43,7 @@ class Redis(Service):
         super().__init__(guardian, ports, folder)
         self._program = program
         self._environ = environ
+        self._asking = asyncio.Lock()
         if program.name.startswith("valkey"):
             self.name = "Valkey"
 
@@ -80,11 +81,13 @@ class Redis(Service):
         return next((line[14:] for line in info.splitlines() if line.startswith("redis_version:")), "")
 
     async def answers(self) -> bool:
-        info = await command(self.endpoint, "CLUSTER INFO")
-        if f"cluster_slots_assigned:{SLOTS}" not in info:
-            await command(self.endpoint, "CLUSTER ADDSLOTS " + " ".join(str(slot) for slot in range(SLOTS)))
-            return False
-        return "cluster_state:ok" in info
+        # The stage's status may ask while Redis starts, and slots can be assigned only once.
+        async with self._asking:
+            info = await command(self.endpoint, "CLUSTER INFO")
+            if f"cluster_slots_assigned:{SLOTS}" not in info:
+                await command(self.endpoint, "CLUSTER ADDSLOTS " + " ".join(str(slot) for slot in range(SLOTS)))
+                return False
+            return "cluster_state:ok" in info
 
 
 async def command(endpoint: str, line: str) -> str:
