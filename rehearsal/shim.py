@@ -202,7 +202,8 @@ def _transform_with_parameters() -> None:
 
     translator.transform = lambda template, _, loader: transform(template, values.get(), loader)
     for name in ("changesets", "handlers"):
-        import_module(f"ministack.services.cloudformation.{name}")._apply_transforms = apply_with_values
+        module: Any = import_module(f"ministack.services.cloudformation.{name}")
+        module._apply_transforms = apply_with_values
 
 
 def _texts_for_functions(properties: Properties) -> Properties:
