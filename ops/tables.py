@@ -55,16 +55,12 @@ class Tables:
         Raises:
             TableError: no such stack, or it has no table.
         """
-        found: dict[str, str] = {}
-        token: dict[str, str] = {}
-        while True:
-            answer = _call(self._stacks.list_stack_resources, StackName=self._stack, **token)
-            for one in answer["StackResourceSummaries"]:
-                if one["ResourceType"] == TABLE:
-                    found[one["LogicalResourceId"]] = one["PhysicalResourceId"]
-            if not answer.get("NextToken"):
-                break
-            token = {"NextToken": answer["NextToken"]}
+        pages = self._stacks.get_paginator("list_stack_resources").paginate(StackName=self._stack)
+        found = {
+            one["LogicalResourceId"]: one["PhysicalResourceId"]
+            for one in _call(pages.build_full_result)["StackResourceSummaries"]
+            if one["ResourceType"] == TABLE
+        }
         if not found:
             raise TableError(f"STACK: {self._stack} has no table")
         return found

@@ -7,78 +7,19 @@ from typing import Any
 
 import pytest
 
-from headrace.api.paging.cursors import CursorSigner
 from headrace.api.responses import FRAME_BYTES
-from headrace.api.router import FrameRouter
-from headrace.bootstrap.api import ACTIONS
 from headrace.core.caller import Caller
 from headrace.core.keys import live_marker
-from headrace.core.times import SECOND, iso
 from headrace.live.connections import CONNECTION_SECONDS, Subscription
 from headrace.live.shares import CONNECTIONS_PER_ROOM
-from headrace.live.subscriber_hints import SOME, SubscriberHints
-from headrace.storage.ports import Table
-from headrace.streams.chat.access import ReadScope, RoomAccess
-from headrace.streams.chat.frames import ROOMS_PER_CHECK, Subscriptions
-from headrace.streams.chat.history import History
-from headrace.streams.chat.positions import STORED_AT, position
-from headrace.streams.chat.stream import CHAT
+from headrace.live.subscriber_hints import SOME
+from headrace.streams.chat.access import ReadScope
+from headrace.streams.chat.positions import position
 from headrace.streams.chat.tables.rooms import Room
-from tests.fakes.storage import MemoryCache, MemoryReader
-from tests.worlds.functions import routes_of
-from tests.worlds.room_world import GROUP, OPEN, RoomWorld
+from tests.worlds.frame_stage import TICKS, Stage
+from tests.worlds.room_world import GROUP, OPEN
 from tests.worlds.room_world import caller as user
-from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender
-from tests.worlds.write_path import frame_event
-
-TICKS = CLOCK.now() // SECOND
-
-
-class Stage:
-    """Rooms, their messages, and an environment of read_frame."""
-
-    def __init__(self) -> None:
-        self.world = RoomWorld()
-        self.connections = self.world.connections
-        self.cache = MemoryCache(self.world.clock)
-        self.frames = self.environment(self.world.access)
-
-    def environment(self, access: RoomAccess) -> FrameRouter:
-        reader = MemoryReader(self.world.write_path.store.rows)
-        history = History(reader, CursorSigner(b"k" * 32), TABLE.table, self.world.clock, access)
-        audience = SubscriberHints(self.cache, self.connections)
-        found = Subscriptions(self.connections, audience, access, history)
-        return FrameRouter(routes_of("read_frame"), lambda: found, self.world.clock, actions=ACTIONS)
-
-    def store_message(self, room: str, text: str, *, late: bool = False, **more: Any) -> str:
-        """Store a message; its key."""
-        event = CHAT.accept(message(roomId=room, message=text, **more), sender()).event
-        row = CHAT.item(event, CLOCK.now(), TABLE)
-        if late:
-            row[STORED_AT] = iso(CLOCK.now())
-        self.world.write_path.store.put_many(Table(TABLE.table, ("roomId", "timestampSk")), [row])
-        return str(row["timestampSk"])
-
-    def request(
-        self,
-        act: str,
-        subject: str = "alice",
-        *,
-        connection: str = "c-1",
-        scope: str = "chat:read",
-        **body: Any,
-    ) -> dict[str, Any]:
-        event = frame_event({"requestId": "r-1", **body}, subject=subject, scope=scope)
-        event["requestContext"] |= {"connectionId": connection, "connectedAt": (TICKS - 100) * 1000}
-        event["requestContext"]["routeKey"] = act
-        answer = self.frames(event)
-        assert answer["statusCode"] == 200
-        found: dict[str, Any] = json.loads(answer["body"])
-        assert found["requestId"] == "r-1"
-        return found
-
-    def listening(self, room: str) -> list[Subscription]:
-        return self.connections.subscriptions(room)
+from tests.worlds.senders import CLOCK, NOW
 
 
 @pytest.fixture
@@ -132,65 +73,6 @@ def test_a_user_follows_a_room_over_a_bounded_number_of_connections(stage: Stage
     assert stage.request("subscribe", roomId="hall", connection="one-more")["type"] == "subscribed"
     assert stage.request("subscribe", "bob", roomId="kitchen", connection="bobs")["type"] == "subscribed"
     assert len(stage.listening("kitchen")) == CONNECTIONS_PER_ROOM + 1
-
-
-def test_a_check_says_which_rooms_have_new_messages(stage: Stage) -> None:
-    since = stage.request("subscribe", roomId="kitchen")["position"]
-    stage.store_message("hall", "long known", timestamp="2025-11-21T09:00:00Z")
-    rooms = {"kitchen": since, "hall": since, "not yet there": since}
-
-    quiet = stage.request("check", rooms=rooms)
-    assert quiet["type"] == "checked"
-    assert quiet["rooms"] == {room: {"hasNew": False, "position": position(CLOCK.now())} for room in rooms}
-
-    stage.store_message("kitchen", "new")
-    stage.store_message("hall", "late", timestamp="2025-11-21T08:00:00Z", late=True)
-    found = stage.request("check", rooms=rooms)["rooms"]
-    assert {room: each["hasNew"] for room, each in found.items()} == {
-        "kitchen": True,
-        "hall": True,
-        "not yet there": False,
-    }
-
-
-def test_a_check_subscribes_to_a_room_whose_subscription_has_ended(stage: Stage) -> None:
-    since = stage.request("subscribe", roomId="kitchen")["position"]
-    stage.connections.unsubscribe("kitchen", ["c-1"])
-
-    stage.request("check", rooms={"kitchen": since})
-    assert stage.listening("kitchen") == [Subscription("c-1", "alice")]
-    subscribed = stage.connections.rows["kitchen", "c-1"]
-    stage.request("check", rooms={"kitchen": since})
-    assert stage.connections.rows["kitchen", "c-1"] is subscribed
-
-
-def test_p12_a_check_names_the_error_of_a_room_beside_the_others(stage: Stage) -> None:
-    stage.world.ok("alice", "PUT", "den", GROUP)
-    since = position(CLOCK.now())
-
-    rooms = stage.request("check", "mallory", rooms={"den": since, "kitchen": since})["rooms"]
-
-    assert rooms["den"]["error"]["code"] == "forbidden"
-    assert rooms["kitchen"]["hasNew"] is False
-    assert stage.listening("den") == []
-
-
-@pytest.mark.parametrize(
-    ("rooms", "field"),
-    [
-        ({}, "rooms"),
-        ({f"r{number}": "p1763719258722861" for number in range(ROOMS_PER_CHECK + 1)}, "rooms"),
-        ({"kitchen": "yesterday"}, "rooms.kitchen"),
-        ({"kitchen": None}, "rooms.kitchen"),
-        (["kitchen"], "rooms"),
-        (None, "rooms"),
-    ],
-)
-def test_a_wrong_check_is_refused_with_its_field(stage: Stage, rooms: object, field: str) -> None:
-    error = stage.request("check", rooms=rooms)["error"]
-
-    assert (error["code"], error["details"][0]["field"]) == ("invalid_request", field)
-    assert error["details"][0].get("allowed")
 
 
 def test_unsubscribing_ends_it_and_is_harmless_twice(stage: Stage) -> None:
