@@ -32,6 +32,7 @@ from bench import ROOT
 from bench import emulator_checks as checks
 from bench import emulator_checks_sqs as checks_sqs
 from localstage.services import install
+from localstage.services.dynamodb import node_command
 
 BATCH = 25
 
@@ -227,14 +228,24 @@ def survive(emulator: Emulator, result: Result, folder: Path) -> None:
 
 def candidates() -> list[Emulator]:
     packages = asyncio.run(install.ensure_node_packages(ROOT / ".local"))
-    node = [str(install.node_program()), str(packages / "dynalite" / "cli.js"), "--host", "127.0.0.1"]
-    dynalite = [*node, "--port", "{port}", "--createTableMs", "0"]
+    arguments = [
+        str(packages / "dynalite" / "cli.js"),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "{port}",
+        "--createTableMs",
+        "0",
+    ]
+    dynalite = [str(install.node_program()), *arguments]
+    of_the_stage, variables = node_command(packages)
     ministack = [str(asyncio.run(install.ensure_ministack(ROOT / ".local"))), "-m", "ministack"]
     settings = {"GATEWAY_PORT": "{port}", "BIND_HOST": "127.0.0.1", "LOG_LEVEL": "WARNING"}
     stored = settings | {"PERSIST_STATE": "1", "STATE_DIR": "{data}"}
     return [
         Emulator("dynalite, memory", dynalite),
         Emulator("dynalite, --path", [*dynalite, "--path", "{data}"]),
+        Emulator("dynalite of the stage", [*map(str, of_the_stage), *arguments, "--path", "{data}"], variables),
         Emulator("MiniStack", ministack, settings, True),
         Emulator("MiniStack, PERSIST_STATE", ministack, stored, True),
         Emulator("moto server", [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "{port}"], sqs=True),

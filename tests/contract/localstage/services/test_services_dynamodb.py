@@ -1,19 +1,45 @@
-"""What the emulator of DynamoDB holds on to."""
+"""What the emulator of DynamoDB keeps, and what it lets go."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import signal
 import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError
 
 from localstage.services import install
 from localstage.services.dynamodb import node_command
+from localstage.services.ports import Ports
 from tests.contract.emulators import INSTALLED
 
 PROGRAM = Path(__file__).with_name("open_iterators.cjs")
 PAGES = 200
+WRITERS = 6
+SECONDS = 1.0
+TABLE: dict[str, Any] = {
+    "TableName": "Rows",
+    "BillingMode": "PAY_PER_REQUEST",
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("id", "owner")],
+    "GlobalSecondaryIndexes": [
+        {
+            "IndexName": "OwnerIndex",
+            "KeySchema": [{"AttributeName": "owner", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"},
+        }
+    ],
+}
 
 
 def read_pages(packages: Path, folder: Path) -> dict[str, int]:
@@ -34,3 +60,73 @@ async def test_a_page_that_was_read_leaves_no_iterator_open(tmp_path: Path) -> N
 
     assert counts["opened"] >= PAGES
     assert counts["open"] == 0
+
+
+@contextmanager
+def running(packages: Path, folder: Path) -> Iterator[tuple[Any, subprocess.Popen[bytes]]]:
+    """A client of an emulator with its data in ``folder``, and its process; killed at the end."""
+    node, variables = node_command(packages)
+    port = Ports(folder / "ports.json").take("dynamodb")
+    options = ["--host", "127.0.0.1", "--port", str(port), "--path", str(folder / "data"), "--createTableMs", "0"]
+    with (folder / "log").open("ab") as log:
+        process = subprocess.Popen(
+            [*node, packages / "dynalite" / "cli.js", *options], env={**os.environ, **variables}, stdout=log, stderr=log
+        )
+    client: Any = boto3.client(
+        "dynamodb",
+        endpoint_url=f"http://127.0.0.1:{port}",
+        region_name="us-east-1",
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+        config=Config(retries={"total_max_attempts": 1}, max_pool_connections=WRITERS),
+    )
+    try:
+        while True:
+            try:
+                client.list_tables()
+                break
+            except BotoCoreError:
+                assert process.poll() is None, (folder / "log").read_text()
+                time.sleep(0.02)
+        yield client, process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def write_until_killed(client: Any, writer: int) -> dict[str, set[str]]:
+    """Give rows another owner with each batch; the owners that each row may have: acknowledged last, or sent since."""
+    owners: dict[str, set[str]] = {}
+    for number in range(100_000):
+        rows = {f"{writer}-{at}": f"{number}-{at}" for at in range(number % 3, 12)}
+        for row, owner in rows.items():
+            owners.setdefault(row, set()).add(owner)
+        requests = [{"PutRequest": {"Item": {"id": {"S": row}, "owner": {"S": owner}}}} for row, owner in rows.items()]
+        try:
+            client.batch_write_item(RequestItems={"Rows": requests})
+        except BotoCoreError:
+            return owners
+        owners |= {row: {owner} for row, owner in rows.items()}
+    raise AssertionError("the emulator was not killed")
+
+
+async def test_acknowledged_rows_and_their_index_entries_survive_a_kill(tmp_path: Path) -> None:
+    """Rows that are written at the same time share a batch of LevelDB, and none is acknowledged before it."""
+    packages = await install.ensure_node_packages(INSTALLED)
+    with running(packages, tmp_path) as (client, process), ThreadPoolExecutor(WRITERS) as threads:
+        client.create_table(**TABLE)
+        jobs = [threads.submit(write_until_killed, client, writer) for writer in range(WRITERS)]
+        await asyncio.sleep(SECONDS)
+        process.send_signal(signal.SIGKILL)
+        sent = {row: owners for job in jobs for row, owners in job.result().items()}
+
+    with running(packages, tmp_path) as (client, _):
+        rows = {row["id"]["S"]: row["owner"]["S"] for row in client.scan(TableName="Rows")["Items"]}
+        index = client.scan(TableName="Rows", IndexName="OwnerIndex")["Items"]
+
+    assert {row for row, owner in rows.items() if owner not in sent[row]} == set()
+    assert {row for row, owners in sent.items() if len(owners) == 1} <= rows.keys()
+    assert max(int(owner.partition("-")[0]) for owner in rows.values()) > 0
+    acknowledged = {row: rows[row] for row, owners in sent.items() if len(owners) == 1}
+    found = {row["id"]["S"]: row["owner"]["S"] for row in index}
+    assert acknowledged.items() <= found.items()
