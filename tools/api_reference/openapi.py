@@ -29,8 +29,9 @@ MEANINGS = {HeadraceError: "A fault of the platform, which is logged.", UserErro
 COMMON = ("Refused", "GatewayRefusal")
 OWN_BODY = {"GET /health": 503}
 """Routes with a status other than 200 whose body is their answer, not an error."""
-GATEWAYS = (401, 403, 404, 429, 500, 503)
+GATEWAYS = (401, 403, 404, 414, 429, 500, 503)
 """Statuses with which API Gateway refuses a request itself."""
+GATEWAYS_OWN = "a refusal of API Gateway itself"
 RATE_HEADERS = {
     "RateLimit-Policy": "The limit for this request, such as `reads`: `q` in `w` seconds. Missing without one.",
     "RateLimit": "How many `r` are left now, and the seconds `t` until all of them are again.",
@@ -202,6 +203,8 @@ def _responses(route: Declared, models: Models, examples: list[Example]) -> dict
     if route.path_names:
         # A parameter with a slash is another path.
         by_status.setdefault(404, [])
+    if route.path_names or _names(route, "query"):
+        by_status.setdefault(414, [])
     for status, kinds in sorted(by_status.items()):
         if str(status) not in responses:
             given = [each for each in examples if each.status == status]
@@ -228,7 +231,7 @@ def _refusal(route: Declared, status: int, kinds: list[type[HeadraceError]], exa
         own = _ref(f"{_title(route)}Refused")
     schemas = [own] if kinds else []
     if status in GATEWAYS:
-        named.append("a refusal of API Gateway itself")
+        named.append(GATEWAYS_OWN)
         schemas.append(GATEWAY)
     schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
     headers = _rate_headers(route) if status == 429 else {}

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from tools.api_reference.access import accepted, matrix
+from tools.api_reference.openapi import GATEWAYS_OWN
 from tools.api_reference.scopes import SCOPES
 from tools.api_reference.texts import first_line, text
 
@@ -85,8 +86,8 @@ def _route(document: Document, key: str, operation: Document) -> Iterator[str]:
             said = _resolve(document, schema).get("description", "")
             yield f"Answers {status}: {_lower(said)}" if said else f"Answers {status}:"
             yield "\n".join(_fields(document, schema))
-        else:
-            refused.append(f"{status} ({whole['description'].replace(' or a refusal of API Gateway itself', '')})")
+        elif whole["description"] != GATEWAYS_OWN:  # the table under Errors has those
+            refused.append(f"{status} ({whole['description'].removesuffix(f' or {GATEWAYS_OWN}')})")
     yield f"Errors: {', '.join(refused)}."
     yield from _exchange(key, operation)
 
@@ -254,7 +255,7 @@ def _wrapped(part: str) -> str:
 def _block_wrapped(block: str) -> str:
     if block.startswith("- "):
         return "\n".join(_item_lines(block))
-    return block if block.startswith("```") else textwrap.fill(" ".join(block.split()), WIDTH, **_KEEP)
+    return block if block.startswith(("```", "| ")) else textwrap.fill(" ".join(block.split()), WIDTH, **_KEEP)
 
 
 def _item_lines(part: str) -> Iterator[str]:

@@ -90,6 +90,22 @@ def test_the_document_has_the_actions_of_the_template(template_stack: TemplateSt
     assert received == {key for key in keys if not key.startswith("$")}
 
 
+def test_a_route_with_a_parameter_documents_the_answer_to_an_address_that_is_too_long() -> None:
+    operations = [operation for methods in HTTP["paths"].values() for operation in methods.values()]
+
+    assert operations
+    for operation in operations:
+        assert ("414" in operation["responses"]) == bool(operation.get("parameters"))
+
+
+@pytest.mark.parametrize("name", ["http-api", "websocket-api", "scopes"])
+def test_a_table_of_a_generated_page_has_a_line_for_each_row(name: str) -> None:
+    page = (ROOT / "docs" / "reference" / f"{name}.md").read_text()
+
+    assert "| --- |" in page or name == "websocket-api"
+    assert [line for line in page.splitlines() if "| --- |" in line and not line.startswith("| --- |")] == []
+
+
 def test_the_functions_declare_every_route_once() -> None:
     keys = [each.key for each in declared()]
 
