@@ -120,7 +120,7 @@ class Containers:
                 time.sleep(0.2)
             yield f"http://127.0.0.1:{port}"
         finally:
-            process.send_signal(signal.SIGINT)
+            process.terminate()
             process.wait(60)
 
     def _environment(self) -> list[str]:
@@ -183,7 +183,9 @@ def _stage() -> Iterator[None]:
 
 
 def test_all() -> list[str]:
-    """Run an event of each function in a container beside a stage, and ask routes; returns a sentence per difference.
+    """Run an event of each function in a container beside a stage, and ask routes, and print what they answer.
+
+    Returns a sentence per difference.
 
     Raises:
         RehearsalError: the stage, a build or a container did not start.
@@ -207,7 +209,7 @@ def _compared(run: Containers, case: Case) -> list[str]:
         found = [f"{case.name}: {text}" for text in case.differences(run.answer(case.function, case.sent()))]
     except RehearsalError as error:  # such as a timeout: the function's includes the start of the container
         found = [f"{case.name}: {error}"]
-    print(f"{'wrong' if found else 'ok':<6} {case.name}", flush=True)
+    print("\n".join([f"{'wrong' if found else 'ok':<6} {case.name}", *found]), flush=True)
     return found
 
 
@@ -221,13 +223,18 @@ def _asked(url: str, function: str, route: str) -> list[str]:
     except urllib.error.HTTPError as error:
         status, body = error.code, error.read()
     except OSError as error:
-        return [f"{function}: {route}: {error}"]
+        return [_wrong(f"{function}: {route}: {error}")]
     expected = 200 if function == "CheckHealth" else 401
     with contextlib.suppress(ValueError):
         if status == expected and isinstance(json.loads(body), dict):
             print(f"ok     {route}", flush=True)
             return []
-    return [f"{function}: {route}: expected {expected} with a JSON object, got {status} {body[:200]!r}"]
+    return [_wrong(f"{function}: {route}: expected {expected} with a JSON object, got {status} {body[:200]!r}")]
+
+
+def _wrong(text: str) -> str:
+    print(f"wrong  {text}", flush=True)
+    return text
 
 
 def main(arguments: list[str]) -> int:
@@ -242,8 +249,6 @@ def main(arguments: list[str]) -> int:
             run.build()
             return run.invoke(function, Path(event))
     wrong = test_all()
-    for text in wrong:
-        print(text)
     print(f"sam-test: {architecture()}, {len(wrong)} differences")
     return 1 if wrong else 0
 
