@@ -66,7 +66,7 @@ def fill(broker: Endpoints, records: int, size: int) -> None:
 
 async def drain(broker: Endpoints, records: int, batch_size: int) -> str:
     functions = NoOp(records)
-    mapping = RabbitMqMapping("Bench", "NoOp", "Broker", QUEUE, "/", batch_size, 0)
+    mapping = RabbitMqMapping("Bench", "NoOp", "Broker", "Keys", QUEUE, "/", batch_size, 0)
     trigger = RabbitMqTrigger(
         mapping,
         functions,

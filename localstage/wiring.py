@@ -102,4 +102,5 @@ def live_values(endpoints: Endpoints, issuer: Issuer, addresses: Addresses) -> L
         management_url=addresses.management,
         http_url=addresses.http,
         websocket_url=addresses.websocket,
+        broker_console_url=endpoints.broker_console_url,
     )

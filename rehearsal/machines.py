@@ -84,7 +84,7 @@ class Machines:
         folder.mkdir(parents=True)
         if kind == "broker" and stack in self._down:
             port = Ports(folder / "ports.json").take("nothing")
-            self._attributes[id_] = _broker_attributes(id_, f"amqp://{HOST}:{port}")
+            self._attributes[id_] = _broker_attributes(id_, f"amqp://{HOST}:{port}", f"http://{HOST}:{port}")
             return {"id": id_, "attributes": self._attributes[id_]}
         guardian = self._guardians[id_] = Guardian()
         await guardian.start()
@@ -101,7 +101,7 @@ class Machines:
                 environ=os.environ,
             )
             await self._run(id_, broker)
-            self._attributes[id_] = _broker_attributes(id_, broker.url)
+            self._attributes[id_] = _broker_attributes(id_, broker.url, broker.console_url)
         else:
             cache = Redis(guardian, ports, folder, program=self._programs[install.REDIS], environ=os.environ)
             await self._run(id_, cache)
@@ -131,6 +131,6 @@ class Machines:
             await guardian.stop()
 
 
-def _broker_attributes(id_: str, endpoint: str) -> dict[str, Any]:
+def _broker_attributes(id_: str, endpoint: str, console: str) -> dict[str, Any]:
     arn = f"arn:aws:mq:us-east-1:{ACCOUNT}:broker:{id_}:b-{id_}"
-    return {"Arn": arn, "AmqpEndpoints": [endpoint]}
+    return {"Arn": arn, "AmqpEndpoints": [endpoint], "ConsoleURLs": [console]}

@@ -123,6 +123,7 @@ class ProxiedServices:
         """The environment variables that make a stage use the proxies."""
         return {
             "LOCALSTAGE_RABBITMQ_URL": f"amqp://{USER}:{self._password}@127.0.0.1:{self.broker.port}",
+            "LOCALSTAGE_RABBITMQ_CONSOLE_URL": self.endpoints.broker_console_url,
             "LOCALSTAGE_REDIS_URL": f"redis://{self.endpoints.cache_endpoint}",
             "LOCALSTAGE_DYNAMODB_URL": self.dynamodb.url,
             "LOCALSTAGE_SQS_URL": self.sqs.url,
@@ -168,18 +169,28 @@ class ProxiedServices:
         Raises:
             subprocess.CalledProcessError: it refused.
         """
-        folder = self.folder / "services" / "rabbitmq"
-        ports = json.loads((self.folder / "services" / "ports.json").read_text())
-        environment = {
-            "PATH": "/usr/lib/rabbitmq/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/opt/homebrew/sbin",
-            "HOME": str(folder),
-            "LANG": "C.UTF-8",
-            "ERL_EPMD_PORT": str(ports["rabbitmq-epmd"]),
-            "RABBITMQ_NODENAME": "headrace@localhost",
-            "RABBITMQ_CONF_ENV_FILE": str(folder / "rabbitmq-env.conf"),
-        }
-        command = [str(_rabbitmqctl_path()), *arguments]
-        subprocess.run(command, env=environment, check=True, capture_output=True, timeout=CLI_SECONDS)
+        rabbitmqctl(self.folder, *arguments)
+
+
+def rabbitmqctl(state_dir: Path, *arguments: str) -> str:
+    """Run ``rabbitmqctl`` against the broker of the stage in ``state_dir``; returns what it prints.
+
+    Raises:
+        subprocess.CalledProcessError: it refused.
+    """
+    folder = state_dir / "services" / "rabbitmq"
+    ports = json.loads((state_dir / "services" / "ports.json").read_text())
+    environment = {
+        "PATH": "/usr/lib/rabbitmq/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/opt/homebrew/sbin",
+        "HOME": str(folder),
+        "LANG": "C.UTF-8",
+        "ERL_EPMD_PORT": str(ports["rabbitmq-epmd"]),
+        "RABBITMQ_NODENAME": "headrace@localhost",
+        "RABBITMQ_CONF_ENV_FILE": str(folder / "rabbitmq-env.conf"),
+    }
+    command = [str(_rabbitmqctl_path()), *arguments]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=CLI_SECONDS)
+    return done.stdout
 
 
 def _rabbitmqctl_path() -> Path:

@@ -125,12 +125,14 @@ class WebSocketApi:
 class RabbitMqMapping:
     """A RabbitMQ event source mapping: one environment; after an error the whole batch is requeued.
 
-    ``window`` is ``None`` for Lambda's default of 0.5 s, else whole seconds from 0 to 300.
+    It logs in with what the secret with logical id ``secret_id`` holds. ``window`` is ``None`` for Lambda's default of
+    0.5 s, else whole seconds from 0 to 300.
     """
 
     id: str
     function_id: str
     broker_id: str
+    secret_id: str
     queue: str
     vhost: str
     batch_size: int

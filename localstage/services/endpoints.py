@@ -10,8 +10,9 @@ class Endpoints:
     """Where the services are. An empty URL means the real AWS service.
 
     ``amqp_url`` has no credentials in it; ``broker_username`` and ``broker_password`` are those given to ``Services``,
-    unless ``LOCALSTAGE_RABBITMQ_URL`` names others. ``cache_endpoint`` is ``host:port``, with ``user:password@`` before
-    it where the cache has a password. ``session_token`` is the one that emulators ask for; empty: they ask for none.
+    unless ``LOCALSTAGE_RABBITMQ_URL`` names others. ``broker_console_url`` is that of its management API.
+    ``cache_endpoint`` is ``host:port``, with ``user:password@`` before it where the cache has a password.
+    ``session_token`` is the one that emulators ask for; empty: they ask for none.
     """
 
     amqp_url: str
@@ -20,6 +21,7 @@ class Endpoints:
     secrets_manager_url: str
     broker_username: str
     broker_password: str = field(repr=False)
+    broker_console_url: str
     cache_endpoint: str = field(repr=False)
     session_token: str = field(repr=False)
 

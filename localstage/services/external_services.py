@@ -26,6 +26,7 @@ class ServiceUrls:
     """URLs of external services; ``None`` means that the stage starts its own."""
 
     rabbitmq: str | None = field(default=None, repr=False)
+    rabbitmq_console: str | None = None
     redis: str | None = field(default=None, repr=False)
     dynamodb: str | None = None
     sqs: str | None = None
@@ -34,7 +35,7 @@ class ServiceUrls:
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> ServiceUrls:
         """Read ``LOCALSTAGE_…_URL``; empty means not set."""
-        names = ("rabbitmq", "redis", "dynamodb", "sqs", "secrets_manager")
+        names = ("rabbitmq", "rabbitmq_console", "redis", "dynamodb", "sqs", "secrets_manager")
         return cls(**{name: environ.get(f"LOCALSTAGE_{name.upper()}_URL") or None for name in names})
 
     @property
@@ -45,11 +46,12 @@ class ServiceUrls:
 
 @dataclass(frozen=True)
 class BrokerAccess:
-    """A broker's URL, without credentials in it, and the user to log in as."""
+    """A broker's URL, without credentials in it, its administrator, and the URL of its management API."""
 
     url: str
     username: str
     password: str = field(repr=False)
+    console_url: str
 
 
 def host_and_port(url: SplitResult, variable: str, default: int) -> tuple[str, int]:
@@ -76,8 +78,10 @@ _EXAMPLES = {
 }
 
 
-async def check_rabbitmq(url: str, username: str, password: str) -> BrokerAccess:
-    """Log in to a running broker; credentials in the URL have priority.
+async def check_rabbitmq(url: str, username: str, password: str, console_url: str | None = None) -> BrokerAccess:
+    """Log in to a running broker; credentials in the URL have priority. Its management API is not asked.
+
+    Without ``console_url``, the management API is at its usual place: port 15672, or 443 with TLS.
 
     Raises:
         ServiceError: it does not answer, or refuses the user.
@@ -95,7 +99,8 @@ async def check_rabbitmq(url: str, username: str, password: str) -> BrokerAccess
     except (OSError, EOFError, TimeoutError) as error:
         raise _unreachable("RabbitMQ", variable, host, port) from error
     path = "" if parts.path in ("", "/") else parts.path
-    return BrokerAccess(f"{parts.scheme}://{_join(host, port)}{path}", username, password)
+    console = console_url or (f"https://{_join(host, 443)}" if secure else f"http://{_join(host, 15672)}")
+    return BrokerAccess(f"{parts.scheme}://{_join(host, port)}{path}", username, password, console)
 
 
 async def check_redis(url: str) -> str:

@@ -18,6 +18,10 @@ _START_SECONDS = 60.0
 _NODE = "headrace@localhost"
 _CONFIG = """\
 listeners.tcp.1 = {host}:{port}
+management.tcp.ip = {host}
+management.tcp.port = {console}
+# The functions only manage users, and statistics cost processor time.
+management_agent.disable_metrics_collector = true
 loopback_users = none
 log.file.level = info
 log.console = false
@@ -29,7 +33,10 @@ raft.wal_max_size_bytes = 64000000
 
 
 class RabbitMq(Service):
-    """A broker whose queues survive restarts and ``kill -9``; ``username`` is its administrator."""
+    """A broker whose queues survive restarts and ``kill -9``; ``username`` is its administrator.
+
+    Its management API, for which RabbitMQ brings the plugin, is at ``console_url``.
+    """
 
     name = "RabbitMQ"
 
@@ -50,13 +57,20 @@ class RabbitMq(Service):
         self._password = password
         self._environ = environ
         self._epmd: GuardedProcess | None = None
+        self._console_port = 0
 
     @property
     def url(self) -> str:
         return f"amqp://{self.address}"
 
+    @property
+    def console_url(self) -> str:
+        """The URL of the management API."""
+        return f"http://{HOST}:{self._console_port}"
+
     async def launch(self) -> str:
         self.port = self.ports.take("rabbitmq")
+        self._console_port = self.ports.take("rabbitmq-management")
         distribution, epmd_port = self.ports.take("rabbitmq-distribution"), self.ports.take("rabbitmq-epmd")
         self._configure()
         environment = plain_environment(self._environ, **self._settings(distribution, epmd_port))
@@ -107,8 +121,10 @@ class RabbitMq(Service):
 
     def _configure(self) -> None:
         """Write the node's files; the account is used only when the data folder is empty."""
-        (self.folder / "rabbitmq.conf").write_text(_CONFIG.format(host=HOST, port=self.port))
-        (self.folder / "enabled_plugins").write_text("[].\n")
+        (self.folder / "rabbitmq.conf").write_text(
+            _CONFIG.format(host=HOST, port=self.port, console=self._console_port)
+        )
+        (self.folder / "enabled_plugins").write_text("[rabbitmq_management].\n")
         (self.folder / "rabbitmq-env.conf").write_text("")
         account = f"{{default_user, {_binary(self._username)}}}, {{default_pass, {_binary(self._password)}}}"
         write_private(self.folder / "advanced.config", f"[{{rabbit, [{account}]}}].\n")

@@ -98,6 +98,7 @@ class Services:
             secrets_manager_url=secrets_manager,
             broker_username=access.username,
             broker_password=access.password,
+            broker_console_url=access.console_url,
             cache_endpoint=cache.result(),
             session_token=self._session_token,
         )
@@ -197,7 +198,9 @@ class Services:
 
     async def _broker(self, programs: Programs) -> external_services.BrokerAccess:
         if (url := self._urls.rabbitmq) is not None:
-            check = partial(external_services.check_rabbitmq, url, self._username, self._password)
+            check = partial(
+                external_services.check_rabbitmq, url, self._username, self._password, self._urls.rabbitmq_console
+            )
             access = await check()
             self._use("RabbitMQ", access.url, check)
             return access
@@ -211,7 +214,7 @@ class Services:
             environ=self._environ,
         )
         await self._start(broker)
-        return external_services.BrokerAccess(broker.url, self._username, self._password)
+        return external_services.BrokerAccess(broker.url, self._username, self._password, broker.console_url)
 
     async def _cache(self, programs: Programs) -> str:
         if (url := self._urls.redis) is not None:

@@ -18,7 +18,8 @@ URL_SUFFIX = "amazonaws.com"
 class Live:
     """Where the stage's own services listen.
 
-    ``amqp_url`` has no credentials (``amqp://127.0.0.1:5672``); ``cache_host`` has those of the cache, if any, before
+    ``amqp_url`` has no credentials (``amqp://127.0.0.1:5672``), ``broker_console_url`` is the URL of the same broker's
+    management API; ``cache_host`` has those of the cache, if any, before
     the host (``:password@127.0.0.1``), as in a URL. An empty ``dynamodb_url``, ``sqs_url`` or
     ``secrets_manager_url`` means AWS itself, in ``account``. ``http_url`` and ``websocket_url`` are the values of
     an API's ``ApiEndpoint``; empty means the address that it would have on AWS.
@@ -35,6 +36,7 @@ class Live:
     http_url: str = ""
     websocket_url: str = ""
     account: str = ACCOUNT
+    broker_console_url: str = ""
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,7 @@ KINDS: Mapping[str, Kind] = {
         {
             "Arn": _BROKER,
             "AmqpEndpoints": lambda place, _: [place.live.amqp_url],
+            "ConsoleURLs": lambda place, _: [place.live.broker_console_url],
             "ConfigurationId": lambda _place, _named: "c-local",
             "ConfigurationRevision": lambda _place, _named: "1",
         },

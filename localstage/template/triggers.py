@@ -42,7 +42,7 @@ def read_mappings(stack: Stack) -> Mappings:
         if resource.has("FilterCriteria"):
             log.warning("%s: the local stage does not filter, the function gets every event", resource.id)
         if broker_id := stack.by_attribute("AWS::AmazonMQ::Broker", "Arn", source):
-            found.rabbitmq[resource.id] = _rabbitmq(resource, function_id, broker_id)
+            found.rabbitmq[resource.id] = _rabbitmq(stack, resource, function_id, broker_id)
         elif queue_id := stack.by_attribute("AWS::SQS::Queue", "Arn", source):
             found.sqs[resource.id] = _sqs(stack, resource, function_id, queue_id)
         else:
@@ -54,7 +54,7 @@ def read_mappings(stack: Stack) -> Mappings:
     return found
 
 
-def _rabbitmq(resource: Resource, function_id: str, broker_id: str) -> RabbitMqMapping:
+def _rabbitmq(stack: Stack, resource: Resource, function_id: str, broker_id: str) -> RabbitMqMapping:
     queues = resource.items("Queues")
     if len(queues) != 1:
         raise TemplateError(f"{resource.id}.Queues: got {len(queues)}, Lambda needs exactly one")
@@ -64,11 +64,15 @@ def _rabbitmq(resource: Resource, function_id: str, broker_id: str) -> RabbitMqM
     access = {one.get("Type"): as_text(one.get("URI")) for one in resource.items("SourceAccessConfigurations")}
     if "BASIC_AUTH" not in access:
         raise TemplateError(f"{resource.id}.SourceAccessConfigurations: BASIC_AUTH is missing")
+    secrets = {stack.ref(one.id): one.id for one in stack.all("AWS::SecretsManager::Secret")}
+    if access["BASIC_AUTH"] not in secrets:
+        raise TemplateError(f"{resource.id}.SourceAccessConfigurations: BASIC_AUTH is not a secret of this template")
     window = resource.integer(_WINDOW, high=_MAX_WINDOW) if resource.has(_WINDOW) else None
     return RabbitMqMapping(
         id=resource.id,
         function_id=function_id,
         broker_id=broker_id,
+        secret_id=secrets[access["BASIC_AUTH"]],
         queue=as_text(queues[0]),
         vhost=access.get("VIRTUAL_HOST", "/"),
         batch_size=resource.integer("BatchSize", 100, low=1, high=_MAX_BATCH),

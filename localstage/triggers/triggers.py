@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Protocol
 
 from localstage.core.errors import TemplateError
 from localstage.core.invoker import Functions
-from localstage.core.model import RabbitMqMapping, Schedule, SqsMapping, StageModel
+from localstage.core.model import Broker, RabbitMqMapping, Schedule, Secret, SqsMapping, StageModel
 from localstage.triggers.pacing import Status
 from localstage.triggers.rabbitmq import RabbitMqTrigger
 from localstage.triggers.schedules import ScheduleTrigger
@@ -106,21 +107,21 @@ class Triggers:
     def _plan_mappings(self, model: StageModel) -> Iterable[tuple[str, _Planned]]:
         for rabbitmq in model.rabbitmq_mappings.values():
             url = _source(rabbitmq.id, rabbitmq.broker_id, self._broker_urls, model.brokers)
-            made_of = (rabbitmq, model.brokers[rabbitmq.broker_id], url)
-            yield rabbitmq.id, _Planned(made_of, partial(self._rabbitmq, rabbitmq, model, url))
+            broker, secret = model.brokers[rabbitmq.broker_id], model.secrets[rabbitmq.secret_id]
+            trigger = self._rabbitmq(rabbitmq, broker, secret, url)
+            yield rabbitmq.id, _Planned((rabbitmq, broker, secret, url), partial(_itself, trigger))
         for sqs in model.sqs_mappings.values():
             url = _source(sqs.id, sqs.queue_id, self._queue_urls, model.queues)
             yield sqs.id, _Planned((sqs, url), partial(self._sqs, sqs, url))
 
-    def _rabbitmq(self, mapping: RabbitMqMapping, model: StageModel, url: str) -> _Trigger:
-        broker = model.brokers[mapping.broker_id]
+    def _rabbitmq(self, mapping: RabbitMqMapping, broker: Broker, secret: Secret, url: str) -> _Trigger:
+        try:
+            login = json.loads(secret.value)
+            username, password = str(login["username"]), str(login["password"])
+        except (ValueError, KeyError, TypeError):
+            raise TemplateError(f'{mapping.id}: {secret.id} must hold {{"username": …, "password": …}}') from None
         return RabbitMqTrigger(
-            mapping,
-            self._functions,
-            broker_url=url,
-            username=broker.username,
-            password=broker.password,
-            broker_arn=broker.arn,
+            mapping, self._functions, broker_url=url, username=username, password=password, broker_arn=broker.arn
         )
 
     def _sqs(self, mapping: SqsMapping, url: str) -> _Trigger:

@@ -30,11 +30,15 @@ GUEST = json.dumps({"username": "guest", "password": "guest"})
 
 
 class Rabbit:
-    """A broker with user ``guest`` / ``guest`` on loopback; TLS, as ``localhost``, on ``tls_port``."""
+    """A broker with user ``guest`` / ``guest`` on loopback; TLS, as ``localhost``, on ``tls_port``.
+
+    Its management API is on ``console_port``, with TLS on ``console_tls_port``.
+    """
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="headrace-rabbit-"))
         self.port, self.tls_port = free_port(), free_port()
+        self.console_port, self.console_tls_port = free_port(), free_port()
         self.certificate, self._key = self.folder / "certificate.pem", self.folder / "key.pem"
         self._ports = (free_port(), free_port())
         self._process: subprocess.Popen[bytes] | None = None
@@ -45,13 +49,21 @@ class Rabbit:
     def url(self) -> str:
         return f"amqp://127.0.0.1:{self.port}"
 
+    @property
+    def console_url(self) -> str:
+        return f"http://127.0.0.1:{self.console_port}"
+
     def start(self) -> None:
         distribution, epmd = self._ports
-        (self.folder / "plugins").write_text("[].")
+        (self.folder / "plugins").write_text("[rabbitmq_management].")
         (self.folder / "rabbitmq.conf").write_text(
             f"listeners.tcp.local = 127.0.0.1:{self.port}\nlog.console = false\nloopback_users = none\n"
             f"listeners.ssl.local = 127.0.0.1:{self.tls_port}\n"
             f"ssl_options.certfile = {self.certificate}\nssl_options.keyfile = {self._key}\n"
+            f"management.tcp.ip = 127.0.0.1\nmanagement.tcp.port = {self.console_port}\n"
+            f"management.ssl.ip = 127.0.0.1\nmanagement.ssl.port = {self.console_tls_port}\n"
+            f"management.ssl.certfile = {self.certificate}\nmanagement.ssl.keyfile = {self._key}\n"
+            "management_agent.disable_metrics_collector = true\n"
         )
         if not self.certificate.exists():
             self._certify()

@@ -42,9 +42,12 @@ def broker() -> Iterator[tuple[Rabbit, TcpProxy]]:
 @pytest.fixture(scope="module")
 def stage(broker: tuple[Rabbit, TcpProxy]) -> Iterator[RunningStage]:
     """A stage on that broker."""
-    _, proxy = broker
-    url = f"amqp://guest:guest@127.0.0.1:{proxy.port}"
-    stage = fresh_stage("broker-away", ROOT / "template.yaml", LOCALSTAGE_RABBITMQ_URL=url)
+    rabbit, proxy = broker
+    urls = {
+        "LOCALSTAGE_RABBITMQ_URL": f"amqp://guest:guest@127.0.0.1:{proxy.port}",
+        "LOCALSTAGE_RABBITMQ_CONSOLE_URL": rabbit.console_url,
+    }
+    stage = fresh_stage("broker-away", ROOT / "template.yaml", **urls)
     try:
         yield stage.wait_ready()
     finally:

@@ -101,7 +101,7 @@ def _set_to(values: dict[str, Any]) -> str:
 
 def _item(name: str, field: FieldInfo, meaning: str, values: dict[str, Any]) -> str:
     unit = next((unit for end, unit in UNITS.items() if name.endswith(end)), "")
-    default = "none, it is required" if field.is_required() else code(field.default)
+    default = "none, it is required" if field.is_required() else code("" if field.default == () else field.default)
     if field.annotation is bool:
         default = code(str(field.default).lower())
     facts = [

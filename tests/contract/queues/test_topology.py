@@ -16,7 +16,7 @@ from pika.adapters.blocking_connection import BlockingChannel
 from headrace.core.errors import BrokerUnavailable, SecretsUnavailable
 from headrace.operations import topology as declaring
 from headrace.queues.names import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
-from headrace.queues.rabbitmq import topology
+from headrace.queues.rabbitmq import endpoints, topology
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.settings import TopologySettings
 from tests.contract.rabbit import Rabbit
@@ -203,7 +203,7 @@ def test_an_unreadable_secret_is_read_again(monkeypatch: pytest.MonkeyPatch) -> 
             return super().text(arn, fresh=fresh)
 
     late: list[str] = []
-    monkeypatch.setattr(topology, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(endpoints, "RETRY_SECONDS", 0.0)
     secrets = Late(SECRETS.values)
 
     with pytest.raises(BrokerUnavailable):

@@ -19,13 +19,19 @@ def test_a_scheduled_run_does_not_wait_and_returns_what_was_declared(
     capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     waited: list[float] = []
-    report = Report(["queue a", "queue b"], ["queue b has another form"], [], 7, ["persist.0", "live.1"])
+    report = Report(
+        ["queue a", "queue b"], ["queue b has another form"], [], 7, ["persist.0", "live.1"], ["user u is made"]
+    )
 
     found = declare_for({"time": "2025-11-21T10:00:00Z"}, lambda seconds: waited.append(seconds) or report)
 
-    assert found == {"declared": "queue a, queue b", "differs": "queue b has another form"}
+    assert found == {
+        "declared": "queue a, queue b",
+        "differs": "queue b has another form",
+        "users": "user u is made",
+    }
     assert waited == [0.0]
-    assert caplog.messages == ["queue b has another form", "queues without a consumer"]
+    assert caplog.messages == ["queue b has another form", "user u is made", "queues without a consumer"]
     metrics = json.loads(capsys.readouterr().out)
     assert (metrics["ParkedMessages"], metrics["UnreadQueues"]) == ([7.0], [2.0])
 
@@ -39,6 +45,16 @@ def test_a_deployment_reports_no_queue_that_its_mappings_do_not_read_yet(
 
     assert caplog.messages == []
     assert "UnreadQueues" not in json.loads(capsys.readouterr().out)
+
+
+def test_only_a_repaired_user_is_a_warning(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(topology, "_put", lambda _url, _body: None)
+    report = Report(["queue a"], users=["user u is made"])
+
+    for event in (CREATE, {}):
+        declare_for(event, lambda _: report)
+
+    assert [each.levelname for each in caplog.records] == ["INFO", "WARNING"]
 
 
 def test_a_queue_that_is_missing_is_an_error() -> None:
@@ -66,4 +82,4 @@ def test_a_deployment_waits_for_the_broker_and_gets_every_error_as_an_answer(mon
         ("SUCCESS", "headrace-topology"),
     ]
     assert "BROKER_ENDPOINTS is missing" in put[0]["Reason"]
-    assert put[1]["Data"] == {"declared": "queue a", "differs": ""}
+    assert put[1]["Data"] == {"declared": "queue a", "differs": "", "users": ""}

@@ -29,6 +29,27 @@ def test_the_vpc_has_no_way_to_or_from_the_internet(template_stack: TemplateStac
     assert template_stack.resources["Broker"]["Properties"]["PubliclyAccessible"] is False
 
 
+def test_only_declare_topology_reaches_the_brokers_management_api(template_stack: TemplateStack) -> None:
+    members = {
+        name
+        for name in template_stack.folders
+        if {"Ref": "TopologySecurityGroup"}
+        in template_stack.resources[name]["Properties"].get("VpcConfig", {}).get("SecurityGroupIds", [])
+    }
+    to_broker = [
+        (one["SourceSecurityGroupId"]["Ref"], one["FromPort"], one["ToPort"])
+        for one in template_stack.of_type("AWS::EC2::SecurityGroupIngress").values()
+        if one["GroupId"] == {"Ref": "BrokerSecurityGroup"}
+    ]
+
+    assert members == {"DeclareTopology"}
+    assert sorted(to_broker) == [
+        ("BrokerSecurityGroup", 5671, 5671),
+        ("FunctionsSecurityGroup", 5671, 5671),
+        ("TopologySecurityGroup", 443, 443),
+    ]
+
+
 def test_s3_takes_only_answers_to_cloudformation_in_this_region(template_stack: TemplateStack) -> None:
     """Data could leave the VPC to any other bucket that the policy allows."""
     (statement,) = template_stack.resources["S3Endpoint"]["Properties"]["PolicyDocument"]["Statement"]

@@ -69,21 +69,47 @@ def test_only_functions_with_broker_mappings_may_describe_the_vpc(template_stack
     assert may == {"PersistEvents", "PushLive"}
 
 
-def test_only_code_that_publishes_or_polls_may_read_the_brokers_password(template_stack: TemplateStack) -> None:
-    users = {
-        "ReceiveFrame",
-        "ReceiveHttp",
-        "ManageRooms",
-        "DeclareTopology",
-        "PersistEvents",
-        "PushLive",
-        "SendProbes",
-        "ReadStatus",
-        "ReturnParked",
-    }
+PUBLISHING = {"ReceiveFrame", "ReceiveHttp", "ManageRooms", "PersistEvents", "SendProbes"}
+MAPPED = {"PersistEvents", "PushLive"}
+ADMINISTRATING = {"DeclareTopology", "ReadStatus", "ReturnParked"}
 
-    expected = {template_stack.role_of(function) for function in users} | {"SecretsManagerEndpoint"}
-    assert template_stack.may("secretsmanager:GetSecretValue", "BrokerSecret") == expected
+
+@pytest.mark.parametrize(
+    ("secret", "functions"),
+    [
+        ("BrokerSecret", ADMINISTRATING),
+        ("BrokerPublisherSecret", PUBLISHING | {"DeclareTopology"}),
+        ("BrokerConsumerSecret", MAPPED | {"DeclareTopology"}),
+    ],
+)
+def test_a_function_may_read_only_the_password_of_its_broker_user(
+    template_stack: TemplateStack, secret: str, functions: set[str]
+) -> None:
+    expected = {template_stack.role_of(function) for function in functions} | {"SecretsManagerEndpoint"}
+
+    assert template_stack.may("secretsmanager:GetSecretValue", secret) == expected
+
+
+def test_functions_and_mappings_log_in_to_the_broker_as_their_user(template_stack: TemplateStack) -> None:
+    for functions, secret in ((PUBLISHING, "BrokerPublisherSecret"), (ADMINISTRATING, "BrokerSecret")):
+        for function in functions:
+            assert template_stack.value_of(function, "BROKER_SECRET_ARN") == {"Ref": secret}
+    mappings = [one for one in template_stack.of_type("AWS::Lambda::EventSourceMapping").values() if "Queues" in one]
+    assert len(mappings) == 6
+    for mapping in mappings:
+        assert mapping["SourceAccessConfigurations"][0] == {
+            "Type": "BASIC_AUTH",
+            "URI": {"Ref": "BrokerConsumerSecret"},
+        }
+        assert mapping["FunctionName"]["Ref"] in MAPPED
+
+
+def test_publishers_and_mappings_wait_until_their_users_are_made(template_stack: TemplateStack) -> None:
+    """A mapping waits for its function, whose name it has."""
+    for function in PUBLISHING | MAPPED:
+        assert "Topology" in as_list(template_stack.resources[function]["DependsOn"])
+    waits_for = template_stack.resources["Topology"]["DependsOn"]
+    assert {"BrokerFromTopology", "TopologyToBroker", "SecretsManagerEndpoint"} <= set(waits_for)
 
 
 def test_only_persist_events_writes_events(template_stack: TemplateStack) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import functools
+import time
 
 from headrace.bootstrap.shared import clock, impatient, secrets
+from headrace.core.errors import BrokerUnavailable, ConfigurationError, SecretsUnavailable
 from headrace.operations.probes import Prober, ProbeReader
 from headrace.queues import names
 from headrace.queues.rabbitmq.parked import ParkingQueue
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.rabbitmq.topology import Report, declare
+from headrace.queues.rabbitmq.users import ensure_users
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.settings import (
     BrokerSettings,
+    BrokerUsersSettings,
     RetryLaneSettings,
     TopologySettings,
     table_settings,
@@ -42,5 +46,14 @@ def prober() -> Prober:
 
 
 def declare_topology(seconds: float) -> Report:
-    """Declare the broker's exchanges and queues; wait at most ``seconds`` for a broker that is starting."""
-    return declare(TopologySettings.read(), secrets(), seconds=seconds)
+    """Declare the broker's exchanges and queues, and make its users; wait at most ``seconds`` for a starting broker.
+
+    Users that cannot be made are ``missing`` in the report, which still has the depths of the queues.
+    """
+    deadline = time.monotonic() + seconds
+    report = declare(TopologySettings.read(), secrets(), seconds=seconds)
+    try:
+        report.users = ensure_users(BrokerUsersSettings.read(), secrets(), seconds=deadline - time.monotonic())
+    except (BrokerUnavailable, SecretsUnavailable, ConfigurationError) as error:
+        report.missing.append(f"the users of publishers and mappings: {error.message}")
+    return report

@@ -27,7 +27,7 @@ TEXT_LIMIT = 1000
 
 
 def declare_for(event: Mapping[str, Any], declare: Callable[[float], Report], invocation: str = "") -> dict[str, Any]:
-    """Declare the topology, and return what was declared and what exists with other properties.
+    """Declare the topology; return what was declared, what exists with other properties, and what users were made.
 
     ``declare`` takes the seconds to wait for the broker; ``invocation`` is Lambda's request id, for the log. For the
     request of a custom resource, the return value is the answer that was sent to CloudFormation.
@@ -46,6 +46,8 @@ def _declare(declare: Callable[[float], Report], seconds: float, *, deploying: b
     report = declare(seconds)
     for difference in report.differs:
         logger.warning(difference)
+    for change in report.users:  # on the schedule, a secret or a user was changed since
+        (logger.info if deploying else logger.warning)(change)
     meter = Meter()
     if report.parked is not None:
         meter.measure("ParkedMessages", report.parked)
@@ -56,7 +58,11 @@ def _declare(declare: Callable[[float], Report], seconds: float, *, deploying: b
     meter.flush()
     if report.missing:
         raise ConfigurationError("; ".join(report.missing))
-    return {"declared": ", ".join(report.declared), "differs": "; ".join(report.differs)}
+    return {
+        "declared": ", ".join(report.declared),
+        "differs": "; ".join(report.differs),
+        "users": "; ".join(report.users),
+    }
 
 
 def answer(event: Mapping[str, Any], make: Callable[[], Mapping[str, str]]) -> dict[str, Any]:

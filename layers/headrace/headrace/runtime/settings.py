@@ -15,9 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 
 from headrace.core.errors import ConfigurationError
 from headrace.core.stream import Stream, TableSettings
-from headrace.runtime.setting_types import AMQP_FORM, AmqpUrls, CommaList, Endpoint, Name
-
-RATE_FORM = "a whole number from 0 to 100000"
+from headrace.runtime.setting_types import AmqpUrls, CommaList, Endpoint, Name, PrivateUrls, Rate
 
 
 class Settings(BaseModel):
@@ -46,7 +44,7 @@ class Settings(BaseModel):
 class BrokerSettings(Settings):
     """Where the broker is, and how long a publish may take."""
 
-    broker_endpoints: AmqpUrls = Field(min_length=1, description=AMQP_FORM)
+    broker_endpoints: AmqpUrls
     """Addresses of the broker's nodes."""
     broker_secret_arn: Name = Field(description="the ARN of a secret with username and password")
     """Secret with the broker's user name and password."""
@@ -70,9 +68,7 @@ class AuthorizerSettings(AuthSettings):
 
     jwt_issuer: Name = Field(description="the URL of the issuer, as in the token's iss")
     """Issuer whose tokens the WebSocket API accepts."""
-    jwt_audience: CommaList = Field(
-        min_length=1, description="a comma list of audiences, as in the token's aud or client_id"
-    )
+    jwt_audience: CommaList = Field(min_length=1, description="a comma list of audiences: the token's aud or client_id")
     """Audiences or client ids that are accepted."""
 
 
@@ -104,19 +100,19 @@ class BreakerSettings(Settings):
 class RateSettings(Settings):
     """How many events/s and requests/s one caller may send: a user, or a trusted producer. 0: no limit."""
 
-    event_rate: int = Field(default=0, ge=0, le=100_000, description=RATE_FORM)
+    event_rate: Rate = 0
     """Events per second that one user may send; 0 for no limit."""
-    read_rate: int = Field(default=0, ge=0, le=100_000, description=RATE_FORM)
+    read_rate: Rate = 0
     """The same for requests that read or subscribe."""
-    change_rate: int = Field(default=0, ge=0, le=100_000, description=RATE_FORM)
+    change_rate: Rate = 0
     """The same for a user's own joins and leaves, and changes of rooms."""
-    member_rate: int = Field(default=0, ge=0, le=100_000, description=RATE_FORM)
+    member_rate: Rate = 0
     """The same for adding and removing other users."""
-    room_rate: int = Field(default=0, ge=0, le=100_000, description=RATE_FORM)
+    room_rate: Rate = 0
     """The same for creating rooms."""
-    connection_rate: int = Field(default=0, ge=0, le=100_000, description=RATE_FORM)
+    connection_rate: Rate = 0
     """The same for opening WebSocket connections, in each environment."""
-    trusted_event_rate: int = Field(default=0, ge=0, le=100_000, description=RATE_FORM)
+    trusted_event_rate: Rate = 0
     """Each of these limits for a producer with the scope ``events:write``."""
     event_rate_off_percent: int = Field(default=50, ge=1, le=95, description="a whole number from 1 to 95")
     """A caller over a rate is refused until the rate falls to this share of it."""
@@ -165,6 +161,17 @@ class TopologySettings(BrokerSettings):
     """Deliveries of a message after which RabbitMQ moves it to the parking queue."""
 
 
+class BrokerUsersSettings(BrokerSettings):
+    """For declare_topology: the broker's users besides the administrator of ``broker_secret_arn``."""
+
+    broker_console_urls: PrivateUrls = ()
+    """Addresses of the broker's management API; by default https on the host of the first endpoint."""
+    broker_publisher_secret_arn: Name = Field(description="the ARN of a secret with username and password")
+    """Secret with the name and password of the user that publishes."""
+    broker_consumer_secret_arn: Name = Field(description="the ARN of a secret with username and password")
+    """Secret with the name and password of the user that event source mappings read with."""
+
+
 class CacheSettings(Settings):
     """Where the cache is."""
 
@@ -177,7 +184,7 @@ class CacheSettings(Settings):
 class HealthSettings(RetryLaneSettings, CacheSettings):
     """For check_health, which sends each dependency one cheap request."""
 
-    broker_endpoints: AmqpUrls = Field(min_length=1, description=AMQP_FORM)
+    broker_endpoints: AmqpUrls
     chat_messages_table: Name = Field(description="the name of the ChatMessages table")
     """Table of the stream ``chat``."""
 

@@ -58,7 +58,7 @@ async def test_a_queue_that_is_deleted_and_declared_again_is_read_again(channel,
 
 
 async def test_a_wrong_password_is_reported_without_its_text(rabbitmq, queue, functions, caplog):
-    mapping = RabbitMqMapping("Mapping", "Persist", "Broker", queue, "/", 1, 0)
+    mapping = RabbitMqMapping("Mapping", "Persist", "Broker", "Keys", queue, "/", 1, 0)
     trigger = RabbitMqTrigger(
         mapping, functions, broker_url=rabbitmq, username="guest", password="not-that", broker_arn=BROKER_ARN
     )

@@ -126,7 +126,7 @@ async def test_stopping_finishes_the_running_batch_and_leaves_the_others_in_the_
 
 async def test_a_trigger_can_be_stopped_twice_and_a_disabled_one_reads_nothing(rabbitmq, channel, queue):
     functions = FakeFunctions()
-    mapping = RabbitMqMapping("Mapping", "Persist", "Broker", queue, "/", 1, 0, enabled=False)
+    mapping = RabbitMqMapping("Mapping", "Persist", "Broker", "Keys", queue, "/", 1, 0, enabled=False)
     trigger = RabbitMqTrigger(
         mapping, functions, broker_url=rabbitmq, username="guest", password="guest", broker_arn=BROKER_ARN
     )

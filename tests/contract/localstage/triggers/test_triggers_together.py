@@ -12,7 +12,7 @@ import pytest
 from pika.adapters.blocking_connection import BlockingChannel
 
 from localstage.core.errors import TemplateError
-from localstage.core.model import Broker, Queue, RabbitMqMapping, Schedule, SqsMapping, StageModel
+from localstage.core.model import Broker, Queue, RabbitMqMapping, Schedule, Secret, SqsMapping, StageModel
 from localstage.triggers import Triggers
 from localstage.triggers.sqs_queue import make_client
 from tests.contract.localstage.triggers.trigger_fakes import FakeFunctions, eventually
@@ -37,9 +37,10 @@ def retry_queue(moto_url: str) -> Iterator[tuple[Any, str]]:
 @pytest.fixture
 def model(persist_queue: str) -> StageModel:
     return StageModel(
-        brokers={"Broker": Broker("Broker", "arn:aws:mq:us-east-1:1:broker:b:b-1", "guest", "guest")},
+        brokers={"Broker": Broker("Broker", "arn:aws:mq:us-east-1:1:broker:b:b-1", "administrator", "unused")},
+        secrets={"Keys": Secret("Keys", "keys", "arn", '{"username": "guest", "password": "guest"}')},
         queues={"RetryQueue": Queue("RetryQueue", "retry", {}, None, None)},
-        rabbitmq_mappings={"Main": RabbitMqMapping("Main", "Persist", "Broker", persist_queue, "/", 10, 0)},
+        rabbitmq_mappings={"Main": RabbitMqMapping("Main", "Persist", "Broker", "Keys", persist_queue, "/", 10, 0)},
         sqs_mappings={"Retry": SqsMapping("Retry", "Persist", "RetryQueue", 10, 0, None, True)},
         schedules={"Heal": Schedule("Heal", "Declare", "rate(1 hour)")},
     )
@@ -89,7 +90,7 @@ async def test_a_changed_model_restarts_only_changed_triggers(triggers, function
     await eventually(lambda: triggers.status()[1].records == 1)
     channel.queue_declare(f"{persist_queue}.new")
 
-    added = RabbitMqMapping("New", "Persist", "Broker", f"{persist_queue}.new", "/", 10, 0)
+    added = RabbitMqMapping("New", "Persist", "Broker", "Keys", f"{persist_queue}.new", "/", 10, 0)
     await triggers.replace(
         replace(model, rabbitmq_mappings={**model.rabbitmq_mappings, "New": added}, sqs_mappings={}, schedules={})
     )
@@ -114,6 +115,15 @@ async def test_a_mapping_on_an_unknown_broker_names_both(triggers, model):
 
     with pytest.raises(TemplateError, match="Main: OtherBroker is not"):
         await triggers.replace(replace(model, rabbitmq_mappings={"Main": lost}))
+
+
+async def test_a_mapping_whose_secret_holds_no_login_names_both(triggers, model):
+    secrets = {"Keys": Secret("Keys", "keys", "arn", "s3cret")}
+
+    with pytest.raises(TemplateError, match="Main: Keys must hold") as caught:
+        await triggers.replace(replace(model, secrets=secrets))
+
+    assert "s3cret" not in str(caught.value)
 
 
 async def test_stopped_triggers_can_be_started_again(triggers, functions, channel, persist_queue):

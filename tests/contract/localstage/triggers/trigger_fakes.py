@@ -119,7 +119,7 @@ def rabbitmq_queue(channel: BlockingChannel) -> str:
 def new_rabbitmq_trigger(
     url: str, functions: FakeFunctions, queue: str, *, id: str = "Mapping", batch_size: int = 10, window: int | None = 0
 ) -> RabbitMqTrigger:
-    mapping = RabbitMqMapping(id, "Persist", "Broker", queue, "/", batch_size, window)
+    mapping = RabbitMqMapping(id, "Persist", "Broker", "Keys", queue, "/", batch_size, window)
     return RabbitMqTrigger(
         mapping, functions, broker_url=url, username="guest", password="guest", broker_arn=BROKER_ARN
     )

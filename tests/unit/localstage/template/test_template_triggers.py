@@ -46,13 +46,16 @@ def test_an_unset_window_is_not_a_window_of_zero(project, written, window):
 def test_a_rabbitmq_event_names_broker_queue_and_virtual_host(project):
     mapping = project.load(RESOURCES, function=rabbitmq("")).rabbitmq_mappings["EchoIt"]
 
-    assert (mapping.function_id, mapping.broker_id, mapping.queue, mapping.vhost) == (
-        "Echo",
-        "Rabbit",
-        "persist.0",
-        "chat",
-    )
+    assert (mapping.function_id, mapping.broker_id, mapping.secret_id) == ("Echo", "Rabbit", "Keys")
+    assert (mapping.queue, mapping.vhost) == ("persist.0", "chat")
     assert (mapping.batch_size, mapping.enabled) == (100, True)
+
+
+def test_a_rabbitmq_event_without_a_secret_of_the_template_is_refused(project):
+    function = rabbitmq("").replace("!Ref Keys", "arn:aws:secretsmanager:us-east-1:1:secret:other")
+
+    with pytest.raises(TemplateError, match=r"EchoIt\.SourceAccessConfigurations: BASIC_AUTH is not a secret"):
+        project.load(RESOURCES, function=function)
 
 
 def test_settings_that_a_rabbitmq_mapping_ignores_are_reported(project, caplog):

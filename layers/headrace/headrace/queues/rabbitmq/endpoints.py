@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import ssl
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
 from pika import BlockingConnection, ConnectionParameters, PlainCredentials, SSLOptions
 
+from headrace.core.errors import BrokerUnavailable, SecretsUnavailable
 from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication
 from headrace.runtime.secrets import Credentials, Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
 
+T = TypeVar("T")
+
+RETRY_SECONDS = 1.0
 BLOCKED_SECONDS = 5.0
 """How long a blocking connection waits while the broker accepts nothing from publishers."""
 _PORTS = {"amqp": 5672, "amqps": 5671}
@@ -57,6 +63,18 @@ def _connect(settings: BrokerSettings, secrets: Secrets, timeout: float, heartbe
     return connect(credentials(secrets, settings.broker_secret_arn, fresh=True))
 
 
+def until_available(attempt: Callable[[], T], seconds: float) -> T:
+    """The result of ``attempt``, which is repeated for ``seconds`` while the broker or a secret is unavailable."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return attempt()
+        except (BrokerUnavailable, SecretsUnavailable):
+            if time.monotonic() >= deadline:
+                raise
+        time.sleep(RETRY_SECONDS)
+
+
 def endpoints(
     settings: BrokerSettings, known: Credentials, timeout: float, heartbeat: int
 ) -> list[ConnectionParameters]:
@@ -72,7 +90,7 @@ def parameters(url: str, known: Credentials, timeout: float, heartbeat: int) -> 
     return ConnectionParameters(
         host=host,
         port=parts.port or _PORTS[parts.scheme],
-        virtual_host=unquote(parts.path[1:]) or "/",
+        virtual_host=virtual_host(url),
         credentials=PlainCredentials(known.username, known.password),
         ssl_options=tls,
         heartbeat=heartbeat,
@@ -81,3 +99,8 @@ def parameters(url: str, known: Credentials, timeout: float, heartbeat: int) -> 
         connection_attempts=1,
         retry_delay=0,
     )
+
+
+def virtual_host(url: str) -> str:
+    """The virtual host in an endpoint's ``url``; without one, RabbitMQ's first."""
+    return unquote(urlsplit(url).path[1:]) or "/"

@@ -7,7 +7,6 @@ properties is reported, and never deleted or changed.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,16 +15,14 @@ from pika import BlockingConnection
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import ChannelClosedByBroker
 
-from headrace.core.errors import BrokerUnavailable, SecretsUnavailable
 from headrace.queues import names
 from headrace.queues.names import PARKED_EXCHANGE, PARKED_QUEUE
 from headrace.queues.ports import QueueDepth
-from headrace.queues.rabbitmq.endpoints import blocking_connection
+from headrace.queues.rabbitmq.endpoints import blocking_connection, until_available
 from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import BrokerSettings, TopologySettings
 
 CONNECT_SECONDS = 5.0
-RETRY_SECONDS = 1.0
 HEARTBEAT_SECONDS = 15
 """Short, so that a call to a silent broker ends after about half a minute."""
 DEPTHS_HEARTBEAT_SECONDS = 1
@@ -65,7 +62,7 @@ class Report:
     """What was declared, what ``differs`` (is not as planned) and what is ``missing`` (required), a sentence for each.
 
     ``parked`` is the number of parked messages; ``None`` if unknown. ``unread`` are the persist and live queues without
-    a consumer: their event source mappings do not read them.
+    a consumer: their event source mappings do not read them. ``users`` says what was written of the broker's users.
     """
 
     declared: list[str] = field(default_factory=list)
@@ -73,6 +70,7 @@ class Report:
     missing: list[str] = field(default_factory=list)
     parked: int | None = None
     unread: list[str] = field(default_factory=list)
+    users: list[str] = field(default_factory=list)
 
 
 def plan(queues: int, delivery_limit: int) -> list[Exchange | Queue]:
@@ -111,15 +109,12 @@ def declare(settings: TopologySettings, secrets: Secrets, *, seconds: float = 0.
         BrokerUnavailable: the broker could not be reached, or the connection was lost.
         SecretsUnavailable: the credentials could not be read.
     """
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            with blocking_connection(settings, secrets, CONNECT_SECONDS, HEARTBEAT_SECONDS) as connection:
-                return _declare_all(connection, settings)
-        except (BrokerUnavailable, SecretsUnavailable):
-            if time.monotonic() >= deadline:
-                raise
-        time.sleep(RETRY_SECONDS)
+
+    def attempt() -> Report:
+        with blocking_connection(settings, secrets, CONNECT_SECONDS, HEARTBEAT_SECONDS) as connection:
+            return _declare_all(connection, settings)
+
+    return until_available(attempt, seconds)
 
 
 def queue_depths(

@@ -1,0 +1,110 @@
+"""Makes the broker's users for publishers and for event source mappings, and repairs them.
+
+CloudFormation makes only the administrator. These two have no tags, so the management API refuses them. Topic
+permissions are not set: they concern topic exchanges only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from base64 import b64decode
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from headrace.core.errors import ConfigurationError
+from headrace.queues.names import LIVE_EXCHANGE, PERSIST_EXCHANGE
+from headrace.queues.rabbitmq.endpoints import until_available, virtual_host
+from headrace.queues.rabbitmq.management import ManagementApi
+from headrace.runtime.secrets import Credentials, Secrets, credentials
+from headrace.runtime.settings import BrokerUsersSettings
+
+_NOTHING = "^$"
+_SALT_BYTES = 4
+_HASHES: dict[str, Callable[[bytes], Any]] = {
+    "rabbit_password_hashing_sha256": hashlib.sha256,
+    "rabbit_password_hashing_sha512": hashlib.sha512,
+}
+
+
+@dataclass(frozen=True)
+class Permissions:
+    """Regular expressions of the exchanges and queues that a user may declare or delete, write to, and read."""
+
+    configure: str
+    write: str
+    read: str
+
+
+PUBLISHER = Permissions(
+    configure=_NOTHING,
+    write="^({}|{})$".format(*(name.replace(".", r"\.") for name in (PERSIST_EXCHANGE, LIVE_EXCHANGE))),
+    read=_NOTHING,
+)
+"""Confirms and ``mandatory`` need no permission, and no event goes to the default exchange."""
+CONSUMER = Permissions(configure=_NOTHING, write=_NOTHING, read=r"^(persist|live)\.[0-9]+$")
+"""Consuming and passive declarations need no other permission. If AWS's mappings declare their queues actively, they
+need the same names in ``configure``: docs/adr/0053-broker-users.md.
+"""
+
+
+def ensure_users(settings: BrokerUsersSettings, secrets: Secrets, *, seconds: float = 0.0) -> list[str]:
+    """Give both users the passwords in their secrets, which are read again, and their permissions.
+
+    A broker or secret that is unavailable is tried for ``seconds``. Only what differs is written.
+
+    Returns:
+        What was written, a sentence for each.
+
+    Raises:
+        BrokerUnavailable: the management API does not answer.
+        SecretsUnavailable: a secret could not be read.
+        ConfigurationError: the broker refuses a user, or the secrets do not name three users.
+    """
+    return until_available(lambda: _ensure_all(settings, secrets), seconds)
+
+
+def console_url(settings: BrokerUsersSettings) -> str:
+    """The URL of the management API: the first that is set, or that of the first endpoint's host, as on Amazon MQ."""
+    return next(iter(settings.broker_console_urls), f"https://{urlsplit(settings.broker_endpoints[0]).hostname}")
+
+
+def _ensure_all(settings: BrokerUsersSettings, secrets: Secrets) -> list[str]:
+    administrator = credentials(secrets, settings.broker_secret_arn)
+    publisher = credentials(secrets, settings.broker_publisher_secret_arn, fresh=True)
+    consumer = credentials(secrets, settings.broker_consumer_secret_arn, fresh=True)
+    if len({each.username for each in (administrator, publisher, consumer)}) < 3:
+        # Otherwise the administrator could lose its rights here, for good.
+        raise ConfigurationError("the secrets of administrator, publisher and consumer must name three users")
+    vhost = virtual_host(settings.broker_endpoints[0])
+    with ManagementApi(console_url(settings), administrator) as api:
+        return [*_ensure(api, vhost, publisher, PUBLISHER), *_ensure(api, vhost, consumer, CONSUMER)]
+
+
+def _ensure(api: ManagementApi, vhost: str, user: Credentials, permissions: Permissions) -> list[str]:
+    written = []
+    found = api.get("users", user.username)
+    if found is None or found.get("tags") not in ("", []) or not _has_password(found, user.password):
+        api.put("users", user.username, body={"password": user.password, "tags": ""})
+        written.append(f"user {user.username} {'has its password and no tags again' if found else 'is made'}")
+    wanted = asdict(permissions)
+    allowed = api.get("permissions", vhost, user.username) or {}
+    if {name: allowed.get(name) for name in wanted} != wanted:
+        api.put("permissions", vhost, user.username, body=wanted)
+        written.append(f"user {user.username} has its permissions{' again' if allowed else ''}")
+    return written
+
+
+def _has_password(user: dict[str, Any], password: str) -> bool:
+    """Whether ``password`` has the hash that the broker shows; false also for a hash of an unknown kind."""
+    make_hash = _HASHES.get(str(user.get("hashing_algorithm")))
+    try:
+        shown = b64decode(str(user.get("password_hash")), validate=True)
+    except ValueError:
+        return False
+    if make_hash is None:
+        return False
+    expected = make_hash(shown[:_SALT_BYTES] + password.encode()).digest()
+    return hmac.compare_digest(shown[_SALT_BYTES:], expected)

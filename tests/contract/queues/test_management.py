@@ -1,0 +1,147 @@
+"""The client of RabbitMQ's management API, against a server with prepared answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+
+from headrace.core.errors import BrokerUnavailable, ConfigurationError
+from headrace.queues.rabbitmq import management
+from headrace.queues.rabbitmq.management import ANSWER_BYTES, ManagementApi
+from headrace.runtime.secrets import Credentials
+
+PASSWORD = "s3cret:ä"
+
+
+@dataclass
+class Server:
+    """Answers each request with ``status`` and ``body``; ``silent`` never answers."""
+
+    url: str = ""
+    status: int = 200
+    body: bytes = b"{}"
+    silent: bool = False
+    requests: list[tuple[str, str, str, str]] = field(default_factory=list)
+    connections: set[object] = field(default_factory=set)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            sent = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
+            made.requests.append((self.command, self.path, str(self.headers["authorization"]), sent))
+            made.connections.add(self.client_address)
+            if made.silent:
+                self.rfile.read(1)
+                return
+            self.send_response(made.status)
+            self.send_header("content-length", str(len(made.body)))
+            self.end_headers()
+            self.wfile.write(made.body)
+
+        def do_PUT(self) -> None:
+            self.do_GET()
+
+        def log_message(self, *_: object) -> None:
+            """Does nothing."""
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    made.url = f"http://127.0.0.1:{http.server_port}"
+    thread = Thread(target=http.serve_forever)
+    thread.start()
+    yield made
+    http.shutdown()
+    thread.join()
+    http.server_close()
+
+
+@pytest.fixture
+def api(server: Server) -> Iterator[ManagementApi]:
+    with ManagementApi(f"{server.url}/", Credentials("admin", PASSWORD)) as made:
+        yield made
+
+
+def test_names_are_encoded_and_one_connection_carries_all_calls(api: ManagementApi, server: Server) -> None:
+    server.body = b'{"name": "a"}'
+
+    assert api.get("permissions", "/", "a b/c") == {"name": "a"}
+    server.status, server.body = 204, b""
+    api.put("users", "ä", body={"password": "p", "tags": ""})
+
+    login = "Basic YWRtaW46czNjcmV0OsOk"
+    assert server.requests == [
+        ("GET", "/api/permissions/%2F/a%20b%2Fc", login, ""),
+        ("PUT", "/api/users/%C3%A4", login, '{"password": "p", "tags": ""}'),
+    ]
+    assert len(server.connections) == 1
+
+
+def test_an_object_that_does_not_exist_is_none(api: ManagementApi, server: Server) -> None:
+    server.status, server.body = 404, b'{"error": "Object Not Found"}'
+
+    assert api.get("users", "a") is None
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "message"),
+    [
+        (500, b"{}", "answered with 500"),
+        (503, b"", "answered with 503"),
+        (429, b"", "answered with 429"),
+        (200, b"<html>", "gave no JSON object for users/a"),
+        (200, b"[1]", "gave no JSON object for users/a"),
+        (200, b"[" * 60_000, "gave no JSON object for users/a"),
+        (200, b"x" * (ANSWER_BYTES + 1), f"more than {ANSWER_BYTES} bytes"),
+    ],
+)
+def test_an_answer_that_may_be_another_one_later(
+    api: ManagementApi, server: Server, status: int, body: bytes, message: str
+) -> None:
+    server.status, server.body = status, body
+
+    with pytest.raises(BrokerUnavailable, match=message):
+        api.get("users", "a")
+    server.status, server.body = 404, b""
+    assert api.get("users", "a") is None, "the API cannot be used after a failed call"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "reason"),
+    [
+        (400, b'{"error": "bad_request", "reason": "password is too short"}', "password is too short"),
+        (401, b'{"error": "not_authorised"}', "not_authorised"),
+        (302, b"", "no reason"),
+        (400, b"[]", "no reason"),
+    ],
+)
+def test_a_refusal_has_the_brokers_reason(
+    api: ManagementApi, server: Server, status: int, body: bytes, reason: str
+) -> None:
+    server.status, server.body = status, body
+
+    with pytest.raises(ConfigurationError) as caught:
+        api.put("users", "a", body={"password": "another-secret", "tags": ""})
+
+    assert caught.value.message == f"the broker refuses users/a with {status}: {reason}"
+
+
+def test_a_silent_server_is_unavailable_after_a_while(monkeypatch: pytest.MonkeyPatch, server: Server) -> None:
+    monkeypatch.setattr(management, "CALL_SECONDS", 0.1)
+    server.silent = True
+
+    with (
+        ManagementApi(server.url, Credentials("admin", PASSWORD)) as api,
+        pytest.raises(BrokerUnavailable, match="TimeoutError") as caught,
+    ):
+        api.get("users", "a")
+
+    assert PASSWORD not in str(caught.value)
