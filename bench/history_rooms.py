@@ -65,7 +65,7 @@ class RoomAccesses:
     """The access to the same rooms as ``open`` and as ``members`` rooms, by kind."""
 
     def __init__(self, sizes: list[int]) -> None:
-        from headrace.runtime.aws import client as lean
+        from headrace.aws.client import client as lean
         from headrace.streams.chat.access import RoomAccess
         from headrace.streams.chat.tables.fold import membership_event
         from headrace.streams.chat.tables.memberships import Change, DynamoMemberships, EventKind

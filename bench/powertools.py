@@ -18,7 +18,7 @@ PROCESSES = 10
 PYTHON = {**os.environ, "PYTHONPATH": str(ROOT / "layers" / "headrace"), "AWS_DEFAULT_REGION": "us-east-1"}
 
 OURS = """
-import json, pathlib, sys, time, headrace.api.router, headrace.runtime.aws
+import json, pathlib, sys, time, headrace.api.router, headrace.aws.client
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Annotated
@@ -31,7 +31,7 @@ from headrace.persist.records import sqs_body
 from headrace.queues.ports import rabbit_body
 from headrace.runtime.breaker import Breaker
 from headrace.runtime.observability import Meter
-from headrace.runtime.secrets import Secrets
+from headrace.aws.secrets import Secrets
 from headrace.runtime.settings import BreakerSettings
 class RoomPath(Params): room_id: str
 class Body(Params): unknown = ""; message: str; message_id: str

@@ -9,7 +9,9 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
 
+import boto3
 import pytest
+from botocore.config import Config
 
 from localstage.services import install
 from localstage.services.aws import Aws
@@ -76,3 +78,12 @@ def function_environment(monkeypatch: pytest.MonkeyPatch, url: str) -> str:
     }.items():
         monkeypatch.setenv(name, value)
     return url
+
+
+def sdk(service: str) -> Any:
+    """AWS's own client of ``service`` in the environment of a function: it makes and deletes what tests need.
+
+    It is patient, because a first call loads much of an emulator.
+    """
+    config = Config(connect_timeout=5, read_timeout=30, retries={"total_max_attempts": 1}, parameter_validation=False)
+    return boto3.session.Session().client(service, config=config)

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from headrace.core.items import Item, from_wire
-from headrace.runtime.aws import client
 from headrace.storage.ports import Table
+from tests.contract.emulators import sdk
 
 TABLE = Table("Messages", ("roomId", "timestampSk"))
 INDEX = ("userId", "timestampSk")
@@ -21,7 +21,7 @@ def item(number: int, **more: Any) -> Item:
 @contextmanager
 def made_table() -> Iterator[Any]:
     """An empty table with an index by user; the client that made it."""
-    dynamodb = client("dynamodb", timeout=30, attempts=1)  # a first call loads much of an emulator
+    dynamodb = sdk("dynamodb")
     dynamodb.create_table(
         TableName=TABLE.name,
         KeySchema=_schema(TABLE.key),

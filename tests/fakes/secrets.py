@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from headrace.aws.secrets import Secrets
 from headrace.core.errors import SecretsUnavailable
-from headrace.runtime.secrets import Secrets
 
 
 class MemorySecrets(Secrets):

@@ -1,42 +1,41 @@
-"""DynamoDB clients with scripted responses, through the real botocore."""
+"""DynamoDB clients with scripted responses."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from botocore.awsrequest import AWSResponse
+from headrace.aws.client import AwsClient, Connections
+from headrace.aws.http_client import Response
 
-Response = tuple[int, dict[str, Any] | bytes]
-Play = Callable[[dict[str, Any]], Response | None]
+Played = tuple[int, dict[str, Any] | bytes]
+Play = Callable[[dict[str, Any]], Played | None]
 
 
-def play_responses(client: Any, play: Play) -> list[dict[str, Any]]:
+def play_responses(client: AwsClient, play: Play) -> list[dict[str, Any]]:
     """Let ``play`` answer the client's calls; ``None`` sends the call. Returns a list that collects all bodies."""
-    calls: list[dict[str, Any]] = []
+    player = _Player(client.http, play)
+    client.http = player
+    return player.calls
 
-    def before_send(request: Any, **_: Any) -> AWSResponse | None:
-        body = json.loads(request.body)
-        calls.append(body)
-        response = play(body)
+
+class _Player:
+    def __init__(self, http: Connections, play: Play) -> None:
+        self._http = http
+        self._play = play
+        self.calls: list[dict[str, Any]] = []
+
+    def send(self, request: bytes, seconds: float, *, repeatable: bool) -> Response:
+        body = json.loads(request.partition(b"\r\n\r\n")[2])
+        self.calls.append(body)
+        response = self._play(body)
         if response is None:
-            return None
+            return self._http.send(request, seconds, repeatable=repeatable)
         status, content = response
-        return AWSResponse(request.url, status, {"content-type": "application/x-amz-json-1.0"}, _Raw(content))
-
-    client.meta.events.register("before-send.dynamodb", before_send)
-    return calls
+        return Response(status, b"", content if isinstance(content, bytes) else json.dumps(content).encode())
 
 
-class _Raw:
-    def __init__(self, content: dict[str, Any] | bytes) -> None:
-        self._content = content if isinstance(content, bytes) else json.dumps(content).encode()
-
-    def stream(self, *_: object, **__: object) -> Iterator[bytes]:
-        yield self._content
-
-
-def refusal(code: str, status: int = 400) -> Response:
+def refusal(code: str, status: int = 400) -> Played:
     """An error response of DynamoDB."""
     return status, {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "no"}

@@ -1,4 +1,4 @@
-"""The page of environment variables, from the models of runtime/settings.py and the template."""
+"""The page of environment variables, from runtime/settings.py and the template."""
 
 from __future__ import annotations
 
@@ -10,20 +10,16 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pydantic.fields import FieldInfo
-
 from headrace.runtime import settings
+from headrace.runtime.environment import REQUIRED, Setting, Settings
 from headrace.streams.registry import STREAMS
 from tools.stack_reference.markdown import bullets, code, markdown, page, paragraph, sentence, template
 
 UNITS = {"SECONDS": "seconds", "DAYS": "days", "PERCENT": "percent", "EVENT_RATE": "events per second"}
 """By the end of a variable's name."""
-TYPES = {int: "integer", float: "number", bool: "boolean", str: "text"}
-LIBRARIES = {
-    "AWS_ENDPOINT_URL_DYNAMODB": "Endpoint of DynamoDB; empty for AWS. boto3 reads it.",
-    "AWS_ENDPOINT_URL_SQS": "Endpoint of SQS; empty for AWS. boto3 reads it.",
-    "AWS_ENDPOINT_URL_SECRETS_MANAGER": "Endpoint of Secrets Manager; empty for AWS. boto3 reads it.",
-}
+TYPES = {"int": "integer", "float": "number", "bool": "boolean", "str": "text", "tuple[str, ...]": "comma list"}
+"""By the annotation of a setting."""
+LIBRARIES = {"PYDANTIC_DISABLE_PLUGINS": "Plugins that pydantic does not look for, which would delay cold starts."}
 """The variables of the template that libraries read."""
 INTRO = """
 Every function reads its settings from environment variables when it starts. For example, `BREAKER_WINDOW=20` makes the
@@ -33,9 +29,9 @@ log a `ConfigurationError` that names the variable and its accepted form. An emp
 """
 
 
-def _models() -> Iterator[type[settings.Settings]]:
+def _models() -> Iterator[type[Settings]]:
     for _, model in inspect.getmembers(settings, inspect.isclass):
-        if issubclass(model, settings.Settings) and model.__module__ == settings.__name__:
+        if issubclass(model, Settings) and model.__module__ == settings.__name__:
             yield model
 
 
@@ -99,15 +95,17 @@ def _set_to(values: dict[str, Any]) -> str:
     return "; ".join(f"{value} for {', '.join(sorted(where))}" for value, where in functions.items())
 
 
-def _item(name: str, field: FieldInfo, meaning: str, values: dict[str, Any]) -> str:
+def _item(name: str, field: Setting, kind: str, meaning: str, values: dict[str, Any]) -> str:
     unit = next((unit for end, unit in UNITS.items() if name.endswith(end)), "")
-    default = "none, it is required" if field.is_required() else code("" if field.default == () else field.default)
-    if field.annotation is bool:
+    default = (
+        "none, it is required" if field.default is REQUIRED else code("" if field.default == () else field.default)
+    )
+    if kind == "bool":
         default = code(str(field.default).lower())
     facts = [
-        ("Type", TYPES.get(field.annotation, "comma list")),  # type: ignore[arg-type]
+        ("Type", TYPES[kind]),
         ("Unit", unit),
-        ("Accepted", markdown(field.description or "")),
+        ("Accepted", markdown(field.form)),
         ("Default", default),
         ("In the template", _set_to(values) if values else "not set"),
     ]
@@ -120,20 +118,17 @@ def render() -> str:
     blocks = [paragraph(INTRO)]
     for model in sorted(_models(), key=lambda model: inspect.getsourcelines(model)[1]):
         items = []
-        for name in model.__annotations__:
-            field = model.model_fields.get(name)
-            if field is None or not field.alias:
-                continue
-            for variable, stream in _variables(field.alias):
+        for name, kind in model.__annotations__.items():
+            for variable, stream in _variables(name.upper()):
                 if variable not in seen:
                     meaning = meanings[name].format(stream=stream)
-                    items.append(_item(variable, field, meaning, values.get(variable, {})))
+                    items.append(_item(variable, model.declared[name], kind, meaning, values.get(variable, {})))
                 seen.add(variable)
         if items:
             title = re.sub(r"(?<!^)(?=[A-Z])", " ", model.__name__.strip("_").removesuffix("Settings")).capitalize()
             blocks += [f"## {title}", paragraph(model.__doc__ or ""), *items]
-    unknown = values.keys() - seen - LIBRARIES.keys() - {"AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI"}
-    assert not unknown, f"no model and no library reads {unknown}"
+    unknown = values.keys() - seen - LIBRARIES.keys()
+    assert not unknown, f"no settings and no library read {unknown}"
     blocks += ["## Read by libraries"]
     for name, meaning in LIBRARIES.items():
         blocks.append(f"### `{name}`\n\n{meaning}\n\n{bullets([('In the template', _set_to(values[name]))])}")

@@ -13,12 +13,12 @@ from headrace.analytics.scanner import Deadline, Scanner
 from headrace.analytics.windows import Analytics
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.request import PageRequest
+from headrace.aws.client import client
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
-from headrace.runtime.aws import client
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader, columns_client
 from headrace.storage.ports import Table
@@ -26,6 +26,7 @@ from headrace.storage.redis import RedisCache, connect
 from headrace.streams.ads.history import ClickHistory
 from headrace.streams.ads.routes import stats_body, top_body
 from headrace.streams.ads.stream import ADS
+from tests.contract.emulators import sdk
 from tests.contract.redis_node import RedisNode
 from tests.fakes.clock import FixedClock
 
@@ -37,7 +38,7 @@ START = times.parse_iso("2025-11-21T10:00:00Z")
 
 @pytest.fixture
 def table(dynalite: str) -> Iterator[Any]:
-    dynamodb = client("dynamodb", timeout=30, attempts=1)  # a first call loads much of the emulator
+    dynamodb = sdk("dynamodb")
     indexes = [
         {
             "IndexName": index.name,
@@ -88,7 +89,7 @@ def test_pages_of_an_ad_over_its_shards_and_of_a_user_are_whole_and_in_order(tab
     """P7."""
     _store(range(300))
     _store(range(300), shift=1000)
-    history = ClickHistory(DynamoReader(table), CursorSigner(b"k" * 32), CLICKS.table, SystemClock())
+    history = ClickHistory(DynamoReader(client("dynamodb")), CursorSigner(b"k" * 32), CLICKS.table, SystemClock())
 
     for read, value, wanted in ((history.ad, "ad-1", range(1, 300, 3)), (history.user, "user-3", range(3, 300, 10))):
         found, back, place = [], [], None

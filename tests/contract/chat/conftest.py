@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headrace.runtime.aws import client
+from tests.contract.emulators import sdk
 
 ROOMS = "Rooms"
 MEMBERSHIPS = "Memberships"
@@ -15,7 +15,7 @@ MEMBERSHIPS = "Memberships"
 
 @pytest.fixture
 def tables(dynalite: str) -> Iterator[Any]:
-    dynamodb = client("dynamodb", timeout=30, attempts=1)
+    dynamodb = sdk("dynamodb")
     text = {"AttributeType": "S"}
     by_room = [{"AttributeName": "roomId", "KeyType": "HASH"}, {"AttributeName": "userId", "KeyType": "RANGE"}]
     dynamodb.create_table(

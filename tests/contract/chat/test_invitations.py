@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from headrace.aws.client import client
 from headrace.core.errors import Conflict, Forbidden
 from headrace.core.times import iso
 from headrace.streams.chat.tables.invitations import OPEN_LIMIT, DynamoInvitations, Invitation, Invitations
@@ -21,7 +22,8 @@ LATER = iso(1_763_719_259_000_000)
 def invitations(request: pytest.FixtureRequest) -> Invitations:
     if request.param == "memory":
         return MemoryInvitations()
-    return DynamoInvitations(request.getfixturevalue("tables"), MEMBERSHIPS)
+    request.getfixturevalue("tables")
+    return DynamoInvitations(client("dynamodb"), MEMBERSHIPS)
 
 
 def invitation(room_id: str = "kitchen", inviter: str = "alice", user_id: str = "bob") -> Invitation:
@@ -72,7 +74,7 @@ def test_an_interrupted_removal_does_not_count_for_ever(invitations: Invitations
         invitations.add(invitation(f"room-{number}"))
     if isinstance(invitations, DynamoInvitations):
         key = {"userId": {"S": "#invited#bob"}, "roomId": {"S": "#room-3"}}
-        invitations._table.call("delete_item", TableName=MEMBERSHIPS, Key=key)
+        invitations._table.call("DeleteItem", TableName=MEMBERSHIPS, Key=key)
     else:
         invitations.remove(invitation("room-3"))
 
@@ -126,7 +128,10 @@ def test_blocked_users_are_listed_in_order(invitations: Invitations) -> None:
 
 def test_invitations_are_no_members_of_any_room(tables: Any) -> None:
     """A user id may equal a room id."""
-    invitations, memberships = DynamoInvitations(tables, MEMBERSHIPS), DynamoMemberships(tables, MEMBERSHIPS)
+    invitations, memberships = (
+        DynamoInvitations(client("dynamodb"), MEMBERSHIPS),
+        DynamoMemberships(client("dynamodb"), MEMBERSHIPS),
+    )
     invitations.add(invitation("kitchen", inviter="kitchen"))
     memberships.add(Change(user_id="dora", room_id="kitchen", kind="join", event=f"{AT}#x"))
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from headrace.aws.client import client
 from headrace.core.errors import StoreUnavailable
 from headrace.core.intervals import Interval
 from headrace.core.times import iso
-from headrace.runtime.aws import client
 from headrace.streams.chat.tables.fold import membership_event
 from headrace.streams.chat.tables.memberships import (
     EVENT_ID_LIMIT,
@@ -45,7 +45,8 @@ Parts = tuple[Rooms, Memberships]
 def parts(request: pytest.FixtureRequest) -> Parts:
     if request.param == "memory":
         return MemoryRooms(), MemoryMemberships()
-    dynamodb = request.getfixturevalue("tables")
+    request.getfixturevalue("tables")
+    dynamodb = client("dynamodb")
     return DynamoRooms(dynamodb, ROOMS), DynamoMemberships(dynamodb, MEMBERSHIPS)
 
 
@@ -153,7 +154,7 @@ def test_a_full_membership_forgets_its_oldest_closed_interval(parts: Parts) -> N
         # One by one would take half a minute.
         row = {"userId": {"S": "bob"}, "roomId": {"S": "kitchen"}}
         row |= {f"{kind}s": {"SS": found} for kind, found in events.items()}  # type: ignore[dict-item]
-        memberships._table.call("put_item", TableName=MEMBERSHIPS, Item=row)
+        memberships._table.call("PutItem", TableName=MEMBERSHIPS, Item=row)
     else:
         memberships.rows["bob", "kitchen"] = Membership(  # type: ignore[attr-defined]
             "bob", "kitchen", frozenset(events["join"]), frozenset(events["leave"])
@@ -171,7 +172,7 @@ def test_a_full_set_of_leaves_that_change_nothing_takes_another_one(parts: Parts
     leaves = [f"{T[0]}#{number:04d}" for number in range(LEAVES_LIMIT)]
     if isinstance(memberships, DynamoMemberships):
         row = {"userId": {"S": "bob"}, "roomId": {"S": "kitchen"}, "leaves": {"SS": leaves}}
-        memberships._table.call("put_item", TableName=MEMBERSHIPS, Item=row)
+        memberships._table.call("PutItem", TableName=MEMBERSHIPS, Item=row)
     else:
         memberships.rows["bob", "kitchen"] = Membership(  # type: ignore[attr-defined]
             "bob", "kitchen", leaves=frozenset(leaves)
@@ -220,7 +221,7 @@ def test_memberships_beyond_one_page_of_the_table_are_found(parts: Parts) -> Non
         room_id = f"room-{number:02d}"
         if isinstance(memberships, DynamoMemberships):
             row = {"userId": {"S": "bob"}, "roomId": {"S": room_id}, "joins": {"SS": sorted(joins)}}
-            memberships._table.call("put_item", TableName=MEMBERSHIPS, Item=row)
+            memberships._table.call("PutItem", TableName=MEMBERSHIPS, Item=row)
         else:
             assert isinstance(memberships, MemoryMemberships)
             memberships.rows["bob", room_id] = Membership("bob", room_id, joins)

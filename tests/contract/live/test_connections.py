@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
+from headrace.aws.client import client
 from headrace.core.caller import Caller
 from headrace.core.errors import NotFound, StoreUnavailable
 from headrace.core.items import from_wire
 from headrace.core.keys import connection_room
 from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS, Connections, Subscription
 from headrace.live.connections_dynamodb import CHECK_SECONDS, DynamoConnections
-from headrace.runtime.aws import client
+from tests.contract.emulators import sdk
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.worlds.ports import free_port
@@ -29,7 +30,7 @@ Rows = Callable[[], list[dict[str, Any]]]
 
 def tables(request: pytest.FixtureRequest, emulator: str) -> Iterator[Any]:
     request.getfixturevalue(emulator)
-    dynamodb = client("dynamodb", timeout=30, attempts=1)  # a first call loads much of the emulator
+    dynamodb = sdk("dynamodb")
     dynamodb.create_table(
         TableName=TABLE,
         KeySchema=[
@@ -75,7 +76,7 @@ def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Connections, Rows, F
         return
     for dynamodb in tables(request, request.param):
         yield (
-            DynamoConnections(dynamodb, TABLE, clock),
+            DynamoConnections(client("dynamodb"), TABLE, clock),
             lambda found=dynamodb: [from_wire(item) for item in found.scan(TableName=TABLE)["Items"]],
             clock,
         )

@@ -28,9 +28,9 @@ from headrace.queues.ports import (
 )
 from headrace.queues.sqs.dead_letter_queue import SqsDeadLane
 from headrace.queues.sqs.retry_queue import SqsRetryLane
-from headrace.runtime.aws import client
 from headrace.runtime.observability import Meter
 from localstage.triggers.sqs_queue import SqsQueue, make_client
+from tests.contract.emulators import sdk
 from tests.contract.ministack import ACCOUNT, Ministack
 from tests.fakes.queues import MemoryDeadLane, MemoryRetryLane
 from tests.worlds.ports import free_port
@@ -80,7 +80,7 @@ def sqs(ministack: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         "AWS_EC2_METADATA_DISABLED": "true",
     }.items():
         monkeypatch.setenv(name, value)
-    made = client("sqs")
+    made = sdk("sqs")
     yield made
     made.close()
 

@@ -14,8 +14,8 @@ from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
 from headrace.queues.ports import Outgoing, RetryRecord, VisibilityChange
 from headrace.queues.rabbitmq.topology import declare
 from headrace.queues.sqs.retry_queue import SqsRetryLane
-from headrace.runtime.aws import client
 from headrace.runtime.settings import TopologySettings
+from tests.contract.emulators import sdk
 from tests.contract.rabbit import Rabbit
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
@@ -55,7 +55,7 @@ class InMemory:
 
 class OnSqs:
     def __init__(self) -> None:
-        self.sqs = client("sqs")
+        self.sqs = sdk("sqs")
         self._dead = self.sqs.create_queue(QueueName="DeadLetterQueue")["QueueUrl"]
         asked = self.sqs.get_queue_attributes(QueueUrl=self._dead, AttributeNames=["QueueArn"])
         policy = {"deadLetterTargetArn": asked["Attributes"]["QueueArn"], "maxReceiveCount": str(RECEIVES)}

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from headrace.aws.client import client
 from headrace.core.errors import StoreUnavailable
 from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
-from headrace.runtime.aws import client
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.ports import Table
@@ -23,9 +23,11 @@ from headrace.streams.ski.resort_days import LAG, ResortDays
 from headrace.streams.ski.resorts import DynamoResorts, Resort, Resorts
 from headrace.streams.ski.skiers import Skiers
 from headrace.streams.ski.stream import RESORT_DAY_INDEX, SKI
+from tests.contract.emulators import sdk
 from tests.contract.redis_node import RedisNode
 from tests.fakes.clock import FixedClock
 from tests.fakes.ski import MemoryResorts
+from tests.worlds.played_dynamodb import play_responses, refusal
 from tests.worlds.ports import free_port
 
 RESORTS, RIDES = "Resorts", "LiftRides"
@@ -34,7 +36,7 @@ INDEX = RESORT_DAY_INDEX
 
 @pytest.fixture
 def tables(dynalite: str) -> Iterator[Any]:
-    dynamodb = client("dynamodb", timeout=30, attempts=1)  # a first call loads much of the emulator
+    dynamodb = sdk("dynamodb")
     _create(dynamodb, RESORTS, [("resortID", "HASH")])
     _create(
         dynamodb,
@@ -75,7 +77,8 @@ def _schema(key: list[tuple[str, str]]) -> list[dict[str, str]]:
 def resorts(request: pytest.FixtureRequest) -> Resorts:
     if request.param == "memory":
         return MemoryResorts()
-    return DynamoResorts(request.getfixturevalue("tables"), RESORTS)
+    request.getfixturevalue("tables")
+    return DynamoResorts(client("dynamodb"), RESORTS)
 
 
 def test_adding_a_season_twice_keeps_one_and_the_latest_name(resorts: Resorts) -> None:
@@ -116,9 +119,11 @@ def test_ride_queries_are_correct_on_real_tables_and_a_real_cache(tables: Any, r
     connect(redis_node.settings, 1.0).flushall()
     clock = FixedClock(SystemClock().now())
     counts = RedisDayCounts(RedisCache.of(redis_node.settings))
-    resorts = DynamoResorts(tables, RESORTS)
+    dynamodb, refused = client("dynamodb"), list[bool]()
+    play_responses(dynamodb, lambda body: refusal("Refused") if refused and "KeyConditionExpression" in body else None)
+    resorts = DynamoResorts(dynamodb, RESORTS)
     hook = RideHook(counts, resorts, clock)
-    reader = DynamoReader(tables)
+    reader = DynamoReader(dynamodb)
     days = ResortDays(reader, RIDES, resorts, counts, clock)
     day = ResortDay(7, 2025, 45)
     resorts.add_season(7, 2025)
@@ -128,9 +133,9 @@ def test_ride_queries_are_correct_on_real_tables_and_a_real_cache(tables: Any, r
     clock.advance(LAG / 1000)
     confirmed = days.counts(day, [21])
     _store(clock, range(250, 351), hook)
-    tables.meta.events.register("before-call.dynamodb.Query", _refuse, unique_id="refuse")
+    refused.append(True)
     last = days.counts(day, [21, 22])
-    tables.meta.events.unregister("before-call.dynamodb.Query", unique_id="refuse")
+    refused.clear()
 
     assert [each.skiers for each in (first, confirmed, last)] == [300, 300, 350]
     assert last.lifts == {21: 350, 22: 0}
@@ -146,7 +151,3 @@ def _store(clock: FixedClock, skiers: range, hook: RideHook) -> None:
     store = DynamoStore(parallel=2, retry_seconds=5)
     assert store.put_many(Table(RIDES, (SKI.partition_key, SKI.sort_key)), rows) == [None] * len(rows)
     assert hook.stored(SKI, rows) == [None] * len(rows)
-
-
-def _refuse(**_: Any) -> None:
-    raise AssertionError("confirmed counts are not read from the table")

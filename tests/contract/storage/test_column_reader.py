@@ -10,9 +10,9 @@ import pytest
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import to_wire
-from headrace.runtime.aws import client
 from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
 from headrace.storage.ports import ColumnReader, Query
+from tests.contract.emulators import sdk
 from tests.fakes.storage import MemoryColumns
 from tests.worlds.ports import free_port
 
@@ -49,7 +49,7 @@ def filled(emulators: Any) -> Iterator[None]:
             patch.setenv(name, "test")
         patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         patch.setenv("AWS_ENDPOINT_URL", emulators.dynamodb_url)
-        dynamodb = client("dynamodb", timeout=30, attempts=1)
+        dynamodb = sdk("dynamodb")
         dynamodb.create_table(
             TableName=TABLE,
             KeySchema=_schema("roomId"),

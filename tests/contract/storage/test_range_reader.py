@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from headrace.aws.client import AwsClient, client
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import to_wire
-from headrace.runtime.aws import client
 from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.ports import RangeQuery, RangeReader
-from tests.contract.emulators import Emulators, function_environment
+from tests.contract.emulators import Emulators, function_environment, sdk
 from tests.fakes.storage import MemoryReader
 from tests.worlds.ports import free_port
 
@@ -30,23 +30,23 @@ USER = RangeQuery(TABLE, "userId", "alice", "timestampSk", index="UserIndex", li
 
 
 @pytest.fixture(scope="module")
-def on_moto(moto_url: str) -> Iterator[Any]:
+def on_moto(moto_url: str) -> Iterator[AwsClient]:
     with table(moto_url) as dynamodb:
         yield dynamodb
 
 
 @pytest.fixture(scope="module")
-def on_dynalite(emulators: Emulators) -> Iterator[Any]:
+def on_dynalite(emulators: Emulators) -> Iterator[AwsClient]:
     with table(emulators.dynamodb_url) as dynamodb:
         yield dynamodb
 
 
 @contextmanager
-def table(url: str) -> Iterator[Any]:
+def table(url: str) -> Iterator[AwsClient]:
     """The rows in the DynamoDB at ``url``; a client of it."""
     with pytest.MonkeyPatch.context() as patch:
         function_environment(patch, url)
-        dynamodb = client("dynamodb", timeout=30, attempts=1)  # a first call loads much of the emulator
+        dynamodb, made = sdk("dynamodb"), client("dynamodb")
     dynamodb.create_table(
         TableName=TABLE,
         KeySchema=[
@@ -72,7 +72,7 @@ def table(url: str) -> Iterator[Any]:
     for at in range(0, len(ROWS), 25):
         puts = [{"PutRequest": {"Item": to_wire(row)}} for row in ROWS[at : at + 25]]
         assert not dynamodb.batch_write_item(RequestItems={TABLE: puts})["UnprocessedItems"]
-    yield dynamodb
+    yield made
     dynamodb.delete_table(TableName=TABLE)
     dynamodb.get_waiter("table_not_exists").wait(TableName=TABLE, WaiterConfig={"Delay": 1})
     dynamodb.close()
@@ -172,18 +172,6 @@ def test_several_ranges_are_returned_in_the_order_of_the_request(reader: RangeRe
     queries = [replace(ROOM, partition=room) for room in ("lobby", "nowhere", "кафе", "kitchen") * 4]
 
     assert reader.read_many(queries) == [reader.read(query) for query in queries]
-
-
-def test_the_readers_client_can_make_other_calls(on_moto: Any) -> None:
-    DynamoReader(on_moto).read(ROOM)
-
-    answer = on_moto.query(
-        TableName=TABLE,
-        KeyConditionExpression="roomId = :room",
-        ExpressionAttributeValues={":room": {"S": "lobby"}},
-    )
-
-    assert len(answer["Items"]) == answer["Count"] == 20
 
 
 def test_a_partition_without_rows_is_empty(reader: RangeReader) -> None:

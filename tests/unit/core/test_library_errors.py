@@ -1,4 +1,4 @@
-"""Every exception of pika and botocore maps to one of ours; a new one makes these tests fail."""
+"""Every exception of pika maps to one of ours; a new one makes these tests fail."""
 
 from __future__ import annotations
 
@@ -6,22 +6,17 @@ import inspect
 from collections.abc import Iterator
 from types import ModuleType
 
-import botocore.exceptions
 import pika.exceptions
 import pytest
-from botocore.exceptions import ClientError
 from pika.adapters.utils import connection_workflow
 
 from headrace.core.errors import BrokerUnavailable, ConnectionLost, PublisherBlocked, PublishNacked, PublishReturned
 from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication, root_cause
-from headrace.runtime.aws import AWS_ERRORS, THROTTLING_CODES, error_code, is_throttling
 
 MISTAKES = {
     pika.exceptions.ChannelError,
     pika.exceptions.DuplicateGetOkCallback,
     pika.exceptions.ReentrancyError,
-    botocore.exceptions.MissingServiceIdError,
-    botocore.exceptions.UndefinedModelAttributeError,
 }
 """Raised for errors in the calling code or a broken installation: these are not handled."""
 
@@ -76,22 +71,3 @@ def test_our_errors_do_not_contain_the_brokers_text() -> None:
     error = broker_error(pika.exceptions.ConnectionClosedByBroker(403, "user 'admin' refused"))
 
     assert "admin" not in error.message
-
-
-@pytest.mark.parametrize("kind", list(raisable(botocore.exceptions)), ids=lambda kind: kind.__name__)
-def test_every_exception_of_botocore_is_caught(kind: type[BaseException]) -> None:
-    assert issubclass(kind, AWS_ERRORS)
-
-
-@pytest.mark.parametrize("code", sorted(THROTTLING_CODES))
-def test_throttling_is_recognized_by_its_code(code: str) -> None:
-    error = ClientError({"Error": {"Code": code, "Message": "slower"}}, "BatchWriteItem")
-
-    assert is_throttling(error)
-    assert error_code(error) == code
-
-
-def test_other_codes_are_no_throttling() -> None:
-    assert not is_throttling(ClientError({"Error": {"Code": "ValidationException"}}, "BatchWriteItem"))
-    assert not is_throttling(botocore.exceptions.EndpointConnectionError(endpoint_url="x"))
-    assert error_code(botocore.exceptions.EndpointConnectionError(endpoint_url="x")) == "EndpointConnectionError"

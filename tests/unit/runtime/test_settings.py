@@ -47,7 +47,7 @@ def test_an_empty_variable_counts_as_unset() -> None:
 
 
 def test_settings_cannot_be_changed() -> None:
-    with pytest.raises(ValueError, match="frozen"):
+    with pytest.raises(AttributeError, match="frozen"):
         WriteSettings.read(WRITE).persist_queues = 2  # type: ignore[misc]
 
 

@@ -1,4 +1,4 @@
-"""Calls to DynamoDB through botocore with scripted responses."""
+"""Calls to DynamoDB with scripted responses."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
+from headrace.aws.client import AwsClient, client
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreThrottled, StoreUnavailable
-from headrace.core.items import to_wire
 from headrace.live.connections import Connections
 from headrace.live.connections_dynamodb import DynamoConnections
-from headrace.runtime.aws import client
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader
@@ -24,7 +23,6 @@ from tests.fakes.clock import FixedClock
 from tests.worlds.played_dynamodb import Play, play_responses, refusal
 
 THROTTLED = refusal("ProvisionedThroughputExceededException")
-KEY = {"roomId": "kitchen"}
 ALICE = Caller("alice", "Alice", frozenset({"chat:read"}), 2_000_000_000)
 RANGE = RangeQuery("Messages", "roomId", "kitchen", "timestampSk")
 COLUMNS = Query("Messages", "bucketId", "001", "timestampSk", "TimeIndex", "a", "b", attributes=("userId",))
@@ -58,7 +56,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
 
 
-def played(play: Play) -> Any:
+def played(play: Play) -> AwsClient:
     dynamodb = client("dynamodb", attempts=1)
     play_responses(dynamodb, play)
     return dynamodb
@@ -117,13 +115,3 @@ def test_keys_are_read_a_hundred_at_once_and_unprocessed_ones_come_back() -> Non
 
     assert left == [keys[0], keys[100]]
     assert rows == [key for key in keys if key not in left]
-
-
-def test_the_client_of_a_table_can_make_other_calls() -> None:
-    dynamodb = played(lambda call: (200, {"Item": call["Key"]}))
-
-    row = DynamoTable(dynamodb, "Rooms", "rooms").get(KEY)
-    response = dynamodb.get_item(TableName="Rooms", Key=to_wire(KEY))
-
-    assert (row, response["Item"]) == (KEY, to_wire(KEY))
-    assert response["ResponseMetadata"]["HTTPStatusCode"] == 200

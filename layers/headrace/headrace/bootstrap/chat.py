@@ -6,9 +6,9 @@ import functools
 from typing import TYPE_CHECKING
 
 from headrace.api.paging.newest_page_cache import NewestPageCache
+from headrace.aws.client import client
 from headrace.bootstrap.live import connections, subscriber_hints
 from headrace.bootstrap.shared import cache, clock, cursors, dynamodb, range_reader
-from headrace.runtime.aws import client
 from headrace.runtime.settings import RoomSettings, table_settings
 from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.streams.chat.access import RoomAccess

@@ -18,10 +18,10 @@ def health() -> Health:
     return Health(
         {
             "broker": lambda: any_port_open(settings.broker_endpoints),
-            "retryLane": lambda: sqs.get_queue_attributes(
-                QueueUrl=settings.retry_queue_url, AttributeNames=["ApproximateNumberOfMessages"]
+            "retryLane": lambda: sqs.call(
+                "GetQueueAttributes", QueueUrl=settings.retry_queue_url, AttributeNames=["ApproximateNumberOfMessages"]
             ),
-            "table": lambda: dynamodb.describe_table(TableName=settings.chat_messages_table),
+            "table": lambda: dynamodb.call("DescribeTable", TableName=settings.chat_messages_table),
             "cache": cache.ping,
         }
     )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 from headrace.bootstrap.shared import clock, dynamodb, separate_cache
 from headrace.live.connections import TokenExpiries
 from headrace.live.connections_dynamodb import DynamoConnections
 from headrace.live.subscriber_hints import SubscriberHints
-from headrace.live.token_renewal import RenewalServices
 from headrace.runtime.settings import ConnectionSettings
+
+if TYPE_CHECKING:
+    from headrace.live.token_renewal import RenewalServices
 
 
 @functools.cache
@@ -27,8 +30,9 @@ def token_expiries() -> TokenExpiries:
 @functools.cache
 def renewal() -> RenewalServices:
     """What renews the token of a connection."""
-    # Imported here: only renew_connection verifies tokens, and loads cryptography.
+    # Imported here: only renew_connection verifies tokens, and loads pydantic and cryptography.
     from headrace.bootstrap.authorizer import token_verifier
+    from headrace.live.token_renewal import RenewalServices
 
     return RenewalServices(token_verifier(), connections())
 

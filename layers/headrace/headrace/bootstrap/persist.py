@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from headrace.analytics.late_events import LateEvents
+from headrace.aws.client import client
 from headrace.bootstrap.shared import cache, clock, dynamodb, secrets, separate_cache
 from headrace.live.connections_dynamodb import DynamoConnections
 from headrace.live.subscriber_hints import SubscriberHints
@@ -12,7 +13,6 @@ from headrace.operations.breaker_status import BreakerStatus
 from headrace.persist.persister import Persister
 from headrace.queues.ports import LivePublisher
 from headrace.queues.sqs.retry_queue import SqsRetryLane
-from headrace.runtime.aws import client
 from headrace.runtime.settings import (
     BrokerSettings,
     ConnectionSettings,

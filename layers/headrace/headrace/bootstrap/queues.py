@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import time
+from typing import TYPE_CHECKING
 
 from headrace.bootstrap.shared import clock, impatient, secrets
 from headrace.core.errors import BrokerUnavailable, ConfigurationError, SecretsUnavailable
-from headrace.operations.probes import Prober, ProbeReader
 from headrace.queues import names
 from headrace.queues.rabbitmq.parked import ParkingQueue
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
@@ -22,7 +22,9 @@ from headrace.runtime.settings import (
     table_settings,
 )
 from headrace.storage.dynamodb.readers import DynamoReader
-from headrace.streams.probe import PROBE
+
+if TYPE_CHECKING:
+    from headrace.operations.probes import Prober, ProbeReader
 
 
 @functools.cache
@@ -34,12 +36,18 @@ def parking_queue() -> ParkingQueue:
 @functools.cache
 def probe_reader() -> ProbeReader:
     """Reads the probes that were stored; a read gives up after a second."""
+    # Imported here: declare_topology and return_parked need no streams, which load pydantic.
+    from headrace.operations.probes import ProbeReader
+    from headrace.streams.probe import PROBE
+
     return ProbeReader(DynamoReader(impatient("dynamodb")), table_settings(PROBE).table)
 
 
 @functools.cache
 def prober() -> Prober:
     """Sends and checks probes. Its publisher has no breaker: probes are sent to a failing broker too."""
+    from headrace.operations.probes import Prober
+
     settings = BrokerSettings.read()
     publisher = RabbitPublisher(settings, secrets())
     return Prober(publisher, probe_reader(), names.persist_queues(settings.persist_queues), clock())

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.api.rates.shared_counts import SharedCounts
 from headrace.api.statistics import RequestTimes
+from headrace.aws.client import AwsClient, client
+from headrace.aws.secrets import Secrets
 from headrace.core.errors import ConfigurationError
 from headrace.core.times import Clock, SystemClock
-from headrace.runtime.aws import client
-from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import AuthSettings, CacheSettings, CursorSettings, RateSettings
 from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.redis import RedisCache
@@ -44,13 +44,13 @@ def secrets() -> Secrets:
 
 
 @functools.cache
-def dynamodb() -> Any:
+def dynamodb() -> AwsClient:
     """DynamoDB's client."""
     return client("dynamodb")
 
 
 @functools.cache
-def impatient(service: str) -> Any:
+def impatient(service: str) -> AwsClient:
     """A client of ``service`` for requests that must not wait: one try of at most a second."""
     return client(service, timeout=1.0, attempts=1)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
+from headrace.aws.client import AwsClient
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreThrottled
 from headrace.core.items import Item, to_wire
@@ -32,7 +32,7 @@ CHECK_SECONDS = 5
 class DynamoConnections:
     """Connections in the Connections table."""
 
-    def __init__(self, client: Any, table: str, clock: Clock | None = None) -> None:
+    def __init__(self, client: AwsClient, table: str, clock: Clock | None = None) -> None:
         self._table = DynamoTable(client, table, "connections")
         self._clock = clock or SystemClock()
         self._renewed = TokenExpiries(self, self._clock, CHECK_SECONDS)

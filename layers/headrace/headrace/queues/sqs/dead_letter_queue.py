@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from headrace.aws.client import AwsClient, client
+from headrace.aws.errors import AwsError
 from headrace.core.errors import DeadLaneUnavailable
 from headrace.core.groups import slices
 from headrace.queues.ports import RECEIVE_LIMIT, ReceivedLetter
-from headrace.runtime.aws import AWS_ERRORS, client, error_code
 
 LONG_POLL = 1
 """Seconds. A long poll queries all servers of the queue; a short one may miss messages."""
@@ -17,13 +18,14 @@ LONG_POLL = 1
 class SqsDeadLane:
     """A :class:`~headrace.queues.ports.DeadLane` on the queue ``url``."""
 
-    def __init__(self, url: str, make_client: Callable[[], Any] = lambda: client("sqs", timeout=5.0)) -> None:
+    def __init__(self, url: str, make_client: Callable[[], AwsClient] = lambda: client("sqs", timeout=5.0)) -> None:
         self._url = url
         self._client = make_client()
 
     def receive(self, hold: int) -> list[ReceivedLetter]:
         try:
-            answer = self._client.receive_message(
+            answer = self._client.call(
+                "ReceiveMessage",
                 QueueUrl=self._url,
                 MaxNumberOfMessages=RECEIVE_LIMIT,
                 VisibilityTimeout=hold,
@@ -31,8 +33,8 @@ class SqsDeadLane:
                 MessageAttributeNames=["All"],
                 MessageSystemAttributeNames=["SentTimestamp", "ApproximateReceiveCount"],
             )
-        except AWS_ERRORS as error:
-            raise DeadLaneUnavailable(f"the dead-letter queue is unavailable: {error_code(error)}") from error
+        except AwsError as error:
+            raise DeadLaneUnavailable(f"the dead-letter queue is unavailable: {error.code}") from error
         return [_received(message) for message in answer.get("Messages", ())]
 
     def release(self, held: Sequence[ReceivedLetter]) -> None:
@@ -42,8 +44,8 @@ class SqsDeadLane:
                 for index, each in enumerate(part)
             ]
             try:
-                self._client.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
-            except AWS_ERRORS:
+                self._client.call("ChangeMessageVisibilityBatch", QueueUrl=self._url, Entries=entries)
+            except AwsError:
                 # They become visible when their visibility timeout ends.
                 continue
 
@@ -53,8 +55,8 @@ class SqsDeadLane:
     def _delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
         entries = [{"Id": str(index), "ReceiptHandle": each.receipt} for index, each in enumerate(held)]
         try:
-            answer = self._client.delete_message_batch(QueueUrl=self._url, Entries=entries)
-        except AWS_ERRORS:
+            answer = self._client.call("DeleteMessageBatch", QueueUrl=self._url, Entries=entries)
+        except AwsError:
             return [False] * len(held)
         done = {entry["Id"] for entry in answer.get("Successful", ())}
         return [entry["Id"] in done for entry in entries]

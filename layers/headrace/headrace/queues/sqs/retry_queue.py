@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from botocore.exceptions import ClientError
-
+from headrace.aws.client import AwsClient, client
+from headrace.aws.errors import AwsError, ServiceError
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.groups import groups, slices
 from headrace.queues.ports import MESSAGE_BYTES, RetryRecord, VisibilityChange, message_bytes, to_text
-from headrace.runtime.aws import AWS_ERRORS, client, error_code
 from headrace.runtime.parallel import Parallel
 
 BATCH_ENTRIES = 10
@@ -24,16 +23,17 @@ _Failures = dict[int, RetryLaneUnavailable]
 class SqsRetryLane:
     """A :class:`~headrace.queues.ports.RetryLane` on the queue ``url``."""
 
-    def __init__(self, url: str, make_client: Callable[[], Any] = lambda: client("sqs", connections=PARALLEL)) -> None:
+    def __init__(
+        self, url: str, make_client: Callable[[], AwsClient] = lambda: client("sqs", connections=PARALLEL)
+    ) -> None:
         self._url = url
-        self._make_client = make_client
-        self._client: Any = None
+        self._client = make_client()
         self._parallel = Parallel(PARALLEL, "retry-lane")
 
     def send(self, records: Sequence[RetryRecord]) -> list[RetryLaneUnavailable | None]:
         outcomes: list[RetryLaneUnavailable | None] = [None] * len(records)
         silent: list[RetryLaneUnavailable] = []
-        for failures in self._at_once(lambda entries: self._send_batch(entries, silent), batches(records)):
+        for failures in self._parallel.map(lambda entries: self._send_batch(entries, silent), batches(records)):
             for index, failure in failures.items():
                 outcomes[index] = failure
         return outcomes
@@ -43,22 +43,17 @@ class SqsRetryLane:
             {"Id": str(index), "ReceiptHandle": each.receipt, "VisibilityTimeout": each.seconds}
             for index, each in enumerate(postponements)
         ]
-        self._at_once(self._postpone_batch, slices(entries, BATCH_ENTRIES))
-
-    def _at_once(self, call: Callable[[Sequence[Entry]], Any], parts: Sequence[Sequence[Entry]]) -> list[Any]:
-        if parts and self._client is None:
-            self._client = self._make_client()
-        return self._parallel.map(call, parts)
+        self._parallel.map(self._postpone_batch, slices(entries, BATCH_ENTRIES))
 
     def _send_batch(self, entries: Sequence[Entry], silent: list[RetryLaneUnavailable]) -> _Failures:
         if silent:
             # Each batch would wait as long as the first, and the caller has a deadline.
             return {int(entry["Id"]): silent[0] for entry in entries}
         try:
-            answer = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
-        except AWS_ERRORS as error:
-            failure = RetryLaneUnavailable(f"the retry queue is unavailable: {error_code(error)}")
-            if not isinstance(error, ClientError):
+            answer = self._client.call("SendMessageBatch", QueueUrl=self._url, Entries=entries)
+        except AwsError as error:
+            failure = RetryLaneUnavailable(f"the retry queue is unavailable: {error.code}")
+            if not isinstance(error, ServiceError):
                 silent.append(failure)
             return {int(entry["Id"]): failure for entry in entries}
         taken = {entry["Id"] for entry in answer.get("Successful", ())}
@@ -71,8 +66,8 @@ class SqsRetryLane:
 
     def _postpone_batch(self, entries: Sequence[Entry]) -> None:
         try:
-            self._client.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
-        except AWS_ERRORS:
+            self._client.call("ChangeMessageVisibilityBatch", QueueUrl=self._url, Entries=entries)
+        except AwsError:
             # The queue's visibility timeout applies instead: the records are received later, and nothing is lost.
             return
 
@@ -101,7 +96,7 @@ _COUNTS = {
 }
 
 
-def queue_counts(sqs: Any, url: str) -> dict[str, int]:
+def queue_counts(sqs: AwsClient, url: str) -> dict[str, int]:
     """Messages that are waiting, in flight (received, or hidden until their next try), and delayed.
 
     SQS counts approximately: the numbers are exact about a minute after the last change.
@@ -110,7 +105,7 @@ def queue_counts(sqs: Any, url: str) -> dict[str, int]:
         RetryLaneUnavailable: the queue did not answer.
     """
     try:
-        found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=list(_COUNTS.values()))["Attributes"]
-    except AWS_ERRORS as error:
-        raise RetryLaneUnavailable(f"the queue does not answer: {error_code(error)}") from error
+        found = sqs.call("GetQueueAttributes", QueueUrl=url, AttributeNames=list(_COUNTS.values()))["Attributes"]
+    except AwsError as error:
+        raise RetryLaneUnavailable(f"the queue does not answer: {error.code}") from error
     return {name: int(found.get(attribute, 0)) for name, attribute in _COUNTS.items()}

@@ -11,11 +11,12 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from headrace.aws.client import AwsClient, client
+from headrace.aws.errors import AwsError, is_throttling
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.groups import groups, slices
 from headrace.core.items import Item, from_wire, to_wire
 from headrace.core.json import encode
-from headrace.runtime.aws import AWS_ERRORS, client, error_code, is_throttling
 from headrace.runtime.parallel import Parallel
 from headrace.storage.dynamodb.client import GET_LIMIT, WRITE_LIMIT, DynamoClient
 from headrace.storage.ports import Failure, Key, Table, one_of_each
@@ -33,7 +34,7 @@ Rows = dict[Key, bytes]
 class DynamoStore:
     """Writes rows in batches: ``parallel`` calls at the same time, retries for ``retry_seconds``."""
 
-    def __init__(self, parallel: int = 8, retry_seconds: float = 3.0, dynamodb: Any = None) -> None:
+    def __init__(self, parallel: int = 8, retry_seconds: float = 3.0, dynamodb: AwsClient | None = None) -> None:
         self._dynamodb = DynamoClient(dynamodb or client("dynamodb", timeout=3.0, attempts=2, connections=parallel))
         self._parallel = Parallel(parallel, "store")
         self._retry_seconds = retry_seconds
@@ -90,14 +91,13 @@ class _Writes:
             failure: Failure = _throttled()
             try:
                 left = self._call(rows)
-            except AWS_ERRORS as error:
-                code = error_code(error)
-                if code in _INVALID_ITEM:
-                    return self._isolate(rows, code)
+            except AwsError as error:
+                if error.code in _INVALID_ITEM:
+                    return self._isolate(rows, error.code)
                 left = rows
                 if not is_throttling(error):
-                    failure = StoreUnavailable(f"the table is unavailable: {code}")
-                    if code not in _TRANSIENT:
+                    failure = StoreUnavailable(f"the table is unavailable: {error.code}")
+                    if error.code not in _TRANSIENT:
                         self._unavailable.set()
                         return dict.fromkeys(rows, failure)
             if not left:
@@ -111,7 +111,7 @@ class _Writes:
 
     def _call(self, rows: Rows) -> Rows:
         """One BatchWriteItem; the rows that were not processed."""
-        response = self._send("batch_write_item", b"[" + b",".join(rows.values()) + b"]")
+        response = self._send("BatchWriteItem", b"[" + b",".join(rows.values()) + b"]")
         unprocessed = response.get("UnprocessedItems", {}).get(self._table.name, ())
         return {key: rows[key] for key in self._keys(request["PutRequest"]["Item"] for request in unprocessed)}
 
@@ -143,7 +143,7 @@ class _Lookups(_Writes):
     def _call(self, rows: Rows) -> Rows:
         """One BatchGetItem; the keys that were not processed."""
         keys = b",".join(rows.values())
-        response = self._send("batch_get_item", b'{%b,"Keys":[%b]}' % (self._parameters, keys))
+        response = self._send("BatchGetItem", b'{%b,"Keys":[%b]}' % (self._parameters, keys))
         self.found.update(self._keys(response["Responses"].get(self._table.name, ())))
         left = response.get("UnprocessedKeys", {}).get(self._table.name, {}).get("Keys", ())
         return {key: rows[key] for key in self._keys(left)}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from headrace.aws.client import AwsClient, client
 from headrace.core.items import from_wire, to_wire
-from headrace.runtime.aws import client
 from headrace.runtime.parallel import Parallel
 from headrace.storage.dynamodb.client import DynamoClient
 from headrace.storage.ports import EXPIRES, Columns, Query, RangeQuery, Rows
@@ -15,14 +15,14 @@ PARALLEL = 8
 
 
 class DynamoReader:
-    """A :class:`~headrace.storage.ports.RangeReader` on a botocore DynamoDB client."""
+    """A :class:`~headrace.storage.ports.RangeReader` on DynamoDB."""
 
-    def __init__(self, dynamodb: Any) -> None:
+    def __init__(self, dynamodb: AwsClient) -> None:
         self._dynamodb = DynamoClient(dynamodb, "the history cannot be read", "the history is read too often")
         self._parallel = Parallel(PARALLEL, "reader")
 
     def read(self, query: RangeQuery) -> Rows:
-        response = self._dynamodb.call("query", **_range_query(query))
+        response = self._dynamodb.call("Query", **_range_query(query))
         more = response.get("LastEvaluatedKey")
         return Rows([from_wire(item) for item in response["Items"]], from_wire(more) if more else None)
 
@@ -30,15 +30,15 @@ class DynamoReader:
         return self._parallel.map(self.read, queries)
 
 
-def columns_client(connections: int) -> Any:
+def columns_client(connections: int) -> AwsClient:
     """A client for pages of 1 MB: more time for each, and more attempts."""
     return client("dynamodb", timeout=5.0, attempts=3, connections=connections)
 
 
 class DynamoColumns:
-    """A :class:`~headrace.storage.ports.ColumnReader` on a botocore DynamoDB client."""
+    """A :class:`~headrace.storage.ports.ColumnReader` on DynamoDB."""
 
-    def __init__(self, dynamodb: Any) -> None:
+    def __init__(self, dynamodb: AwsClient) -> None:
         self._dynamodb = DynamoClient(dynamodb, "the table cannot be read", "the table is read too often")
 
     def read(self, query: Query) -> Columns:
@@ -46,7 +46,7 @@ class DynamoColumns:
         body = _query(query, attributes)
         body["Select"] = "SPECIFIC_ATTRIBUTES"  # what the function's policy allows
         body["ReturnConsumedCapacity"] = "TOTAL"
-        response = self._dynamodb.call("query", **body)
+        response = self._dynamodb.call("Query", **body)
         items = response["Items"]
         more = response.get("LastEvaluatedKey")
         return Columns(

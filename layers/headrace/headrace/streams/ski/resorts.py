@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
+from headrace.aws.client import AwsClient
 from headrace.core.errors import FieldError, NotFound
 from headrace.core.items import Item
 from headrace.storage.dynamodb.client import DynamoTable
@@ -52,7 +53,7 @@ class Resorts(Protocol):
 class DynamoResorts:
     """:class:`Resorts` in a table that has one row per resort."""
 
-    def __init__(self, client: Any, table: str) -> None:
+    def __init__(self, client: AwsClient, table: str) -> None:
         self._table = DynamoTable(client, table, "resorts")
 
     def get(self, resort_id: int) -> Resort:

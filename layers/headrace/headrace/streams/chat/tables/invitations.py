@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
+from headrace.aws.client import AwsClient
 from headrace.core.errors import Conflict, FieldError, Forbidden, echo
 from headrace.core.items import Item, to_wire
 from headrace.storage.dynamodb.client import DynamoTable
@@ -90,7 +91,7 @@ def too_many(user_id: str) -> Conflict:
 class DynamoInvitations:
     """:class:`Invitations` in the Memberships table."""
 
-    def __init__(self, client: Any, table: str) -> None:
+    def __init__(self, client: AwsClient, table: str) -> None:
         self._table = DynamoTable(client, table, "invitations")
 
     def get(self, user_id: str, room_id: str) -> Invitation | None:

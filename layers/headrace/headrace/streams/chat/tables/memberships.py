@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, Protocol
 
+from headrace.aws.client import AwsClient
 from headrace.core.errors import StoreThrottled
 from headrace.core.intervals import Interval
 from headrace.core.items import Item, to_wire
@@ -158,7 +159,7 @@ _FITS = "attribute_not_exists(#set) OR size(#set) < :limit OR contains(#set, :on
 class DynamoMemberships:
     """:class:`Memberships` in the Memberships table; every read of a row is consistent."""
 
-    def __init__(self, client: Any, table: str) -> None:
+    def __init__(self, client: AwsClient, table: str) -> None:
         self._table = DynamoTable(client, table, "memberships")
 
     def get(self, user_id: str, room_id: str) -> Membership:

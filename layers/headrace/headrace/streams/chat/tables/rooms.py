@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
+from headrace.aws.client import AwsClient
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.keys import is_reserved_room
@@ -84,7 +85,7 @@ class Rooms(Protocol):
 class DynamoRooms:
     """:class:`Rooms` in the Rooms table; every read is consistent."""
 
-    def __init__(self, client: Any, table: str) -> None:
+    def __init__(self, client: AwsClient, table: str) -> None:
         self._table = DynamoTable(client, table, "rooms")
 
     def get(self, room_id: str) -> Room | None:
@@ -221,7 +222,7 @@ class RoomActivity(Protocol):
 class DynamoRoomActivity:
     """:class:`RoomActivity` in the Rooms table."""
 
-    def __init__(self, client: Any, table: str) -> None:
+    def __init__(self, client: AwsClient, table: str) -> None:
         self._table = DynamoTable(client, table, "rooms")
         self._parallel = Parallel(ACTIVITY_AT_ONCE, "rooms")
 

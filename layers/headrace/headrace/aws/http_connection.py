@@ -1,7 +1,9 @@
-"""A non-blocking HTTP connection that is kept: sends a request and reads the status of its response."""
+"""A non-blocking HTTP connection that is kept: sends a request and reads its response."""
 
 from __future__ import annotations
 
+import functools
+import itertools
 import socket
 import ssl
 import time
@@ -15,6 +17,12 @@ ADDRESS_SECONDS = 30.0
 """How long a host's addresses are used until they are resolved again."""
 
 
+@functools.cache
+def _system_context() -> ssl.SSLContext:
+    # One for all hosts: loading the system's certificates takes several ms.
+    return ssl.create_default_context()
+
+
 class Target:
     """A host to connect to. With ``https`` its certificate is verified by ``context``, by default the system's."""
 
@@ -22,12 +30,18 @@ class Target:
         parts = urlsplit(url)
         self._host = parts.hostname or ""
         self._port = parts.port or (443 if parts.scheme == "https" else 80)
-        self._context = (context or ssl.create_default_context()) if parts.scheme == "https" else None
+        self._context = (context or _system_context()) if parts.scheme == "https" else None
         self._addresses: list[Any] = []
         self._known_until = float("-inf")
+        self._turn = itertools.count()
+
+    @property
+    def addresses(self) -> int:
+        """How many addresses the host has; 0 before the first connection."""
+        return len(self._addresses)
 
     def connect(self) -> socket.socket:
-        """A socket with a pending connection.
+        """A socket with a pending connection, to each address of the host in turn.
 
         Raises:
             OSError: the host has no address, or refuses at once.
@@ -35,8 +49,8 @@ class Target:
         if time.monotonic() >= self._known_until:
             self._addresses = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
             self._known_until = time.monotonic() + ADDRESS_SECONDS
-        family, kind, protocol, _, address = self._addresses[0]
-        self._addresses.append(self._addresses.pop(0))
+        addresses = self._addresses
+        family, kind, protocol, _, address = addresses[next(self._turn) % len(addresses)]
         made = socket.socket(family, kind, protocol)
         try:
             made.setblocking(False)
@@ -63,9 +77,14 @@ class HttpConnection:
         self._target = target
         self._socket = target.connect()
         self._connected = False
-        self._secured = False
         self._out = memoryview(b"")
         self._in = bytearray()
+        self.is_open = False
+        """Whether it is connected, with TLS if the URL is https."""
+        self.head = b""
+        """The status line and the headers of the last response, in lower case; every line ends with CR and LF."""
+        self.body = b""
+        """The body of the last response."""
         self.waits_for = EVENT_WRITE
         self.used = False
         """Whether it had a response before: then the other side may have closed it before the next request."""
@@ -84,7 +103,7 @@ class HttpConnection:
         """
         self._out = memoryview(request)
         self._in.clear()
-        if self._secured:
+        if self.is_open:
             self.step(readable=False)
 
     def step(self, *, readable: bool) -> int | None:
@@ -94,7 +113,7 @@ class HttpConnection:
             OSError: the connection is closed, or the response is not HTTP.
         """
         try:
-            if not self._secured:
+            if not self.is_open:
                 self._open()
             self.waits_for = EVENT_WRITE
             while self._out:
@@ -126,7 +145,12 @@ class HttpConnection:
             self._socket = self._target.secure(self._socket)
         if isinstance(self._socket, ssl.SSLSocket):
             self._socket.do_handshake()
-        self._secured = True
+        self.is_open = True
+
+    @property
+    def has_received(self) -> bool:
+        """Whether a part of the response to the last request has arrived."""
+        return bool(self._in)
 
     def _status(self) -> int | None:
         while True:
@@ -147,6 +171,7 @@ class HttpConnection:
             return None
         framed = length is not None or status in (204, 304)
         self.keeps = framed and b"\r\nconnection: close\r\n" not in head
+        self.head, self.body = head, bytes(self._in[end + 4 : end + 4 + (length or 0)])
         return status
 
     def close(self) -> None:
@@ -154,11 +179,14 @@ class HttpConnection:
         self._socket.close()
 
 
+def header(head: bytes, name: bytes) -> bytes | None:
+    """The value of the header ``name`` in the ``head`` of a response, both in lower case; ``None`` without it."""
+    at = head.find(b"\r\n" + name + b":")
+    return None if at < 0 else head[at + len(name) + 3 : head.index(b"\r\n", at + 2)].strip()
+
+
 def _content_length(head: bytes) -> int | None:
-    at = head.find(b"\r\ncontent-length:")
-    if at < 0:
-        return None
-    value = head[at + 17 : head.index(b"\r\n", at + 2)].strip()
-    if not value.isdigit():
+    value = header(head, b"content-length")
+    if value is not None and not value.isdigit():
         raise ConnectionAbortedError("not an HTTP response")
-    return int(value)
+    return None if value is None else int(value)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
+from headrace.aws.client import AwsClient, client
+from headrace.aws.errors import AwsError
 from headrace.core.errors import ConfigurationError, SecretsUnavailable
-from headrace.runtime.aws import AWS_ERRORS, client, error_code
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Credentials:
 class Secrets:
     """The strings of secrets in AWS Secrets Manager, by ARN or name."""
 
-    def __init__(self, make_client: Callable[[], Any] = lambda: client("secretsmanager")) -> None:
+    def __init__(self, make_client: Callable[[], AwsClient] = lambda: client("secretsmanager")) -> None:
         self._make_client = make_client
-        self._client: Any = None
+        self._client: AwsClient | None = None
         self._known: dict[str, str] = {}
 
     def text(self, arn: str, *, fresh: bool = False) -> str:
@@ -47,7 +47,7 @@ class Secrets:
         try:
             found.append(self._read(arn, "AWSPREVIOUS"))
         except SecretsUnavailable as error:
-            if error_code(error.__cause__ or error) != "ResourceNotFoundException":
+            if not isinstance(error.__cause__, AwsError) or error.__cause__.code != "ResourceNotFoundException":
                 raise
         return found
 
@@ -55,9 +55,9 @@ class Secrets:
         try:
             if self._client is None:
                 self._client = self._make_client()
-            return str(self._client.get_secret_value(SecretId=arn, VersionStage=stage)["SecretString"])
-        except AWS_ERRORS as error:
-            raise SecretsUnavailable(f"the secret could not be read: {error_code(error)}") from error
+            return str(self._client.call("GetSecretValue", SecretId=arn, VersionStage=stage)["SecretString"])
+        except AwsError as error:
+            raise SecretsUnavailable(f"the secret could not be read: {error.code}") from error
 
 
 def credentials(secrets: Secrets, arn: str, *, fresh: bool = False) -> Credentials:

@@ -7,21 +7,20 @@ from typing import Any
 
 import pytest
 
+from headrace.aws.secrets import Secrets
 from headrace.core.errors import SecretsUnavailable
-from headrace.runtime.aws import client
-from headrace.runtime.secrets import Secrets
-from tests.contract.emulators import Emulators, function_environment
+from tests.contract.emulators import Emulators, function_environment, sdk
 
 
 @pytest.fixture(params=["moto", "MiniStack"])
 def manager(request: pytest.FixtureRequest, moto_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A client of Secrets Manager, as a function creates it."""
+    """A client of Secrets Manager that makes and rotates secrets."""
     url = moto_url
     if request.param == "MiniStack":
         emulators: Emulators = request.getfixturevalue("emulators")
         url = emulators.sqs_url
     function_environment(monkeypatch, url)
-    return client("secretsmanager")
+    return sdk("secretsmanager")
 
 
 def created(manager: Any, text: str) -> str:
