@@ -1,28 +1,28 @@
-"""Builds rooms, memberships, history and conversations."""
+"""Builds rooms, memberships, history and conversations.
+
+Several functions build some of these, so that each service's module is imported where the service is built: all would
+slow down every cold start.
+"""
 
 from __future__ import annotations
 
 import functools
 from typing import TYPE_CHECKING
 
-from headrace.api.paging.newest_page_cache import NewestPageCache
-from headrace.aws.client import client
-from headrace.bootstrap.live import connections, subscriber_hints
 from headrace.bootstrap.shared import cache, clock, cursors, dynamodb, range_reader
 from headrace.runtime.settings import RoomSettings, table_settings
-from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.streams.chat.access import RoomAccess
-from headrace.streams.chat.conversations import AT_ONCE, Conversations
-from headrace.streams.chat.frames import Subscriptions
-from headrace.streams.chat.history import History
-from headrace.streams.chat.invitations import InvitationService
-from headrace.streams.chat.stream import CHAT
-from headrace.streams.chat.tables.invitations import DynamoInvitations
 from headrace.streams.chat.tables.memberships import DynamoMemberships
 from headrace.streams.chat.tables.rooms import CachedRooms, DynamoRoomActivity, DynamoRooms
 
 if TYPE_CHECKING:
+    from headrace.api.paging.newest_page_cache import NewestPageCache
+    from headrace.streams.chat.conversations import Conversations
+    from headrace.streams.chat.frames import Subscriptions
+    from headrace.streams.chat.history import History
+    from headrace.streams.chat.invitations import InvitationService
     from headrace.streams.chat.room_service import RoomService
+    from headrace.streams.chat.tables.invitations import DynamoInvitations
 
 
 @functools.cache
@@ -40,12 +40,16 @@ def memberships() -> DynamoMemberships:
 @functools.cache
 def invitations() -> DynamoInvitations:
     """The invitations and blocks."""
+    from headrace.streams.chat.tables.invitations import DynamoInvitations
+
     return DynamoInvitations(dynamodb(), RoomSettings.read().memberships_table)
 
 
 @functools.cache
 def invitation_service() -> InvitationService:
     """Users' lists of invitations, and their blocks."""
+    from headrace.streams.chat.invitations import InvitationService
+
     table = DynamoRooms(dynamodb(), RoomSettings.read().rooms_table)
     return InvitationService(invitations(), memberships(), table, cursors())
 
@@ -59,6 +63,8 @@ def access() -> RoomAccess:
 @functools.cache
 def room_history() -> History:
     """The history of rooms, with their newest pages in the cache."""
+    from headrace.api.paging.newest_page_cache import NewestPageCache
+
     return _history(NewestPageCache(cache(), clock()))
 
 
@@ -69,12 +75,20 @@ def user_history() -> History:
 
 
 def _history(newest: NewestPageCache | None) -> History:
+    from headrace.streams.chat.history import History
+    from headrace.streams.chat.stream import CHAT
+
     return History(range_reader(), cursors(), table_settings(CHAT).table, clock(), access(), newest)
 
 
 @functools.cache
 def conversations() -> Conversations:
     """Users' lists of rooms, and their read marks."""
+    from headrace.aws.client import client
+    from headrace.storage.dynamodb.readers import DynamoReader
+    from headrace.streams.chat.conversations import AT_ONCE, Conversations
+    from headrace.streams.chat.stream import CHAT
+
     settings, parallel = RoomSettings.read(), client("dynamodb", connections=2 * AT_ONCE)
     return Conversations(
         DynamoMemberships(parallel, settings.memberships_table),
@@ -89,14 +103,17 @@ def conversations() -> Conversations:
 @functools.cache
 def subscriptions() -> Subscriptions:
     """Subscriptions of connections to rooms."""
+    from headrace.bootstrap.live import connections, subscriber_hints
+    from headrace.streams.chat.frames import Subscriptions
+
     return Subscriptions(connections(), subscriber_hints(), access(), room_history())
 
 
 @functools.cache
 def room_service() -> RoomService:
     """Rooms and their members, with the JOIN and LEAVE messages that follow from changes."""
-    # Imported here: only manage_rooms publishes, and pika would slow down the cold starts of the other functions.
     from headrace.bootstrap.ingest import acceptor
+    from headrace.bootstrap.live import connections
     from headrace.streams.chat.consent import Consent
     from headrace.streams.chat.join_messages import JoinMessages
     from headrace.streams.chat.room_service import RoomService

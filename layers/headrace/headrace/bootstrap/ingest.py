@@ -1,9 +1,13 @@
-"""Builds the path of events from clients to the broker."""
+"""Builds the path of events from clients to the broker.
+
+The gates of a stream are imported where they are built: not every function that publishes has them.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.bootstrap.shared import clock, impatient, rate_limiter, secrets
@@ -20,11 +24,10 @@ from headrace.runtime.settings import (
     RetryLaneSettings,
     RoomGateSettings,
 )
-from headrace.streams.chat.gate import RoomGate
-from headrace.streams.chat.tables.memberships import DynamoMemberships
-from headrace.streams.chat.tables.rooms import CachedRooms, DynamoRooms
-from headrace.streams.ski.gate import SeasonGate
-from headrace.streams.ski.resorts import DynamoResorts
+
+if TYPE_CHECKING:
+    from headrace.streams.chat.gate import RoomGate
+    from headrace.streams.ski.resorts import DynamoResorts
 
 
 @functools.cache
@@ -36,11 +39,17 @@ def frame_acceptor() -> Acceptor:
 @functools.cache
 def http_acceptor() -> Acceptor:
     """Accepts the events of HTTP requests, of every stream."""
+    from headrace.streams.ski.gate import SeasonGate
+
     return acceptor({"chat": room_gate(), "ski": SeasonGate(resorts)}, rate_limiter())
 
 
 def room_gate() -> RoomGate:
     """Decides who may write in a room. Events that cannot be checked now are checked before they are stored."""
+    from headrace.streams.chat.gate import RoomGate
+    from headrace.streams.chat.tables.memberships import DynamoMemberships
+    from headrace.streams.chat.tables.rooms import CachedRooms, DynamoRooms
+
     settings, dynamodb = RoomGateSettings.read(), impatient("dynamodb")
     rooms = CachedRooms(DynamoRooms(dynamodb, settings.rooms_table))
     memberships = DynamoMemberships(dynamodb, settings.memberships_table)
@@ -50,6 +59,8 @@ def room_gate() -> RoomGate:
 @functools.cache
 def resorts() -> DynamoResorts:
     """The resorts and their seasons: a ride is refused if its resort does not have its season."""
+    from headrace.streams.ski.resorts import DynamoResorts
+
     return DynamoResorts(impatient("dynamodb"), ResortSettings.read().resorts_table)
 
 
