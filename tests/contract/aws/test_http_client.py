@@ -192,6 +192,7 @@ def test_the_certificate_of_the_host_is_verified(tmp_path: Path) -> None:
     body = b"x" * MANY
 
     assert [post(http, body).body == body for _ in range(2)] == [True, True]
+    assert server.connections == 1
     with pytest.raises(ssl.SSLCertVerificationError):
         post(HttpClient(Target(url), connect_seconds=30))
     server.close()

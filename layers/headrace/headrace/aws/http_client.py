@@ -100,6 +100,7 @@ class HttpClient:
             connection.close()
             raise
         response = Response(status, connection.head, connection.body)
+        connection.forget()
         with self._lock:
             is_kept = connection.keeps and len(self._idle) < self._most
             if is_kept:

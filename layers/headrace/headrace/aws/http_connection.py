@@ -174,6 +174,11 @@ class HttpConnection:
         self.head, self.body = head, bytes(self._in[end + 4 : end + 4 + (length or 0)])
         return status
 
+    def forget(self) -> None:
+        """Release the memory of the last response, which may be megabytes."""
+        self.head = self.body = b""
+        self._in = bytearray()
+
     def close(self) -> None:
         """Close the socket."""
         self._socket.close()
