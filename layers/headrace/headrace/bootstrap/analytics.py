@@ -11,12 +11,14 @@ from headrace.bootstrap.shared import cache, clock
 from headrace.core.stream import Stream
 from headrace.runtime.settings import AnalyticsSettings, table_settings
 from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
-from headrace.streams.chat.stream import CHAT
 
 
 @functools.cache
 def chat_analytics() -> StreamAnalytics:
     """The analytics of chat messages."""
+    # Imported here: read_ads needs the analytics of clicks alone.
+    from headrace.streams.chat.stream import CHAT
+
     return StreamAnalytics(CHAT, analytics_of(CHAT))
 
 

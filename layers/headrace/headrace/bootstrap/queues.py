@@ -21,7 +21,6 @@ from headrace.runtime.settings import (
     TopologySettings,
     table_settings,
 )
-from headrace.storage.dynamodb.readers import DynamoReader
 
 if TYPE_CHECKING:
     from headrace.operations.probes import Prober, ProbeReader
@@ -38,6 +37,7 @@ def probe_reader() -> ProbeReader:
     """Reads the probes that were stored; a read gives up after a second."""
     # Imported here: declare_topology and return_parked need no streams, which load pydantic.
     from headrace.operations.probes import ProbeReader
+    from headrace.storage.dynamodb.readers import DynamoReader
     from headrace.streams.probe import PROBE
 
     return ProbeReader(DynamoReader(impatient("dynamodb")), table_settings(PROBE).table)

@@ -13,11 +13,11 @@ from headrace.aws.secrets import Secrets
 from headrace.core.errors import ConfigurationError
 from headrace.core.times import Clock, SystemClock
 from headrace.runtime.settings import AuthSettings, CacheSettings, CursorSettings, RateSettings
-from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.redis import RedisCache
 
 if TYPE_CHECKING:
     from headrace.api.paging.cursors import CursorSigner
+    from headrace.storage.dynamodb.readers import DynamoReader
 
 
 @functools.cache
@@ -58,6 +58,9 @@ def impatient(service: str) -> AwsClient:
 @functools.cache
 def range_reader() -> DynamoReader:
     """Reads ranges of a partition."""
+    # Imported here: many functions read no ranges.
+    from headrace.storage.dynamodb.readers import DynamoReader
+
     return DynamoReader(dynamodb())
 
 

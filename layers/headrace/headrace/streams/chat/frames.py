@@ -17,7 +17,6 @@ from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, HeadraceError, NotFound, echo, mapping_of, to_body
 from headrace.core.fields import StoredId
 from headrace.core.keys import STORED_ID_FORM
-from headrace.ingest.acceptor import Acceptor
 from headrace.live.connections import Connections
 from headrace.live.shares import check_subscribe, is_subscribed
 from headrace.live.subscriber_hints import SubscriberHints
@@ -27,7 +26,8 @@ from headrace.streams.chat.room_requests import Position, RoomPageRequest
 from headrace.streams.chat.stream import CHAT, MessageItem, RoomMessagePage
 
 if TYPE_CHECKING:
-    # Of the functions that use this module only read_frame reads history, and loads cryptography for its cursors.
+    # Of the functions that use this module, only receive_frame accepts events, and only read_frame reads history.
+    from headrace.ingest.acceptor import Acceptor
     from headrace.streams.chat.history import History
 
 BATCH_LIMIT = 100
