@@ -36,7 +36,7 @@ RETRIED_STATUSES = frozenset({429, 500, 502, 503, 504})
 FIRST_PAUSE = 0.05
 FIRST_PAUSE_THROTTLED = 1.0
 """Seconds; the longest first pause, doubled with every try. These and the retried codes are those of botocore's
-standard mode."""
+standard mode, where DynamoDB's first pause is 0.025."""
 REPEATABLE = ("BatchGet", "Describe", "Get", "Query", "Scan")
 """How the names of operations begin that change nothing, so that sending one twice does no harm."""
 UNSIGNED = "User-Agent: headrace\r\nAccept-Encoding: identity\r\n"
@@ -75,6 +75,7 @@ class AwsClient:
         self._target = target
         self._signer = signer
         self.http = http
+        """The connections that requests go over."""
         self._seconds = seconds
         self._attempts = attempts
 
