@@ -60,6 +60,27 @@ def test_a_body_of_megabytes_arrives_whole(http: HttpClient) -> None:
     assert (answer.status, answer.body == body) == (200, True)
 
 
+@pytest.mark.parametrize("size", [1, 7, 65_536])
+@pytest.mark.parametrize("trailer", [b"", b"x-trailer: 1\r\n"])
+def test_a_body_in_chunks_is_read(server: HttpServer, http: HttpClient, size: int, trailer: bytes) -> None:
+    body = bytes(range(256)) * 40
+    chunks = [body[at : at + size] for at in range(0, len(body), size)]
+    encoded = b"".join(b"%X;name=value\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks)
+    server.answer = lambda _request: (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + encoded + b"0\r\n" + trailer + b"\r\n"
+    )
+
+    assert [post(http).body == body for _ in range(3)] == [True, True, True]
+    assert server.connections == 1
+
+
+def test_a_chunk_without_a_size_is_refused(server: HttpServer, http: HttpClient) -> None:
+    server.answer = lambda _request: b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n0\r\n\r\n"
+
+    with pytest.raises(OSError, match="not an HTTP response"):
+        post(http)
+
+
 def test_threads_have_connections_of_their_own_of_which_some_are_kept(server: HttpServer, http: HttpClient) -> None:
     together = threading.Barrier(9)
 

@@ -166,12 +166,14 @@ class HttpConnection:
             if status >= 200:
                 break
             del self._in[: end + 4]  # 1xx: the response follows
-        length = _content_length(head)
-        if length is not None and len(self._in) < end + 4 + length:
+        chunked = header(head, b"transfer-encoding") == b"chunked"
+        length = None if chunked else _content_length(head)
+        body = _chunked_body(self._in, end + 4) if chunked else self._in[end + 4 : end + 4 + (length or 0)]
+        if body is None or len(body) < (length or 0):
             return None
-        framed = length is not None or status in (204, 304)
+        framed = chunked or length is not None or status in (204, 304)
         self.keeps = framed and b"\r\nconnection: close\r\n" not in head
-        self.head, self.body = head, bytes(self._in[end + 4 : end + 4 + (length or 0)])
+        self.head, self.body = head, bytes(body)
         return status
 
     def forget(self) -> None:
@@ -195,3 +197,25 @@ def _content_length(head: bytes) -> int | None:
     if value is not None and not value.isdigit():
         raise ConnectionAbortedError("not an HTTP response")
     return None if value is None else int(value)
+
+
+def _chunked_body(received: bytearray, at: int) -> bytearray | None:
+    """The body that begins at ``at`` in chunks (RFC 9112, section 7.1); ``None`` while it is incomplete.
+
+    AWS's examples of these services have a Content-Length. HTTP lets a server choose.
+    """
+    body = bytearray()
+    while (end := received.find(b"\r\n", at)) >= 0:
+        size = _chunk_size(bytes(received[at:end]))
+        if not size:  # the last chunk; trailers and an empty line follow
+            return body if received.find(b"\r\n\r\n", end) >= 0 else None
+        at = end + 2 + size + 2
+        body += received[end + 2 : at - 2]
+    return None
+
+
+def _chunk_size(line: bytes) -> int:
+    digits = line.partition(b";")[0].strip()
+    if not digits or digits.strip(b"0123456789abcdefABCDEF"):
+        raise ConnectionAbortedError("not an HTTP response")
+    return int(digits, 16)
