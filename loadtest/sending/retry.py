@@ -7,6 +7,8 @@ from typing import Any
 
 ATTEMPTS = 8
 """Requests or frames in which an event is sent before the sender gives up."""
+RECONNECTIONS = 20
+"""Attempts to open a lost connection again, for about 40 s: a stage that restarts is back by then."""
 
 
 def is_temporary(result: Mapping[str, Any]) -> bool:
