@@ -23,7 +23,6 @@ from typing import Any
 
 from loadtest.checker.verdict import Latency, Verdict
 from loadtest.client.chat_events import ChatEvent
-from loadtest.measured.histogram import Histogram
 
 Item = Mapping[str, Any]
 
@@ -51,7 +50,7 @@ class Checker:
         self._rooms: list[str] = []
         self._ids: list[str] = []
         self._times: list[str] = []
-        self._acks = Histogram()
+        self._acks = array("d")
         self._unexpected = 0
         self._duplicated = 0
         self._disordered = 0
@@ -72,7 +71,7 @@ class Checker:
             if self._states[slot] == ACKNOWLEDGED:
                 return
             self._states[slot] = ACKNOWLEDGED
-            self._acks.record(seconds)
+            self._acks.append(seconds)
             self.lanes[lane] += 1
 
     def refuse(self, event: ChatEvent, code: str) -> None:
@@ -164,7 +163,7 @@ class Checker:
             refused=states[REFUSED],
             unanswered=states[ATTEMPTED],
             disordered=self._disordered,
-            acks=Latency.from_histogram(self._acks),
+            acks=Latency.of(self._acks),
             durable=Latency.of(durable),
             examples=examples,
         )

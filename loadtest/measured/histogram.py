@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterable
 
 from hdrh.histogram import HdrHistogram
@@ -24,8 +25,8 @@ class Histogram:
     def of(cls, seconds: Iterable[float]) -> Histogram:
         """A histogram of ``seconds``."""
         made = cls()
-        for each in seconds:
-            made.record(each)
+        for value, count in Counter(map(_microseconds, seconds)).items():
+            made._counts.record_value(value, count)
         return made
 
     @classmethod
@@ -42,9 +43,8 @@ class Histogram:
 
     def record(self, seconds: float, count: int = 1) -> None:
         """Record ``count`` latencies of ``seconds``."""
-        value = min(max(1, round(seconds * 1e6)), LARGEST)
         with self._lock:
-            self._counts.record_value(value, count)
+            self._counts.record_value(_microseconds(seconds), count)
 
     def add(self, other: Histogram) -> None:
         """Add the counts of ``other``."""
@@ -71,3 +71,7 @@ class Histogram:
             return {"count": 0}
         found = {f"p{percent:g}": self._counts.get_value_at_percentile(percent) / 1e6 for percent in PERCENTILES}
         return {"count": self.count, **found, "max": self._counts.get_max_value() / 1e6}
+
+
+def _microseconds(seconds: float) -> int:
+    return min(max(1, round(seconds * 1e6)), LARGEST)

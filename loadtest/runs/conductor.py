@@ -67,7 +67,8 @@ class Conductor:
         with self._changed:
             self._parts, self._final, self._current = {}, set(), (number, phase, workers)
         self._say(f"{phase.name}: sending")
-        place = Place(self.run_name, number, 0, workers)
+        last = self.shape.limit is not None or not any(each.writes for each in self.shape.phases[number + 1 :])
+        place = Place(self.run_name, number, last, 0, workers)
         self._send(PHASE, {"phase": phase.message(), "place": place.message()})
         with self._changed:
             while len(self._final) < min(workers, max(1, self._workers())):

@@ -158,7 +158,9 @@ class Outcome:
             for name, each in sorted(self.measured.latencies.items())
             if name not in ("ack", "durable")
         ] + [
-            f"  {name}: {count:,}" for name, count in sorted(self.measured.counts.items()) if name.startswith("failed ")
+            f"  {name}: {count:,}"
+            for name, count in sorted(self.measured.counts.items())
+            if name not in ("accepted", "questions")
         ]
 
     def _examples(self) -> dict[str, list[str]]:

@@ -10,10 +10,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Place:
-    """Worker ``worker`` of ``workers``, from 0, in phase ``number`` of the run ``run``, which has a unique name."""
+    """Worker ``worker`` of ``workers``, from 0, in phase ``number`` of the run ``run``, which has a unique name.
+
+    ``last``: no later phase sends events.
+    """
 
     run: str
     number: int
+    last: bool = True
     worker: int = 0
     workers: int = 1
 

@@ -104,7 +104,7 @@ class Shape:
         return found
 
     def scaled(self, factor: float) -> Shape:
-        """The shape with ``factor`` times the events, the seconds, the users and the steps; rates stay."""
+        """The shape with ``factor`` times the events, seconds, users, rates and steps."""
         if factor == 1:
             return self
         limit = self.limit and replace(self.limit, steps=max(2, math.ceil(self.limit.steps * factor)))
@@ -149,5 +149,6 @@ def _scaled(load: Load, factor: float) -> Load:
     return replace(
         load,
         users=users if factor < 1 else math.ceil(load.users * factor),
+        rate=load.rate * factor,
         events=load.events and max(users, math.ceil(load.events * factor)),
     )

@@ -66,6 +66,7 @@ class ConversationsReader(Asking):
     def act(self, run: PhaseRun, arrival: Arrival) -> None:
         """Join a room before each of the first questions."""
         if len(self._joined) < FOLLOWED:
+            chat_of(run).joined.add(self._user)
             self._join(chat_of(run).room())
         super().act(run, arrival)
 
