@@ -21,7 +21,7 @@ class WrongOption(ClientError):
 def add_options(parser: Any, names: Sequence[str]) -> None:
     """Add the options to a parser of argparse or Locust."""
     parser.add_argument("--shape", choices=names, default=DEFAULT, help=f"which load (default {DEFAULT})")
-    parser.add_argument("--scale", type=_positive, default=1.0, help="factor of events, seconds, users and rates (default 1)")
+    parser.add_argument("--scale", type=_positive, default=1.0, help="factor of events, seconds, users and rates")
     parser.add_argument("--seconds", type=_positive, help="duration of the longest phase")
     parser.add_argument("--messages", type=int, help="events of the first phase; in proportion in the others")
     parser.add_argument("--connections", type=int, help="at most so many users of each kind")
