@@ -24,7 +24,7 @@ setup: ## make .venv from the lock files (every other target does this first)
 run: setup ## start the stage, replay a conversation, and keep running until Ctrl-C   [MESSAGES=n] [LOG='path/*.log']
 	@$(PY) -m loadtest.demo --stay $(REPLAY_ARGS)
 
-demo: setup ## start a stage, send events, read them back, and exit with the result of the check   [MESSAGES=n] [LOG='path/*.log' [NICKS=all]] [STREAM=ski [RIDES=n]] [STREAM=ads [SECONDS=60]] [HTTP_URL=…]
+demo: setup ## start a stage, send events, read them back, and exit with the result of the check   [MESSAGES=n] [LOG='*.log' [NICKS=all]] [STREAM=ski RIDES=n] [STREAM=ads SECONDS=60] [HTTP_URL=…]
 	@$(PY) -m loadtest.demo $(REPLAY_ARGS)
 
 up: setup ## start the stage without events, and print its log   [ARGS='--http-port 9000']

@@ -69,6 +69,7 @@ class Session:
         self.worker: Worker | None = None
         self.conducting: Any = None
         self.text = ""
+        self.leaving = False
 
     def prepare(self) -> None:
         """Choose the users of the shape, and register for messages and signals."""
@@ -104,10 +105,11 @@ class Session:
     def _conduct(self, conductor: Conductor) -> None:
         conductor.conduct()
         self._finish(conductor)
-        if self.environment.web_ui is None:
-            self.runner.quit()
+        if self.environment.web_ui is None or self.leaving:
+            self._leave()
         else:
             say(self.text)
+            self.text = ""
             self.runner.stop()
 
     def _finish(self, conductor: Conductor) -> None:
@@ -128,17 +130,20 @@ class Session:
             if self.worker is None or not self.worker.playing:
                 self.runner.quit()
         elif self.conducting is None or self.conductor is None:
-            if self.environment.web_ui is not None:
-                self.environment.web_ui.stop()
-            self.runner.quit()
-        elif not self.conductor.interrupted:
+            self._leave()
+        elif not self.leaving:
+            self.leaving = True
             self.conductor.interrupt()
         else:
             self.conducting.kill()
             self._finish(self.conductor)
-            if self.environment.web_ui is not None:
-                self.environment.web_ui.stop()
-            self.runner.quit()
+            self._leave()
+
+    def _leave(self) -> None:
+        """End this process."""
+        if self.environment.web_ui is not None:
+            self.environment.web_ui.stop()
+        self.runner.quit()
 
     def _send_result(self, part: Any) -> None:
         self.runner.send_message(RESULT, part)

@@ -21,7 +21,7 @@ USER = "load-ads"
 
 
 class AdsWork:
-    """One worker's clicks: a campaign with ads and users of its own. ``before`` is the phase before, if any."""
+    """One worker's clicks: its own campaign of ads and users. ``before`` is the phase before, if any."""
 
     def __init__(self, target: Target, place: Place, measurements: Measurements, before: AdsWork | None) -> None:
         self.posted: PostedEvents[Click] = PostedEvents(measurements)

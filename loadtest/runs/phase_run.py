@@ -98,7 +98,7 @@ class PhaseRun:
         return arrival
 
     def _is_background(self, kind: str) -> bool:
-        """Whether users of ``kind`` have no end of their own."""
+        """Whether users of ``kind`` go on until the others end."""
         return not (self._loads[kind].events or self.phase.seconds)
 
     def leave(self, kind: str) -> None:

@@ -23,7 +23,7 @@ USER = "load-ski"
 
 
 class SkiWork:
-    """One worker's rides: a season with resorts and skiers of its own. ``before`` is the phase before, if any."""
+    """One worker's rides: its own season of resorts and skiers. ``before`` is the phase before, if any."""
 
     def __init__(
         self, target: Target, phase: Phase, place: Place, measurements: Measurements, before: SkiWork | None
