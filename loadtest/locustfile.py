@@ -8,6 +8,7 @@ everything was accepted and is stored once, unchanged.
 from __future__ import annotations
 
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from loadtest.users.chat_writers import HttpWriter, WebSocketWriter
 from loadtest.users.click_users import ClickReader, ClickSender
 from loadtest.users.ride_users import DayVerticalReader, RideSender, SeasonVerticalReader, SkiersOfDayReader
 from loadtest.users.stage_user import CREW
+from localstage.client.errors import ClientError
 
 __all__ = [
     "ActiveUsersReader",
@@ -103,8 +105,12 @@ class Session:
             self.conducting = gevent.spawn(self._conduct, self.conductor)
 
     def _conduct(self, conductor: Conductor) -> None:
-        conductor.conduct()
-        self._finish(conductor)
+        try:
+            conductor.conduct()
+            self._finish(conductor)
+        except Exception:  # it is logged, and would leave the users running
+            self._leave()
+            raise
         if self.environment.web_ui is None or self.leaving:
             self._leave()
         else:
@@ -164,8 +170,11 @@ def _arguments(parser: LocustArgumentParser) -> None:
 
 @events.init.add_listener
 def _prepare(environment: Environment, **_: Any) -> None:
-    session = Session(environment)
-    session.prepare()
+    try:
+        session = Session(environment)
+        session.prepare()
+    except ClientError as error:
+        sys.exit(f"headrace: {error}")
     events.test_start.add_listener(lambda **_: session.begin())
     events.spawning_complete.add_listener(lambda **_: session.conduct())
     events.test_stopping.add_listener(lambda **_: session.on_stop())

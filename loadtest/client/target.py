@@ -15,6 +15,8 @@ from localstage.client.running_stage import running_stage
 from localstage.client.tokens import Token
 
 READER = "loadtest-reader"
+NAMED = ("CLIENT_ID", "TOKEN", "TOKENS")
+"""Variables that name tokens of a stage that issues none."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Target:
         if not http_url or not websocket_url:
             raise StageNotFound("give both HTTP_URL and WS_URL, or neither")
         token_url = environ.get("TOKEN_URL", "")
-        if token_url and not any(environ.get(name) for name in ("CLIENT_ID", "TOKEN", "TOKENS")):
+        if token_url and not any(environ.get(name) for name in NAMED):
             return cls(http_url, websocket_url, token_url)
         return cls(http_url, websocket_url, credentials=Credentials.from_environment(token_url, environ))
 

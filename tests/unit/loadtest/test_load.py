@@ -29,6 +29,16 @@ def test_the_secret_of_the_token_url_is_no_argument_of_a_process() -> None:
     assert command[command.index("--scale") + 1] == "0.01"
 
 
+def test_tokens_of_another_stage_are_not_used_on_the_local_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN", "of-another-stage")
+    target = Target("http://127.0.0.1:1", "ws://127.0.0.1:2/local", "http://127.0.0.1:3/token")
+
+    _, environment = locust_command(target, options())
+
+    assert "TOKEN" not in environment
+    assert Target.find(target.http_url, target.websocket_url, environment) == target
+
+
 def test_the_variables_with_tokens_of_another_stage_reach_locust_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKEN_URL", "https://pool.example/oauth2/token")
     monkeypatch.setenv("CLIENT_SECRET", "s3cret")
