@@ -8,6 +8,7 @@ again when everything is read back.
 from __future__ import annotations
 
 import json
+import random
 import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -30,7 +31,8 @@ class Conductor:
 
     def __init__(self, shape: Shape, send: Send, workers: Callable[[], int], say: Callable[[str], object] = print):
         self.shape = shape
-        self.run_name = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+        # Two runs may begin in the same second, and must not share rooms.
+        self.run_name = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{random.getrandbits(24):06x}"
         self.outcomes: list[Outcome] = []
         self.interrupted = False
         self.verdict = ""

@@ -11,6 +11,7 @@ from loadtest.client.chat_events import iso, parse_iso
 from loadtest.client.websocket import ConnectionLost, NoAnswer, WebSocket
 from loadtest.runs.phase_run import PhaseRun
 from loadtest.sending.arrivals import Arrival
+from loadtest.sending.retry import open_patiently
 from loadtest.users.chat_writers import chat_of
 from loadtest.users.stage_user import Asking, StageUser
 from localstage.client.errors import HttpError
@@ -120,7 +121,7 @@ class LiveSubscriber(StageUser):
         user = f"load-{self.kind}-{self.number}"
         self._room = chat_of(run).rooms[self.number % len(chat_of(run).rooms)]
         self._websocket = self.target.websocket(user, "chat:read", timeout=AGAIN_AFTER)
-        self._websocket.open()
+        open_patiently(self._websocket)
         self._subscribed = False
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:

@@ -12,6 +12,7 @@ from loadtest.runs.phase_run import PhaseRun
 from loadtest.sending.arrivals import Arrival
 from loadtest.sending.checked_posts import CheckedPosts
 from loadtest.sending.http_sender import PostRequest
+from loadtest.sending.retry import open_patiently
 from loadtest.sending.websocket_sender import WebSocketSender
 from loadtest.users.posting import Posting
 from loadtest.users.stage_user import StageUser
@@ -37,7 +38,7 @@ class WebSocketWriter(StageUser):
         name = "sendMessage" if batch == 1 else f"sendBatch of {batch}"
         self._from = self.sender(run)
         self._websocket = WebSocket(self.target.websocket_url, self._from.token, timeout=FRAME_TIMEOUT)
-        self._websocket.open()
+        open_patiently(self._websocket)
         self._sender = WebSocketSender(
             self._websocket,
             work.checker,

@@ -19,18 +19,18 @@ from tests.e2e.conftest import ROOT, RunningStage
 AT_ONCE = 3
 """Runs at the same time: some of them wait most of the time until counts are complete."""
 SIZES = {
-    "frames": ["--messages", "250", "--connections", "4"],
+    "frames": ["--messages", "100", "--connections", "4"],
     "baseline": ["--scale", "0.0005"],
     "stress": ["--scale", "0.0003"],
     "endurance": ["--scale", "0.05", "--seconds", "3"],
     "singles": ["--scale", "0.05", "--seconds", "3"],
-    "posts": ["--messages", "250", "--connections", "4"],
-    "mixed": ["--scale", "0.1", "--seconds", "5"],
-    "live": ["--scale", "0.1", "--seconds", "5"],
+    "posts": ["--messages", "100", "--connections", "4"],
+    "mixed": ["--scale", "0.1", "--seconds", "3"],
+    "live": ["--scale", "0.05", "--seconds", "4"],
     "spike": ["--scale", "0.05", "--seconds", "4"],
-    "limit": ["--scale", "0.05", "--seconds", "2"],
+    "limit": ["--scale", "0.05", "--seconds", "1"],
     "ski": ["--scale", "0.0002"],
-    "ads": ["--scale", "0.02", "--seconds", "3"],
+    "ads": ["--scale", "0.01", "--seconds", "2"],
 }
 DISTRIBUTED = {"stress"}
 

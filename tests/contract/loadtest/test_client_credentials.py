@@ -2,71 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
-from urllib.parse import parse_qs
 
 import pytest
 
 from loadtest.client.credentials import ClientCredentials, Credentials
 from localstage.client.errors import TokenRefused
-
-CLIENT, SECRET = "3nq8example", "a+secret/with:signs="
-LASTS = 3600
-
-
-class Cognito:
-    """``POST /oauth2/token`` of a user pool with one client. Each token is valid for an hour."""
-
-    def __init__(self) -> None:
-        self.requests: list[dict[str, list[str]]] = []
-        self.failing = False
-        self.busy = self.most_at_once = 0
-        pool = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                pool.busy += 1
-                pool.most_at_once = max(pool.most_at_once, pool.busy)
-                status, answer = pool.answer(
-                    self.path, dict(self.headers), self.rfile.read(int(self.headers["content-length"]))
-                )
-                pool.busy -= 1
-                self.send_response(status)
-                self.send_header("content-type", "application/json;charset=UTF-8")
-                self.end_headers()
-                self.wfile.write(json.dumps(answer).encode())
-
-            def log_message(self, *_: object) -> None:
-                """Print nothing."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/oauth2/token"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def answer(self, path: str, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, Any]]:
-        headers = {name.lower(): value for name, value in headers.items()}
-        if self.failing:
-            return 500, {}
-        if path != "/oauth2/token" or headers["content-type"] != "application/x-www-form-urlencoded":
-            return 400, {"error": "invalid_request"}
-        if headers.get("authorization") != f"Basic {base64.b64encode(f'{CLIENT}:{SECRET}'.encode()).decode()}":
-            return 400, {"error": "invalid_client"}
-        asked = parse_qs(body.decode())
-        if asked["grant_type"] != ["client_credentials"]:
-            return 400, {"error": "unsupported_grant_type"}
-        allowed = "headrace/events:write headrace/chat:read"
-        scope = asked.get("scope", [allowed])[0]
-        if not set(scope.split()) <= set(allowed.split()):
-            return 400, {"error": "invalid_scope"}
-        self.requests.append(asked)
-        claims = {"sub": CLIENT, "scope": scope, "token_use": "access", "jti": str(len(self.requests))}
-        token = f"h.{base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip('=')}.s"
-        return 200, {"access_token": token, "expires_in": LASTS, "token_type": "Bearer"}
+from tests.contract.loadtest.cognito import CLIENT, LASTS, SECRET, Cognito
 
 
 class Clock:
@@ -80,8 +23,7 @@ class Clock:
 def cognito() -> Iterator[Cognito]:
     running = Cognito()
     yield running
-    running.server.shutdown()
-    running.server.server_close()
+    running.stop()
 
 
 def client(cognito: Cognito, clock: Clock, scopes: str = "", secret: str = SECRET) -> ClientCredentials:

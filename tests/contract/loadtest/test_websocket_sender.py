@@ -11,7 +11,7 @@ from loadtest.checker.checker import Checker
 from loadtest.client.chat_events import ChatEvent
 from loadtest.client.target import Target
 from loadtest.client.websocket import ConnectionLost, ConnectionRefused, NoAnswer, WebSocket
-from loadtest.sending.retry import ATTEMPTS
+from loadtest.sending.retry import ATTEMPTS, RECONNECTIONS, open_patiently
 from loadtest.sending.websocket_sender import WebSocketSender
 from localstage.client.errors import HttpError, TokenRefused
 from localstage.client.http_api import HttpApi
@@ -105,6 +105,23 @@ def test_every_event_is_accepted_despite_failed_answers(stage: FakeStage, fault:
     verdict = checker.verdict()
     assert (verdict.accepted, verdict.refused, verdict.unanswered) == (30, 0, 0)
     assert len(stage.rows["room/ü"]) == 30
+
+
+def test_a_connection_is_tried_again_while_the_stage_does_not_take_it(stage: FakeStage) -> None:
+    there = at(stage).websocket("alice", "chat:write")
+    away = WebSocket("ws://127.0.0.1:1/local", lambda: "x")
+    refused = WebSocket(stage.websocket_url, lambda: "refused")
+    pauses = list[float]()
+
+    open_patiently(there, pauses.append)
+    assert (there.connected, pauses) == (True, [])
+    with pytest.raises(ConnectionLost):
+        open_patiently(away, pauses.append)
+    assert len(pauses) == RECONNECTIONS - 1
+    with pytest.raises(ConnectionRefused):
+        open_patiently(refused, pauses.append)
+    assert len(pauses) == RECONNECTIONS - 1
+    there.close()
 
 
 def test_an_expired_token_is_replaced_by_a_new_connection(stage: FakeStage) -> None:

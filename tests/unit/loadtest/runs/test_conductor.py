@@ -196,6 +196,12 @@ def test_only_the_last_phase_that_sends_checks_all_counts() -> None:
     assert last == [("single clicks", False), ("batches of 100", True), ("questions", True)]
 
 
+def test_two_runs_of_the_same_second_have_different_names() -> None:
+    names = {Workers(FRAMES, 1, lambda _, place: part(place)).conductor.run_name for _ in range(5)}
+
+    assert len(names) == 5
+
+
 def test_the_shares_of_all_workers_are_everything() -> None:
     places = [Place("run", 0, True, worker, 3) for worker in range(3)]
 
