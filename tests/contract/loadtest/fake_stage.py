@@ -152,7 +152,7 @@ class FakeStage:
             "userId": event.get("userId", user),
             "username": event.get("username", user),
             "message": event["message"] + ("!" if number == faults.alter else ""),
-            "messageType": "TEXT",
+            "messageType": event.get("messageType", "TEXT"),
             "visible_at": time.monotonic() + faults.delay,
         }
         if number == faults.rename:
